@@ -17,11 +17,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kb.errors import KbError
-from kb.importers.adr import Imported, read_adr
-from kb.importers.adr_fields import read_status
-from kb.importers.adr_set import Resolution, resolve
+from kb.importers.adr import ImportedAdr, read_adr
+from kb.importers.adr_fields import parse_status
+from kb.importers.adr_set import ImportResolution, resolve_imports
 from kb.knowledge_base import make
-from kb.records.front_matter import body_start, decode
+from kb.records.front_matter import decode_record, find_body_start
 from kb.records.record_file import read, render
 
 
@@ -36,7 +36,7 @@ def main() -> int:
     rows = list(_table(folder / "files.tsv"))
     began = time.process_time()
     imports, refused = _imports(folder, rows)
-    settled = {repo: resolve(items) for repo, items in imports.items()}
+    settled = {repo: resolve_imports(items) for repo, items in imports.items()}
     spent = time.process_time() - began
     count = sum(len(items) for items in imports.values())
     print(f"read {count} of {len(rows)} files in {spent:.2f} s CPU ({1000 * spent / max(len(rows), 1):.1f} ms each)")
@@ -57,8 +57,8 @@ def _table(path: Path) -> Iterable[dict[str, str]]:
         yield from csv.DictReader(file, delimiter="\t")
 
 
-def _imports(folder: Path, rows: list[dict[str, str]]) -> tuple[dict[str, list[Imported]], list[tuple[str, str]]]:
-    imports: dict[str, list[Imported]] = {}
+def _imports(folder: Path, rows: list[dict[str, str]]) -> tuple[dict[str, list[ImportedAdr]], list[tuple[str, str]]]:
+    imports: dict[str, list[ImportedAdr]] = {}
     refused: list[tuple[str, str]] = []
     for row in rows:
         file = folder / row["repo"].replace("/", "+") / row["path"]
@@ -66,7 +66,7 @@ def _imports(folder: Path, rows: list[dict[str, str]]) -> tuple[dict[str, list[I
             refused.append((f"{row['repo']}/{row['path']}", "not stored"))
             continue
         try:
-            item = read_adr(decode(file.read_bytes(), row["path"]), row["path"])
+            item = read_adr(decode_record(file.read_bytes(), row["path"]), row["path"])
         except KbError as error:
             refused.append((row["repo"], str(error)))
         else:
@@ -74,7 +74,7 @@ def _imports(folder: Path, rows: list[dict[str, str]]) -> tuple[dict[str, list[I
     return imports, refused
 
 
-def _statuses(rows: list[dict[str, str]], imports: dict[str, list[Imported]]) -> None:
+def _statuses(rows: list[dict[str, str]], imports: dict[str, list[ImportedAdr]]) -> None:
     """Compare the status that was read with the one the list has for the file."""
     read_as = {(repo, item.path): item for repo, items in imports.items() for item in items}
     counts: Counter[str] = Counter()
@@ -91,14 +91,16 @@ def _statuses(rows: list[dict[str, str]], imports: dict[str, list[Imported]]) ->
         elif unknown:
             counts[f"not a known word, said so: {row['status'][:40]}"] += 1
         else:
-            same = read_status(row["status"]).status == item.record.status
+            same = parse_status(row["status"]).status == item.record.status
             counts["same as listed" if same else f"{row['status'][:40]} read as {item.record.status}"] += 1
     print("statuses:")
     for what, count in counts.most_common():
         print(f"  {count:4} {what}")
 
 
-def _pairs(folder: Path, imports: dict[str, list[Imported]], settled: dict[str, Resolution], every: bool) -> None:
+def _pairs(
+    folder: Path, imports: dict[str, list[ImportedAdr]], settled: dict[str, ImportResolution], every: bool
+) -> None:
     """Compare the relations with the listed pairs: found at all, and found as the same relation."""
     edges = {edge for repo, items in imports.items() for edge in _edges(repo, items, settled[repo])}
     wanted = {
@@ -119,7 +121,7 @@ def _pairs(folder: Path, imports: dict[str, list[Imported]], settled: dict[str, 
             print(f"  listed as {wanted[key]}, read as {found[key]}: {key}")
 
 
-def _edges(repo: str, items: list[Imported], settled: Resolution) -> Iterable[tuple[str, str, str, str]]:
+def _edges(repo: str, items: list[ImportedAdr], settled: ImportResolution) -> Iterable[tuple[str, str, str, str]]:
     paths = {record.id: item.path for record, item in zip(settled.records, items, strict=True)}
     for record in settled.records:
         for relation in ("supersedes", "amends"):
@@ -127,7 +129,7 @@ def _edges(repo: str, items: list[Imported], settled: Resolution) -> Iterable[tu
                 yield repo, paths[record.id], paths[old], relation
 
 
-def _round_trip(settled: dict[str, Resolution]) -> None:
+def _round_trip(settled: dict[str, ImportResolution]) -> None:
     """Write every record as a file, read it again and count those that came back different."""
     different = 0
     for resolution in settled.values():
@@ -138,7 +140,7 @@ def _round_trip(settled: dict[str, Resolution]) -> None:
     print(f"written as records and read again: {different} came back different")
 
 
-def _links(settled: dict[str, Resolution], every: bool) -> None:
+def _links(settled: dict[str, ImportResolution], every: bool) -> None:
     """Import each repository into a knowledge base of its own, twice, and count the links that `kb check` warns of."""
     warnings: list[str] = []
     imported = again = 0
@@ -158,13 +160,13 @@ def _links(settled: dict[str, Resolution], every: bool) -> None:
         print(f"  {warning}")
 
 
-def _lost(folder: Path, imports: dict[str, list[Imported]], every: bool) -> None:
+def _lost(folder: Path, imports: dict[str, list[ImportedAdr]], every: bool) -> None:
     """Count the lines of every body that stand nowhere in its record; the titles and mapped fields are such lines."""
     lost: Counter[str] = Counter()
     for repo, items in imports.items():
         for item in items:
             text = (folder / repo.replace("/", "+") / item.path).read_text("utf-8-sig")
-            body = text[body_start(text) :]
+            body = text[find_body_start(text) :]
             kept = "\n".join(f"{section.heading}\n{section.text}" for section in item.record.sections)
             stand = {line.strip() for line in kept.splitlines()} | {f"{v}".strip() for v in item.record.extra.values()}
             for line in body.splitlines():
@@ -176,7 +178,7 @@ def _lost(folder: Path, imports: dict[str, list[Imported]], every: bool) -> None
         print(f"  {count:4} {line[:110]}")
 
 
-def _notes(imports: dict[str, list[Imported]], settled: dict[str, Resolution], every: bool) -> None:
+def _notes(imports: dict[str, list[ImportedAdr]], settled: dict[str, ImportResolution], every: bool) -> None:
     notes = Counter(note.template for items in imports.values() for item in items for note in item.notes)
     notes.update(problem.said.template for resolution in settled.values() for problem in resolution.problems)
     print("said:")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench import corpus
 from bench.speed import KB, wall, whole
-from kb.records.front_matter import decode, edit_front
+from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL
 from kb.records.record_file import edit_section, render
@@ -38,7 +38,7 @@ def new_record(place: Path, number: int, supersedes: tuple[str, ...] = ()) -> No
 
 def edited(place: Path, path: str, changes: dict[str, str], decision: str) -> None:
     """Change the front and the decision of the record in the file *path*."""
-    text = edit_front(decode((place / path).read_bytes()), changes)
+    text = edit_front_matter(decode_record((place / path).read_bytes()), changes)
     (place / path).write_text(edit_section(text, "decision", decision), encoding="utf-8")
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.errors import KbError
-from kb.records.front_matter import edit_front, front
-from kb.records.kinds import section_named
+from kb.records.front_matter import edit_front_matter, parse_front_matter
+from kb.records.kinds import resolve_section_name
 from kb.records.record_file import (
     MACHINE_END,
     MACHINE_START,
@@ -105,16 +105,16 @@ def _front_trials(text: str) -> Iterator[Trial]:
     if not re.match(r"\ufeff?---\s*$", rows[0]):
         mark = len("\ufeff".encode()) if text.startswith("\ufeff") else 0
         yield Trial(
-            "front: begin one", text, lambda: edit_front(text, {"id": "D001", "tags": ("a", "决策")}), mark, mark
+            "front: begin one", text, lambda: edit_front_matter(text, {"id": "D001", "tags": ("a", "决策")}), mark, mark
         )
         return
     try:
-        values = front(text)
+        values = parse_front_matter(text)
     except KbError:
         return
     close = next(n for n, row in enumerate(rows[1:], 1) if re.match(r"(?:---|\.\.\.)\s*$", row))
     inside = (_size(rows[:1]), _size(rows[:close]))
-    yield Trial("front: add a key", text, lambda: edit_front(text, {"kb_added": "值: x"}), *inside)
+    yield Trial("front: add a key", text, lambda: edit_front_matter(text, {"kb_added": "值: x"}), *inside)
     for key in values:
         starts = [n for n in range(1, close) if re.match(rf"['\"]?{re.escape(str(key))}['\"]?\s*:", rows[n])]
         if len(starts) != 1:
@@ -127,15 +127,15 @@ def _front_trials(text: str) -> Iterator[Trial]:
 
 
 def _edit(text: str, key: str, value: object) -> Callable[[], str]:
-    return lambda: edit_front(text, {key: value})
+    return lambda: edit_front_matter(text, {key: value})
 
 
 def _edit_checked(text: str, key: str) -> Callable[[], str]:
     """Return an edit that also reads the front again; a value that moved shows as a changed byte."""
 
     def edited() -> str:
-        new = edit_front(text, {key: ("a", "b, c")})
-        before, after = front(text), front(new)
+        new = edit_front_matter(text, {key: ("a", "b, c")})
+        before, after = parse_front_matter(text), parse_front_matter(new)
         same = {**before, key: ["a", "b, c"]} == after
         return new if same else ""
 
@@ -193,7 +193,7 @@ def _section_spans(lines: list[str], first: int, last: int) -> dict[str, tuple[i
     spans: dict[str, tuple[int, int]] = {}
     for (start, title), (following, _) in zip(heads, [*heads[1:], (last, "")], strict=False):
         if lines[start].lstrip().startswith("## "):
-            spans.setdefault(section_named(title), (start + 1, following))
+            spans.setdefault(resolve_section_name(title), (start + 1, following))
     return spans
 
 

@@ -10,7 +10,7 @@ from kb.knowledge_base import make
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, Record, Section
 from kb.records.record_file import render
-from kb.records.record_paths import folder_of, ulid
+from kb.records.record_paths import folder_for_scope, generate_ulid
 from kb.text.segment import slugify
 
 NOUNS = [
@@ -145,9 +145,9 @@ def record(number: int, scope: str, chance: random.Random) -> Record:
         for part in ("decision", "alternatives", "why", "impact", "verification", "rollback")
     )
     return Record(
-        record_id, kind.name, name, scope, "accepted", ulid(1_790_000_000 + number), "2026-09-21",
+        record_id, kind.name, name, scope, "accepted", generate_ulid(1_790_000_000 + number), "2026-09-21",
         tags=(chance.choice(NOUNS),), impact=(f"src/{word(number % 500)}/",), sections=sections,
-        path=f"{folder_of(scope)}/{record_id}-{slugify(name)}.md",
+        path=f"{folder_for_scope(scope)}/{record_id}-{slugify(name)}.md",
     )  # fmt: skip
 
 

@@ -21,10 +21,16 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
 
 from bench.pairs import HALVES, empty, pairs, shown, table
-from kb.records.kinds import section_named
+from kb.records.kinds import resolve_section_name
 from kb.records.model import Candidate, Record, Section
-from kb.similarity.contradictions import contradiction
-from kb.similarity.duplicates import THRESHOLD, likest, match, similarity, titles_agree
+from kb.similarity.contradictions import find_contradiction
+from kb.similarity.duplicates import (
+    THRESHOLD,
+    compute_similarity,
+    find_duplicate,
+    find_similar_titles,
+    is_equivalent_title,
+)
 from kb.text.segment import normalise
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -42,9 +48,9 @@ def record(title: str, decision: str, number: int = 1) -> Record:
 def outcome(old: Record, title: str, decision: str) -> str:
     """Return what the rules make of a candidate against one record: same, contradiction or other."""
     candidate = Candidate("decision", title, decision, scope=old.scope)
-    if contradiction(candidate, old):
+    if find_contradiction(candidate, old):
         return "contradiction"
-    return "same" if match(candidate, [old]) else "other"
+    return "same" if find_duplicate(candidate, [old]) else "other"
 
 
 def share(part: int, whole: int) -> str:
@@ -115,7 +121,7 @@ def decision_records(folder: str) -> Iterator[tuple[str, str, str, str]]:
 def _decision_of(text: str) -> str:
     parts = re.split(r"(?m)^#{2,3} +(.+)$", text)
     bodies = zip(parts[1::2], parts[2::2], strict=True)
-    return next((body for heading, body in bodies if section_named(heading) == "decision"), "").strip()
+    return next((body for heading, body in bodies if resolve_section_name(heading) == "decision"), "").strip()
 
 
 def decisions(folder: str) -> None:
@@ -156,9 +162,11 @@ def issues(folder: str) -> None:
         known = {frozenset((q["self"], other)) for q in map(json.loads, file) for other in q["rel"]}
     known = {pair for pair in known if len(pair) == 2 and pair <= docs.keys()}
     alike = [
-        frozenset((a, b)) for a, b in _near(docs) if similarity(docs[a]["text"], docs[b]["text"], THRESHOLD) > THRESHOLD
+        frozenset((a, b))
+        for a, b in _near(docs)
+        if compute_similarity(docs[a]["text"], docs[b]["text"], THRESHOLD) > THRESHOLD
     ]
-    titles = [pair for pair in alike if titles_agree(*(docs[i]["text"] for i in pair))]
+    titles = [pair for pair in alike if is_equivalent_title(*(docs[i]["text"] for i in pair))]
     merged = [pair for pair in alike if _merges(*(docs[i] for i in sorted(pair)))]
     print(f"\nissue tracker: {len(docs)} titles, {len(known)} known duplicate pairs")
     for name, found in (("title alone", alike), ("and titles agree", titles), ("and bodies agree", merged)):
@@ -180,7 +188,7 @@ def ranked(folder: str) -> None:
     asked = [(own, known & titles.keys()) for own, known in asked if known & titles.keys()]
     places = []
     for own, known in asked:
-        found = [one.id for one in likest(titles[own], (row for row in rows if row[0] != own), 10)]
+        found = [one.id for one in find_similar_titles(titles[own], (row for row in rows if row[0] != own), 10)]
         places.append(next((at for at, id in enumerate(found) if id in known), 10))
     print(
         "  a known duplicate among the similar titles: "
@@ -209,8 +217,8 @@ def sentence_pairs(path: str) -> None:
     """Print precision and recall of the title rule on sentence pairs marked as one meaning or two."""
     with open(path, encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
-    alike = [(a, b, same) for a, b, same in rows if similarity(a, b, THRESHOLD) > THRESHOLD]
-    agree = [row for row in alike if titles_agree(row[0], row[1])]
+    alike = [(a, b, same) for a, b, same in rows if compute_similarity(a, b, THRESHOLD) > THRESHOLD]
+    agree = [row for row in alike if is_equivalent_title(row[0], row[1])]
     positive = sum(same == "1" for *_, same in rows)
     print(f"\n{os.path.basename(os.path.dirname(path))}: {len(rows)} pairs, {positive} of one meaning")
     for name, found in (("title alone", alike), ("and titles agree", agree)):

@@ -15,7 +15,7 @@ from typing import Any
 from kb.capture import extract
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Verdict
-from kb.safety.redaction import redact
+from kb.safety.redaction import redact_text
 from kb.sessions import transcript as transcripts
 from kb.text.segment import clip
 
@@ -122,7 +122,7 @@ def prepare(top: Path) -> Stage:
     stage.run("git", "init", "-q", "-b", "main", str(stage.code))
     shutil.copyfile(TRANSCRIPT, stage.transcript)
     payload = {
-        "session_id": transcripts.read(TRANSCRIPT.read_bytes()).session_id,
+        "session_id": transcripts.parse_transcript(TRANSCRIPT.read_bytes()).session_id,
         "transcript_path": str(stage.transcript),
         "cwd": str(stage.code),
         "hook_event_name": "PreCompact",
@@ -138,7 +138,7 @@ def told_beforehand(stage: Stage) -> tuple[list[Candidate], list[Verdict]]:
     with KnowledgeBase.at(str(stage.top), stage.environment) as kb:
         found = [
             candidate._replace(session=payload["session_id"], host="claude")
-            for candidate in extract.candidates(transcripts.read(stage.transcript.read_bytes()))
+            for candidate in extract.extract_candidates(transcripts.parse_transcript(stage.transcript.read_bytes()))
         ]
         return found, kb.write(found, folder=str(stage.code), dry_run=True)
 
@@ -162,7 +162,7 @@ def show_verdict(number: int, candidate: Candidate, verdict: Verdict) -> None:
 
 def masked(quote: str) -> str:
     """Return *quote* as it may be shown: what the gate masks is no sight for a terminal either."""
-    return redact(quote, ())[0]
+    return redact_text(quote, ())[0]
 
 
 def did_the_same(stage: Stage, verdicts: Sequence[Verdict]) -> str:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import as_json
-from kb.records.candidate import candidates as candidates_of
+from kb.records.candidate import build_candidates as candidates_of
+from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate
-from kb.writing.group_commit import Call, Waiting
+from kb.writing.group_commit import QueuedWriter, WriteRequest
 
 _SUBJECTS = (
     "gateway deadlines", "order ledger", "password hashing", "image thumbnails", "audit trail", "search synonyms",
@@ -78,7 +78,7 @@ _FACT = "The deadline of the nightly export is two hours."
 
 
 def as_stdin(*candidates: Candidate) -> bytes:
-    return json.dumps([as_json(candidate) for candidate in candidates], ensure_ascii=False).encode()
+    return json.dumps([candidate_to_json(candidate) for candidate in candidates], ensure_ascii=False).encode()
 
 
 def _write(place: Path, *candidates: Candidate) -> None:
@@ -104,7 +104,7 @@ def _waited_for(place: Path) -> None:
     _write(place, decision(0))
     with KnowledgeBase(str(place), os.environ) as kb:
         for number in (5, 6):
-            assert not Waiting(kb, Call([decision(number)], str(place))).is_answered()
+            assert not QueuedWriter(kb, WriteRequest([decision(number)], str(place))).is_queued_and_answered()
 
 
 def _adrs(place: Path) -> None:

@@ -20,8 +20,8 @@ from bench.faultpoint import run
 from bench.faultsteps import theirs, unsound
 from bench.writers import said
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import as_json
-from kb.records.candidate import candidates as candidates_of
+from kb.records.candidate import build_candidates as candidates_of
+from kb.records.candidate import candidate_to_json
 
 _HERE = Path(__file__).parent.parent
 _FIRST = 10
@@ -47,7 +47,7 @@ def wanted(writer: int, number: int) -> dict[str, Any]:
     if not _is_fact(number):
         return one
     fact = f"{str(one['title']).removeprefix('Keep ')} was the ground for it."
-    return as_json(decision(_FIRST + (writer + number) % 3, why=fact, session=f"w{writer}-{number}"))
+    return candidate_to_json(decision(_FIRST + (writer + number) % 3, why=fact, session=f"w{writer}-{number}"))
 
 
 def write(place: str, writer: int, way: str) -> Iterator[list[Any]]:

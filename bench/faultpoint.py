@@ -128,10 +128,10 @@ class Fault:
         return call
 
     def _spawning(self, real: Callable[..., int]) -> Callable[..., int]:
-        from kb.git.git_process import place_of_command
+        from kb.git.git_process import find_command_index
 
         def call(program: str, words: Sequence[str], environment: Mapping[str, str], **more: Any) -> int:
-            if self.passed(f"git {words[place_of_command(words, 1)]}") and self.mode in ERRORS:
+            if self.passed(f"git {words[find_command_index(words, 1)]}") and self.mode in ERRORS:
                 said = f"fatal: unable to write: {os.strerror(ERRORS[self.mode])}"
                 return real("sh", ["sh", "-c", f"echo '{said}' >&2; exit 128"], environment, **more)
             pid = real(program, words, environment, **more)
@@ -151,7 +151,7 @@ class Fault:
             word = sql.split(" ", 1)[0]
             if word in ("BEGIN", "COMMIT") and fault.passed(word) and fault.mode in ERRORS:
                 text = "database or disk is full" if fault.mode == "ENOSPC" else "disk I/O error"
-                raise connection._failed(sqlite3.OperationalError(text), cursor.connection)
+                raise connection._convert_error(sqlite3.OperationalError(text), cursor.connection)
             return real(cursor, sql, values)
 
         connection.Cursor.execute = execute  # type: ignore[method-assign, assignment]

@@ -26,7 +26,7 @@ from kb.errors import KbError
 from kb.index import connection
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.record_file import read
-from kb.state.state_folder import State
+from kb.state.state_folder import StateFolder
 
 _UID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")
 _TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)
@@ -259,18 +259,18 @@ def lies(place: Path, ended: Ended, fault: Fault) -> Iterator[str]:
 
 def _own(place: Path, base: Path) -> None:
     """Let what a copy of *base* has in `.kb/` be its own: kb believes no other clone's."""
-    before, now = (State(str(one), os.environ).clone for one in (base, place))
+    before, now = (StateFolder(str(one), os.environ).clone_mark for one in (base, place))
     for path in (place / ".kb").rglob("*.json"):
         path.write_bytes(path.read_bytes().replace(before.encode(), now.encode()))
     index = place / ".kb" / "index.db"
     if index.exists():
         with contextlib.closing(sqlite3.connect(index)) as db:
-            db.execute(f"PRAGMA application_id={connection._mark(str(index))}")
+            db.execute(f"PRAGMA application_id={connection._compute_clone_mark(str(index))}")
 
 
 def _spool(place: Path) -> list[str]:
     with KnowledgeBase(str(place), os.environ) as kb:
-        return kb.state.spooled()
+        return kb.state.list_spooled()
 
 
 def _broken(place: Path) -> Iterator[str]:
@@ -304,8 +304,8 @@ def mended(place: Path) -> list[str]:
     return named
 
 
-def _examined(place: Path, *, fix: bool = False) -> list[doctor.Outcome]:
-    outcomes = doctor.examine(str(place), str(place), os.environ, fix=fix)
+def _examined(place: Path, *, fix: bool = False) -> list[doctor.DoctorOutcome]:
+    outcomes = doctor.run_checks(str(place), str(place), os.environ, fix=fix)
     return [outcome for outcome in outcomes if outcome.name in _CHECKED]
 
 
@@ -319,9 +319,9 @@ def unsound(place: Path) -> Iterator[str]:
         titles = Counter(record.title for record in kb.records())
         for words in (names, uids, titles):
             yield from (f"{name} is there {n} times" for name, n in words.items() if n > 1)
-        if kb.state.spooled():
+        if kb.state.list_spooled():
             yield "the spool is not empty"
-        if kb.state.unreadable():
+        if kb.state.list_quarantined():
             yield "something was set aside"
     for outcome in _examined(place):
         if outcome.state != doctor.OK and outcome.name != "reviews":

@@ -242,7 +242,7 @@ def _damaged_state(stage: Stage, chance: random.Random) -> Iterator[str]:
         (place / ".git/index.lock").unlink()
         names = ("follow.json", "config.json", "sessions.json", "numbers.json", "log", "queue/0-1.json")
         with KnowledgeBase(str(place), os.environ) as kb:
-            (spooled,) = kb.state.spooled()
+            (spooled,) = kb.state.list_spooled()
         for path in (*(place / ".kb" / name for name in names), place / ".git/kb/numbers.json", Path(spooled)):
             path.parent.mkdir(parents=True, exist_ok=True)
             kept = path.read_bytes() if path.exists() else b'{"new": "0", "paths": {"a": "b"}}'

@@ -11,11 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from kb.capture.form_choice import form_of
+from kb.capture.form_choice import render_transcript_form
 from kb.knowledge_base import KnowledgeBase, make
 from kb.sessions import render_forms
 from kb.sessions.forms import FORMS
-from kb.text.segment import count
+from kb.text.segment import count_words
 
 SECONDS = 2.0
 
@@ -40,11 +40,11 @@ def main() -> int:
 
 def _proper(kb: KnowledgeBase, path: Path, form: str) -> bool:
     began = time.perf_counter()
-    text = form_of(kb, str(path), form).text
+    text = render_transcript_form(kb, str(path), form).text
     took = time.perf_counter() - began
-    found, troubles = render_forms.linted(text)
+    found, troubles = render_forms.lint_form(text)
     wrong = [str(one.said) for one in troubles if not one.is_warning]
-    print(f"{kb.config.language} {path.stem}: {form} {count(text)} 字, {took:.2f} s {'; '.join(map(str, wrong))}")
+    print(f"{kb.config.language} {path.stem}: {form} {count_words(text)} 字, {took:.2f} s {'; '.join(map(str, wrong))}")
     if "--print" in sys.argv and form == FORMS[0]:
         print(text)
     return found == form and not wrong and took <= SECONDS

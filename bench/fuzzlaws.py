@@ -9,12 +9,12 @@ from pathlib import Path
 from bench import corpus
 from kb.capture import extract
 from kb.errors import BadRecord
-from kb.merge.merge_record import merged
-from kb.records.blocks import append_to_section, blocks, edit_section
-from kb.records.front_matter import decode, edit_front, front, front_span
+from kb.merge.merge_record import merge_record
+from kb.records.blocks import append_to_section, edit_section, find_blocks
+from kb.records.front_matter import decode_record, edit_front_matter, find_front_matter, parse_front_matter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL
-from kb.records.record_file import proved, read, render, settled
+from kb.records.record_file import normalise_record, read, render, verify_edit
 from kb.sessions import transcript
 
 PATH = "content/anchors/global/D001-x.md"
@@ -28,25 +28,25 @@ def codec(data: bytes) -> None:
         record = read(data, PATH)
     except BadRecord:
         return
-    assert read(render(record).encode(), PATH) == settled(record)
-    text = decode(data, PATH)
-    user = text[slice(*blocks(text).user)]
+    assert read(render(record).encode(), PATH) == normalise_record(record)
+    text = decode_record(data, PATH)
+    user = text[slice(*find_blocks(text).user)]
     for name in ("why", "additions"):
         for edited in (edit_section(text, name, record.user), append_to_section(text, name, f"- {record.title}")):
-            proved(text, edited, (), PATH)
-            assert edited[slice(*blocks(edited).user)] == user
+            verify_edit(text, edited, (), PATH)
+            assert edited[slice(*find_blocks(edited).user)] == user
     with suppress(BadRecord):
-        edited = edit_front(text, {"tags": [record.title], "occurrences": record.occurrences + 1}, PATH)
-        proved(text, edited, ("tags", "occurrences"), PATH)
+        edited = edit_front_matter(text, {"tags": [record.title], "occurrences": record.occurrences + 1}, PATH)
+        verify_edit(text, edited, ("tags", "occurrences"), PATH)
 
 
 def fronts(data: bytes) -> None:
     """Whatever is read as a front has the value that an edit gives to a key, and keeps all others."""
     try:
-        text = decode(data)
-        before = front(text)
+        text = decode_record(data)
+        before = parse_front_matter(text)
         for key, value in (("title", text[-40:]), ("fresh", before), *((key, None) for key in [*before][:3])):
-            after = front(edit_front(text, {key: value}))
+            after = parse_front_matter(edit_front_matter(text, {key: value}))
             wanted = {name: old for name, old in before.items() if name != key}
             assert {name: new for name, new in after.items() if name != key} == _same(wanted, after), key
             assert value is None or repr(after[key]) == repr(value), key
@@ -62,21 +62,21 @@ def _same(wanted: dict[str, object], found: dict[str, object]) -> dict[str, obje
 
 def transcripts(data: bytes) -> None:
     """No bytes make the reader of transcripts fail; reading on gives what reading at once gives; all fits a file."""
-    whole = transcript.read(data)
+    whole = transcript.parse_transcript(data)
     at = data.count(b"\n") // 2
-    rest = transcript.read(data, at)
+    rest = transcript.parse_transcript(data, at)
     assert [m for m in whole.messages if m.line > at] == list(rest.messages)
     json.dumps(whole, ensure_ascii=False, default=str).encode()
-    found = extract.candidates(whole)
+    found = extract.extract_candidates(whole)
     json.dumps(found, ensure_ascii=False, default=str).encode()
-    extract.broken_blocks(whole)
+    extract.list_broken_blocks(whole)
 
 
 def merges(data: bytes) -> None:
     """No texts break a merge: it is alike from both sides, a record without conflicts, a front without markers."""
     base, ours, theirs = (*data.split(b"\0", 2), b"", b"")[:3]
-    one = merged(base or None, ours, theirs, path=PATH)
-    other = merged(base or None, theirs, ours, path=PATH)
+    one = merge_record(base or None, ours, theirs, path=PATH)
+    other = merge_record(base or None, theirs, ours, path=PATH)
     assert _rows(one.data) == _rows(other.data) and one.conflicts == other.conflicts
     if not one.conflicts and ours != theirs and base not in (ours, theirs):
         read(one.data, PATH)
@@ -93,7 +93,7 @@ def _rows(data: bytes) -> list[str]:
 def _marked(data: bytes) -> bool:
     """Return whether conflict markers stand in the front."""
     text = data.decode("utf-8", "replace")
-    span = front_span(text)
+    span = find_front_matter(text)
     rows = text[slice(*span)].replace("\r", "\n").split("\n") if span else []
     return any(row.startswith(_MARKS) for row in rows)
 

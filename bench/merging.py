@@ -35,13 +35,13 @@ from kb.errors import KbError
 from kb.git import driver_setup
 from kb.git.repository import Repository
 from kb.importers.adr import read_adr
-from kb.importers.adr_set import resolve
+from kb.importers.adr_set import resolve_imports
 from kb.knowledge_base import make
-from kb.records.front_matter import decode, edit_front, front
+from kb.records.front_matter import decode_record, edit_front_matter, parse_front_matter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, TRANSITIONS, Record, Status
-from kb.records.record_file import append_to_section, blocks, edit_section, headings, read, render
-from kb.records.record_paths import folder_of, ulid
+from kb.records.record_file import append_to_section, blocks, edit_section, find_headings, read, render
+from kb.records.record_paths import folder_for_scope, generate_ulid
 from kb.text.segment import slugify
 
 METHODS = {"lines": "merge", "union": "merge=union", "driver": "merge=kb"}
@@ -131,8 +131,8 @@ def imported(folder: Path) -> Iterator[Record]:
         items = []
         for file in sorted(place.rglob("*.md")):
             with contextlib.suppress(KbError, UnicodeDecodeError):
-                items.append(read_adr(decode(file.read_bytes()), str(file.relative_to(place))))
-        yield from resolve(items).records
+                items.append(read_adr(decode_record(file.read_bytes()), str(file.relative_to(place))))
+        yield from resolve_imports(items).records
 
 
 def is_plain(record: Record) -> bool:
@@ -146,8 +146,8 @@ def is_plain(record: Record) -> bool:
 
 def placed(record: Record, number: int) -> Record:
     """Return *record* with a uid and a file of its own."""
-    path = f"{folder_of(GLOBAL)}/{record.id}-{slugify(record.title)}.md"
-    return record._replace(uid=ulid(1_790_000_000 + number), scope=GLOBAL, path=path, supersedes=(), amends=())
+    path = f"{folder_for_scope(GLOBAL)}/{record.id}-{slugify(record.title)}.md"
+    return record._replace(uid=generate_ulid(1_790_000_000 + number), scope=GLOBAL, path=path, supersedes=(), amends=())
 
 
 def fill(place: Path, records: list[Record]) -> None:
@@ -179,9 +179,9 @@ def note(text: str, fact: str, chance: random.Random) -> str:
 
 def hear(text: str, fact: str, chance: random.Random) -> str:
     """Count a session, as kb does for what is said again."""
-    values = front(text)
+    values = parse_front_matter(text)
     sources = [*(values.get("sources") or []), f"bench/{fact}"]
-    return edit_front(text, {"occurrences": values.get("occurrences", 1) + 1, "sources": sources})
+    return edit_front_matter(text, {"occurrences": values.get("occurrences", 1) + 1, "sources": sources})
 
 
 def item(text: str, fact: str, chance: random.Random) -> str:
@@ -220,25 +220,27 @@ def word(text: str, fact: str, chance: random.Random) -> str:
 
 def tag(text: str, fact: str, chance: random.Random) -> str:
     """Add a tag."""
-    return edit_front(text, {"tags": [*(front(text).get("tags") or []), fact]})
+    return edit_front_matter(text, {"tags": [*(parse_front_matter(text).get("tags") or []), fact]})
 
 
 def claim(text: str, fact: str, chance: random.Random) -> str:
     """Add a claim."""
-    return edit_front(text, {"claims": {**(front(text).get("claims") or {}), fact: chance.choice(corpus.THINGS)}})
+    return edit_front_matter(
+        text, {"claims": {**(parse_front_matter(text).get("claims") or {}), fact: chance.choice(corpus.THINGS)}}
+    )
 
 
 def status(text: str, fact: str, chance: random.Random) -> str:
     """Give the record another status."""
-    now = str(front(text).get("status", "proposed"))
-    return edit_front(text, {"status": str(chance.choice(sorted(TRANSITIONS[now])))})
+    now = str(parse_front_matter(text).get("status", "proposed"))
+    return edit_front_matter(text, {"status": str(chance.choice(sorted(TRANSITIONS[now])))})
 
 
 def title(text: str, fact: str, chance: random.Random) -> str:
     """Give the record another title, in its heading too."""
     old = read(text.encode())
     new = f"{chance.choice(corpus.VERBS)} {chance.choice(corpus.THINGS)} {fact}"
-    return edit_front(text.replace(f"# [{old.id}] {old.title}\n", f"# [{old.id}] {new}\n", 1), {"title": new})
+    return edit_front_matter(text.replace(f"# [{old.id}] {old.title}\n", f"# [{old.id}] {new}\n", 1), {"title": new})
 
 
 def user(text: str, fact: str, chance: random.Random) -> str:
@@ -250,12 +252,12 @@ def user(text: str, fact: str, chance: random.Random) -> str:
 def remove(text: str, fact: str, chance: random.Random) -> str:
     """Remove a section or a tag."""
     span = blocks(text).machine
-    found = headings(text[slice(*span)])
+    found = find_headings(text[slice(*span)])
     if found and chance.random() < 0.5:
         one = chance.choice(found)
         return text[: span.start + one.start] + text[span.start + one.end :]
-    tags = front(text).get("tags")
-    return edit_front(text, {"tags": tags[1:] or None}) if isinstance(tags, list) and tags else text
+    tags = parse_front_matter(text).get("tags")
+    return edit_front_matter(text, {"tags": tags[1:] or None}) if isinstance(tags, list) and tags else text
 
 
 EDITS: dict[str, Edit] = {
@@ -279,7 +281,7 @@ def measured(base: Path, place: Path, method: str, given: argparse.Namespace) ->
     (place / ".git" / "info").mkdir(exist_ok=True)
     (place / ".git" / "info" / "attributes").write_text(f"content/anchors/**/*.md {METHODS[method]}\n")
     paths = sorted(str(path.relative_to(place)) for path in place.glob("content/anchors/**/*.md"))
-    started = {path: front(text(place, path)).get("occurrences", 1) for path in paths}
+    started = {path: parse_front_matter(text(place, path)).get("occurrences", 1) for path in paths}
     truth = Truth({}, set(), Counter(started), {}, {}, set())
     count: Counter[str] = Counter()
     spent = 0.0
@@ -332,7 +334,7 @@ def worked(
 
 def learned(truth: Truth, path: str, number: int, old: str, new: str, count: Counter[str]) -> None:
     """Note what a branch added, changed and removed in a file."""
-    before, after = front(old), front(new)
+    before, after = parse_front_matter(old), parse_front_matter(new)
     added, gone = (set(FACT.findall(one)) - set(FACT.findall(other)) for one, other in ((new, old), (old, new)))
     titles = set(FACT.findall(str(after.get("title")))) if before.get("title") != after.get("title") else set()
     truth.facts.update(dict.fromkeys(added - titles, path))

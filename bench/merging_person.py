@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kb.errors import KbError
-from kb.records.front_matter import body_start, edit_front, front
+from kb.records.front_matter import edit_front_matter, find_body_start, parse_front_matter
 from kb.records.record_file import MACHINE_START
 
 REGION = re.compile(r"(?ms)^<{7}[^\n]*\n(.*?)^={7}\r?\n(.*?)^>{7}[^\n]*\n")
@@ -40,14 +40,16 @@ def decided(marked: str, base: str, ours: str, theirs: str, *, by_kb: bool) -> D
         text, keys = of_kb(marked, base)
     else:
         head, keys = merged_front(base, ours, theirs)
-        text = head + "".join(kept(lines_merged(*(side[body_start(side) :] for side in (base, ours, theirs))), base))
+        text = head + "".join(
+            kept(lines_merged(*(side[find_body_start(side) :] for side in (base, ours, theirs))), base)
+        )
     return Decided(text, len(regions), disputed, frozenset(keys))
 
 
 def is_broken(text: str) -> bool:
     """Return whether the front cannot be read."""
     try:
-        return not front(text)
+        return not parse_front_matter(text)
     except KbError:
         return True
 
@@ -58,11 +60,14 @@ def of_kb(marked: str, base: str) -> tuple[str, set[str]]:
     head, rest = marked[:begins], marked[begins:]
     chosen: dict[str, Any] = {}
     while (match := REGION.match(rest)) and all(_ROWS.fullmatch(side) for side in match.groups()):
-        chosen |= dict.fromkeys(front(f"---\n{match.group(2)}---\n"))
-        chosen |= front(f"---\n{match.group(1)}---\n")
+        chosen |= dict.fromkeys(parse_front_matter(f"---\n{match.group(2)}---\n"))
+        chosen |= parse_front_matter(f"---\n{match.group(1)}---\n")
         rest = rest[match.end() :]
-    whole = {key: {**front(head)[key], **value} if isinstance(value, dict) else value for key, value in chosen.items()}
-    return edit_front(head, whole) + "".join(kept(rest, base)), set(chosen)
+    whole = {
+        key: {**parse_front_matter(head)[key], **value} if isinstance(value, dict) else value
+        for key, value in chosen.items()
+    }
+    return edit_front_matter(head, whole) + "".join(kept(rest, base)), set(chosen)
 
 
 def kept(marked: str, base: str) -> Iterator[str]:
@@ -106,7 +111,7 @@ def lines_merged(base: str, ours: str, theirs: str) -> str:
 
 def merged_front(base: str, ours: str, theirs: str) -> tuple[str, set[str]]:
     """Return the head of *ours* with what both sides changed in its front, and the keys of which one was chosen."""
-    old, mine, other = (front(text) for text in (base, ours, theirs))
+    old, mine, other = (parse_front_matter(text) for text in (base, ours, theirs))
     changes: dict[str, Any] = {}
     keys = set()
     for key in [*mine, *(key for key in other if key not in mine)]:
@@ -125,5 +130,5 @@ def merged_front(base: str, ours: str, theirs: str) -> tuple[str, set[str]]:
         else:
             keys.add(key)
     changes = {key: value for key, value in changes.items() if key != "occurrences" or value != mine.get(key, 1)}
-    text = edit_front(ours, changes)
-    return text[: body_start(text)], keys
+    text = edit_front_matter(ours, changes)
+    return text[: find_body_start(text)], keys

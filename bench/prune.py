@@ -12,10 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from kb.sessions.dcp_settings import Dcp
-from kb.sessions.prune import Plan, plan, pruned_lines
-from kb.sessions.tool_calls import history, record_of
-from kb.sessions.usage import Usage
+from kb.sessions.dcp_settings import DcpSettings
+from kb.sessions.prune import PrunePlan, build_plan, prune_lines
+from kb.sessions.tool_calls import parse_line, read_history
+from kb.sessions.usage import ContextUsage
 
 EXPECTED = {
     "s_8463": {"repeated": (7, 13_644), "supersede": (2, 4_063), "errors": (12, None)},
@@ -48,24 +48,24 @@ def _one(path: Path) -> None:
     """Prune one file and print what this process took."""
     began = time.perf_counter()
     with path.open("rb") as file:
-        made = plan(history(map(record_of, file)), Dcp(), Usage())
+        made = build_plan(read_history(map(parse_line, file)), DcpSettings(), ContextUsage())
         file.seek(0)
-        sum(map(len, pruned_lines(file, made.cuts)))
+        sum(map(len, prune_lines(file, made.cuts)))
     print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def _checked(path: Path) -> bool:
     rows = path.read_bytes().split(b"\n")
-    made = plan(history(map(record_of, rows)), Dcp(), Usage())
-    after = list(pruned_lines(rows, made.cuts))
+    made = build_plan(read_history(map(parse_line, rows)), DcpSettings(), ContextUsage())
+    after = list(prune_lines(rows, made.cuts))
     touched = {cut.place.line for cut in made.cuts}
     same = all((a == b) == (n not in touched) for n, (a, b) in enumerate(zip(rows, after, strict=True), 1))
-    again = plan(history(map(record_of, after)), Dcp(), Usage())
+    again = build_plan(read_history(map(parse_line, after)), DcpSettings(), ContextUsage())
     done = subprocess.run([sys.executable, "-m", "bench.prune", str(path)], capture_output=True, text=True, check=True)
     seconds, megabytes = map(float, done.stdout.split())
     counts = _counts(made)
     told = ", ".join(f"{name} {count} (~{size:,})" for name, (count, size) in counts.items())
-    share = 100 * made.saved / max(made.tool_tokens, 1)
+    share = 100 * made.saved_tokens / max(made.tool_tokens, 1)
     good = same and not again.cuts and seconds <= SECONDS and megabytes <= MEGABYTES and _as_expected(path.stem, counts)
     print(f"{path.stem}: {told}; saves {share:.1f}% of {made.tool_tokens:,}; {seconds:.2f} s, {megabytes:.0f} MB"
           f"{'' if same else '; OTHER LINES CHANGED'}{'; NOT STABLE' if again.cuts else ''}"
@@ -73,7 +73,7 @@ def _checked(path: Path) -> bool:
     return good
 
 
-def _counts(made: Plan) -> dict[str, tuple[int, int]]:
+def _counts(made: PrunePlan) -> dict[str, tuple[int, int]]:
     names = {"repeated": "dedup", "covered": "dedup", "supersede": "supersede", "errors": "errors"}
     found = {}
     for name, strategy in names.items():

@@ -24,7 +24,7 @@ from bench import recallsets, recallvectors
 from bench.recallsets import Part, Question
 from kb.config import Config
 from kb.search.query_terms import FUNCTION_EN
-from kb.text.segment import folded, index_terms, runs
+from kb.text.segment import build_index_terms, fold_text, iter_runs
 
 Search = Callable[[str, int], list[str]]
 """Question and number of answers → ids, best first."""
@@ -43,10 +43,10 @@ def text_of(part: Part) -> dict[str, str]:
 
 def scanning(part: Part, folder: str) -> Search:
     """Return the search that counts how many of the words stand in a text."""
-    texts = {id: folded(text) for id, text in text_of(part).items()}
+    texts = {id: fold_text(text) for id, text in text_of(part).items()}
 
     def search(query: str, limit: int) -> list[str]:
-        words = {folded(run) for run, _ in runs(query)} - FUNCTION_EN
+        words = {fold_text(run) for run, _ in iter_runs(query)} - FUNCTION_EN
         counts = {id: sum(word in text for word in words) for id, text in texts.items()}
         found = [id for id, count in counts.items() if count]
         return sorted(found, key=lambda id: (-counts[id], id))[:limit]
@@ -75,12 +75,12 @@ def full_text(part: Part, cut: Callable[[str], str], tokenizer: str) -> Search:
 
 def default(part: Part, folder: str) -> Search:
     """Return the search of FTS5 as it comes."""
-    return full_text(part, lambda text: " ".join(run for run, _ in runs(text)), "unicode61")
+    return full_text(part, lambda text: " ".join(run for run, _ in iter_runs(text)), "unicode61")
 
 
 def terms(part: Part, folder: str) -> Search:
     """Return the search of FTS5 with kb's terms and Porter's stems."""
-    return full_text(part, index_terms, "porter unicode61")
+    return full_text(part, build_index_terms, "porter unicode61")
 
 
 ARMS: dict[str, Callable[[Part, str], Search]] = {

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from kb.errors import KbError
 from kb.importers.adr import read_adr
-from kb.records.front_matter import decode
+from kb.records.front_matter import decode_record
 from kb.records.model import Record, Section
-from kb.text.segment import count, runs
+from kb.text.segment import count_words, iter_runs
 
 
 class Question(NamedTuple):
@@ -196,7 +196,7 @@ def _adr(path: str, folder: str) -> tuple[str, Record | None]:
     with open(path, "rb") as file:
         data = file.read()
     try:
-        text = decode(data, path)
+        text = decode_record(data, path)
         return text, read_adr(text, os.path.relpath(path, folder)).record
     except KbError:
         return "", None
@@ -223,7 +223,7 @@ def _citing(text: str, names: dict[str, str], numbers: dict[int, str], own: str)
 
 
 def _meaning(text: str) -> int:
-    return count(" ".join(run for run, unspaced in runs(text) if unspaced or len(run) > 3))
+    return count_words(" ".join(run for run, unspaced in iter_runs(text) if unspaced or len(run) > 3))
 
 
 # -- Chinese words --------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def short_words(parts: Iterable[Part]) -> list[Part]:
         texts = {record.id: record.sections[0].text for record in part.records}
         held: dict[str, set[str]] = {}
         for id, text in texts.items():
-            for run, unspaced in runs(text):
+            for run, unspaced in iter_runs(text):
                 for size in (1, 2) if unspaced else ():
                     for at in range(len(run) - size + 1):
                         held.setdefault(run[at : at + size], set()).add(id)

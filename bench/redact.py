@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from bench.pasted import Pasted, pasted
-from kb.safety.redaction import redact
+from kb.safety.redaction import redact_text
 
 RECALL = 0.99
 MASKED = 0.005
@@ -38,7 +38,7 @@ def main() -> int:
 
 def recall(half: str, rows: list[Pasted]) -> bool:
     """Print the recall on *rows*, for each kind and carrier, and every miss; say whether it is good enough."""
-    missed = [(row, left) for row in rows if (left := row.left_in(redact(row.text)[0]))]
+    missed = [(row, left) for row in rows if (left := row.left_in(redact_text(row.text)[0]))]
     share = 1 - len(missed) / len(rows)
     kinds, carriers = Counter(row.kind for row in rows), Counter(row.carrier for row in rows)
     found = f"recall {share:.2%} ({len(rows) - len(missed)}/{len(rows)})"
@@ -63,7 +63,7 @@ def corpus(name: str, texts: Iterator[tuple[str, str]]) -> bool:
     for place, text in texts:
         rows = text.splitlines()
         total += len(rows)
-        masked = {place.line: place.rule for place in reversed(redact(text)[1])}
+        masked = {place.line: place.rule for place in reversed(redact_text(text)[1])}
         rules.update(masked.values())
         for line, rule in masked.items():
             shown = text.split("\n")[line - 1].strip()

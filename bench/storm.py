@@ -32,7 +32,7 @@ from bench.stormperson import work
 from bench.stormworld import DISK, RECORDS, SHAPES, built, environment, unmount
 from kb import doctor
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import as_json
+from kb.records.candidate import candidate_to_json
 
 _ACKNOWLEDGED = frozenset({"created", "appended", "updated", "held", "conflict"})
 _TITLE = re.compile(r"^title: [\"']?(.*?)[\"']?\r?$", re.M)
@@ -96,7 +96,7 @@ def _audit(running: Storm) -> Iterator[str]:
             yield from (
                 f"check: {found}" for found in kb.check() if found.severity == "error" and found.rule != "branch-id"
             )
-        outcomes = doctor.examine(str(clone), str(clone), os.environ)
+        outcomes = doctor.run_checks(str(clone), str(clone), os.environ)
         yield from (f"doctor: {one.name}: {one.said}" for one in outcomes if one.state == doctor.FAILED)
 
 
@@ -105,18 +105,18 @@ def _at_rest(running: Storm) -> Iterator[str]:
     git(running.world.place, "config", "commit.gpgSign", "false")
     for clone in (running.world.place, running.world.second):
         _grow_old_locks(clone)
-        doctor.examine(str(clone), str(clone), os.environ, fix=True)
+        doctor.run_checks(str(clone), str(clone), os.environ, fix=True)
     if not running.git("branch", "--show-current").stdout.startswith("main"):
         running.git("commit", "-qam", "Put down")
         running.git("switch", "-q", "main")
     for number, clone in enumerate((running.world.place, running.world.second)):
         for attempt in range(4):
-            last = as_json(decision(attempt, title=f"Come to rest {number}-{attempt}", claims={}))
+            last = candidate_to_json(decision(attempt, title=f"Come to rest {number}-{attempt}", claims={}))
             words = [str(Path(sys.executable).parent / "kb-hook"), "write"]
             done = subprocess.run(words, cwd=clone, input=json.dumps(last).encode(), capture_output=True, check=False)
-        doctor.examine(str(clone), str(clone), os.environ, fix=True)  # hands in again what five kills have set aside
+        doctor.run_checks(str(clone), str(clone), os.environ, fix=True)  # hands in again what five kills have set aside
         with KnowledgeBase.at(str(clone)) as kb:
-            yield from (f"still spooled: {path} {done.stdout.decode()[:300]}" for path in kb.state.spooled())
+            yield from (f"still spooled: {path} {done.stdout.decode()[:300]}" for path in kb.state.list_spooled())
 
 
 def _grow_old_locks(clone: Path) -> None:

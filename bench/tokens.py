@@ -3,7 +3,7 @@
     pip install '.[bench]'
     KB_BENCH_DATA=… python -m bench.tokens
 
-`kb.text.segment.tokens` is measured against three vocabularies: the estimate is meant for the larger count of Claude's
+`kb.text.segment.estimate_tokens` is measured against three vocabularies: it is meant for the larger count of Claude's
 published one and of cl100k; o200k takes half as many for Chinese and is shown beside them. Every other text was used
 for the calibration; these are the others. A text of fewer than `LONG` tokens is reported apart: in a sentence one rare
 word is a tenth. Then packs of real decision records are built, and none may pass its budget by any of the three.
@@ -18,8 +18,8 @@ from statistics import mean
 
 from bench import recallsets
 from bench.recallfloor import filled
-from kb.context.build_context import build
-from kb.text.segment import tokens
+from kb.context.build_context import compose_context
+from kb.text.segment import estimate_tokens
 
 LONG = 100
 MUST_NOT_BE_UNDER = 0.05
@@ -87,7 +87,9 @@ def main() -> int:
     everything: list[tuple[int, int]] = []
     short: list[tuple[int, int]] = []
     for name, texts in sets(data):
-        measured = [(tokens(text), *(count(text) for count in counts.values())) for text in texts if text.strip()]
+        measured = [
+            (estimate_tokens(text), *(count(text) for count in counts.values())) for text in texts if text.strip()
+        ]
         own = [(row[0], max(row[1], row[2])) for row in measured]
         everything += [row for row in own if row[1] >= LONG]
         short += [row for row in own if row[1] < LONG]
@@ -118,11 +120,11 @@ def packs(data: str, counts: Counts) -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as folder, filled(os.path.join(folder, "kb"), records) as kb:
         for budget in BUDGETS:
-            texts = [text for question in questions if (text := build(kb, question, budget=budget).text)]
+            texts = [text for question in questions if (text := compose_context(kb, question, budget=budget).text)]
             most = {name: max((count(t) / budget for t in texts), default=0) for name, count in counts.items()}
             over = sum(any(count(text) > budget for count in counts.values()) for text in texts)
             failed += over
-            full = mean(tokens(t) / budget for t in texts) if texts else 0
+            full = mean(estimate_tokens(t) / budget for t in texts) if texts else 0
             fullest = " | ".join(f"{100 * share:.0f}" for share in most.values())
             print(f"| {budget} | {len(texts)} | {100 * full:.0f} | {fullest} | {over} |", flush=True)
     return 1 if failed else 0

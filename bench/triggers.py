@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.capture.proposal_cues import moment
+from kb.capture.proposal_cues import find_notable_sentence
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate
 from kb.startup.hashes import sha256
@@ -117,7 +117,7 @@ def measured(language: str, kb: KnowledgeBase) -> Iterator[tuple[str, str, Score
     """Yield trigger, part, score and what went wrong."""
     for name, wanted, found in (
         ("read", lambda row: row.read, lambda row: bool(kb.answer_to_prompt(row.text))),
-        ("propose", lambda row: row.propose, lambda row: moment(row.text) is not None),
+        ("propose", lambda row: row.propose, lambda row: find_notable_sentence(row.text) is not None),
     ):
         for part in PARTS:
             those = [row for row in rows(language) if row.part == part]

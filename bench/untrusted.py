@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from kb.safety.injection import COMMENT, instruction, troubles
+from kb.safety.injection import COMMENT, find_instruction, find_threats
 from kb.sessions import transcript as transcripts
 from kb.sessions.transcript import AGENT, HUMAN
 
@@ -30,7 +30,7 @@ def main() -> int:
     """Print every figure; return 1 when one is worse than was promised."""
     for half in ("tried", "held out"):
         rows = [row["text"] for row in map(json.loads, ATTACKS.read_text("utf-8").splitlines()) if row["set"] == half]
-        print(f"attacks, {half}: {sum(instruction(text) is not None for text in rows)} of {len(rows)} found")
+        print(f"attacks, {half}: {sum(find_instruction(text) is not None for text in rows)} of {len(rows)} found")
     data = os.environ.get("KB_BENCH_DATA", "")
     if not data:
         print("KB_BENCH_DATA is not set: the corpora are left out", file=sys.stderr)
@@ -49,14 +49,14 @@ def _records(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _turns(folder: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.glob("*.jsonl")):
-        for message in transcripts.read(path.read_bytes()).messages:
+        for message in transcripts.parse_transcript(path.read_bytes()).messages:
             if message.origin in (HUMAN, AGENT):
                 yield from ((f"{path.name}:{message.line}", text) for text in message.texts)
 
 
 def _tripped(name: str, texts: list[tuple[str, str]]) -> float:
     """List the texts with a trouble and return their share; bare comments are held of candidates and told of apart."""
-    hits = {place: found for place, text in texts if (found := troubles(text))}
+    hits = {place: found for place, text in texts if (found := find_threats(text))}
     for place, found in hits.items():
         for one in found[:5]:
             print(f"    {place}:{one.line} {one.kind} {one.words!r}")
@@ -67,7 +67,7 @@ def _tripped(name: str, texts: list[tuple[str, str]]) -> float:
 
 def _times(texts: list[str]) -> None:
     for text in texts:
-        troubles(text)
+        find_threats(text)
     spent = [min(_time(text) for _ in range(3)) for text in texts]
     p95 = sorted(spent)[len(spent) * 95 // 100]
     print(f"{_CANDIDATE} characters: median {statistics.median(spent):.0f} µs, p95 {p95:.0f} µs")
@@ -75,7 +75,7 @@ def _times(texts: list[str]) -> None:
 
 def _time(text: str) -> float:
     began = time.perf_counter()
-    troubles(text)
+    find_threats(text)
     return (time.perf_counter() - began) * 1e6
 
 

@@ -26,7 +26,7 @@ from mkdocs.livereload import LiveReloadServer
 from bench import corpus
 from bench.wikirecall import asked_in_node
 from kb.knowledge_base import KnowledgeBase
-from kb.wiki.build import ADDRESS, config_file_of, served
+from kb.wiki.build import ADDRESS, create_server, prepare_config_file
 from kb.wiki.search_index import FOLDER
 
 PLAIN = """import sys
@@ -144,8 +144,8 @@ def reloaded(records: Path) -> float:
             time.sleep(2)
         server.shutdown()
 
-    with KnowledgeBase.at(str(records)) as kb, config_file_of(kb, False) as config:
-        server = served(kb, config, ADDRESS)
+    with KnowledgeBase.at(str(records)) as kb, prepare_config_file(kb, False) as config:
+        server = create_server(kb, config, ADDRESS)
         Thread(target=visit, args=(server,), daemon=True).start()
         server.serve()
     return min(seconds)

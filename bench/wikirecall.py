@@ -21,8 +21,8 @@ from bench import recallsets
 from bench.recall import ARMS
 from bench.recallsets import Part, Question
 from kb.records.model import Record
-from kb.search.browser_params import wording
-from kb.wiki.search_index import FOLDER, Doc, engine, index_files
+from kb.search.browser_params import collect_word_lists
+from kb.wiki.search_index import FOLDER, SearchDoc, build_engine_script, iter_index_files
 
 FIRST = 5
 
@@ -39,8 +39,8 @@ class Asked(NamedTuple):
 
 def write_index(records: Iterable[Record], folder: str) -> str:
     """Write the index of *records* below *folder* and return where it is."""
-    for path, text in index_files(
-        sorted((Doc(one, one.id) for one in records), key=lambda doc: doc.order), "en", wording()
+    for path, text in iter_index_files(
+        sorted((SearchDoc(one, one.id) for one in records), key=lambda doc: doc.sort_key), "en", collect_word_lists()
     ):
         place = os.path.join(folder, path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
@@ -53,7 +53,7 @@ def asked_in_node(index: str, questions: Sequence[str], folder: str) -> list[dic
     """Return what the wiki's search answers to each of *questions*."""
     script = os.path.join(folder, "engine.js")
     with open(script, "w", encoding="utf-8") as file:
-        file.write(engine())
+        file.write(build_engine_script())
     program = ["node", os.path.join(os.path.dirname(__file__), "wikisearch.js"), script, index]
     lines = "\n".join(map(json.dumps, questions))
     done = subprocess.run(program, input=lines, stdout=subprocess.PIPE, text=True, check=True)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from bench import corpus
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import candidates
+from kb.records.candidate import build_candidates
 
 HOOK = str(Path(sys.executable).parent / "kb-hook")
 
@@ -49,7 +49,7 @@ def by_library(place: Path, writer: int, each: int) -> Times:
     with KnowledgeBase.open(str(place), dict(os.environ)) as kb:
         for number in range(each):
             began = time.perf_counter()
-            (verdict,) = kb.write(candidates(said(writer, number), "bench"), folder=str(place))
+            (verdict,) = kb.write(build_candidates(said(writer, number), "bench"), folder=str(place))
             times.append(time.perf_counter() - began)
             assert verdict.verdict == "created", verdict
     return times
@@ -165,7 +165,7 @@ def measure(base: Path, whole: Path, processes: int, each: int) -> None:
     many = [value for number in range(500) for value in [said(0, number)]]
     began = time.perf_counter()
     with KnowledgeBase.open(str(place), dict(os.environ)) as kb:
-        kb.write(candidates(many, "bench"), folder=str(place))
+        kb.write(build_candidates(many, "bench"), folder=str(place))
     batch = 500 / (time.perf_counter() - began)
     print(f"batch of 500: {batch:.0f} a second, {batch / single:.1f} × one at a time by the library (must: ≥ 20×)")
 

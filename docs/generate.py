@@ -20,7 +20,7 @@ from kb.config import CHOICES, HELP, Config
 from kb.records.candidate import SCHEMA
 from kb.records.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS
 from kb.records.model import TRANSITIONS
-from kb.writing.edit import label
+from kb.writing.edit import format_status_label
 
 FOLDER = Path(__file__).parent
 NOTE = "<!-- Made by `make docs`; do not edit. -->\n"
@@ -182,7 +182,7 @@ def kinds_page() -> Iterator[str]:
     yield from table(
         ["status", "shown as", "what may follow"],
         [
-            (f"`{status}`", label(status), ", ".join(f"`{after}`" for after in sorted(to)))
+            (f"`{status}`", format_status_label(status), ", ".join(f"`{after}`" for after in sorted(to)))
             for status, to in TRANSITIONS.items()
         ],
     )

@@ -21,7 +21,7 @@ from babel.messages.pofile import read_po, write_po
 
 import kb
 from kb.cli.command_table import COMMANDS
-from kb.cli.translated import paragraphs
+from kb.cli.translated import split_paragraphs
 from kb.config import HELP
 from kb.records.kinds import KINDS, SECTIONS
 
@@ -115,7 +115,7 @@ def extract() -> Catalog:
             Path(sys.modules[command.callback.__module__].__file__ or "") if command.callback else Path(click.__file__)
         )
         helps = (command.help, command.short_help, *(p.help for p in command.params if isinstance(p, click.Option)))
-        for part in (part for text in helps for part in paragraphs(text or "")):
+        for part in (part for text in helps for part in split_paragraphs(text or "")):
             _add(found, part, path)
     for _, line in COMMANDS.values():
         _add(found, line, PACKAGE / "cli" / "__init__.py")

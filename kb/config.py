@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from kb.errors import BadInput, KbError
 from kb.i18n import load_translations, msg
-from kb.paths import found
+from kb.paths import find_root
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ HELP: Mapping[str, str] = {
 }
 
 
-def meaning_of(key: str, language: str) -> str:
+def describe_setting(key: str, language: str) -> str:
     """Return what the setting *key* means, in *language* ("en" or "zh")."""
     return load_translations(language).gettext(HELP[key])
 
@@ -150,23 +150,23 @@ def load(root: str, cache: str = "") -> Config:
     except FileNotFoundError:
         return Config()
     stamp = [stat.st_mtime_ns, stat.st_size, stat.st_ctime_ns]  # the last one no archive or copy can set
-    kept = _cached(cache, stamp)
+    kept = _load_cached(cache, stamp)
     if kept is not None:
-        return config_of(kept, path)
-    values = _parse(path)
-    config = config_of(values, path)
+        return build_config(kept, path)
+    values = _parse_toml(path)
+    config = build_config(values, path)
     if cache and os.path.isdir(os.path.dirname(cache)):
-        _keep(cache, stamp, values)
+        _save_cached(cache, stamp, values)
     return config
 
 
-def spoken(environment: Mapping[str, str], place: str = "") -> str:
+def detect_language(environment: Mapping[str, str], place: str = "") -> str:
     """Return the language of the knowledge base at *place*, or of the one around the current folder.
 
     Where there is none, that of the environment.
     """
     try:
-        root = place or found(os.getcwd(), environment)
+        root = place or find_root(os.getcwd(), environment)
         if root and os.path.isfile(os.path.join(root, FILE)):
             return load(root).language
     except (KbError, OSError):
@@ -174,7 +174,7 @@ def spoken(environment: Mapping[str, str], place: str = "") -> str:
     return "zh" if environment.get("LANG", "").startswith("zh") else "en"
 
 
-def config_of(values: Mapping[str, Any], path: str = FILE) -> Config:
+def build_config(values: Mapping[str, Any], path: str = FILE) -> Config:
     """Return *values* as settings; raise BadInput for an unknown key or a value of the wrong kind."""
     defaults = Config()._asdict()
     for key, value in values.items():
@@ -201,7 +201,7 @@ def config_of(values: Mapping[str, Any], path: str = FILE) -> Config:
     return Config(**given)
 
 
-def _parse(path: str) -> dict[str, Any]:
+def _parse_toml(path: str) -> dict[str, Any]:
     import tomllib
 
     try:
@@ -211,7 +211,7 @@ def _parse(path: str) -> dict[str, Any]:
         raise BadInput(msg("not valid TOML: {problem}", problem=error), path=path) from None
 
 
-def _cached(cache: str, stamp: list[int]) -> dict[str, Any] | None:
+def _load_cached(cache: str, stamp: list[int]) -> dict[str, Any] | None:
     try:
         with open(cache, encoding="utf-8") as file:
             kept = json.load(file)
@@ -220,7 +220,7 @@ def _cached(cache: str, stamp: list[int]) -> dict[str, Any] | None:
         return None
 
 
-def _keep(cache: str, stamp: list[int], values: Mapping[str, Any]) -> None:
+def _save_cached(cache: str, stamp: list[int], values: Mapping[str, Any]) -> None:
     try:
         with open(f"{cache}.{os.getpid()}", "w", encoding="utf-8") as file:
             json.dump({"stamp": stamp, "values": values}, file)

@@ -67,7 +67,7 @@ class NeedsPerson(KbError):
     exit_code = 5
 
 
-class Overtaken(NeedsPerson):
+class ConcurrentEdit(NeedsPerson):
     """A text was changed by somebody else while a person had it open, and both changed the same lines."""
 
     def __init__(

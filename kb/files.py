@@ -19,21 +19,21 @@ STALE = 60.0
 """Seconds after which a half file is taken to be that of a process that died: no write takes so long."""
 
 
-def content(path: str) -> bytes | None:
+def read_if_exists(path: str) -> bytes | None:
     """Return the bytes of a file, or None where there is none; a pipe in its place is not waited for."""
     try:
-        with open(path, "rb", opener=unwaited) as file:
+        with open(path, "rb", opener=open_nonblocking) as file:
             return file.read()
     except FileNotFoundError:
         return None
 
 
-def unwaited(path: str, flags: int) -> int:
+def open_nonblocking(path: str, flags: int) -> int:
     """Open *path* for `open`, and wait for nobody where it is a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def within(root: str, path: str) -> str:
+def resolve_within(root: str, path: str) -> str:
     """Return where *path*, relative to *root*, stands; raise FileNotFoundError where a link or `..` leads elsewhere.
 
     A clone can hold links to anything on the machine of its reader, so nothing is read through one. *root* is real.
@@ -44,22 +44,22 @@ def within(root: str, path: str) -> str:
     return place
 
 
-def write(path: str, data: bytes) -> None:
+def write_file(path: str, data: bytes) -> None:
     """Write a file and the folders above it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(data)
 
 
-def write_whole(path: str, data: bytes, *, synced: bool = False, only_if: Callable[[], bool] | None = None) -> bool:
+def write_atomic(path: str, data: bytes, *, synced: bool = False, only_if: Callable[[], bool] | None = None) -> bool:
     """Write a file so that a reader sees the old or the new one, never a part; permissions are kept.
 
-    *synced*: it is on the disk once this returns; that its name is there as well is up to `harden`. *only_if* is asked
+    *synced*: it is on the disk once this returns; its name is there as well after `sync_folders`. *only_if* is asked
     last of all, when the new file is on the disk: where it says no, nothing is written, and False is returned.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     beside = os.path.join(os.path.dirname(path), f"{_BESIDE}{os.getpid()}{_HALF}")
-    remove(beside)  # what a dead process left, or a link that somebody laid there
+    remove_file(beside)  # what a dead process left, or a link that somebody laid there
     try:
         with open(beside, "xb") as file:
             file.write(data)
@@ -69,16 +69,16 @@ def write_whole(path: str, data: bytes, *, synced: bool = False, only_if: Callab
         with contextlib.suppress(FileNotFoundError):
             os.chmod(beside, os.stat(path).st_mode & 0o7777)
         if only_if and not only_if():
-            remove(beside)
+            remove_file(beside)
             return False
         os.replace(beside, path)
     except BaseException:
-        remove(beside)
+        remove_file(beside)
         raise
     return True
 
 
-def harden(folders: Iterable[str]) -> None:
+def sync_folders(folders: Iterable[str]) -> None:
     """Let the names in *folders* survive a loss of power, where the file system can."""
     for folder in folders:
         with contextlib.suppress(OSError):
@@ -89,8 +89,8 @@ def harden(folders: Iterable[str]) -> None:
                 os.close(file)
 
 
-def half_written(folder: str, age: float = STALE) -> list[str]:
-    """Return the files in *folder* that `write_whole` left when its process died, *age* seconds ago or more."""
+def list_half_written(folder: str, age: float = STALE) -> list[str]:
+    """Return the files in *folder* that `write_atomic` left when its process died, *age* seconds ago or more."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -101,14 +101,14 @@ def half_written(folder: str, age: float = STALE) -> list[str]:
     return sorted(found)
 
 
-def sweep(folder: str, age: float = STALE) -> None:
-    """Take away what is `half_written` in *folder*."""
-    for path in half_written(folder, age):
+def remove_half_written(folder: str, age: float = STALE) -> None:
+    """Take away what is `list_half_written` in *folder*."""
+    for path in list_half_written(folder, age):
         with contextlib.suppress(OSError):
             os.unlink(path)
 
 
-def remove(path: str) -> None:
+def remove_file(path: str) -> None:
     """Remove a file that may be there."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         os.unlink(path)

@@ -29,7 +29,7 @@ class Message(NamedTuple):
     """The English template for every count but one; "" where the template counts nothing."""
 
     def __str__(self) -> str:
-        return self._english().format_map(self.values)
+        return self._choose_template().format_map(self.values)
 
     def translate(self, language: str) -> str:
         """Return the message in *language* ("zh" or "en"), and in English where it has no translation."""
@@ -40,7 +40,7 @@ class Message(NamedTuple):
         text = known.ngettext(self.template, self.plural, 2) if self.plural else known.gettext(self.template)
         return text.format_map(values)
 
-    def _english(self) -> str:
+    def _choose_template(self) -> str:
         return self.plural if self.plural and self.values["count"] != 1 else self.template
 
 

@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"(?:git\+)?((?:https?|ssh|git)://[^ ]+)")
 _SCP = re.compile(r"(?:git\+)?(?:ssh://)?(\w[\w.-]*@[\w.-]+):(?!\d|/)([^ ]+)")
 
 
-def requirement(source: str) -> str:
+def build_requirement(source: str) -> str:
     """Return the line for pip that installs kb from *source*, an address with a tag or commit; raise BadInput."""
     given = source.strip()
     if not _HARMLESS.fullmatch(given):
@@ -56,12 +56,12 @@ def requirement(source: str) -> str:
 _EXAMPLE = msg("give an address with a tag or commit: --from git+https://github.com/OWNER/REPO@TAG")
 
 
-def origin() -> str:
+def find_own_requirement() -> str:
     """Return the line for pip that installs the kb that runs, exactly; "" where that is known only on this machine."""
-    return origin_in(_direct_url())
+    return parse_direct_url(_load_direct_url())
 
 
-def origin_in(about: Mapping[str, Any]) -> str:
+def parse_direct_url(about: Mapping[str, Any]) -> str:
     """Return the line for pip that installs what `direct_url.json` is *about* (PEP 610); "" for a folder or nothing."""
     url, version, archive = about.get("url"), about.get("vcs_info"), about.get("archive_info")
     if not isinstance(url, str) or not url.startswith(("https://", "http://", "ssh://")):
@@ -77,7 +77,7 @@ def origin_in(about: Mapping[str, Any]) -> str:
     return line if _HARMLESS.fullmatch(line) else ""
 
 
-def _direct_url() -> dict[str, Any]:
+def _load_direct_url() -> dict[str, Any]:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -87,7 +87,7 @@ def _direct_url() -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def command_for(extra: str) -> str:
+def build_install_command(extra: str) -> str:
     """Return the command that installs what the *extra* of kb needs: packages that are registered, by their names."""
     from importlib.metadata import PackageNotFoundError, requires
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kb.errors import KbError
-from kb.index.lookup import one_named
 from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, Candidate, Record, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kb.capture.save_session import Saved
+    from kb.capture.save_session import SavedSession
     from kb.checks.findings import Finding
     from kb.context.hints import Hint
     from kb.context.pack import Pack
     from kb.context.record_context import Context
-    from kb.git.blame import Change
-    from kb.history.record_life import Moment
-    from kb.history.record_links import Link
-    from kb.search.answer import Answer
-    from kb.sessions.session_archive import Session
-    from kb.writing.inbox import Held
-    from kb.writing.reviews import Review, Sides
+    from kb.git.blame import FileCommit
+    from kb.history.record_life import LifeEvent
+    from kb.history.record_links import RecordLink
+    from kb.search.answer import SearchAnswer
+    from kb.sessions.session_archive import SessionArchive
+    from kb.writing.inbox import HeldCandidate
+    from kb.writing.reviews import Review, ReviewSides
 
 
 class KnowledgeBase(Workspace):
@@ -80,17 +79,17 @@ class KnowledgeBase(Workspace):
 
         return replace_text(self, record, text, opened=opened, committed=committed, decided=decided)
 
-    def held(self) -> list[Held]:
+    def held(self) -> list[HeldCandidate]:
         """Return what the gate keeps back."""
         from kb.writing import inbox
 
         return inbox.list_held(self)
 
-    def one_held(self, name: str) -> Held:
+    def one_held(self, name: str) -> HeldCandidate:
         """Return what is held under *name* or its beginning; raise UnknownId."""
         from kb.writing import inbox
 
-        return inbox.one(self, name)
+        return inbox.find_held(self, name)
 
     def promote(self, name: str) -> Verdict:
         """Let what is held under *name* through on a person's word."""
@@ -98,54 +97,54 @@ class KnowledgeBase(Workspace):
 
         return promote(self, name)
 
-    def drop(self, name: str) -> Held:
+    def drop(self, name: str) -> HeldCandidate:
         """Forget what is held under *name*."""
         from kb.writing import inbox
 
-        return inbox.drop(self, name)
+        return inbox.drop_held(self, name)
 
     def reviews(self) -> list[Review]:
         """Return the open reviews, oldest first."""
         from kb.writing import reviews as branches
 
-        return branches.reviews(self)
+        return branches.list_reviews(self)
 
-    def sides(self, name: str) -> Sides:
+    def sides(self, name: str) -> ReviewSides:
         """Return both sides of the review *name* (its branch, or the id of its new record)."""
         from kb.writing import reviews as branches
 
-        return branches.sides(self, name)
+        return branches.load_sides(self, name)
 
     def accept(self, name: str) -> Verdict:
         """Merge the review *name* into the checked-out branch; raise NeedsPerson where git cannot merge it."""
         from kb.sync import decide_review
 
-        return decide_review.accept(self, name)
+        return decide_review.accept_review(self, name)
 
     def reject(self, name: str) -> Verdict:
         """Close the review *name*; what it held stays under `refs/kb/rejected/`."""
         from kb.sync import decide_review
 
-        return decide_review.reject(self, name)
+        return decide_review.reject_review(self, name)
 
     def request(self, name: str, remote: str = "origin", *, open_it: bool = False) -> list[str]:
         """Push the review *name* and return the command that opens its pull request, or what running it said."""
         from kb.sync import decide_review
 
-        return decide_review.request(self, name, remote, open_it=open_it)
+        return decide_review.request_review(self, name, remote, open_it=open_it)
 
     def save_session(
         self, transcript: str, *, session: str = "", folder: str = "", host: str = "", archive: bool = True,
         full: bool = False,
-    ) -> Saved:  # fmt: skip
+    ) -> SavedSession:  # fmt: skip
         """Extract from a transcript, write through the gate, and keep compact form and archive (*full*: all forms)."""
-        from kb.capture.flush_spool import save
+        from kb.capture.flush_spool import flush_and_save
 
-        return save(self, transcript, session=session, folder=folder, host=host, archive=archive, full=full)
+        return flush_and_save(self, transcript, session=session, folder=folder, host=host, archive=archive, full=full)
 
     def save_when_due(
         self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
-    ) -> Saved | None:
+    ) -> SavedSession | None:
         """Extract what is new, unless the last time was less than `pause` seconds ago: then a later call takes it."""
         from kb.capture.flush_spool import save_when_due
 
@@ -153,120 +152,120 @@ class KnowledgeBase(Workspace):
 
     def end_session(self, transcript: str, *, session: str, folder: str = "", host: str = "") -> None:
         """Take away what a session had while it ran, and leave the saving of it to the next call that has time."""
-        from kb.capture.save_session import end
+        from kb.capture.save_session import spool_ended_session
 
-        end(self, transcript, session=session, folder=folder, host=host)
+        spool_ended_session(self, transcript, session=session, folder=folder, host=host)
 
     def land(self) -> list[Verdict]:
         """Write what earlier calls could not or put off, and return the verdicts."""
-        if not self.state.has_work():
+        if not self.state.has_pending_work():
             return []
-        from kb.capture.flush_spool import land
+        from kb.capture.flush_spool import flush_pending_work
 
-        return land(self)
+        return flush_pending_work(self)
 
-    def sessions(self) -> list[Session]:
+    def sessions(self) -> list[SessionArchive]:
         """Return the archived sessions, oldest first."""
         from kb.sessions import session_archive as archive
 
-        return archive.sessions(self)
+        return archive.list_sessions(self)
 
-    def session_named(self, name: str) -> Session:
+    def session_named(self, name: str) -> SessionArchive:
         """Return the archived session that a unique part of its *name* names; raise UnknownId."""
         from kb.sessions import session_archive as archive
 
-        return archive.one_session(self, name)
+        return archive.find_session(self, name)
 
     def day_named(self, word: str) -> str:
         """Return the first ISO day that *word* ("today", "yesterday", "week" or a day) means; raise BadInput."""
-        from kb.sessions.session_archive import day_named
+        from kb.sessions.session_archive import parse_day
 
-        return day_named(word, self.now())
+        return parse_day(word, self.now())
 
     def spawn(self, avatar: str, task: str, *, session: str = "", project: str = GLOBAL, style: str = "shi") -> str:
         """Return what the prompt of a sub-agent in the role *avatar* begins with."""
-        from kb.context.give_hints import spawn
+        from kb.context.give_hints import build_spawn_prompt
 
-        return spawn(self, avatar, task, session=session, project=project, style=style)
+        return build_spawn_prompt(self, avatar, task, session=session, project=project, style=style)
 
     def session_file(self, name: str, file: str = "compact.md") -> str:
         """Return one file of the archived session that *name* names."""
         from kb.sessions import session_archive as archive
 
-        return archive.session_file(self, archive.one_session(self, name), file)
+        return archive.read_session_file(self, archive.find_session(self, name), file)
 
-    def refs(self, name: str, *, scope: str = "") -> list[Link]:
+    def refs(self, name: str, *, scope: str = "") -> list[RecordLink]:
         """Return what the record *name* points to and what points to it."""
-        from kb.history.record_links import links
+        from kb.history.record_links import list_links
 
-        return links(self, name, scope=scope)
+        return list_links(self, name, scope=scope)
 
-    def log(self, name: str, *, scope: str = "") -> list[Change]:
+    def log(self, name: str, *, scope: str = "") -> list[FileCommit]:
         """Return the commits that touched the record *name*, newest first."""
-        from kb.git.blame import changes_of
+        from kb.git.blame import list_file_commits
 
-        return changes_of(self.repository, self.record(name, scope=scope).path)[::-1]
+        return list_file_commits(self.repository, self.record(name, scope=scope).path)[::-1]
 
     def patches(self, name: str, *, scope: str = "") -> str:
         """Return the commits that touched the record *name* with what they changed."""
-        from kb.git.blame import patches
+        from kb.git.blame import read_patch_log
 
-        return patches(self.repository, self.record(name, scope=scope).path)
+        return read_patch_log(self.repository, self.record(name, scope=scope).path)
 
-    def history(self, name: str, *, scope: str = "") -> list[Moment]:
+    def history(self, name: str, *, scope: str = "") -> list[LifeEvent]:
         """Return the life of the record *name*, oldest first."""
-        from kb.history.record_life import history
+        from kb.history.record_life import build_history
 
-        return history(self, name, scope=scope)
+        return build_history(self, name, scope=scope)
 
-    def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> list[Answer]:
+    def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> list[SearchAnswer]:
         """Return at most *limit* records that answer *query*, best first; without a query all that are *wanted*."""
-        self.look()
-        from kb.search.answer import explained
+        self.start_scan()
+        from kb.search.answer import search_records
 
-        return explained(self, query, wanted=wanted, project=project, limit=limit).answers
+        return search_records(self, query, wanted=wanted, project=project, limit=limit).answers
 
     def context(self, query: str, *, budget: int = 1500, wanted: Filter = ALL, project: str = GLOBAL) -> Context:
         """Return what answers *query* as text for an agent: whole or short records within *budget* estimated tokens."""
-        from kb.context.build_context import build
+        from kb.context.build_context import compose_context
 
-        return build(self, query, budget=budget, wanted=wanted, project=project)
+        return compose_context(self, query, budget=budget, wanted=wanted, project=project)
 
     def pack(self, question: str, *, folder: str = "") -> Pack:
         """Return what is known of *question*: verbatim evidence, open questions, conflicts with code in *folder*."""
-        from kb.context.build_pack import build
+        from kb.context.build_pack import compose_pack
 
-        return build(self, question, folder=folder)
+        return compose_pack(self, question, folder=folder)
 
     def hint(self, moment: str, keywords: Sequence[str], *, task: str = "", project: str = GLOBAL) -> Hint:
         """Return the T1 or T2 hint (*moment* "t1" or "t2"): what holds a keyword or is about *task*, or what is new."""
-        from kb.context.give_hints import hint
+        from kb.context.give_hints import build_hint
 
-        return hint(self, moment, keywords, task=task, project=project)
+        return build_hint(self, moment, keywords, task=task, project=project)
 
     def hint_for_avatar(self, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
         """Return the hints that the *avatar* gets for *task*, or ""; *quiet*: no word where there is nothing."""
-        from kb.context.give_hints import hint_for_avatar
+        from kb.context.give_hints import build_avatar_hint
 
-        return hint_for_avatar(self, avatar, task, project=project, quiet=quiet)
+        return build_avatar_hint(self, avatar, task, project=project, quiet=quiet)
 
     def answer_to_prompt(self, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
         """Return what a prompt in *folder* should be told, or "" when nothing is relevant."""
-        from kb.context.give_hints import answer_to_prompt
+        from kb.context.give_hints import build_prompt_hint
 
-        return answer_to_prompt(self, prompt, project=project, folder=folder)
+        return build_prompt_hint(self, prompt, project=project, folder=folder)
 
     def start_of_session(self, session: str, *, source: str, project: str = GLOBAL) -> str:
         """Return what a session that starts is told; after a compaction (*source* "compact") its compact form."""
-        from kb.context.give_hints import start_of_session
+        from kb.context.give_hints import build_start_context
 
-        return start_of_session(self, session, source=source, project=project)
+        return build_start_context(self, session, source=source, project=project)
 
     def check(self, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
         """Return what is wrong with the records (in or *below* some paths); with *fix*, after mending what is safe."""
-        from kb.checks.collect_checks import check
+        from kb.checks.collect_checks import check_records
 
-        return check(self, fix=fix, below=below)
+        return check_records(self, fix=fix, below=below)
 
 
 def make(
@@ -286,4 +285,4 @@ def make(
     return KnowledgeBase(place, environment), files
 
 
-__all__ = ["ALL", "Filter", "KbError", "KnowledgeBase", "one_named"]
+__all__ = ["ALL", "Filter", "KbError", "KnowledgeBase", "make"]

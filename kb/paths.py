@@ -8,29 +8,29 @@ from collections.abc import Iterator, Mapping
 FILE = "kb.toml"
 
 
-def found(start: str, environment: Mapping[str, str]) -> str | None:
+def find_root(start: str, environment: Mapping[str, str]) -> str | None:
     """Return the root of the knowledge base that holds for *start*, or None.
 
     In this order: `$KB_HOME`; the nearest folder above with a `kb.toml`, if `is_trusted`; `~/.kb`.
     """
     if home := environment.get("KB_HOME"):
         return home if os.path.isfile(os.path.join(home, FILE)) else None
-    if folder := around(start, environment):
+    if folder := find_root_above(start, environment):
         return folder
     user = user_home(environment)
     return user if os.path.isfile(os.path.join(user, FILE)) else None
 
 
-def around(start: str, environment: Mapping[str, str]) -> str:
+def find_root_above(start: str, environment: Mapping[str, str]) -> str:
     """Return the nearest folder above *start* that is a knowledge base and trusted; "" for none."""
-    return next((folder for folder in _above(start) if is_trusted(folder, environment)), "")
+    return next((folder for folder in _iter_roots_above(start) if is_trusted(folder, environment)), "")
 
 
-def passed_over(start: str, environment: Mapping[str, str]) -> str:
+def find_untrusted_root(start: str, environment: Mapping[str, str]) -> str:
     """Return the nearest folder above *start* whose `kb.toml` is not believed; "" where there is none."""
     if environment.get("KB_HOME"):
         return ""
-    nearest = next(_above(start), "")
+    nearest = next(_iter_roots_above(start), "")
     return "" if not nearest or is_trusted(nearest, environment) else nearest
 
 
@@ -50,7 +50,7 @@ def is_trusted(folder: str, environment: Mapping[str, str]) -> bool:
     return {place.st_uid, file.st_uid} <= mine | {0} and not is_everybodys
 
 
-def _above(start: str) -> Iterator[str]:
+def _iter_roots_above(start: str) -> Iterator[str]:
     """Yield the folders from *start* up that have a `kb.toml`."""
     folder = os.path.abspath(start)
     while True:

@@ -13,18 +13,25 @@ from kb.errors import BadRecord, KbError
 from kb.git.repository import Repository
 from kb.i18n import Message
 from kb.index.database import Index
-from kb.index.lookup import for_reader, one_named, root_around, root_at, unreadable, write_for_caller
+from kb.index.lookup import (
+    find_base_root,
+    find_record,
+    list_unreadable,
+    qualify_error_ids,
+    qualify_message_ids,
+    require_base_root,
+)
 from kb.index.schema import ALL, Filter
 from kb.records.kinds import KINDS
 from kb.records.model import Record
 from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.state.state_folder import State
+from kb.state.state_folder import StateFolder
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from kb.index.index_sync import Looking
+    from kb.index.index_sync import PendingScan
 
 
 Clock = Callable[[], float]
@@ -39,12 +46,12 @@ class Workspace:
         self.folder = folder
         self.environment = environment
         self.now = now
-        self.state = State(self.root, environment)
+        self.state = StateFolder(self.root, environment)
         self.state.refuse_links()
         self.config = settings.load(self.root, self.state.path("config.json"))
         self._repository: Repository | None = None
         self._index: Index | None = None
-        self._looking: Looking | None = None
+        self._looking: PendingScan | None = None
 
     @classmethod
     def open(cls, start: str = "", environment: Mapping[str, str] | None = None, now: Clock = time.time) -> Self:
@@ -55,17 +62,17 @@ class Workspace:
         """
         environment = os.environ if environment is None else environment
         folder = start or os.getcwd()
-        return cls(root_around(folder, environment), environment, now, folder=folder)
+        return cls(find_base_root(folder, environment), environment, now, folder=folder)
 
     @classmethod
     def at(cls, root: str, environment: Mapping[str, str] | None = None, *, folder: str = "") -> Self:
         """Open the knowledge base whose root is *root* for work in *folder*; raise NoKnowledgeBase if it is none."""
-        return cls(root_at(root), os.environ if environment is None else environment, folder=folder)
+        return cls(require_base_root(root), os.environ if environment is None else environment, folder=folder)
 
     def close(self) -> None:
         """Close what is open."""
         if self._looking:
-            self._looking.given_up()
+            self._looking.abandon()
             self._looking = None
         if self._index:
             self._index.close()
@@ -76,7 +83,7 @@ class Workspace:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, KbError):
-            write_for_caller(self, error)
+            qualify_error_ids(self, error)
         self.close()
 
     @property
@@ -91,16 +98,16 @@ class Workspace:
         """The index, as it was last brought up to date."""
         if self._index is None:
             with contextlib.suppress(OSError):  # the index needs none then
-                self.state.made()
+                self.state.ensure_folder()
             folders = sorted({f"{CONTENT}/{kind.folder}" for kind in KINDS})
             self._index = Index(self.state.path("index.db"), self.root, folders)
             if self._index.is_new:
                 from kb.index import id_allocator
 
-                id_allocator.remember(self)
+                id_allocator.reserve_ids_from_history(self)
         return self._index
 
-    def fresh(self, *, thorough: bool = True) -> Index:
+    def sync_index(self, *, thorough: bool = True) -> Index:
         """Return the index, brought up to the files first; not *thorough*: a file edited in place may be missed."""
         if thorough:
             from kb.index import index_sync as fresh
@@ -111,21 +118,21 @@ class Workspace:
             self.index.refresh(edited=())
         return self.index
 
-    def look(self) -> None:
+    def start_scan(self) -> None:
         """Let git look for edited files while the caller prepares a question; the next `fresh` uses what it finds."""
         from kb.index import index_sync as fresh
 
-        self._looking = None if fresh.looked_lately(self) else fresh.look(self)
+        self._looking = None if fresh.is_recently_scanned(self) else fresh.start_scan(self)
 
-    def look_ahead(self) -> None:
+    def start_scan_ahead(self) -> None:
         """Let git look for edited files while the caller loads what a write needs; `fresh` uses what it finds."""
-        from kb.index.index_sync import look_ahead
+        from kb.index.index_sync import start_scan_if_stale
 
-        self._looking = self._looking or look_ahead(self)
+        self._looking = self._looking or start_scan_if_stale(self)
 
-    def words(self, said: Message | str) -> str:
+    def localise(self, said: Message | str) -> str:
         """Return *said* in the language of this knowledge base, its ids as the caller finds their records."""
-        return said if isinstance(said, str) else for_reader(self, said).translate(self.config.language)
+        return said if isinstance(said, str) else qualify_message_ids(self, said).translate(self.config.language)
 
     def today(self) -> str:
         """Return the day as ISO date, in local time."""
@@ -133,36 +140,36 @@ class Workspace:
 
     def project(self, folder: str) -> str:
         """Return the scope that holds for work in *folder*: "project/<name>", or "global" inside the knowledge base."""
-        from kb.state.project import scope_for
+        from kb.state.project import resolve_scope
 
-        return scope_for(self, folder)
+        return resolve_scope(self, folder)
 
     @functools.cached_property
-    def here(self) -> str:
+    def caller_scope(self) -> str:
         """The scope from which the caller names records: that of the folder he works in, or "" where none is known."""
         return self.project(self.folder or self.root) if self.folder or self.config.project else ""
 
     def records(self, wanted: Filter = ALL) -> list[Record]:
         """Return the records *wanted*, by scope and id."""
-        return self.fresh().records(wanted)
+        return self.sync_index().records(wanted)
 
     def record(self, name: str, *, scope: str = "") -> Record:
         """Return the record that *name* names: an id (`D001`), a citation (`shop:D001`) or a uid.
 
         An id is looked for in *scope* (default: the caller's), then globally. Raise UnknownId.
         """
-        scope = scope or self.here
-        record = one_named(self.fresh(thorough=False), name, scope)
-        return record if self.index.is_current(record.path) else one_named(self.fresh(), name, scope)
+        scope = scope or self.caller_scope
+        record = find_record(self.sync_index(thorough=False), name, scope)
+        return record if self.index.is_current(record.path) else find_record(self.sync_index(), name, scope)
 
-    def broken(self) -> list[BadRecord]:
+    def list_unreadable(self) -> list[BadRecord]:
         """Return why each file that should hold a record cannot be read, as of the last answer."""
-        return unreadable(self.index)
+        return list_unreadable(self.index)
 
     def text(self, record: Record) -> str:
         """Return the file of *record* as it stands in the checkout."""
-        from kb.files import within
-        from kb.records.front_matter import decode
+        from kb.files import resolve_within
+        from kb.records.front_matter import decode_record
 
-        with open(within(self.root, record.path), "rb") as file:
-            return decode(file.read(), record.path)
+        with open(resolve_within(self.root, record.path), "rb") as file:
+            return decode_record(file.read(), record.path)

@@ -83,7 +83,7 @@ def package_patterns() -> list[Pattern]:
         (module.__name__, name, value)
         for module in modules
         for name, value in vars(module).items()
-        if isinstance(value, (re.Pattern, lazy_regex._Pattern)) and isinstance(value.pattern, str)
+        if isinstance(value, (re.Pattern, lazy_regex._LazyPattern)) and isinstance(value.pattern, str)
     ]
     nodes = {module.__name__: _nodes(module, {name for _, name, _ in named}) for module in modules}
     everywhere = _searched(nodes)
@@ -91,7 +91,7 @@ def package_patterns() -> list[Pattern]:
     for module, name, value in named:
         _add(found, value, f"{module}.{name}", (module, name) not in everywhere)
     for value in gc.get_objects():
-        if isinstance(value, lazy_regex._Pattern) and isinstance(value._source, str):
+        if isinstance(value, lazy_regex._LazyPattern) and isinstance(value._source, str):
             _add(found, value, "a table", False)
     for place, inside in nodes.items():
         for pattern in _literals(place, inside):

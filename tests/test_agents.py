@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from kb.errors import BadInput
 from kb.hooks import agent_files
-from kb.hooks.agent_files import SKILL_FILES, VERSION, with_block, without_block
-from kb.hooks.settings_file import apply
+from kb.hooks.agent_files import SKILL_FILES, VERSION, plan_block_install, plan_block_removal
+from kb.hooks.settings_file import apply_edit
 from kb.templates import FOLDER
 
 TEMPLATES = Path(FOLDER) / "agents"
@@ -35,7 +35,7 @@ def shipped(language: str, name: str) -> str:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_protocol_is_about_ten_lines_with_its_five_rules(tmp_path: Path, language: str) -> None:
-    change = with_block(str(tmp_path / "AGENTS.md"), language)
+    change = plan_block_install(str(tmp_path / "AGENTS.md"), language)
     assert change.after is not None
     lines = change.after.decode().splitlines()
     assert 8 <= len(lines) <= 14
@@ -45,7 +45,7 @@ def test_the_protocol_is_about_ten_lines_with_its_five_rules(tmp_path: Path, lan
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_skill_is_as_the_standard_says(tmp_path: Path, language: str) -> None:
-    changes, kept = agent_files.with_skill(str(tmp_path / "kb"), language)
+    changes, kept = agent_files.plan_skill_install(str(tmp_path / "kb"), language)
     assert kept == [] and [Path(change.path).relative_to(tmp_path / "kb").as_posix() for change in changes] == [
         *SKILL_FILES
     ]
@@ -56,7 +56,7 @@ def test_the_skill_is_as_the_standard_says(tmp_path: Path, language: str) -> Non
     validate = shutil.which("agentskills")
     if validate:
         for change in changes:
-            apply(change, {"HOME": str(tmp_path)})
+            apply_edit(change, {"HOME": str(tmp_path)})
         assert subprocess.run([validate, "validate", str(tmp_path / "kb")], check=False).returncode == 0
 
 
@@ -99,26 +99,26 @@ def test_law_what_stands_around_the_block_stays(tmp_path: Path, text: str, end: 
     mine = (text + end).encode()
     place.write_bytes(mine)
     environment = {"HOME": str(tmp_path)}
-    apply(with_block(str(place), language), environment)
+    apply_edit(plan_block_install(str(place), language), environment)
     once = place.read_bytes()
     assert once.startswith(mine) and once != mine
-    assert not with_block(str(place), language).is_one
-    apply(with_block(str(place), "zh" if language == "en" else "en"), environment)
-    apply(without_block(str(place)), environment)
+    assert not plan_block_install(str(place), language).has_changes
+    apply_edit(plan_block_install(str(place), "zh" if language == "en" else "en"), environment)
+    apply_edit(plan_block_removal(str(place)), environment)
     assert place.read_bytes() == mine
 
 
 def test_text_written_behind_the_block_survives_its_renewal_and_removal(tmp_path: Path) -> None:
     place = tmp_path / "AGENTS.md"
     place.write_bytes(b"# Ours\r\n\r\nBe kind.")
-    apply(with_block(str(place), "en"), os.environ)
+    apply_edit(plan_block_install(str(place), "en"), os.environ)
     place.write_bytes(place.read_bytes().replace(b"When unsure, read.", b"An old text.") + b"\r\nAfter  \r\n")
-    assert agent_files.standings([str(place)], str(tmp_path), "en")[0].state == "stale"
-    apply(with_block(str(place), "en"), os.environ)
+    assert agent_files.inspect_files([str(place)], str(tmp_path), "en")[0].state == "stale"
+    apply_edit(plan_block_install(str(place), "en"), os.environ)
     text = place.read_bytes()
     assert b"When unsure, read." in text and text.endswith(b"<!-- kb:end -->\r\n\r\nAfter  \r\n")
     assert b"\n" not in text.replace(b"\r\n", b"")
-    apply(without_block(str(place)), os.environ)
+    apply_edit(plan_block_removal(str(place)), os.environ)
     assert place.read_bytes() == b"# Ours\r\n\r\nBe kind.\r\nAfter  \r\n"
 
 
@@ -130,12 +130,12 @@ def test_text_written_behind_the_block_survives_its_renewal_and_removal(tmp_path
 def test_a_damaged_block_is_left_alone(tmp_path: Path, text: str) -> None:
     place = tmp_path / "AGENTS.md"
     place.write_text(text)
-    for change in (with_block, lambda path, _: without_block(path)):
+    for change in (plan_block_install, lambda path, _: plan_block_removal(path)):
         with pytest.raises(BadInput, match=r"AGENTS\.md:"):
             change(str(place), "en")
     place.write_bytes(b"\xff\xfe")
     with pytest.raises(BadInput):
-        with_block(str(place), "en")
+        plan_block_install(str(place), "en")
 
 
 # -- the command ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from talk import said
 from test_proposals import Talk
 
-from kb.checks.collect_checks import check
+from kb.checks.collect_checks import check_records
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record
 
@@ -132,7 +132,7 @@ def test_yes_writes_once_accepted_and_whole(session: Session, sentence: str) -> 
     assert (record.kind, record.status, record.title) == ("constraint", "accepted", sentence)
     assert record.section("why")
     with KnowledgeBase(str(session.root), os.environ) as kb:
-        assert [finding for finding in check(kb) if finding.rule == "sections"] == []
+        assert [finding for finding in check_records(kb) if finding.rule == "sections"] == []
 
 
 def test_a_sentence_longer_than_a_title_is_cut_at_its_reason(session: Session) -> None:

@@ -8,9 +8,9 @@ from command_line import run
 from sessions import Session
 
 from kb.capture import save_session as saving
-from kb.guard.response import Decision
+from kb.guard.response import HookResponse
 from kb.hooks import events
-from kb.sessions.form_lint import troubles
+from kb.sessions.form_lint import find_problems
 
 NAMES = ["存档", "加载", "锚点", "压缩", "展开", "修剪", "修剪报告"]
 BIG = "决定：退款走异步队列，因为银行接口很慢，影响整体架构。"
@@ -57,7 +57,7 @@ def test_a_full_archive_holds_all_three_forms_and_the_report(root: Path, path: s
     ]  # fmt: skip
     for form in ("compact", "normal", "expanded"):
         text = (folder / f"{form}.md").read_text(encoding="utf-8")
-        assert troubles(text)[0] == form and run(root, "form", form, folder.name).out == text
+        assert find_problems(text)[0] == form and run(root, "form", form, folder.name).out == text
     assert "[D001]" in (folder / "expanded.md").read_text(encoding="utf-8")
 
 
@@ -84,7 +84,7 @@ def test_loading_prints_the_compact_form_and_points_to_the_rest(root: Path, path
     [folder] = archives(root)
     for name in (folder.name, "shop", "退款接口"):
         ran = run(root, "load", name)
-        assert troubles(ran.out)[0] == "compact" and "### " not in ran.out
+        assert find_problems(ran.out)[0] == "compact" and "### " not in ran.out
         assert str(folder / "normal.md") in ran.error and str(folder / "expanded.md") in ran.error
 
 
@@ -101,10 +101,10 @@ def test_a_form_is_forced_until_the_context_calls_for_another(root: Path, path: 
     run(root, "archive", path)
     assert json.loads(run(root, "session", "status", "--json").out)["form"] == "expanded"
     ran = run(root, "compact")
-    assert troubles(ran.out)[0] == "compact" and "until" in ran.error
+    assert find_problems(ran.out)[0] == "compact" and "until" in ran.error
     told = json.loads(run(root, "session", "status", "--json").out)
     assert (told["form"], told["forced"], told["session"]) == ("compact", True, "s-1")
-    assert troubles(run(root, "expand", "s-1").out)[0] == "expanded"
+    assert find_problems(run(root, "expand", "s-1").out)[0] == "expanded"
     run(root, "compact")
     talk = (
         Path(path)
@@ -130,23 +130,23 @@ def test_the_transcript_is_given_once(root: Path, path: str) -> None:
 # -- prompts ---------------------------------------------------------------------------------------
 
 
-def prompt(root: Path, path: str, text: str) -> Decision:
+def prompt(root: Path, path: str, text: str) -> HookResponse:
     payload = {"session_id": "s-1", "transcript_path": path, "prompt": text, "cwd": "/tmp/shop"}
-    return events.answered("UserPromptSubmit", payload, str(root))
+    return events.handle_event("UserPromptSubmit", payload, str(root))
 
 
 def test_each_phrase_does_its_work_when_it_is_the_prompt(root: Path, path: str) -> None:
-    assert troubles(prompt(root, path, "简要概括").context)[0] == "compact"
+    assert find_problems(prompt(root, path, "简要概括").context)[0] == "compact"
     told = prompt(root, path, "请详细说说。").context
     place = root / ".kb" / "active" / "s-1" / "expanded.md"
-    assert troubles(told)[0] == "normal" and told.rstrip().endswith(f"→ {place}")
-    assert troubles(place.read_text(encoding="utf-8"))[0] == "expanded"
+    assert find_problems(told)[0] == "normal" and told.rstrip().endswith(f"→ {place}")
+    assert find_problems(place.read_text(encoding="utf-8"))[0] == "expanded"
     assert "no session of this project is archived yet" in prompt(root, path, "加载上下文").context
     told = prompt(root, path, "存档一下").message
     [folder] = archives(root)
     assert f"continue {folder.name}" in told and (folder / "expanded.md").exists()
     loaded = prompt(root, path, "加载上下文！").context
-    assert troubles(loaded.partition("\n→")[0])[0] == "compact" and str(folder / "normal.md") in loaded
+    assert find_problems(loaded.partition("\n→")[0])[0] == "compact" and str(folder / "normal.md") in loaded
     assert "| Deduplication | 2 repeated reads |" in prompt(root, path, "修剪上下文").message
 
 

@@ -9,7 +9,7 @@ import pytest
 from clones import decision, one
 from conftest import git
 
-from kb.git.git_locks import rewriting_commands
+from kb.git.git_locks import list_rewriting_commands
 from kb.knowledge_base import KnowledgeBase
 from kb.writing import concurrent_git
 
@@ -36,8 +36,8 @@ def held_up(root: Path, tmp_path: Path) -> tuple[subprocess.Popen[bytes], Path]:
 @needs_proc
 def test_a_command_that_puts_work_away_is_waited_for(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
     stash, goes_on = held_up(root, tmp_path)
-    assert rewriting_commands(str(root)) == ["stash"]
-    waiting = Thread(target=concurrent_git.wait_for_others, args=(kb.repository,))
+    assert list_rewriting_commands(str(root)) == ["stash"]
+    waiting = Thread(target=concurrent_git.wait_for_git, args=(kb.repository,))
     waiting.start()
     waiting.join(0.2)
     assert waiting.is_alive()
@@ -61,11 +61,11 @@ def test_a_stash_that_was_popped_is_not_named_after_a_command_that_loses_nothing
     (root / "notes.txt").write_text("two\n")
     monkeypatch.setattr(concurrent_git, "PATIENCE", 0.1)
     stash, goes_on = held_up(root, tmp_path)
-    concurrent_git.note_others(kb, concurrent_git.wait_for_others(kb.repository))
+    concurrent_git.note_concurrent_merge(kb, concurrent_git.wait_for_git(kb.repository))
     goes_on.touch()
     stash.wait()
-    concurrent_git.keep_lost_work(kb)
-    assert concurrent_git.tell_kept_work(kb) is None
+    concurrent_git.rescue_lost_work(kb)
+    assert concurrent_git.report_rescued_work(kb) is None
 
 
 @needs_proc
@@ -74,7 +74,7 @@ def test_a_command_that_takes_too_long_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(concurrent_git, "PATIENCE", 0.1)
     stash, goes_on = held_up(root, tmp_path)
-    concurrent_git.wait_for_others(kb.repository)
+    concurrent_git.wait_for_git(kb.repository)
     assert stash.poll() is None
     goes_on.touch()
     stash.wait()
@@ -83,10 +83,10 @@ def test_a_command_that_takes_too_long_is_not_waited_for(
 @needs_proc
 def test_git_of_kbs_own_and_of_other_places_is_not_waited_for(root: Path, tmp_path: Path) -> None:
     stash, goes_on = held_up(root, tmp_path)
-    assert rewriting_commands(str(tmp_path / "elsewhere")) == []
+    assert list_rewriting_commands(str(tmp_path / "elsewhere")) == []
     goes_on.touch()
     stash.wait()
-    assert rewriting_commands(str(root)) == []
+    assert list_rewriting_commands(str(root)) == []
 
 
 def test_work_that_a_merge_did_not_bring_back_is_kept_and_named(kb: KnowledgeBase, root: Path) -> None:
@@ -118,6 +118,6 @@ def test_work_that_is_there_is_not_named(kb: KnowledgeBase, root: Path, applied:
     else:
         git(root, "stash", "push", "-q")
     kb.index.set_note("beside", f'[{time.time()}, "merge"]')
-    concurrent_git.keep_lost_work(kb)
-    assert concurrent_git.tell_kept_work(kb) is None
+    concurrent_git.rescue_lost_work(kb)
+    assert concurrent_git.report_rescued_work(kb) is None
     assert git(root, "for-each-ref", "refs/kb/rescue") == ""

@@ -8,10 +8,10 @@ from command_line import run
 from talk import EN, ZH, add, transcript
 
 from kb.api.memory_api import estimate_content_tokens, extract_and_store_memories, extract_session_memories
-from kb.capture.compress import compressed
+from kb.capture.compress import compress_session
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
-from kb.text.segment import tokens
+from kb.text.segment import estimate_tokens
 
 
 @pytest.fixture
@@ -28,18 +28,18 @@ def test_a_summary_fits_its_budget_and_keeps_every_anchor(kb: KnowledgeBase, pat
     ids = [record.id for record in kb.records()]
     sizes = []
     for budget in (100_000, 3000, 1000, 500, 300, 200):
-        text = compressed(kb, path, budget).text
-        assert tokens(text) <= budget and all(f"[{name}]" in text for name in ids) and len(ids) == 2
-        sizes.append(tokens(text))
+        text = compress_session(kb, path, budget).text
+        assert estimate_tokens(text) <= budget and all(f"[{name}]" in text for name in ids) and len(ids) == 2
+        sizes.append(estimate_tokens(text))
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2 * sizes[-1]
     with pytest.raises(BadInput) as error:
-        compressed(kb, path, 5)
+        compress_session(kb, path, 5)
     assert "tokens" in str(error.value) and kb.config.compact_limit > 60
 
 
 def test_the_command_prints_it(kb: KnowledgeBase, path: str) -> None:
     done = run(Path(kb.root), "compact", path, "--budget", "300")
-    assert done.code == 0 and 0 < tokens(done.out) <= 300 and "Sanitizer" in done.out
+    assert done.code == 0 and 0 < estimate_tokens(done.out) <= 300 and "Sanitizer" in done.out
     assert run(Path(kb.root), "compact", path, "--budget", "3").code == 1
 
 
@@ -51,4 +51,4 @@ def test_python_programs_take_memories(root: Path, tmp_path: Path, monkeypatch: 
     with KnowledgeBase(str(root), os.environ) as kb:
         assert kb.records() == []
     assert [one["verdict"] for one in extract_and_store_memories(path, str(tmp_path))] == ["created", "created"]
-    assert estimate_content_tokens(ZH) == tokens(ZH) > 10 > estimate_content_tokens("two words")
+    assert estimate_content_tokens(ZH) == estimate_tokens(ZH) > 10 > estimate_content_tokens("two words")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.errors import BadInput
-from kb.records.candidate import AREAS, MAX_INPUT, SCHEMA, as_json, candidates, parse
+from kb.records.candidate import AREAS, MAX_INPUT, SCHEMA, build_candidates, candidate_to_json, parse_candidates
 from kb.records.kinds import KINDS
 from kb.records.model import Candidate, Evidence
 
@@ -32,10 +32,10 @@ CANDIDATES = st.builds(
 
 @given(st.lists(CANDIDATES, min_size=1, max_size=3), st.booleans(), st.booleans())
 def test_what_is_written_is_read_back(wanted: list[Candidate], plain: bool, mark: bool) -> None:
-    forms = [as_json(candidate) for candidate in wanted]
+    forms = [candidate_to_json(candidate) for candidate in wanted]
     data = ("\ufeff" if mark else "") + json.dumps(forms, ensure_ascii=plain, allow_nan=False)
-    assert parse(data.encode()) == wanted
-    assert parse(json.dumps(forms[0]).encode()) == wanted[:1]
+    assert parse_candidates(data.encode()) == wanted
+    assert parse_candidates(json.dumps(forms[0]).encode()) == wanted[:1]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_is_written_is_read_back(wanted: list[Candidate], plain: bool, mark
     ],
 )
 def test_what_is_accepted(form: dict[str, Any], wanted: Candidate) -> None:
-    assert parse(json.dumps(form).encode()) == [wanted]
+    assert parse_candidates(json.dumps(form).encode()) == [wanted]
 
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -132,7 +132,7 @@ def test_what_is_refused_names_item_and_field(field: str, value: Any, problem: s
     form = {"kind": "decision", "title": "x", field: value}
     for data, place in ((form, "c.json"), ([{"kind": "D", "title": "y"}, form], "c.json[1]")):
         with pytest.raises(BadInput) as caught:
-            parse(json.dumps(data).encode(), "c.json")
+            parse_candidates(json.dumps(data).encode(), "c.json")
         assert problem in str(caught.value)
         assert caught.value.path == place
         assert len(str(caught.value)) < 300
@@ -141,7 +141,7 @@ def test_what_is_refused_names_item_and_field(field: str, value: Any, problem: s
 
 def test_scope_and_project_must_agree() -> None:
     with pytest.raises(BadInput, match="scope and project contradict"):
-        parse(b'{"kind": "D", "title": "x", "scope": "global", "project": "shop"}')
+        parse_candidates(b'{"kind": "D", "title": "x", "scope": "global", "project": "shop"}')
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_scope_and_project_must_agree() -> None:
 )
 def test_input_that_is_no_list_of_candidates(data: bytes, problem: str, line: int) -> None:
     with pytest.raises(BadInput) as caught:
-        parse(data, "-")
+        parse_candidates(data, "-")
     assert problem in str(caught.value)
     assert caught.value.line == line
 
@@ -186,14 +186,14 @@ JSON = st.recursive(
 @given(st.binary(max_size=40) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_anything_is_read_or_refused(data: bytes) -> None:
     try:
-        assert all(isinstance(found, Candidate) for found in parse(data))
+        assert all(isinstance(found, Candidate) for found in parse_candidates(data))
     except BadInput as error:
         assert error.path.startswith("-")
 
 
 def test_an_empty_list_holds_no_candidate() -> None:
-    assert parse(b"[]") == []
-    assert candidates([]) == []
+    assert parse_candidates(b"[]") == []
+    assert build_candidates([]) == []
 
 
 def test_the_schema_is_a_schema_and_covers_every_field() -> None:

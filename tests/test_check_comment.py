@@ -11,12 +11,12 @@ from markdown_it import MarkdownIt
 from test_check_merge import record
 
 from kb.checks.findings import Finding
-from kb.checks.record_diff import Change, Comparison, Part, differing
+from kb.checks.record_diff import Comparison, PartChange, RecordChange, diff_texts
 from kb.cli import comment
-from kb.cli.ink import MARKDOWN, PLAIN, Item, code, fitted, harmless
-from kb.cli.ink import Part as Block
+from kb.cli.ink import MARKDOWN, PLAIN, PageItem, escape_markdown, fit_parts, format_code
+from kb.cli.ink import PagePart as Block
 from kb.i18n import msg
-from kb.records.model import Similar
+from kb.records.model import SimilarRecord
 from kb.text.segment import one_line
 
 MARKUP = MarkdownIt("commonmark", {"html": True}).enable(["strikethrough", "table"])
@@ -45,7 +45,7 @@ def rendered(markdown: str) -> tuple[str, set[str]]:
 
 @given(CHARACTERS | st.sampled_from(EVIL))
 def test_text_shows_as_it_is_and_does_nothing(text: str) -> None:
-    seen, tags = rendered(f"- {harmless(text)}")
+    seen, tags = rendered(f"- {escape_markdown(text)}")
     assert tags <= {"ul", "li"}
     assert one_line(seen) == one_line(text)
     assert not TAKEN.search(seen)
@@ -53,14 +53,14 @@ def test_text_shows_as_it_is_and_does_nothing(text: str) -> None:
 
 @given(CHARACTERS | st.sampled_from(EVIL))
 def test_code_shows_as_it_is(text: str) -> None:
-    seen, tags = rendered(f"- x {code(text)}")
+    seen, tags = rendered(f"- x {format_code(text)}")
     assert tags <= {"ul", "li", "code"}
     assert seen.split() == one_line(f"x {text}").split()
 
 
 def test_no_formula_begins() -> None:
-    assert "$" not in harmless("$x^2$ and $5")
-    assert rendered(harmless("$x^2$"))[0].replace("\u200b", "").strip() == "$x^2$"
+    assert "$" not in escape_markdown("$x^2$ and $5")
+    assert rendered(escape_markdown("$x^2$"))[0].replace("\u200b", "").strip() == "$x^2$"
 
 
 def test_without_markup_nothing_is_escaped() -> None:
@@ -72,11 +72,15 @@ def test_without_markup_nothing_is_escaped() -> None:
 def test_a_hostile_record_stays_a_record(evil: str, language: str) -> None:
     new = record("D001", f"Title {evil}", kind=f"kind {evil}", scope=f"project/{evil}", supersedes=(evil,),
                  coexists_with={evil: evil}, texts={"why": f"because {evil}"}, path=f"content/{evil}.md")  # fmt: skip
-    parts = (Part(f"## {evil}", evil, evil, True), Part("tags", "", ""))
+    parts = (PartChange(f"## {evil}", evil, evil, True), PartChange("tags", "", ""))
     finding = Finding("x", "error", f"content/{evil}.md", 3, msg("{x}", x=evil), msg("{x}", x=evil))
-    changes = (Change("new", new), Change("changed", new, new, parts, elsewhere=(evil,)), Change("removed", new, new))
+    changes = (
+        RecordChange("new", new),
+        RecordChange("changed", new, new, parts, elsewhere=(evil,)),
+        RecordChange("removed", new, new),
+    )
     said = (msg("{x} holds", x=evil),)
-    page = comment.compared(
+    page = comment.render_comparison(
         Comparison(f"origin/{evil}", "0" * 40, changes, said, (finding,) * 2, {}), evil, language, MARKDOWN
     )
     prose = re.sub(r"(?s)<code>.*?</code>", "", MARKUP.render(page))
@@ -89,7 +93,7 @@ def comparison(counts: dict[str, int], warnings: int = 0, **more: Any) -> Compar
     """Return a comparison with so many changes of each step."""
     long = "Sessions live in Redis, with a time to live of 14 days. " * 3
     changes = tuple(
-        Change(step, record(f"D{number:04}", f"Number {number} of {step}", texts={"why": long, "decision": long}))
+        RecordChange(step, record(f"D{number:04}", f"Number {number} of {step}", texts={"why": long, "decision": long}))
         for step, count in counts.items()
         for number in range(count)
     )
@@ -104,7 +108,7 @@ def comparison(counts: dict[str, int], warnings: int = 0, **more: Any) -> Compar
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("counts", [{"new": 3000}, {"new": 900, "changed": 2, "superseded": 900, "removed": 1}])
 def test_a_large_request_fits_and_says_what_is_left_out(counts: dict[str, int], language: str) -> None:
-    page = comment.compared(comparison(counts, warnings=500), "shop", language, MARKDOWN)
+    page = comment.render_comparison(comparison(counts, warnings=500), "shop", language, MARKDOWN)
     assert 50_000 < len(page) <= 60_000
     more = [int(n) for n in re.findall(r"(?:and|另有) (\d+)(?: more| 项，见)", page)]
     shown = len(re.findall(r"^- \*\*", page, re.MULTILINE)) + len(re.findall(r"^- ⚠️", page, re.MULTILINE))
@@ -115,27 +119,27 @@ def test_a_large_request_fits_and_says_what_is_left_out(counts: dict[str, int], 
 
 
 def test_a_request_of_twenty_records_is_told_in_full() -> None:
-    page = comment.compared(comparison({"new": 12, "changed": 5, "superseded": 3}), "shop", "en", MARKDOWN)
+    page = comment.render_comparison(comparison({"new": 12, "changed": 5, "superseded": 3}), "shop", "en", MARKDOWN)
     assert page.count("  - Why: ") == 12 and "more:" not in page
 
 
 def test_many_warnings_are_folded_away_on_the_page_only() -> None:
     few, many = comparison({"new": 1}, warnings=5), comparison({"new": 1}, warnings=6)
-    assert "<details>" not in comment.compared(few, "shop", "en", MARKDOWN)
-    page = comment.compared(many, "shop", "en", MARKDOWN)
+    assert "<details>" not in comment.render_comparison(few, "shop", "en", MARKDOWN)
+    page = comment.render_comparison(many, "shop", "en", MARKDOWN)
     assert "<details><summary>Worth a look (6)</summary>\n\n- " in page and "\n\n</details>\n" in page
-    assert "<details>" not in comment.compared(many, "shop", "en", PLAIN)
+    assert "<details>" not in comment.render_comparison(many, "shop", "en", PLAIN)
 
 
 def test_one_thing_on_several_lines_is_said_once() -> None:
     twice = [Finding("x", "error", "content/D001-x.md", line, msg("wrong"), msg("mend it")) for line in (3, 9, 9)]
-    page = comment.found(twice, "shop", "en")
+    page = comment.render_findings(twice, "shop", "en")
     assert page.count("wrong") == 1 and "`content/D001-x.md:3, 9`" in page and "To settle before the merge: 1" in page
 
 
 def test_a_finding_names_its_record_with_its_project() -> None:
     place = "content/anchors/projects/shop/D001-x.md"
-    page = comment.found([Finding("x", "error", place, 3, msg("wrong"), msg("mend it"))], "shop", "en")
+    page = comment.render_findings([Finding("x", "error", place, 3, msg("wrong"), msg("mend it"))], "shop", "en")
     assert "**shop:D001** — wrong" in page
 
 
@@ -145,10 +149,10 @@ def test_a_finding_names_its_record_with_its_project() -> None:
 @given(sizes=st.lists(st.lists(st.integers(1, 400), max_size=12), max_size=5), room=st.integers(800, 3000))
 def test_what_is_fitted_fits_and_counts_what_is_missing(sizes: list[list[int]], room: int) -> None:
     parts = [
-        Block(f"part {n}", [Item("f" * (size + 20), "b" * min(size, 20)) for size in items])
+        Block(f"part {n}", [PageItem("f" * (size + 20), "b" * min(size, 20)) for size in items])
         for n, items in enumerate(sizes)
     ]
-    text = fitted(parts, room, lambda count: f"and {count} more")
+    text = fit_parts(parts, room, lambda count: f"and {count} more")
     assert len(text) <= room
     shown = len(re.findall(r"^(?:f+|b+)$", text, re.MULTILINE))
     missing = sum(int(n) for n in re.findall(r"and (\d+) more", text))
@@ -171,18 +175,20 @@ def test_what_is_fitted_fits_and_counts_what_is_missing(sizes: list[list[int]], 
     ],
 )
 def test_only_what_differs_is_shown(before: str, after: str, expected: tuple[str, str]) -> None:
-    assert differing(before, after) == expected
+    assert diff_texts(before, after) == expected
 
 
 def test_a_short_form_takes_the_paths_of_the_front_and_what_is_like_it() -> None:
     new = record("D001", "Sign every webhook", impact=("src/a.py", "src/b.py"), texts={"impact": ""})
-    alike = (Similar("D002", "global", "Sign webhooks", 0.61), Similar("D003", "global", "A cache", 0.12))
-    page = comment.compared(comparison({})._replace(changes=(Change("new", new, similar=alike),)), "", "en", PLAIN)
+    alike = (SimilarRecord("D002", "global", "Sign webhooks", 0.61), SimilarRecord("D003", "global", "A cache", 0.12))
+    page = comment.render_comparison(
+        comparison({})._replace(changes=(RecordChange("new", new, similar=alike),)), "", "en", PLAIN
+    )
     assert "  - Impact: src/a.py, src/b.py\n" in page
     assert "  - similar, there already: [D002] Sign webhooks (0.61)\n" in page, "what is hardly like it is left out"
 
 
 def test_another_order_is_named() -> None:
-    change = Change("changed", record(), record(), (Part("why", "", "", True),))
-    page = comment.compared(comparison({})._replace(changes=(change,)), "shop", "en", MARKDOWN)
+    change = RecordChange("changed", record(), record(), (PartChange("why", "", "", True),))
+    page = comment.render_comparison(comparison({})._replace(changes=(change,)), "shop", "en", MARKDOWN)
     assert "  - Why: in another order" in page

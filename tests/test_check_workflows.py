@@ -18,7 +18,7 @@ from command_line import run
 from conftest import git
 
 from kb.cli.comment import MARK
-from kb.writing.workflows import workflows
+from kb.writing.workflows import build_workflows
 
 BOT, STRANGER = "github-actions[bot]", "mallory"
 WORD = f"{MARK}\n### Knowledge base: 1 new\n\n“quotes”, $HOME, `id` and 中文 stay as they are.\n"
@@ -26,13 +26,13 @@ WORD = f"{MARK}\n### Knowledge base: 1 new\n\n“quotes”, $HOME, `id` and 中�
 
 def github() -> dict[Any, Any]:
     """Return the workflow as GitHub reads it."""
-    value: dict[Any, Any] = yaml.safe_load(workflows()[".github/workflows/kb.yml"])
+    value: dict[Any, Any] = yaml.safe_load(build_workflows()[".github/workflows/kb.yml"])
     return value
 
 
 def gitlab() -> dict[Any, Any]:
     """Return the jobs as GitLab reads them."""
-    value: dict[Any, Any] = yaml.safe_load(workflows("https://gitlab.com/a/b.git")[".gitlab/kb-ci.yml"])
+    value: dict[Any, Any] = yaml.safe_load(build_workflows("https://gitlab.com/a/b.git")[".gitlab/kb-ci.yml"])
     return value
 
 
@@ -42,7 +42,7 @@ WIKI = {".github/workflows/kb-wiki.yml": "", ".gitlab/kb-wiki.yml": "https://git
 
 def publishing(path: str) -> dict[Any, Any]:
     """Return the workflow *path*, which builds the wiki."""
-    value: dict[Any, Any] = yaml.safe_load(workflows(WIKI[path])[path])
+    value: dict[Any, Any] = yaml.safe_load(build_workflows(WIKI[path])[path])
     return value
 
 
@@ -64,9 +64,9 @@ def scripts(value: object) -> Iterator[str]:
 def test_each_host_gets_its_files() -> None:
     ours = [".github/workflows/kb-wiki.yml", ".github/workflows/kb.yml", ".pre-commit-config.yaml"]
     theirs = [".gitlab/kb-ci.yml", ".gitlab/kb-wiki.yml", ".pre-commit-config.yaml"]
-    assert sorted(workflows()) == ours
-    assert sorted(workflows("git@github.com:a/b")) == sorted(workflows())
-    assert sorted(workflows("https://GitLab.example/a/b")) == theirs
+    assert sorted(build_workflows()) == ours
+    assert sorted(build_workflows("git@github.com:a/b")) == sorted(build_workflows())
+    assert sorted(build_workflows("https://GitLab.example/a/b")) == theirs
 
 
 @pytest.mark.parametrize("remote", ["", "git@github.com:a/b", "https://gitlab.example/a/b", "git@gitlab.com:a/b.git"])
@@ -76,7 +76,7 @@ def test_a_new_knowledge_base_gets_those_of_its_remotes_host(tmp_path: Path, rem
         git(tmp_path / "shop", "remote", "add", "origin", remote)
     done = run(tmp_path / "shop", "init", "--here", "--ci")
     assert done.code == 0
-    for path, data in workflows(remote).items():
+    for path, data in build_workflows(remote).items():
         assert (tmp_path / "shop" / path).read_bytes() == data and path in done.error
     assert (tmp_path / "shop" / ".github").exists() == ("gitlab" not in remote)
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from nasty import texts
 from timing import within
 
-from kb.records.citations import citations, redirected
-from kb.text.line_ends import lines
+from kb.records.citations import find_citations, rewrite_links
+from kb.text.line_ends import split_lines
 
 
 @pytest.mark.parametrize(
@@ -56,20 +56,20 @@ from kb.text.line_ends import lines
     ],
 )
 def test_what_is_a_citation(text: str, cited: list[str]) -> None:
-    assert [f"{project}:{id_}" if project else id_ for project, id_, _ in citations(text)] == cited
+    assert [f"{project}:{id_}" if project else id_ for project, id_, _ in find_citations(text)] == cited
 
 
 def test_citations_tell_their_line() -> None:
     text = "---\r\nid: D001\r\n---\r\n[D001]\r\n\r\n```\r\n[D002]\r\n```\r\nx\r\n`a\r\nb` [P003]\r\n"
-    assert list(citations(text)) == [("", "D001", 4), ("", "P003", 11)]
+    assert list(find_citations(text)) == [("", "D001", 4), ("", "P003", 11)]
 
 
 @given(texts())
 def test_citations_stand_where_they_say(text: str) -> None:
-    rows = lines(text)
+    rows = split_lines(text)
     marked = "".join(f"[D{n:03}] {row}" if n % 2 else row for n, row in enumerate(rows))
-    for _, id_, line in citations(marked):
-        assert f"[{id_}]" in lines(marked)[line - 1]
+    for _, id_, line in find_citations(marked):
+        assert f"[{id_}]" in split_lines(marked)[line - 1]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_citations_stand_where_they_say(text: str) -> None:
 )
 def test_citations_in_a_tangle_end_soon(piece: str) -> None:
     with within(2):
-        sum(1 for _ in citations("[D001] " + piece * (200_000 // len(piece))))
-        sum(1 for _ in citations("[D001] " + " ".join("`" * n for n in range(600))))
+        sum(1 for _ in find_citations("[D001] " + piece * (200_000 // len(piece))))
+        sum(1 for _ in find_citations("[D001] " + " ".join("`" * n for n in range(600))))
 
 
 # -- links to files -------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ FILES = {
     ],
 )  # fmt: skip
 def test_links_to_files_are_redirected_and_nothing_else_changes(text: str, now: str) -> None:
-    assert redirected(text, lambda path: FILES.get(path, "")) == now
+    assert rewrite_links(text, lambda path: FILES.get(path, "")) == now
 
 
 LINKS = [
@@ -147,11 +147,11 @@ LINKS = [
 
 @given(st.lists(st.one_of(st.sampled_from(LINKS), texts(max_size=2)), max_size=8).map("".join))
 def test_redirected_links_are_the_same_links(text: str) -> None:
-    assert redirected(text, lambda _: "") == text
+    assert rewrite_links(text, lambda _: "") == text
     seen: list[str] = []
-    there = redirected(text, lambda path: seen.append(path) or f"[{len(seen)}]（ (%).md")
+    there = rewrite_links(text, lambda path: seen.append(path) or f"[{len(seen)}]（ (%).md")
     again: list[str] = []
-    assert redirected(there, lambda path: again.append(path) or "") == there
+    assert rewrite_links(there, lambda path: again.append(path) or "") == there
     assert again == [f"[{n}]（ (%).md" for n in range(1, len(seen) + 1)]
 
 
@@ -161,4 +161,4 @@ def test_redirected_links_are_the_same_links(text: str) -> None:
 def test_redirecting_takes_linear_time(unit: str) -> None:
     text = "[a](b)" + unit * (200_000 // len(unit))
     with within(3):
-        redirected(text, lambda _: ".")
+        rewrite_links(text, lambda _: ".")

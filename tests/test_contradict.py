@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.records.model import Candidate, Record, Section
-from kb.similarity.contradictions import claim_value, contradiction
-from kb.similarity.statement import statement
+from kb.similarity.contradictions import find_contradiction, normalise_claim
+from kb.similarity.statement import parse_statement
 
 PAIRS = Path(__file__).parent / "pairs"
 
@@ -29,8 +29,8 @@ def a_candidate(title: str, decision: str = "", **fields: object) -> Candidate:
 
 def contradict(one: str, other: str) -> bool:
     """Return whether two titles contradict each other, whichever came first."""
-    forth = contradiction(a_candidate(other), a_record(one))
-    back = contradiction(a_candidate(one), a_record(other))
+    forth = find_contradiction(a_candidate(other), a_record(one))
+    back = find_contradiction(a_candidate(one), a_record(other))
     assert (forth is None) == (back is None), "a contradiction has no direction"
     return forth is not None
 
@@ -152,8 +152,8 @@ def test_what_only_looks_alike_does_not_contradict(one: str, other: str) -> None
     ],
 )
 def test_under_one_title_the_decisions_are_compared(title: str, one: str, other: str) -> None:
-    assert contradiction(a_candidate(title, other), a_record(title, one))
-    assert contradiction(a_candidate(title, one), a_record(title, one)) is None
+    assert find_contradiction(a_candidate(title, other), a_record(title, one))
+    assert find_contradiction(a_candidate(title, one), a_record(title, one)) is None
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_under_one_title_the_decisions_are_compared(title: str, one: str, other:
     ],
 )
 def test_a_denial_denies_what_says_more_and_is_no_denial_of_what_says_less(title: str, whole: str, denial: str) -> None:
-    assert contradiction(a_candidate(title, denial), a_record(title, whole))
-    assert contradiction(a_candidate(title, whole), a_record(title, denial))
+    assert find_contradiction(a_candidate(title, denial), a_record(title, whole))
+    assert find_contradiction(a_candidate(title, whole), a_record(title, denial))
 
 
 @pytest.mark.parametrize(
@@ -182,23 +182,23 @@ def test_a_denial_denies_what_says_more_and_is_no_denial_of_what_says_less(title
     ],
 )
 def test_a_denial_of_a_part_leaves_the_rest(title: str, one: str, part: str) -> None:
-    assert contradiction(a_candidate(title, part), a_record(title, one)) is None
+    assert find_contradiction(a_candidate(title, part), a_record(title, one)) is None
 
 
 def test_decisions_under_other_titles_are_not_compared() -> None:
     old = a_record("Refunds of books", "The window is 30 days.")
-    assert contradiction(a_candidate("Returns of rented tools", "The window is 90 days."), old) is None
+    assert find_contradiction(a_candidate("Returns of rented tools", "The window is 90 days."), old) is None
 
 
 def test_shared_paths_excuse_a_word_or_a_missing_subject() -> None:
     """Same impact paths with another choice about the same thing (SHI-24)."""
     old = a_record("Public API: use FastAPI", impact=("api/app.py",))
     new = a_candidate("Use Flask", impact=("api/app.py",))
-    assert contradiction(new, old)
-    assert contradiction(new._replace(impact=("admin/app.py",)), old) is None
+    assert find_contradiction(new, old)
+    assert find_contradiction(new._replace(impact=("admin/app.py",)), old) is None
     port = a_record("订单接口监听 8000 端口", impact=("deploy/orders/",))
-    assert contradiction(a_candidate("接口监听 8001 端口", impact=("deploy/orders/api.yaml",)), port)
-    assert contradiction(a_candidate("接口监听 8001 端口", impact=("deploy/users/api.yaml",)), port) is None
+    assert find_contradiction(a_candidate("接口监听 8001 端口", impact=("deploy/orders/api.yaml",)), port)
+    assert find_contradiction(a_candidate("接口监听 8001 端口", impact=("deploy/users/api.yaml",)), port) is None
 
 
 # -- who can be contradicted ----------------------------------------------------------------------
@@ -206,18 +206,18 @@ def test_shared_paths_excuse_a_word_or_a_missing_subject() -> None:
 
 @pytest.mark.parametrize("status", ["rejected", "deprecated", "superseded"])
 def test_only_a_live_record_is_contradicted(status: str) -> None:
-    assert contradiction(a_candidate("日志不必脱敏"), a_record("日志必须脱敏", status=status)) is None
+    assert find_contradiction(a_candidate("日志不必脱敏"), a_record("日志必须脱敏", status=status)) is None
 
 
 @pytest.mark.parametrize("scope", ["global", "project/other", ""])
 def test_only_the_same_scope_is_contradicted(scope: str) -> None:
-    assert contradiction(a_candidate("日志不必脱敏", scope=scope), a_record("日志必须脱敏")) is None
+    assert find_contradiction(a_candidate("日志不必脱敏", scope=scope), a_record("日志必须脱敏")) is None
 
 
 @pytest.mark.parametrize("kind", ["pitfall", "checklist"])
 def test_only_kinds_that_rule_are_compared_by_their_words(kind: str) -> None:
-    assert contradiction(a_candidate("日志不必脱敏", kind=kind), a_record("日志必须脱敏")) is None
-    assert contradiction(a_candidate("日志不必脱敏", kind="constraint"), a_record("日志必须脱敏"))
+    assert find_contradiction(a_candidate("日志不必脱敏", kind=kind), a_record("日志必须脱敏")) is None
+    assert find_contradiction(a_candidate("日志不必脱敏", kind="constraint"), a_record("日志必须脱敏"))
 
 
 @pytest.mark.parametrize(
@@ -233,14 +233,14 @@ def test_only_kinds_that_rule_are_compared_by_their_words(kind: str) -> None:
 )
 def test_what_is_settled_between_the_two_is_no_contradiction(relation: dict[str, object]) -> None:
     old = a_record("日志必须脱敏", uid="01J")
-    assert contradiction(a_candidate("日志不必脱敏", **relation), old) is None
-    assert contradiction(a_candidate("日志不必脱敏", supersedes=("D002",)), old)
+    assert find_contradiction(a_candidate("日志不必脱敏", **relation), old) is None
+    assert find_contradiction(a_candidate("日志不必脱敏", supersedes=("D002",)), old)
 
 
 def test_a_record_may_name_what_it_coexists_with() -> None:
     old = a_record("日志必须脱敏", coexists_with={"D007": "只在内网"})
-    assert contradiction(a_candidate("日志不必脱敏", updates="D007"), old) is None
-    assert contradiction(a_candidate("日志不必脱敏", updates="D008"), old)
+    assert find_contradiction(a_candidate("日志不必脱敏", updates="D007"), old) is None
+    assert find_contradiction(a_candidate("日志不必脱敏", updates="D008"), old)
 
 
 # -- claims ---------------------------------------------------------------------------------------
@@ -264,30 +264,32 @@ def test_a_record_may_name_what_it_coexists_with() -> None:
 )
 def test_claims_compare_values(old: str, new: str, contradicts: bool) -> None:
     record = a_record("Platform", claims={"Backend.Framework": old})
-    said = contradiction(a_candidate("Another subject", claims={"backend.framework": new}), record)
+    said = find_contradiction(a_candidate("Another subject", claims={"backend.framework": new}), record)
     assert (said is not None) == contradicts
     if said:
         assert str(said) == f"[D001] claims backend.framework = {old}; this claims {new}"
-    assert (claim_value(old) != claim_value(new)) == contradicts
+    assert (normalise_claim(old) != normalise_claim(new)) == contradicts
 
 
 def test_claims_count_for_every_kind_but_not_for_other_keys_or_when_they_coexist() -> None:
     record = a_record("Platform", kind="pitfall", claims={"db.port": "5432"})
     new = a_candidate("Pool", kind="checklist", claims={"db.port": "6432"})
-    assert contradiction(new, record)
-    assert contradiction(new._replace(claims={"pool.port": "6432"}), record) is None
-    assert contradiction(new._replace(coexists_with={"D001": "behind the pool"}), record) is None
+    assert find_contradiction(new, record)
+    assert find_contradiction(new._replace(claims={"pool.port": "6432"}), record) is None
+    assert find_contradiction(new._replace(coexists_with={"D001": "behind the pool"}), record) is None
 
 
 # -- words and laws -------------------------------------------------------------------------------
 
 
 def test_the_reason_names_both_sides() -> None:
-    said = contradiction(a_candidate("退款窗口 90 天"), a_record("退款窗口 30 天"))
+    said = find_contradiction(a_candidate("退款窗口 90 天"), a_record("退款窗口 30 天"))
     assert str(said) == "“退款窗口 90 天” changes a number of “退款窗口 30 天” in [D001]"
-    said = contradiction(a_candidate("日志不必脱敏"), a_record("日志必须脱敏"))
+    said = find_contradiction(a_candidate("日志不必脱敏"), a_record("日志必须脱敏"))
     assert str(said) == "“日志不必脱敏” says the opposite of “日志必须脱敏” in [D001]"
-    said = contradiction(a_candidate("Use Flask as the web framework"), a_record("Use Django as the web framework"))
+    said = find_contradiction(
+        a_candidate("Use Flask as the web framework"), a_record("Use Django as the web framework")
+    )
     assert str(said) == (
         "“Use Flask as the web framework” chooses otherwise than “Use Django as the web framework” in [D001]"
     )
@@ -305,11 +307,11 @@ def titles() -> list[str]:
 
 @pytest.mark.parametrize("title", titles())
 def test_nothing_contradicts_itself(title: str) -> None:
-    assert contradiction(a_candidate(title, title), a_record(title, title)) is None
+    assert find_contradiction(a_candidate(title, title), a_record(title, title)) is None
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_text_can_be_read_and_does_not_contradict_itself(one: str, other: str) -> None:
-    statement(one)
+    parse_statement(one)
     contradict(one, other)
     assert not contradict(one, one)

@@ -23,7 +23,7 @@ def damaged(request: pytest.FixtureRequest, kb: KnowledgeBase, root: Path) -> Pa
     assert one(kb, FASTAPI).verdict == "created"
     path = root / kb.records()[0].path
     path.write_bytes(DAMAGE[request.param](path.read_bytes()))
-    assert kb.records() == [] and len(kb.broken()) == 1
+    assert kb.records() == [] and len(kb.list_unreadable()) == 1
     return path
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kb.sessions.dcp_settings import KEYS, BadDcp, Dcp, line_of, settings_of, text_of
-from kb.sessions.prune_transcript import settings_at, settings_in
+from kb.sessions.dcp_settings import KEYS, BadDcpSettings, DcpSettings, find_line, format_settings, parse_settings
+from kb.sessions.prune_transcript import load_root_settings, load_settings_file
 
 SEED = """# DCP 配置
 dcp:
@@ -48,37 +48,37 @@ dcp:
 """
 
 
-def at(tmp_path: Path, text: str) -> Dcp:
+def at(tmp_path: Path, text: str) -> DcpSettings:
     (tmp_path / "dcp-config.yaml").write_text(text, encoding="utf-8")
-    return settings_at(str(tmp_path))
+    return load_root_settings(str(tmp_path))
 
 
 def test_the_documented_file_says_the_defaults(tmp_path: Path) -> None:
-    assert at(tmp_path, SEED) == Dcp()
+    assert at(tmp_path, SEED) == DcpSettings()
 
 
 def test_without_a_file_or_with_an_empty_one_the_defaults_hold(tmp_path: Path) -> None:
-    assert settings_at(str(tmp_path)) == at(tmp_path, "") == at(tmp_path, "dcp:\n") == Dcp()
+    assert load_root_settings(str(tmp_path)) == at(tmp_path, "") == at(tmp_path, "dcp:\n") == DcpSettings()
 
 
 def test_every_setting_has_a_key_and_every_key_changes_its_setting(tmp_path: Path) -> None:
-    assert [key.field for key in KEYS] == list(Dcp._fields)
+    assert [key.field for key in KEYS] == list(DcpSettings._fields)
     for key in KEYS:
-        default = getattr(Dcp(), key.field)
+        default = getattr(DcpSettings(), key.field)
         other: Any = not default if isinstance(default, bool) else default / 2 if isinstance(default, float) else 7
         if isinstance(default, tuple):
             other = (key.choices or ("x",))[:1]
         elif isinstance(default, str):
             other = key.choices[1]
-        changed = Dcp()._replace(**{key.field: other})
-        assert changed != Dcp() and at(tmp_path, text_of(changed)) == changed
+        changed = DcpSettings()._replace(**{key.field: other})
+        assert changed != DcpSettings() and at(tmp_path, format_settings(changed)) == changed
 
 
 def test_the_older_places_of_a_key_are_read(tmp_path: Path) -> None:
     text = (
         "deduplication:\n  enabled: false\npurge_errors:\n  turns_before_purge: 6\nturn_protection:\n  applies_to: []\n"
     )
-    assert at(tmp_path, text) == Dcp()._replace(deduplication=False, turns_before_purge=6, applies_to=())
+    assert at(tmp_path, text) == DcpSettings()._replace(deduplication=False, turns_before_purge=6, applies_to=())
 
 
 MISTAKES = [
@@ -103,7 +103,7 @@ def test_a_mistake_is_named_with_file_line_and_the_next_step(
     old: str, new: str, line: int, named: str, hint: str, tmp_path: Path
 ) -> None:
     assert SEED.count(old) == 1
-    with pytest.raises(BadDcp) as caught:
+    with pytest.raises(BadDcpSettings) as caught:
         at(tmp_path, SEED.replace(old, new))
     assert (caught.value.line, caught.value.exit_code) == (line, 2)
     assert named in str(caught.value) and str(tmp_path / "dcp-config.yaml") in str(caught.value)
@@ -113,11 +113,11 @@ def test_a_mistake_is_named_with_file_line_and_the_next_step(
 def test_a_file_that_is_no_text_or_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"dcp:\n  enabled: \xff\n")
     for path in (tmp_path / "a.yaml", tmp_path):
-        with pytest.raises(BadDcp, match=str(path)):
-            settings_in(str(path))
+        with pytest.raises(BadDcpSettings, match=str(path)):
+            load_settings_file(str(path))
 
 
 def test_a_key_in_braces_is_found_at_the_line_above_it() -> None:
-    assert line_of(("truncation", "x"), "dcp:\n  enabled: true\n  truncation: {x: 1}\n") == 3
-    with pytest.raises(BadDcp):
-        settings_of({"dcp": [1]}, "dcp: [1]\n")
+    assert find_line(("truncation", "x"), "dcp:\n  enabled: true\n  truncation: {x: 1}\n") == 3
+    with pytest.raises(BadDcpSettings):
+        parse_settings({"dcp": [1]}, "dcp: [1]\n")

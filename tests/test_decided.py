@@ -15,7 +15,7 @@ from conftest import git
 from kb.capture import proposals
 from kb.errors import KbError
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import as_json
+from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate, Evidence
 
 
@@ -123,8 +123,8 @@ def test_a_program_replaces_no_reason_by_an_update(kb: KnowledgeBase, root: Path
 
 def test_a_program_fills_a_reason_that_nobody_gave(kb: KnowledgeBase) -> None:
     said = Candidate("decision", "Use PostgreSQL for the storage of sessions", scope="global", session="s1")
-    (proposal,) = proposals.add(kb, [said])
-    assert proposals.confirm(kb, proposal).status == "accepted"
+    (proposal,) = proposals.add_proposals(kb, [said])
+    assert proposals.confirm_proposal(kb, proposal).status == "accepted"
     given = said._replace(updates="D001", why="One database less to run.", affects_future=True, session="s2")
     assert one(kb, given).verdict == "updated" and kb.record("D001").section("why") == "One database less to run."
     assert one(kb, given._replace(why="It is fashionable.")).verdict == "conflict"
@@ -216,7 +216,7 @@ def test_what_was_taken_out_of_force_comes_back_by_a_person_only(kb: KnowledgeBa
 
 def test_json_is_a_programs(kb: KnowledgeBase, root: Path) -> None:
     whole(kb, 0)
-    given = json.dumps(as_json(replacing(1))).encode()
+    given = json.dumps(candidate_to_json(replacing(1))).encode()
     assert run(root, "write", "-", stdin=given).code == 4
     assert run(root, "write", "-", "--yes", stdin=given.replace(b"s2", b"s3")).code in (0, 4)
     assert statuses(kb)["D001"] in ("accepted", "superseded")
@@ -285,8 +285,8 @@ def test_an_editor_without_a_terminal_is_a_programs(kb: KnowledgeBase, root: Pat
 def test_a_record_without_a_decision_gets_none_by_a_program(kb: KnowledgeBase) -> None:
     """The title is what the person said; a program that adds a decision would say what they decided."""
     said = Candidate("decision", "Use PostgreSQL for the storage of sessions", scope="global", session="s1")
-    (proposal,) = proposals.add(kb, [said])
-    assert proposals.confirm(kb, proposal).status == "accepted"
+    (proposal,) = proposals.add_proposals(kb, [said])
+    assert proposals.confirm_proposal(kb, proposal).status == "accepted"
     other = said._replace(decision="Sessions may live anywhere.", why="It is simpler to run.", session="s2")
     assert one(kb, other._replace(updates="D001")).verdict == "conflict"
     one(kb, other)

@@ -8,10 +8,10 @@ from clones import SMALL
 from command_line import run
 from talk import EN, add, transcript
 
-from kb.capture.flush_spool import land_spool
+from kb.capture.flush_spool import flush_spooled_jobs
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.active_sessions import Desk, active_compact
-from kb.writing.spool import spool
+from kb.sessions.active_sessions import ActiveSession, load_compact
+from kb.writing.spool import spool_candidates
 
 NO = ("--affects-future", "no", "--reference", "no", "--prevents-repeat", "no")
 SAID = {"en": "Log the third retry while this bug is open", "zh": "排查期间第三次重试打日志"}
@@ -21,7 +21,7 @@ SAID = {"en": "Log the third retry while this bug is open", "zh": "排查期间�
 def path(kb: KnowledgeBase, tmp_path: Path) -> str:
     """Return the transcript of a session that runs in the knowledge base's own folder."""
     path = transcript(tmp_path / "t.jsonl", EN)
-    Desk(kb, "s1").hear(path, str(kb.root))
+    ActiveSession(kb, "s1").register_transcript(path, str(kb.root))
     return path
 
 
@@ -40,40 +40,48 @@ def test_the_session_keeps_what_is_declined(
 ) -> None:
     ran = run(root, "write", "--kind", "decision", "--title", title, "--why", "To find it.", *NO, *given)
     assert ran.code == 3 and "s1" in ran.out + ran.error
-    assert kb.records() == [] and kb.held() == [] and [row.candidate.title for row in Desk(kb, "s1").rows()] == [title]
+    assert (
+        kb.records() == []
+        and kb.held() == []
+        and [row.candidate.title for row in ActiveSession(kb, "s1").load_judged()] == [title]
+    )
     run(root, "write", "--kind", "decision", "--title", title, "--why", "To find it.", *NO, *given)
-    assert len(Desk(kb, "s1").rows()) == 1, "said again, it is kept once"
+    assert len(ActiveSession(kb, "s1").load_judged()) == 1, "said again, it is kept once"
     files, (result,) = archive_of(kb, path)
     assert title in files and title in result
-    assert title in active_compact(kb, "s1") and [record.title for record in kb.records()] != [title]
+    assert title in load_compact(kb, "s1") and [record.title for record in kb.records()] != [title]
 
 
 def test_a_session_that_is_heard_of_later_has_it_too(kb: KnowledgeBase, tmp_path: Path) -> None:
     declined = SMALL._replace(affects_future=False, reference_value=False, prevents_repeat=False, session="s1")
     assert kb.write([declined])[0].verdict == "refused"
     path = transcript(tmp_path / "t.jsonl", EN)
-    Desk(kb, "s1").hear(path, str(kb.root))
+    ActiveSession(kb, "s1").register_transcript(path, str(kb.root))
     assert SMALL.title in archive_of(kb, path)[0]
 
 
 def test_where_no_session_runs_nothing_is_promised(kb: KnowledgeBase, root: Path, path: str) -> None:
-    Desk(kb, "s1").clear()
+    ActiveSession(kb, "s1").remove_files()
     ran = run(root, "write", "--kind", "decision", "--title", SAID["en"], "--why", "To find it.", *NO)
-    assert ran.code == 3 and "no session is running here" in ran.out + ran.error and Desk(kb, "s1").rows() == []
+    assert (
+        ran.code == 3
+        and "no session is running here" in ran.out + ran.error
+        and ActiveSession(kb, "s1").load_judged() == []
+    )
 
 
 def test_a_dry_run_keeps_nothing(kb: KnowledgeBase, root: Path, path: str) -> None:
     run(root, "write", "--kind", "decision", "--title", SAID["en"], "--why", "To find it.", *NO, "--dry-run")
-    assert Desk(kb, "s1").rows() == []
+    assert ActiveSession(kb, "s1").load_judged() == []
 
 
 def test_what_had_to_wait_is_kept_when_it_lands(kb: KnowledgeBase, path: str) -> None:
     from kb.errors import Busy
 
     declined = SMALL._replace(affects_future=False, reference_value=False, prevents_repeat=False, session="s1")
-    spool(kb, [declined], str(kb.root), Busy("busy"))
-    assert [verdict.verdict for verdict in land_spool(kb)] == ["refused"]
-    assert [row.candidate.title for row in Desk(kb, "s1").rows()] == [SMALL.title]
+    spool_candidates(kb, [declined], str(kb.root), Busy("busy"))
+    assert [verdict.verdict for verdict in flush_spooled_jobs(kb)] == ["refused"]
+    assert [row.candidate.title for row in ActiveSession(kb, "s1").load_judged()] == [SMALL.title]
 
 
 def test_a_secret_is_masked_before_it_is_kept(kb: KnowledgeBase, path: str) -> None:
@@ -83,4 +91,6 @@ def test_a_secret_is_masked_before_it_is_kept(kb: KnowledgeBase, path: str) -> N
         session="s1",
     )  # fmt: skip
     kb.write([declined])
-    assert len(Desk(kb, "s1").rows()) == 1 and secret not in json.dumps(Desk(kb, "s1").cursor())
+    assert len(ActiveSession(kb, "s1").load_judged()) == 1 and secret not in json.dumps(
+        ActiveSession(kb, "s1").load_cursor()
+    )

@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.records.model import Candidate, Record, Section
-from kb.similarity.contradictions import contradiction
-from kb.similarity.duplicates import bodies_agree, match, score, similar, similarity, titles_agree
+from kb.similarity.contradictions import find_contradiction
+from kb.similarity.duplicates import (
+    compute_similarity,
+    find_duplicate,
+    find_similar,
+    has_matching_body,
+    is_equivalent_title,
+    score_titles,
+)
 
 PAIRS = Path(__file__).parent / "pairs"
 EXPECTED = {"duplicate": "same", "addition": "same", "contradiction": "contradiction"}
@@ -48,7 +55,7 @@ def a_candidate(title: str, decision: str = "", **fields: object) -> Candidate:
 
 def outcome(old: Record, new: Candidate) -> str:
     """Return what the rules see: same, contradiction or other."""
-    return "contradiction" if contradiction(new, old) else "same" if match(new, [old]) else "other"
+    return "contradiction" if find_contradiction(new, old) else "same" if find_duplicate(new, [old]) else "other"
 
 
 # -- the likeness of titles -----------------------------------------------------------------------
@@ -68,26 +75,26 @@ def outcome(old: Record, new: Candidate) -> str:
     ],
 )
 def test_likeness_of_titles_is_fixed(one: str, other: str, expected: float) -> None:
-    assert similarity(one, other) == pytest.approx(expected, abs=0.006)
+    assert compute_similarity(one, other) == pytest.approx(expected, abs=0.006)
 
 
 @given(TITLES, TITLES)
 def test_likeness_is_symmetric_and_bounded_by_the_score(one: str, other: str) -> None:
-    alike = similarity(one, other)
-    assert alike == pytest.approx(similarity(other, one))
-    assert 0.0 <= alike <= score(one, other) + 1e-9 <= 1.0 + 2e-9
+    alike = compute_similarity(one, other)
+    assert alike == pytest.approx(compute_similarity(other, one))
+    assert 0.0 <= alike <= score_titles(one, other) + 1e-9 <= 1.0 + 2e-9
 
 
 @given(ALIKE | st.tuples(TITLES, TITLES), st.sampled_from([0.0, 0.5, 0.8, 0.95]))
 def test_a_threshold_never_changes_which_side_a_pair_is_on(pair: tuple[str, str], above: float) -> None:
     one, other = pair
-    exact, quick = similarity(one, other), similarity(one, other, above)
+    exact, quick = compute_similarity(one, other), compute_similarity(one, other, above)
     assert (quick > above) == (exact > above)
     assert quick == exact if exact > above else quick <= above
 
 
 def test_order_counts_although_the_bound_does_not_see_it() -> None:
-    assert score("abcde xyz", "xyz abcde") > similarity("abcde xyz", "xyz abcde") + 0.2
+    assert score_titles("abcde xyz", "xyz abcde") > compute_similarity("abcde xyz", "xyz abcde") + 0.2
 
 
 def test_rapidfuzz_is_only_loaded_for_a_near_title() -> None:
@@ -95,7 +102,7 @@ def test_rapidfuzz_is_only_loaded_for_a_near_title() -> None:
     code = (
         "import sys\n"
         "from kb.records.model import Candidate, Record\n"
-        "from kb.similarity.duplicates import match, similar\n"
+        "from kb.similarity.duplicates import find_duplicate, find_similar\n"
         "far = [Record('D001', 'decision', 'Timestamps are stored in UTC', status='accepted')]\n"
         "match(Candidate('decision', 'Use Vue for the frontend', scope='global'), far)\n"
         "similar(Candidate('decision', 'Use Vue for the frontend', scope='global'), far)\n"
@@ -110,9 +117,9 @@ def test_rapidfuzz_is_only_loaded_for_a_near_title() -> None:
 def test_the_threshold_is_strict() -> None:
     old = a_record("数据库备份策略")
     new = a_candidate("数据库备份策略二")
-    exact = similarity(old.title, new.title)
-    assert match(new, [old], exact) is None
-    assert match(new, [old], exact - 0.001) is not None
+    exact = compute_similarity(old.title, new.title)
+    assert find_duplicate(new, [old], exact) is None
+    assert find_duplicate(new, [old], exact - 0.001) is not None
 
 
 # -- what else must agree -------------------------------------------------------------------------
@@ -135,8 +142,8 @@ def test_the_threshold_is_strict() -> None:
     ],
 )
 def test_titles_that_differ_in_one_point_do_not_agree(one: str, other: str) -> None:
-    assert not titles_agree(one, other)
-    assert not titles_agree(other, one)
+    assert not is_equivalent_title(one, other)
+    assert not is_equivalent_title(other, one)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +158,8 @@ def test_titles_that_differ_in_one_point_do_not_agree(one: str, other: str) -> N
     ],
 )
 def test_titles_that_differ_in_wording_agree(one: str, other: str) -> None:
-    assert titles_agree(one, other)
-    assert titles_agree(other, one)
+    assert is_equivalent_title(one, other)
+    assert is_equivalent_title(other, one)
 
 
 @pytest.mark.parametrize(
@@ -169,13 +176,13 @@ def test_titles_that_differ_in_wording_agree(one: str, other: str) -> None:
 def test_kind_scope_and_relation_must_agree(field: str, value: object) -> None:
     old = a_record("所有输出必须脱敏", "对外输出先脱敏。")
     new = a_candidate("输出必须脱敏", "对外输出先脱敏。")
-    assert match(new, [old])
-    assert match(new._replace(**{field: value}), [old]) is None
+    assert find_duplicate(new, [old])
+    assert find_duplicate(new._replace(**{field: value}), [old]) is None
 
 
 @pytest.mark.parametrize("status", ["rejected", "deprecated", "superseded"])
 def test_only_live_records_are_matched(status: str) -> None:
-    assert match(a_candidate("输出必须脱敏"), [a_record("输出必须脱敏", status=status)]) is None
+    assert find_duplicate(a_candidate("输出必须脱敏"), [a_record("输出必须脱敏", status=status)]) is None
 
 
 def test_like_titles_with_other_texts_stay_two_records() -> None:
@@ -183,16 +190,16 @@ def test_like_titles_with_other_texts_stay_two_records() -> None:
     new = a_candidate(
         "Persistent configuration of the data store", "Write user overrides to disk so that restarts find them again."
     )
-    assert similarity(old.title, new.title) > 0.8
-    assert not bodies_agree(new, old)
-    assert match(new, [old]) is None
+    assert compute_similarity(old.title, new.title) > 0.8
+    assert not has_matching_body(new, old)
+    assert find_duplicate(new, [old]) is None
 
 
 def test_a_further_fact_under_the_same_title_is_one_record_but_another_long_decision_is_not() -> None:
     old = a_record("网络总体方案", "每个环境一个 VPC，公网和私网各三个子网，分布在三个可用区。" * 2)
-    assert match(a_candidate("网络总体方案", "出口流量经过代理。"), [old])
+    assert find_duplicate(a_candidate("网络总体方案", "出口流量经过代理。"), [old])
     other = "办公室访问改用零信任网关，员工设备必须登记证书，访客使用独立的无线网络，打印机放在隔离区。"
-    assert match(a_candidate("网络总体方案", other), [old]) is None
+    assert find_duplicate(a_candidate("网络总体方案", other), [old]) is None
 
 
 def test_the_likest_of_several_is_matched() -> None:
@@ -201,7 +208,7 @@ def test_the_likest_of_several_is_matched() -> None:
         a_record("Log output must be masked", "Mask logs.", number=2),
         a_record("Log output must not be masked", "No masking.", number=3, scope="project/other"),
     ]
-    found = match(a_candidate("Log output must be masked", "Mask logs."), near)
+    found = find_duplicate(a_candidate("Log output must be masked", "Mask logs."), near)
     assert found is not None
     assert (found.record.id, found.score) == ("D002", 1.0)
 
@@ -209,8 +216,8 @@ def test_the_likest_of_several_is_matched() -> None:
 def test_a_contradiction_is_never_a_match() -> None:
     old = a_record("Log output of the order service must be masked", "Mask it.")
     new = a_candidate("Log output of the order service must not be masked", "Show it.")
-    assert similarity(old.title, new.title) > 0.8
-    assert match(new, [old]) is None
+    assert compute_similarity(old.title, new.title) > 0.8
+    assert find_duplicate(new, [old]) is None
 
 
 def test_the_most_similar_are_named_likest_first() -> None:
@@ -218,10 +225,10 @@ def test_the_most_similar_are_named_likest_first() -> None:
         a_record(title, number=n)
         for n, title in enumerate(["日志必须压缩", "日志必须脱敏", "前端采用 Vue", "日志保留 30 天"])
     ]
-    found = similar(a_candidate("日志必须加密"), near)
+    found = find_similar(a_candidate("日志必须加密"), near)
     assert [one.id for one in found] == ["D000", "D001", "D003"]
     assert found[0].score == pytest.approx(0.6)
-    assert similar(a_candidate("Redis"), near) == ()
+    assert find_similar(a_candidate("Redis"), near) == ()
 
 
 # -- labelled pairs -------------------------------------------------------------------------------

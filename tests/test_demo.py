@@ -93,10 +93,10 @@ def test_a_promise_that_is_not_kept_stops_the_demo(tmp_path: Path) -> None:
 
 def test_the_transcript_is_whole_and_every_quote_stands_in_it() -> None:
     data = demo.TRANSCRIPT.read_bytes()
-    transcript = transcripts.read(data)
+    transcript = transcripts.parse_transcript(data)
     assert transcript.skipped == () and not transcript.unknown
     assert 60 <= data.count(b"\n") <= 120
     spoken = {message.line: "\n".join(message.texts) for message in transcript.messages}
-    quotes = [evidence for candidate in extract.candidates(transcript) for evidence in candidate.evidence]
+    quotes = [evidence for candidate in extract.extract_candidates(transcript) for evidence in candidate.evidence]
     assert quotes
     assert all(evidence.quote in spoken[evidence.line] for evidence in quotes)

@@ -19,9 +19,9 @@ from kb.hooks import claude, events, install, plugin, settings_file
 from kb.knowledge_base import KnowledgeBase
 from kb.records.kinds import FOLDERS
 from kb.records.model import Candidate
-from kb.sessions.active_sessions import Job, leave
+from kb.sessions.active_sessions import ExtractionJob, spool_session
 from kb.state import hook_failures
-from kb.state.hook_failures import Failure
+from kb.state.hook_failures import HookFailure
 
 
 @pytest.fixture
@@ -52,19 +52,19 @@ def filled(root: Path) -> Path:
 
 def examined(
     root: Path | str, environment: dict[str, str], *, fix: bool = False, now: float | None = None
-) -> dict[str, doctor.Outcome]:
+) -> dict[str, doctor.DoctorOutcome]:
     folder = str(Path(environment["HOME"]).parent)
     clock = time.time if now is None else lambda: now
-    return {o.name: o for o in doctor.examine(str(root), folder, environment, fix=fix, now=clock)}
+    return {o.name: o for o in doctor.run_checks(str(root), folder, environment, fix=fix, now=clock)}
 
 
-def states(outcomes: dict[str, doctor.Outcome], state: str) -> set[str]:
+def states(outcomes: dict[str, doctor.DoctorOutcome], state: str) -> set[str]:
     return {name for name, outcome in outcomes.items() if outcome.state == state}
 
 
 def put_hooks(environment: dict[str, str], program: str) -> Path:
     path = Path(environment["HOME"], ".claude", "settings.json")
-    settings_file.apply(install.installation(claude, str(path), program, environment), environment)
+    settings_file.apply_edit(install.plan_installation(claude, str(path), program, environment), environment)
     return path
 
 
@@ -125,7 +125,7 @@ def test_an_old_git_is_found(tmp_path: Path, environment: dict[str, str], said: 
     before = os.environ["PATH"]
     os.environ["PATH"] = str(fake.parent)
     try:
-        assert doctor.git_version(place).state == state
+        assert doctor.check_git_version(place).state == state
     finally:
         os.environ["PATH"] = before
 
@@ -192,8 +192,8 @@ def test_a_file_that_is_no_record_is_named(filled: Path, environment: dict[str, 
 
 def test_what_waits_is_counted(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
     with KnowledgeBase(str(filled), os.environ) as kb:
-        leave(kb.state, Job(transcript(tmp_path / "t.jsonl", ZH), "s"), kb.now())
-        (waiting,) = kb.state.spooled()
+        spool_session(kb.state, ExtractionJob(transcript(tmp_path / "t.jsonl", ZH), "s"), kb.now())
+        (waiting,) = kb.state.list_spooled()
         other = "Money is kept in floating point"
         kb.write([])
     outcomes = examined(filled, environment)
@@ -211,7 +211,7 @@ def test_what_was_set_aside_is_handed_in_again(filled: Path, environment: dict[s
         said = candidate("Invoices carry a number of their own", "the tax office asks for it")
         (verdict,) = kb.write([said])
         assert verdict.spooled
-        kept = kb.state.set_aside(kb.state.spooled()[0])
+        kept = kb.state.quarantine_job(kb.state.list_spooled()[0])
     merging.unlink()
     outcome = examined(filled, environment)["set aside"]
     assert outcome.state == doctor.FAILED and kept in str(outcome.said) and "--fix" in str(outcome.remedy)
@@ -219,14 +219,14 @@ def test_what_was_set_aside_is_handed_in_again(filled: Path, environment: dict[s
     assert outcome.state == doctor.OK and outcome.mended
     with KnowledgeBase(str(filled), environment) as kb:
         assert said.title in {record.title for record in kb.records()}
-        assert kb.state.spooled() == [] == kb.state.unreadable()
+        assert kb.state.list_spooled() == [] == kb.state.list_quarantined()
 
 
 def test_what_was_set_aside_is_found_where_it_was_spooled(filled: Path, environment: dict[str, str]) -> None:
     spool = filled / ".kb" / "spool"
     spool.write_text("in the way")
     with KnowledgeBase(str(filled), environment) as kb:
-        aside = kb.state.set_aside(kb.state.spool(1.0, {}))
+        aside = kb.state.quarantine_job(kb.state.spool_job(1.0, {}))
     spool.unlink()
     assert environment["HOME"] in aside
     outcome = examined(filled, environment)["set aside"]
@@ -247,34 +247,36 @@ def test_failures_of_hooks_are_told_until_they_are_cleared(filled: Path, environ
     outcome = examined(filled, environment)["hook failures"]
     assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "ValueError: 太大" in str(outcome.said)
     assert examined(filled, environment, fix=True)["hook failures"].state == doctor.OK
-    assert hook_failures.remembered(str(filled)) == []
+    assert hook_failures.list_failures(str(filled)) == []
 
 
 def test_one_failure_of_long_ago_is_a_note_and_a_repeated_one_is_not(filled: Path, environment: dict[str, str]) -> None:
     def state(later: float) -> str:
         return examined(filled, environment, now=DAY + later)["hook failures"].state
 
-    failure = Failure(hook_failures.iso(DAY), "PreCompact", "ValueError: 太大")
-    hook_failures.remember(str(filled), environment, failure)
+    failure = HookFailure(hook_failures.format_time(DAY), "PreCompact", "ValueError: 太大")
+    hook_failures.save_failure(str(filled), environment, failure)
     assert (state(3600), state(2 * 86_400)) == (doctor.FAILED, doctor.NOTE)
     outcome = examined(filled, environment, now=DAY + 2 * 86_400)["hook failures"]
     assert "PreCompact at 2026-11-21" in str(outcome.said) and "kb doctor --fix" in str(outcome.remedy)
-    hook_failures.remember(str(filled), environment, failure._replace(event="Stop"))
+    hook_failures.save_failure(str(filled), environment, failure._replace(event="Stop"))
     assert state(2 * 86_400) == doctor.NOTE, "two events, each once"
-    hook_failures.remember(str(filled), environment, failure)
+    hook_failures.save_failure(str(filled), environment, failure)
     assert state(2 * 86_400) == doctor.FAILED, "one event, twice"
-    hook_failures.forget(str(filled))
-    hook_failures.remember(str(filled), environment, failure._replace(time="long ago"))
+    hook_failures.delete_failures(str(filled))
+    hook_failures.save_failure(str(filled), environment, failure._replace(time="long ago"))
     assert state(2 * 86_400) == doctor.FAILED, "who knows"
 
 
 def test_a_failure_is_over_when_its_event_has_gone_well(filled: Path, environment: dict[str, str]) -> None:
     for event in ("Stop", "PreCompact", "Stop"):
-        hook_failures.remember(str(filled), environment, Failure(hook_failures.iso(DAY), event, "ValueError: x"))
-    hook_failures.overcome(str(filled), environment, "Stop", DAY + 60)
+        hook_failures.save_failure(
+            str(filled), environment, HookFailure(hook_failures.format_time(DAY), event, "ValueError: x")
+        )
+    hook_failures.mark_recovered(str(filled), environment, "Stop", DAY + 60)
     outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
     assert outcome.state == doctor.FAILED and str(outcome.said).startswith("1 hooks failed, last PreCompact")
-    hook_failures.overcome(str(filled), environment, "PreCompact", DAY + 60)
+    hook_failures.mark_recovered(str(filled), environment, "PreCompact", DAY + 60)
     outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
     assert outcome.state == doctor.OK and "last Stop at 2026-11-21T00:00:00" in str(outcome.said)
 
@@ -282,13 +284,13 @@ def test_a_failure_is_over_when_its_event_has_gone_well(filled: Path, environmen
 def test_a_transcript_that_the_host_never_wrote_is_no_failure(filled: Path, environment: dict[str, str]) -> None:
     payload = {"session_id": "s", "transcript_path": str(filled / "none.jsonl"), "cwd": str(filled)}
     for _ in range(2):
-        events.answered("PreCompact", payload, str(filled))
+        events.handle_event("PreCompact", payload, str(filled))
     outcome = examined(filled, environment)["hook failures"]
-    (_, last) = hook_failures.remembered(str(filled))
+    (_, last) = hook_failures.list_failures(str(filled))
     assert outcome.state == doctor.NOTE and "none.jsonl" in str(outcome.said) and last.time in str(outcome.said)
-    failure = Failure(hook_failures.iso(DAY), "Stop", "ValueError: 太大")
-    hook_failures.remember(str(filled), environment, failure)
-    events.answered("PreCompact", payload, str(filled))
+    failure = HookFailure(hook_failures.format_time(DAY), "Stop", "ValueError: 太大")
+    hook_failures.save_failure(str(filled), environment, failure)
+    events.handle_event("PreCompact", payload, str(filled))
     outcome = examined(filled, environment, now=DAY)["hook failures"]
     assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "太大" in str(outcome.said)
 
@@ -312,7 +314,7 @@ def plug(environment: dict[str, str], *, enabled: bool = True) -> None:
     """Leave what Claude Code leaves after /plugin install kb@kb-tools."""
     folder = Path(environment["HOME"], ".claude")
     place = folder / "plugins" / "cache" / "kb-tools" / "kb" / "1"
-    for path, text in plugin.claude_files("kb-hook", install.WORDS).items():
+    for path, text in plugin.render_claude_plugin("kb-hook", install.WORDS).items():
         target = place / path.removeprefix("kb/")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
@@ -382,7 +384,7 @@ def test_a_projects_settings_make_no_doctor_run_a_program(
 ) -> None:
     path = tmp_path / ".claude" / "settings.json"
     alien = program(tmp_path, f"touch {tmp_path}/ran")
-    settings_file.apply(install.installation(claude, str(path), alien, environment), environment)
+    settings_file.apply_edit(install.plan_installation(claude, str(path), alien, environment), environment)
     assert examined(filled, environment)["hook line"].state == doctor.SKIPPED
     assert not (tmp_path / "ran").exists()
 
@@ -392,9 +394,9 @@ def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dic
     environment |= {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     calls = program(tmp_path, "cat >/dev/null; [ $1 = stop ] && echo '{\"a\": 1}' || echo '{}'")
     for name in names:
-        host = install.host_named(name)
+        host = install.load_host(name)
         path = host.settings_file("", environment)
-        settings_file.apply(install.installation(host, path, calls, environment), environment)
+        settings_file.apply_edit(install.plan_installation(host, path, calls, environment), environment)
     outcomes = examined(filled, environment)
     assert "codex does not run" in str(outcomes["hooks"].said), "nobody has trusted them there"
     told = str(outcomes["hook line"].said)
@@ -433,7 +435,7 @@ def test_what_sessions_hold_that_kb_does_not_know_is_counted(
     [("", "ok"), ("sh -c true", "ok"), ("no-such-model --x", "failed"), ("'", "failed"), (" ", "failed")],
 )
 def test_a_model_command_must_be_there(environment: dict[str, str], command_: str, state: str) -> None:
-    assert doctor.model(doctor.Place("", "", {**environment, "KB_LLM_CMD": command_})).state == state
+    assert doctor.check_llm_command(doctor.Place("", "", {**environment, "KB_LLM_CMD": command_})).state == state
 
 
 def test_nothing_is_left_of_the_session_that_hooks_are_tried_with(filled: Path, environment: dict[str, str]) -> None:
@@ -475,5 +477,5 @@ def test_every_folder_of_a_kind_is_merged_by_kb(filled: Path) -> None:
     said = (filled / "content" / ".gitattributes").read_text()
     assert all(f"{folder}/**/*.md merge=kb" in said for folder in FOLDERS)
     repository = KnowledgeBase(str(filled), os.environ).repository
-    assert all(driver_setup.attribute(repository, folder) == "kb" for folder in FOLDERS)
-    assert driver_setup.missing_rules(repository, b"") == [], "what is said elsewhere is heeded"
+    assert all(driver_setup.read_merge_attribute(repository, folder) == "kb" for folder in FOLDERS)
+    assert driver_setup.find_missing_rules(repository, b"") == [], "what is said elsewhere is heeded"

@@ -16,7 +16,7 @@ from conftest import Clock, git
 
 from bench.faultpoint import KILL, run
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import as_json
+from kb.records.candidate import candidate_to_json
 
 
 @contextmanager
@@ -260,7 +260,7 @@ def test_a_stash_of_a_path_that_was_held_up(kb: KnowledgeBase, root: Path, clock
 
 def kill_write(root: Path, boundary: str, number: int) -> str:
     """Let a process write and kill it at the first *boundary* of that name; return the path that it published."""
-    stdin = json.dumps(as_json(decision(number))).encode()
+    stdin = json.dumps(candidate_to_json(decision(number))).encode()
     before = git(root, "rev-parse", "HEAD").strip()
     assert run(("kb-hook", "write"), str(root), stdin, dict(os.environ), boundary, KILL).code == -9
     (root / ".git" / "index.lock").unlink(missing_ok=True)

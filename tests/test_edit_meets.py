@@ -12,7 +12,7 @@ from clones import commits, decision, one
 from command_line import run
 from conftest import git
 
-from kb.errors import NeedsPerson, Overtaken
+from kb.errors import ConcurrentEdit, NeedsPerson
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record
 
@@ -76,7 +76,7 @@ def test_the_same_lines_are_shown_and_not_decided(kb: KnowledgeBase, root: Path)
     opened = kb.text(record)
     kb.replace_text(record, opened.replace("by one owner", "by two owners"), opened=opened)
     before = commits(root)
-    with pytest.raises(Overtaken) as caught:
+    with pytest.raises(ConcurrentEdit) as caught:
         kb.replace_text(record, opened.replace("by one owner", "by three owners"), opened=opened)
     assert caught.value.exit_code == NeedsPerson.exit_code == 5 and commits(root) == before
     marked = caught.value.marked.decode()
@@ -92,7 +92,7 @@ def test_edits_that_were_not_committed_and_a_commit_meet(kb: KnowledgeBase, root
     record = whole(kb)
     path = root / record.path
     path.write_text(path.read_text("utf-8").replace("by one owner", "by my owner"), "utf-8")
-    opened, committed = kb.text(record), kb.repository.blob("HEAD", record.path)
+    opened, committed = kb.text(record), kb.repository.read_blob("HEAD", record.path)
     fact = "The spring test measured nine thousand requests a second."
     assert one(kb, decision(0, why=fact, session="s2", host="t")).verdict == "appended"
     typed = opened.replace("<!-- USER_BLOCK_START -->\n", "<!-- USER_BLOCK_START -->\nA note.\n")

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import within
 
-from kb.capture.extract import broken_blocks, candidates
-from kb.capture.failures import family
+from kb.capture.extract import extract_candidates, list_broken_blocks
+from kb.capture.failures import identify_command
 from kb.records.model import Candidate
-from kb.sessions.prose import paths, pieces, sentences
-from kb.sessions.transcript import Transcript, read
+from kb.sessions.prose import find_paths, split_pieces, split_sentences
+from kb.sessions.transcript import Transcript, parse_transcript
 
 CWD = "/home/me/shop"
 
@@ -33,12 +33,12 @@ def session(*turns: tuple[str, object]) -> Transcript:
                 "message": {"role": "user", "content": blocks},
             }
         )
-    return read("\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode() + b"\n")
+    return parse_transcript("\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode() + b"\n")
 
 
 def found(*turns: tuple[str, object]) -> list[Candidate]:
     transcript = session(*turns)
-    result = candidates(transcript)
+    result = extract_candidates(transcript)
     assert_quotes_stand(result, transcript)
     return result
 
@@ -187,8 +187,8 @@ def test_a_kb_block_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize("body", ["{broken", '{"kind": "novel", "title": "x"}', "[" * 5000])
 def test_a_kb_block_that_is_no_candidate_is_reported(body: str) -> None:
     transcript = session(("agent", f"```kb\n{body}\n```"))
-    assert candidates(transcript) == []
-    assert [line for line, reason in broken_blocks(transcript) if str(reason)] == [1]
+    assert extract_candidates(transcript) == []
+    assert [line for line, reason in list_broken_blocks(transcript) if str(reason)] == [1]
 
 
 # -- sentences ------------------------------------------------------------------------------------
@@ -413,7 +413,7 @@ def test_a_refused_call_is_no_failure(output: str) -> None:
     ],
 )
 def test_the_family_of_a_command(command: str, name: str) -> None:
-    assert family(command) == name
+    assert identify_command(command) == name
 
 
 # -- what is certain ------------------------------------------------------------------------------
@@ -449,7 +449,7 @@ def test_claims_and_reuse_come_from_certain_words() -> None:
 def test_impact_names_only_paths_that_occur() -> None:
     known = {"src/pay/refund.py", "a/x.py", "b/x.py"}
     text = f"In {CWD}/src/api.py, ./lib/a.ts:12 and `refund.py`, x.py, and/or https://a.b/c.html; 1.2/3"
-    assert paths(text, CWD, known) == ("src/api.py", "lib/a.ts", "src/pay/refund.py")
+    assert find_paths(text, CWD, known) == ("src/api.py", "lib/a.ts", "src/pay/refund.py")
 
 
 # -- the whole ------------------------------------------------------------------------------------
@@ -466,8 +466,8 @@ def test_the_same_thing_comes_once_and_in_order() -> None:
 
 def test_behind_a_cursor_only_the_new_comes_and_failures_before_it_count() -> None:
     transcript = session(("human", "[D] 后端使用 FastAPI"), *BUILD_EN)
-    assert [candidate.kind for candidate in candidates(transcript, after_line=4)] == ["pitfall"]
-    assert candidates(transcript, after_line=6) == []
+    assert [candidate.kind for candidate in extract_candidates(transcript, after_line=4)] == ["pitfall"]
+    assert extract_candidates(transcript, after_line=6) == []
 
 
 _ROWS = [
@@ -482,17 +482,17 @@ _TEXT = st.lists(st.sampled_from(_ROWS) | st.text(max_size=20), max_size=12).map
 @given(st.lists(st.tuples(st.sampled_from(["human", "agent"]), _TEXT), max_size=4))
 def test_every_quote_is_a_slice_of_the_text_at_its_line(turns: list[tuple[str, str]]) -> None:
     transcript = session(*turns)
-    assert_quotes_stand(candidates(transcript), transcript)
-    broken_blocks(transcript)
+    assert_quotes_stand(extract_candidates(transcript), transcript)
+    list_broken_blocks(transcript)
 
 
 @given(_TEXT)
 def test_pieces_and_sentences_are_slices_in_order(text: str) -> None:
     offset = 0
-    for piece in pieces(text):
+    for piece in split_pieces(text):
         assert piece.start >= offset and text[piece.start :].startswith(piece.text)
         offset = piece.start
-        assert all(sentence in piece.text for sentence in sentences(piece.text))
+        assert all(sentence in piece.text for sentence in split_sentences(piece.text))
 
 
 @pytest.mark.parametrize(
@@ -513,14 +513,14 @@ def test_pieces_and_sentences_are_slices_in_order(text: str) -> None:
 def test_no_text_takes_long(who: str, text: str) -> None:
     transcript = session((who, text))
     with within(5):
-        candidates(transcript)
+        extract_candidates(transcript)
 
 
 def test_no_output_takes_long() -> None:
     outputs = ("teststestserrors" * 20_000, "errors\n" * 40_000, "x" * 300_000)
     turns = [turn for n, out in enumerate(outputs * 2) for turn in run(n, "make test", out, failed=True)]
     with within(5):
-        candidates(session(*turns, *run(99, "make test", "ok", failed=False)))
+        extract_candidates(session(*turns, *run(99, "make test", "ok", failed=False)))
 
 
 @pytest.mark.parametrize("text", ["[D] 按钮改用圆角，因为好看", "Decision: round the buttons, because it looks good"])

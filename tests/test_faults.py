@@ -15,11 +15,11 @@ from bench.faults import SHORT, operation, scene
 from bench.faultworld import SCENES
 from kb import doctor
 from kb.errors import Busy
-from kb.files import half_written, sweep, write_whole
+from kb.files import list_half_written, remove_half_written, write_atomic
 from kb.git import worktree
 from kb.git.repository import Repository
 from kb.knowledge_base import KnowledgeBase
-from kb.sync.sync import sync
+from kb.sync.sync import sync_with_remote
 
 STEPPED = [number for number, one in enumerate(OPERATIONS) if one.short]
 
@@ -56,10 +56,10 @@ def test_half_files_go_with_the_next_write_but_not_those_of_a_living_writer(kb: 
     for path in (old, young):
         path.write_bytes(b"half")
     os.utime(old, (time.time() - 100,) * 2)
-    assert half_written(str(root / ".kb")) == [str(old)]
+    assert list_half_written(str(root / ".kb")) == [str(old)]
     one(kb, decision(1))
     assert not old.exists() and young.exists()
-    sweep(str(root / ".kb"), 0)
+    remove_half_written(str(root / ".kb"), 0)
     assert not young.exists()
 
 
@@ -80,7 +80,7 @@ def test_a_write_whose_index_was_lost_is_not_counted_twice(kb: KnowledgeBase, ro
 
 def test_what_is_saved_while_git_merges_is_kept(kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = root / one(kb, decision(0)).path
-    mark, real = "<!-- USER_BLOCK_START -->\n", worktree.merged
+    mark, real = "<!-- USER_BLOCK_START -->\n", worktree.merge_file_versions
     path.write_text(path.read_text().replace(mark, f"{mark}line 0\n"))
     saved = [0]
 
@@ -91,7 +91,7 @@ def test_what_is_saved_while_git_merges_is_kept(kb: KnowledgeBase, root: Path, m
             saved.append(len(saved))
         return found
 
-    monkeypatch.setattr(worktree, "merged", merged)
+    monkeypatch.setattr(worktree, "merge_file_versions", merged)
     again = decision(0, why="The deadline of the nightly export is two hours.", session="s2", host="test")
     assert one(kb, again).verdict == "appended"
     text = path.read_text()
@@ -104,15 +104,15 @@ def test_a_sync_makes_good_what_a_dead_process_has_left(kb: KnowledgeBase, root:
     one(kb, decision(0))
     (root / ".git" / "kb-held").touch()
     os.link(root / ".git" / "kb-held", root / ".git" / "index.lock")
-    assert sync(kb).sent and not (root / ".git" / "index.lock").exists()
+    assert sync_with_remote(kb).sent and not (root / ".git" / "index.lock").exists()
 
 
 def test_a_merge_that_git_cannot_make_is_no_conflict(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = kb.repository
-    assert worktree.merged(kept, b"a\n", b"b\n", b"c\n") is None
+    assert worktree.merge_file_versions(kept, b"a\n", b"b\n", b"c\n") is None
     monkeypatch.setattr(kept, "private", "/proc/nowhere")
     with pytest.raises((Busy, OSError)):
-        worktree.merged(kept, b"a\n", b"b\n", b"c\n")
+        worktree.merge_file_versions(kept, b"a\n", b"b\n", b"c\n")
 
 
 def test_questions_are_answered_where_nothing_can_be_written(kb: KnowledgeBase, root: Path) -> None:
@@ -152,8 +152,8 @@ def test_what_is_written_survives_a_loss_of_power(
 # -- the doctor ------------------------------------------------------------------------------------
 
 
-def examined(root: Path, *, fix: bool = False) -> dict[str, doctor.Outcome]:
-    return {outcome.name: outcome for outcome in doctor.examine(str(root), str(root), os.environ, fix=fix)}
+def examined(root: Path, *, fix: bool = False) -> dict[str, doctor.DoctorOutcome]:
+    return {outcome.name: outcome for outcome in doctor.run_checks(str(root), str(root), os.environ, fix=fix)}
 
 
 def aged(path: Path) -> Path:
@@ -175,7 +175,7 @@ def test_a_lock_of_a_kb_that_died_is_taken_away_at_once(kb: KnowledgeBase, root:
     lock, mark = root / ".git" / "index.lock", root / ".git" / "kb-held"
     mark.touch()
     os.link(mark, lock)
-    with kb.repository.locked():
+    with kb.repository.hold_lock():
         assert examined(root, fix=True)["locks"].state == doctor.OK and lock.exists(), "somebody is at work"
     assert examined(root)["locks"].state == doctor.FAILED
     found = examined(root, fix=True)
@@ -230,6 +230,6 @@ def test_a_call_that_nobody_answers_is_counted(kb: KnowledgeBase, root: Path) ->
 
 def test_whole_files_are_whole(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    write_whole(str(path), b"old")
-    write_whole(str(path), b"new", synced=True)
+    write_atomic(str(path), b"old")
+    write_atomic(str(path), b"new", synced=True)
     assert path.read_bytes() == b"new" and os.listdir(tmp_path) == ["file"]

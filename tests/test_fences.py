@@ -10,14 +10,15 @@ from markdown_it import MarkdownIt
 from nasty import texts
 
 from kb.errors import BadRecord
-from kb.records.record_file import MACHINE_END, blocks, citations, escape, headings
-from kb.text.code_fences import code_lines, fenced
-from kb.text.line_ends import line_feeds, lines
+from kb.records.blocks import find_headings
+from kb.records.record_file import MACHINE_END, blocks, escape, find_citations
+from kb.text.code_fences import find_code_lines, find_fenced_code
+from kb.text.line_ends import normalise_newlines, split_lines
 
 
 def by_tokens(text: str) -> set[int]:
     """Return the lines in fences as the reference parser sees them, block markers being headings."""
-    text = re.sub(r"(?m)^( {0,3})<!-- (?:MACHINE|USER)_BLOCK_\w+ -->[ \t]*$", r"\1# x", line_feeds(text))
+    text = re.sub(r"(?m)^( {0,3})<!-- (?:MACHINE|USER)_BLOCK_\w+ -->[ \t]*$", r"\1# x", normalise_newlines(text))
     tokens = MarkdownIt("commonmark").disable("html_block").parse(text)
     return {n for token in tokens if token.type == "fence" and token.map for n in range(*token.map)}
 
@@ -27,21 +28,21 @@ def by_tokens(text: str) -> set[int]:
 @example("- a\n\n  ```\n  x\n\ny\n```")
 def test_fences_are_those_of_commonmark(text: str) -> None:
     assume("\0" not in text)
-    shown = {number for number, row in enumerate(lines(text)) if row.strip()}
-    assert code_lines(text) & shown == by_tokens(text) & shown
+    shown = {number for number, row in enumerate(split_lines(text)) if row.strip()}
+    assert find_code_lines(text) & shown == by_tokens(text) & shown
 
 
 @given(texts(max_size=14))
 @example("  ```\n  ")
 def test_an_open_fence_is_closed_by_its_marks(text: str) -> None:
     text = text if text.endswith(("\n", "\r")) else text + "\n"
-    open_fence = fenced(text).left_open
+    open_fence = find_fenced_code(text).left_open
     probe = f"{text}\n{MACHINE_END}"
-    swallowed = len(lines(probe)) - 1 in code_lines(probe)
+    swallowed = len(split_lines(probe)) - 1 in find_code_lines(probe)
     assert swallowed == (open_fence is not None)
     if open_fence:
-        assert open_fence.marks in lines(text)[open_fence.line]
-        assert fenced(text + open_fence.marks + "\n").left_open is None
+        assert open_fence.marks in split_lines(text)[open_fence.line]
+        assert find_fenced_code(text + open_fence.marks + "\n").left_open is None
 
 
 def test_a_fence_at_the_edge_needs_no_parser() -> None:
@@ -52,7 +53,7 @@ def test_a_fence_at_the_edge_needs_no_parser() -> None:
 
 @pytest.mark.parametrize("text", ["- ```\n" * 20_000, "> " * 30 + "```\n", "- " * 30 + "```\nx\n"])
 def test_what_is_too_tangled_to_tell_is_refused(text: str) -> None:
-    for act in (code_lines, escape, headings, lambda text: blocks(text, "a.md")):
+    for act in (find_code_lines, escape, find_headings, lambda text: blocks(text, "a.md")):
         with pytest.raises(BadRecord, match=r"too deep|longer than"):
             act(text)
-    assert list(citations(f"{text}\n\n[D001]")) == [("", "D001", text.count("\n") + 3)]
+    assert list(find_citations(f"{text}\n\n[D001]")) == [("", "D001", text.count("\n") + 3)]

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.context import build_context
-from kb.context.foreground import Loaded, Related, shares, summary
+from kb.context.foreground import LoadedKnowledge, RelatedRecord, compute_relevances, render_summary
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Record, Section
-from kb.search.rank import Hit
-from kb.text.segment import tokens
+from kb.search.rank import SearchHit
+from kb.text.segment import estimate_tokens
 
 
 @pytest.fixture
@@ -60,19 +60,21 @@ def test_json_has_what_was_loaded(filled: Path) -> None:
 
 
 def test_relevance_is_a_share_that_never_rises() -> None:
-    def hit(title: str, whole: bool = False) -> Hit:
-        return Hit(Record("D001", "decision", title, sections=(Section("decision", "Decision", title),)), whole=whole)
+    def hit(title: str, whole: bool = False) -> SearchHit:
+        return SearchHit(
+            Record("D001", "decision", title, sections=(Section("decision", "Decision", title),)), whole=whole
+        )
 
     asked = "retry payments queue"
-    found = shares([hit("Retry payments"), hit("Retry payments queue", whole=True), hit("Logging")], asked)
+    found = compute_relevances([hit("Retry payments"), hit("Retry payments queue", whole=True), hit("Logging")], asked)
     assert found == sorted(found, reverse=True) and 0 < found[0] < 1 and found[2] == 0
 
 
 @pytest.mark.parametrize("budget", [100, 150, 300, 4000])
 def test_the_best_answer_is_kept_and_the_background_goes_first(filled: Path, kb: KnowledgeBase, budget: int) -> None:
-    made = summary(build_context.load(kb, "还款方式 retry payments"), budget)
+    made = render_summary(build_context.load_knowledge(kb, "还款方式 retry payments"), budget)
     text = made.translate("en")
-    assert tokens(text + "\n") <= budget
+    assert estimate_tokens(text + "\n") <= budget
     assert "D001" in text
     assert ("## Project background" in text) == (budget >= 300)
     assert bool(made.omitted) == (budget < 300)
@@ -91,16 +93,16 @@ def test_law_a_summary_keeps_its_budget_and_its_best_answer(
     texts: list[tuple[str, str, str]], domains: list[str], budget: int
 ) -> None:
     answers = tuple(
-        Related(
+        RelatedRecord(
             Record(f"D{n:03}", kind, title, tags=tuple(text.split()[:9]), impact=("src/" + "长" * 90,) * 7,
                    sections=(Section("decision", "Decision", text),)), 1.0,
         )
         for n, (title, text, kind) in enumerate(texts)
     )  # fmt: skip
-    loaded = Loaded("project/x", ("backend.framework: FastAPI",), tuple(domains), answers)
-    made = summary(loaded, budget)
+    loaded = LoadedKnowledge("project/x", ("backend.framework: FastAPI",), tuple(domains), answers)
+    made = render_summary(loaded, budget)
     for language in ("en", "zh"):
-        assert tokens(made.translate(language) + "\n") <= budget
+        assert estimate_tokens(made.translate(language) + "\n") <= budget
     text = made.translate("en")
     assert not answers or "D000" in text
     shown = sum(f"[D{n:03}]" in text for n in range(len(answers)))
@@ -112,7 +114,7 @@ def test_many_domain_notes_do_not_push_the_answer_out(root: Path, kb: KnowledgeB
     texts.append(("黑豹队的防守丢了多少分", "黑豹队的防守只丢了 308 分，在联盟排名第六。"))
     kb.write([Candidate("domain-note", *text, scope="global", reference_value=True) for text in texts])
     ran = run(root, "context", "load", "-q", "黑豹队的防守丢了多少分？", "--budget", "100")
-    assert "308" in ran.out and tokens(ran.out) <= 100 and "background had no room" in ran.error
+    assert "308" in ran.out and estimate_tokens(ran.out) <= 100 and "background had no room" in ran.error
 
 
 def test_a_list_has_the_domain_notes_too_and_says_when_nothing_answers(filled: Path) -> None:

@@ -9,16 +9,16 @@ import pytest
 from talk import EN, ZH
 from timing import within
 
-from kb.capture.extract import candidates
-from kb.capture.form_choice import form_of
+from kb.capture.extract import extract_candidates
+from kb.capture.form_choice import render_transcript_form
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions import prune_transcript
-from kb.sessions.adapters import in_lines
-from kb.sessions.dcp_settings import Dcp
-from kb.sessions.tool_calls import History, history
-from kb.sessions.transcript import DELEGATED, HUMAN, META, SUMMARY, Transcript, asked, read
-from kb.sessions.usage import usage_in
+from kb.sessions.adapters import iter_records
+from kb.sessions.dcp_settings import DcpSettings
+from kb.sessions.tool_calls import SessionHistory, read_history
+from kb.sessions.transcript import DELEGATED, HUMAN, META, SUMMARY, Transcript, get_prompt, parse_transcript
+from kb.sessions.usage import read_usage
 
 TASK = "Implement the order service / 实现订单服务"
 TIME = "2026-11-20T10:00:00Z"
@@ -191,10 +191,10 @@ def calls(session: Transcript) -> list[tuple[str, str]]:
 
 @EVERY
 def test_the_same_conversation_is_the_same_session(name: str) -> None:
-    session = read(SESSIONS[name])
+    session = parse_transcript(SESSIONS[name])
     assert session.host == name.split()[0] and session.skipped == ()
-    assert [asked(message) for message in session.messages if message.origin == HUMAN] == [TASK]
-    found = [candidate.title for candidate in candidates(session)]
+    assert [get_prompt(message) for message in session.messages if message.origin == HUMAN] == [TASK]
+    found = [candidate.title for candidate in extract_candidates(session)]
     assert (
         len(found) == 2 and any("Sanitizer" in title for title in found) and any("FastAPI" in title for title in found)
     )
@@ -217,11 +217,11 @@ def test_the_same_conversation_is_the_same_session(name: str) -> None:
 def test_its_forms_and_its_calls_are_told(name: str, kb: KnowledgeBase, tmp_path: Path) -> None:
     path = tmp_path / "session"
     path.write_bytes(SESSIONS[name])
-    told = form_of(kb, str(path), "compact").text
+    told = render_transcript_form(kb, str(path), "compact").text
     assert "Sanitizer" in told and "order service" in told
     assert ("write the API" in told) == (name != "copilot")
     with path.open("rb") as file:
-        made = history(in_lines(file))
+        made = read_history(iter_records(file))
     assert (made.host, made.prompts) == (name.split()[0], (TASK,))
     assert [call.name for call in made.calls] == [
         "Bash",
@@ -230,19 +230,19 @@ def test_its_forms_and_its_calls_are_told(name: str, kb: KnowledgeBase, tmp_path
         "Agent" if name == "copilot" else "TodoWrite",
     ]
     if name != "cursor":
-        assert made.calls[0].failed and made.tokens == 1000
+        assert made.calls[0].has_failed and made.tokens == 1000
 
 
 @pytest.mark.parametrize("make", [codex, copilot, gemini, gemini_lines, opencode])
 def test_how_full_the_context_is(make: Any) -> None:
     windows = {codex: 272_000, copilot: 128_000}
     for used in (1000, 126_000):
-        found = usage_in(make(used))
+        found = read_usage(make(used))
         assert found.tokens == used and found.window == windows.get(make, 200_000)
 
 
 def test_what_a_sub_agent_of_copilot_does_is_no_word_of_the_person() -> None:
-    session = read(copilot())
+    session = parse_transcript(copilot())
     assert [message.texts for message in session.messages if message.origin == DELEGATED] == [("find the model",)]
     agents = [call.input["subagent_type"] for m in session.messages for call in m.calls if call.name == "Agent"]
     assert agents == ["explore"]
@@ -251,30 +251,30 @@ def test_what_a_sub_agent_of_copilot_does_is_no_word_of_the_person() -> None:
 def test_a_compaction_of_copilot_tells_what_was_left() -> None:
     told = {"preCompactionTokens": 136_000, "postCompactionTokens": 9000, "summaryContent": "so far: the shop"}
     after = line({"type": "session.compaction_complete", "data": told, "id": "e", "timestamp": TIME, "parentId": "p"})
-    session = read(copilot(136_000) + after)
+    session = parse_transcript(copilot(136_000) + after)
     assert session.messages[-1].origin == SUMMARY and len(session.compactions) == 1
-    assert usage_in(copilot(136_000) + after).tokens == 9000
+    assert read_usage(copilot(136_000) + after).tokens == 9000
 
 
 def test_a_patch_in_copilot_is_the_changes_in_it() -> None:
     patch = "*** Begin Patch\n*** Add File: a.py\n+x\n*** Update File: b.py\n-a\n+b\n*** End Patch\n"
     request = {"toolCallId": "c1", "name": "apply_patch", "arguments": patch}
     said = {"type": "assistant.message", "data": {"content": "", "toolRequests": [request]}, "parentId": None}
-    assert calls(read(line(said))) == [("Write", "a.py"), ("Edit", "b.py")]
+    assert calls(parse_transcript(line(said))) == [("Write", "a.py"), ("Edit", "b.py")]
 
 
 def test_what_the_host_wrote_is_no_prompt() -> None:
-    origins = [message.origin for message in read(codex()).messages]
+    origins = [message.origin for message in parse_transcript(codex()).messages]
     assert origins[0] == META
     closed = line({"type": "compacted", "payload": {"message": "so far: the shop"}})
-    session = read(codex() + closed)
+    session = parse_transcript(codex() + closed)
     assert session.messages[-1].origin == SUMMARY and session.compactions == (16,)
-    assert usage_in(codex() + closed).tokens == 0
+    assert read_usage(codex() + closed).tokens == 0
     summary = {
         "info": {"role": "assistant", "summary": True, "sessionID": "s"},
         "parts": [{"type": "text", "text": "so far"}],
     }
-    assert read(line(*opencode_messages(), summary)).messages[-1].origin == SUMMARY
+    assert parse_transcript(line(*opencode_messages(), summary)).messages[-1].origin == SUMMARY
 
 
 def test_a_file_named_in_a_prompt_of_gemini_is_no_word_of_the_person() -> None:
@@ -284,10 +284,10 @@ def test_a_file_named_in_a_prompt_of_gemini_is_no_word_of_the_person() -> None:
              f"{wish}\n--- End of content ---\n{wish}", "\n--- End of content ---",
              "<hook_context>D001</hook_context>"]  # fmt: skip
     record = {"id": "m1", "timestamp": TIME, "type": "user", "content": [{"text": part} for part in parts]}
-    (message,) = read(line(ABOUT, record)).messages
-    assert asked(message).strip() == "Look at @notes.md please" and message.origin == HUMAN
+    (message,) = parse_transcript(line(ABOUT, record)).messages
+    assert get_prompt(message).strip() == "Look at @notes.md please" and message.origin == HUMAN
     open_end = {**record, "content": [{"text": "a"}, {"text": "--- Content from referenced files ---"}]}
-    assert read(line(ABOUT, open_end)).messages[0].origin == HUMAN
+    assert parse_transcript(line(ABOUT, open_end)).messages[0].origin == HUMAN
 
 
 def test_what_a_script_of_codex_did_is_told_with_its_files() -> None:
@@ -305,7 +305,7 @@ def test_what_a_script_of_codex_did_is_told_with_its_files() -> None:
               "call_id": "c9", "input": "await tools.apply_patch(...)"}}  # fmt: skip
     items = [{**ran, "id": "exec-1"}, {"type": "FileChange", "id": "exec-2", "changes": changes, "status": "completed",
              "stdout": "Success."}, asked_kb, {**ran, "id": "call_1"}, {"type": "AgentMessage", "id": "m"}]  # fmt: skip
-    session = read(line(script, *map(done, items)))
+    session = parse_transcript(line(script, *map(done, items)))
     assert calls(session) == [("exec", ""), ("Bash", "/bin/bash -lc make"), ("Edit", "/w/a.py"), ("Write", "/w/b.py"),
                               ("mcp__kb__search", "")]  # fmt: skip
     given = {call.name: call.input for message in session.messages for call in message.calls}
@@ -319,7 +319,7 @@ def test_what_a_script_of_codex_did_is_told_with_its_files() -> None:
     for item in items:
         for strange in STRANGE:
             for key in item:
-                read(line(done({**item, key: strange} if strange != "\ud800" else item)))
+                parse_transcript(line(done({**item, key: strange} if strange != "\ud800" else item)))
 
 
 def test_records_of_codex_that_say_nothing_are_no_surprise() -> None:
@@ -327,34 +327,43 @@ def test_records_of_codex_that_say_nothing_are_no_surprise() -> None:
              "inter_agent_communication_metadata")]  # fmt: skip
     quiet += [{"type": "event_msg", "payload": {"type": "thread_settings_applied"}}]
     quiet += [{"type": "response_item", "payload": {"type": kind}} for kind in ("additional_tools", "agent_message")]
-    assert read(line(*quiet)).unknown == {}
+    assert parse_transcript(line(*quiet)).unknown == {}
 
 
 def test_unknown_records_are_counted_with_their_host() -> None:
-    assert read(codex()).unknown == {"codex event_msg never_heard_of": 1}
-    assert read(opencode()).unknown == {"opencode never_heard_of": 1}
-    assert read(copilot()).unknown == {"copilot session.never_heard_of": 1}
-    assert read(line({"type": "new_thing", "payload": {}})).unknown == {"codex new_thing": 1}
-    assert read(gemini()).unknown == read(gemini_lines()).unknown == read(cursor()).unknown == {}
+    assert parse_transcript(codex()).unknown == {"codex event_msg never_heard_of": 1}
+    assert parse_transcript(opencode()).unknown == {"opencode never_heard_of": 1}
+    assert parse_transcript(copilot()).unknown == {"copilot session.never_heard_of": 1}
+    assert parse_transcript(line({"type": "new_thing", "payload": {}})).unknown == {"codex new_thing": 1}
+    assert (
+        parse_transcript(gemini()).unknown
+        == parse_transcript(gemini_lines()).unknown
+        == parse_transcript(cursor()).unknown
+        == {}
+    )
 
 
 @pytest.mark.parametrize("name", ["codex", "copilot", "gemini lines", "cursor"])
 def test_what_comes_later_is_read_from_there(name: str) -> None:
     data = SESSIONS[name]
-    whole = read(data)
-    assert read(data, whole.lines).messages == ()
+    whole = parse_transcript(data)
+    assert parse_transcript(data, whole.lines).messages == ()
     more = {"codex": {"timestamp": TIME, "type": "response_item", "payload": {"type": "message", "role": "user",
                       "content": [{"type": "input_text", "text": "and then?"}]}},
             "gemini lines": {"id": "m7", "type": "user", "content": "and then?"},
             "copilot": {"type": "user.message", "data": {"content": "and then?"}, "id": "e", "parentId": "d"},
             "cursor": {"role": "user", "message": {"content": "and then?"}}}[name]  # fmt: skip
-    assert [asked(message) for message in read(data + line(more), whole.lines).messages] == ["and then?"]
+    assert [get_prompt(message) for message in parse_transcript(data + line(more), whole.lines).messages] == [
+        "and then?"
+    ]
 
 
 def test_messages_that_are_one_value_are_counted_like_lines() -> None:
-    whole = read(gemini())
+    whole = parse_transcript(gemini())
     assert (
-        whole.lines == 4 and [m.line for m in read(gemini(), 3).messages] == [4, 4] and read(gemini(), 4).messages == ()
+        whole.lines == 4
+        and [m.line for m in parse_transcript(gemini(), 3).messages] == [4, 4]
+        and parse_transcript(gemini(), 4).messages == ()
     )
 
 
@@ -362,10 +371,10 @@ def test_messages_that_are_one_value_are_counted_like_lines() -> None:
 def test_pruning_is_planned_and_no_copy_is_written(name: str, tmp_path: Path) -> None:
     path = tmp_path / "session"
     path.write_bytes(SESSIONS[name])
-    made = prune_transcript.prune(str(path), Dcp(), prune_transcript.Wanted())
+    made = prune_transcript.prune(str(path), DcpSettings(), prune_transcript.PruneRequest())
     assert made.report
     with pytest.raises(BadInput):
-        prune_transcript.write_copy(str(path), str(tmp_path / "copy"), Dcp(), prune_transcript.Wanted())
+        prune_transcript.write_copy(str(path), str(tmp_path / "copy"), DcpSettings(), prune_transcript.PruneRequest())
     assert os.listdir(tmp_path) == ["session"]
 
 
@@ -377,12 +386,12 @@ def test_no_cut_and_no_stranger_makes_the_reader_fail(name: str) -> None:
     data = SESSIONS[name]
     with within(5):
         for end in range(0, len(data), 7):
-            assert isinstance(read(data[:end]), Transcript)
-            assert isinstance(history(in_lines(iter([data[:end]]))), History)
-            usage_in(data[:end])
+            assert isinstance(parse_transcript(data[:end]), Transcript)
+            assert isinstance(read_history(iter_records(iter([data[:end]]))), SessionHistory)
+            read_usage(data[:end])
     parts = data.split(b"\n")
     for at in range(len(parts)):
-        read(b"\n".join([*parts[:at], b"\xff\xfe{", *parts[at + 1 :]]))
+        parse_transcript(b"\n".join([*parts[:at], b"\xff\xfe{", *parts[at + 1 :]]))
 
 
 STRANGE: list[Any] = [None, 7, True, [], {}, "x", [None], [{}], {"a": None}, "\ud800", [[1]], {"type": 7}]
@@ -406,9 +415,11 @@ def test_values_of_another_type_are_passed_over(name: str) -> None:
         for number, strange in enumerate(STRANGE):
             for record in list(swapped(json.loads(row), strange))[number % 3 :: 3]:
                 data = line(record) if strange != "\ud800" else json.dumps(record).encode() + b"\n"
-                json.dumps([message._asdict() for message in read(data).messages], ensure_ascii=False).encode()
-                history([record])
-                usage_in(data)
+                json.dumps(
+                    [message._asdict() for message in parse_transcript(data).messages], ensure_ascii=False
+                ).encode()
+                read_history([record])
+                read_usage(data)
 
 
 def test_messages_of_another_type_are_passed_over() -> None:
@@ -416,6 +427,8 @@ def test_messages_of_another_type_are_passed_over() -> None:
         for number, strange in enumerate(STRANGE):
             for value in list(swapped({"messages": messages, "sessionId": "x"}, strange))[number % 5 :: 5]:
                 data = json.dumps(value).encode()
-                json.dumps([message._asdict() for message in read(data).messages], ensure_ascii=False).encode()
-                usage_in(data)
-                history(in_lines(iter([data])))
+                json.dumps(
+                    [message._asdict() for message in parse_transcript(data).messages], ensure_ascii=False
+                ).encode()
+                read_usage(data)
+                read_history(iter_records(iter([data])))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sessions import Session
 
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.form_lint import SECTIONS, troubles
-from kb.sessions.forms import whole
-from kb.sessions.template_render import BadTemplate, rendered
-from kb.text.segment import count, has_cjk
+from kb.sessions.form_lint import SECTIONS, find_problems
+from kb.sessions.forms import shorten_text
+from kb.sessions.template_render import BadTemplate, render_template
+from kb.text.segment import count_words, has_cjk
 
 SEED = """## 🔸 缩形态上下文
 
@@ -68,7 +68,7 @@ def path(tmp_path: Path) -> str:
 def test_every_form_has_its_sections_and_is_proper(root: Path, path: str, form: str, language: str) -> None:
     (root / "kb.toml").write_text(f'language = "{language}"\n')
     ran = run(root, "form", form, path)
-    found, wrong = troubles(ran.out)
+    found, wrong = find_problems(ran.out)
     assert ran.code == 0 and found == form and not [one for one in wrong if not one.is_warning]
     headings = [row for row in ran.out.splitlines() if row.startswith(("### ", "【"))]
     speech = 0 if language == "zh" else 1
@@ -111,7 +111,7 @@ def test_the_forms_fit_the_situations_and_the_use_of_the_context(root: Path, pat
 @pytest.mark.parametrize("limit", [60, 120, 300])
 def test_a_compact_form_can_be_shorter(root: Path, path: str, limit: int) -> None:
     text = run(root, "form", "compact", path, "--limit", str(limit)).out
-    assert 0 < count(text) <= limit and troubles(text)[0] == "compact"
+    assert 0 < count_words(text) <= limit and find_problems(text)[0] == "compact"
 
 
 def test_secrets_stand_in_no_form(root: Path, tmp_path: Path) -> None:
@@ -128,16 +128,16 @@ def test_secrets_stand_in_no_form(root: Path, tmp_path: Path) -> None:
 
 @given(st.text(alphabet="甲乙。，ab .,!?;", max_size=300), st.integers(3, 60))
 def test_what_is_shortened_fits_and_begins_as_it_did(text: str, limit: int) -> None:
-    short = whole(text, limit)
-    assert count(short) <= limit
+    short = shorten_text(text, limit)
+    assert count_words(short) <= limit
     assert " ".join(text.split()).startswith(short.removesuffix("…"))
 
 
 def test_whole_sentences_are_kept_then_clauses_then_words() -> None:
-    assert whole("先做接口。再写测试。最后更新文档。", 10) == "先做接口。再写测试。"
-    assert whole("先做接口，再写测试，最后更新文档", 9) == "先做接口，再写测试…"
-    assert whole("one two three four", 3) == "one two three…"
-    assert whole("kept as it is", 10) == "kept as it is"
+    assert shorten_text("先做接口。再写测试。最后更新文档。", 10) == "先做接口。再写测试。"
+    assert shorten_text("先做接口，再写测试，最后更新文档", 9) == "先做接口，再写测试…"
+    assert shorten_text("one two three four", 3) == "one two three…"
+    assert shorten_text("kept as it is", 10) == "kept as it is"
 
 
 # -- templates -------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_a_broken_template_is_named_with_its_line_and_the_built_in_one_used(
     template(root, text)
     ran = run(root, "form", "compact", path)
     place = "content/templates/compact.md"
-    assert ran.code == 0 and troubles(ran.out) == ("compact", [])
+    assert ran.code == 0 and find_problems(ran.out) == ("compact", [])
     assert (f"{place}:{line}: " if line else f"{place}: ") in ran.error and "built-in" in ran.error
     assert place in run(root, "doctor", "--json").out
 
@@ -205,10 +205,10 @@ def test_a_template_that_a_link_leads_to_is_not_read(root: Path, path: str, tmp_
 
 def test_a_template_may_loop_choose_and_set() -> None:
     text = "{% set n = 2 %}{% for row in rows if row != 'b' %}{{ loop.index + n }}{{ row | upper }}{% endfor %}"
-    assert rendered(text, {"rows": ["a", "b", "c"]}, "t.md") == "3A4C"
+    assert render_template(text, {"rows": ["a", "b", "c"]}, "t.md") == "3A4C"
     loops = "{% for a in rows %}{% for b in rows %}{% for c in rows %}{{ a }}{% endfor %}{% endfor %}{% endfor %}"
     with pytest.raises(BadTemplate, match="more than"):
-        rendered(loops, {"rows": ["x" * 50] * 100}, "t.md")
+        render_template(loops, {"rows": ["x" * 50] * 100}, "t.md")
 
 
 def test_a_running_session_is_shown_by_the_template_of_the_knowledge_base(kb: KnowledgeBase, path: str) -> None:
@@ -242,12 +242,12 @@ def test_what_is_wrong_with_a_form_is_named_with_its_line(
 
 def test_sections_out_of_order_are_named() -> None:
     text = "## 🔶 巨形态上下文\n" + "\n".join(spoken[0] for spoken in reversed(SECTIONS["expanded"]))
-    assert any("out of order" in str(one.said) for one in troubles(text)[1])
+    assert any("out of order" in str(one.said) for one in find_problems(text)[1])
 
 
 def test_a_form_is_read_as_it_was_archived(root: Path, path: str) -> None:
     assert run(root, "session", "save", "--transcript", path).code == 0
     name = json.loads(run(root, "session", "list", "--json").out)[0]["name"]
-    assert troubles(run(root, "form", "compact", name[:12]).out)[0] == "compact"
+    assert find_problems(run(root, "form", "compact", name[:12]).out)[0] == "compact"
     ran = run(root, "form", "expanded", name)
     assert ran.code == 1 and "kb archive --full" in ran.error

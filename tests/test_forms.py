@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kb
-from kb.records.candidate import candidates
-from kb.records.model import Candidate, Evidence, Record, Similar, Verdict
+from kb.records.candidate import build_candidates
+from kb.records.model import Candidate, Evidence, Record, SimilarRecord, Verdict
 from kb.sessions import forms
-from kb.sessions.archive_reports import hui_output, shi_result
-from kb.sessions.facts import Progress, commits, progress, task_of, where_it_stands
+from kb.sessions.archive_reports import build_hui_output, build_shi_result
+from kb.sessions.facts import SessionProgress, find_progress, find_task, list_commits, read_task_list
 from kb.sessions.form_lint import SECTIONS, TITLES
-from kb.sessions.template_render import rendered
+from kb.sessions.template_render import render_template
 from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage
-from kb.text.segment import count
+from kb.text.segment import count_words
 
 TEMPLATES = Path(kb.__file__).parent / "templates"
 
@@ -26,11 +26,11 @@ TEMPLATES = Path(kb.__file__).parent / "templates"
 def writer(form: str, language: str) -> forms.Write:
     """Return what fills the built-in template of *form*."""
     source = (TEMPLATES / language / f"{form}.md").read_text(encoding="utf-8")
-    return lambda values: rendered(source, values, form)
+    return lambda values: render_template(source, values, form)
 
 
 def compact(transcript: Transcript, *, language: str = "en", **more: Any) -> str:
-    return forms.compact(transcript, write=writer("compact", language), language=language, **more)
+    return forms.render_compact(transcript, write=writer("compact", language), language=language, **more)
 
 
 def human(line: int, text: str) -> TranscriptMessage:
@@ -123,12 +123,12 @@ def test_what_matters_most_is_kept_when_there_is_little_room() -> None:
     )
     anchors = [f"D{n:03}" for n in range(50)]
     form = compact(transcript, anchors=anchors, candidates=many, language="zh")
-    assert 400 < count(form) < 500
+    assert 400 < count_words(form) < 500
     assert form.count("constraint 第") == 6
     assert "任务任务" in form and "decision 第19条" in form and "decision 第0条" not in form
     assert "; … 另有 19 项" in form and "[D009]\n- … 另有 40 项" in form
     small = compact(transcript, anchors=anchors, candidates=many, language="zh", limit=120)
-    assert count(small) <= 120 and "任务任务" in small
+    assert count_words(small) <= 120 and "任务任务" in small
     assert small.count("constraint 第") > small.count("decision 第")
 
 
@@ -142,7 +142,7 @@ def test_no_part_says_none_where_something_was_cut(language: str, none: str, lim
     todos = {f"事情{state}{n}" * 4: state for state, number in states.items() for n in range(number)}
     transcript = Transcript((human(1, "任务" * 300), todo(2, **todos)))
     form = compact(transcript, anchors=["D001"], candidates=many, language=language, limit=limit)
-    assert count(form) <= limit and none not in form
+    assert count_words(form) <= limit and none not in form
     if limit == 499:
         assert "decision 13 " in form and "decision 0 " not in form, "the newest are kept"
         assert re.search(r"\n- … (?:另有 )?\d+ (?:more|项)\n", form)
@@ -160,8 +160,8 @@ def bash(line: int, command: str, error: bool = False) -> tuple[TranscriptMessag
      'git commit --message="Add refunds"', "git commit -q -a -m \"$(cat <<'EOF'\nAdd refunds\n\nMore.\nEOF\n)\""],
 )  # fmt: skip
 def test_a_commit_counts_as_done_however_it_is_spelt(command: str) -> None:
-    assert commits(Transcript((human(1, "Add refunds."), *bash(2, command)))) == ["Add refunds"]
-    assert commits(Transcript((human(1, "Add refunds."), *bash(2, command, error=True)))) == []
+    assert list_commits(Transcript((human(1, "Add refunds."), *bash(2, command)))) == ["Add refunds"]
+    assert list_commits(Transcript((human(1, "Add refunds."), *bash(2, command, error=True)))) == []
 
 
 @pytest.mark.parametrize(
@@ -175,20 +175,20 @@ def test_a_commit_counts_as_done_however_it_is_spelt(command: str) -> None:
 )
 def test_a_next_step_that_was_done_later_is_not_pending(step: str, after: str, is_open: bool) -> None:
     messages = (human(1, "Add refunds to the shop."), agent(2, step), *bash(3, after), agent(4, "All fine."))
-    assert bool(where_it_stands(Transcript(messages)).open) is is_open
+    assert bool(find_progress(Transcript(messages)).open) is is_open
 
 
 def test_a_farewell_is_nothing_under_way_and_a_greeting_no_task() -> None:
     transcript = Transcript((human(1, "早。给订单加退款。"), human(2, "今天先到这里，谢谢！明天继续做 webhook。")))
-    now = where_it_stands(transcript)
-    assert task_of(transcript) == "给订单加退款。" and now.doing == () and now.open == ("明天继续做 webhook",)
-    assert task_of(Transcript((human(1, "Hi! Port the parser."),))) == "Port the parser."
+    now = find_progress(transcript)
+    assert find_task(transcript) == "给订单加退款。" and now.doing == () and now.open == ("明天继续做 webhook",)
+    assert find_task(Transcript((human(1, "Hi! Port the parser."),))) == "Port the parser."
 
 
 def test_problems_read_from_what_was_seen_to_its_cause() -> None:
     title, seen, cause = "Run it in assets/", "`node build.js`: could not resolve", "The entry is relative"
     one = Candidate("pitfall", title, seen, why=cause, verification="`cd assets && node build.js`")
-    form = forms.expanded(Transcript(), write=writer("expanded", "en"), candidates=[one])
+    form = forms.render_expanded(Transcript(), write=writer("expanded", "en"), candidates=[one])
     assert "`node build.js`: could not resolve: The entry is relative → `cd assets && node build.js`" in form
     assert "(open)" not in form
 
@@ -227,7 +227,7 @@ def test_the_compact_form_never_exceeds_its_limit(
         language=language,
         limit=limit,
     )
-    assert count(form) <= limit < 500
+    assert count_words(form) <= limit < 500
     speech = 0 if language == "zh" else 1
     for heading in (TITLES["compact"][speech], *(spoken[speech] for spoken in SECTIONS["compact"])):
         assert form.count(heading) == 1
@@ -245,9 +245,9 @@ def test_progress_follows_the_task_tools_too() -> None:
         agent(4, "", call(5, "TaskUpdate", taskId=2, status="in_progress", subject="run it twice")),
         agent(5, "", call(6, "TaskCreate", subject="check"), call(7, "TaskUpdate", taskId="3", status="deleted")),
     )
-    assert progress(Transcript(messages)) == Progress(("写迁移",), ("run it twice",), ())
-    assert progress(FULL) == Progress(("设计接口",), ("写测试",), ("更新文档",))
-    assert progress(Transcript()) == Progress()
+    assert read_task_list(Transcript(messages)) == SessionProgress(("写迁移",), ("run it twice",), ())
+    assert read_task_list(FULL) == SessionProgress(("设计接口",), ("写测试",), ("更新文档",))
+    assert read_task_list(Transcript()) == SessionProgress()
 
 
 @pytest.mark.parametrize(
@@ -264,11 +264,11 @@ def test_progress_follows_the_task_tools_too() -> None:
     ],
 )
 def test_the_task_is_the_first_prompt_that_says_something(messages: tuple[TranscriptMessage, ...], task: str) -> None:
-    assert task_of(Transcript(messages)) == task
+    assert find_task(Transcript(messages)) == task
 
 
 def test_hui_output_holds_the_whole_extraction() -> None:
-    report = hui_output(
+    report = build_hui_output(
         FULL, candidates=CANDIDATES, compact_md="# compact", timestamp="2026-03-01T10:00:00Z", project_path="/p"
     )
     assert list(report) == ["version", "timestamp", "session_id", "project_path", "context", "anchors"]
@@ -284,8 +284,8 @@ def test_hui_output_holds_the_whole_extraction() -> None:
         "2026-03-01T10:00:00Z",
         "# compact",
     )
-    assert candidates(json.loads(json.dumps(report))["anchors"]) == list(CANDIDATES)
-    assert hui_output(FULL, candidates=(), compact_md="", timestamp="")["project_path"] == "/home/me/shop"
+    assert build_candidates(json.loads(json.dumps(report))["anchors"]) == list(CANDIDATES)
+    assert build_hui_output(FULL, candidates=(), compact_md="", timestamp="")["project_path"] == "/home/me/shop"
 
 
 def test_shi_result_reports_every_verdict_once() -> None:
@@ -297,11 +297,11 @@ def test_shi_result_reports_every_verdict_once() -> None:
         Verdict("unchanged", "五", "decision", id="D004"),
         Verdict("held", "六", "decision", reasons=("seen once",)),
         Verdict("conflict", "七", "decision", id="D005", branch="kb/review/D005-x",
-                similar=(Similar("D001", "global", "一", 0.9),)),
+                similar=(SimilarRecord("D001", "global", "一", 0.9),)),
         Verdict("created", "八", "pitfall", id="P001", spooled=True),
         Verdict("novel", "九", "decision"),
     )  # fmt: skip
-    report = shi_result(verdicts, errors=["disk full"])
+    report = build_shi_result(verdicts, errors=["disk full"])
     assert report["anchors_written"] == [
         {"candidate_id": "1", "new_id": "D001", "type": "decision", "title": "一"},
         {"candidate_id": "8", "new_id": "P001", "type": "pitfall", "title": "八", "spooled": True},

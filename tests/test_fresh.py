@@ -136,27 +136,27 @@ def two_lines(root: Path, kb: KnowledgeBase) -> Path:
     place.write_text(place.read_text(encoding="utf-8").replace("title: Keep", "title: Never keep"), encoding="utf-8")
     git(root, "commit", "-qam", "Another title")
     git(root, "switch", "-q", "-")
-    kb.fresh()
+    kb.sync_index()
     return root
 
 
 def agree(root: Path, kb: KnowledgeBase) -> None:
     """Check that the index says of every record what its file says."""
-    for record in kb.fresh().records():
+    for record in kb.sync_index().records():
         assert record.title == read((root / record.path).read_bytes(), record.path).title
 
 
 def test_a_switch_just_after_kb_let_go_of_gits_index_is_seen(
     two_lines: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    noted = index_sync.know
+    noted = index_sync.mark_commit_seen
 
     def later(kb: KnowledgeBase, tip: str) -> None:
         git(two_lines, "switch", "-q", "side")
         noted(kb, tip)
 
     with monkeypatch.context() as patched:
-        patched.setattr(index_sync, "know", later)
+        patched.setattr(index_sync, "mark_commit_seen", later)
         one(kb, decision(1))
     agree(two_lines, kb)
 
@@ -165,7 +165,7 @@ def test_what_kb_wrote_while_somebody_staged_is_seen_to_go_with_its_branch(
     two_lines: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git(two_lines, "switch", "-qc", "topic")
-    kb.fresh()
+    kb.sync_index()
     looked = publishing.worktree.link_on_the_way
 
     def staged(*arguments: Any) -> str:
@@ -177,13 +177,13 @@ def test_what_kb_wrote_while_somebody_staged_is_seen_to_go_with_its_branch(
         patched.setattr(publishing.worktree, "link_on_the_way", staged)
         kb.confirm("D001")
     git(two_lines, "switch", "-q", "main")
-    assert kb.fresh().named("D001")[0].confirmed == ""
+    assert kb.sync_index().find_by_id("D001")[0].confirmed == ""
 
 
 def test_an_edit_just_after_kb_wrote_the_file_is_seen(
     two_lines: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settled = publishing._settle
+    settled = publishing._update_index
 
     def later(*arguments: Any) -> None:
         (place,) = (two_lines / FOLDER).glob("D002-*.md")
@@ -193,6 +193,6 @@ def test_an_edit_just_after_kb_wrote_the_file_is_seen(
         settled(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(publishing, "_settle", later)
+        patched.setattr(publishing, "_update_index", later)
         one(kb, decision(1))
     agree(two_lines, kb)

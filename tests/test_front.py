@@ -17,15 +17,15 @@ from kb.records import safe_yaml
 from kb.records.front_matter import (
     MAX_BYTES,
     MAX_FRONT,
-    body_start,
-    decode,
-    edit_front,
-    front,
-    front_span,
-    key_line,
-    scalar,
+    decode_record,
+    edit_front_matter,
+    find_body_start,
+    find_front_matter,
+    find_key_line,
+    format_scalar,
+    parse_front_matter,
 )
-from kb.text.line_ends import line_of, lines
+from kb.text.line_ends import find_line_number, split_lines
 
 # -- scalar ---------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ from kb.text.line_ends import line_of, lines
     ],
 )
 def test_scalar_is_readable_and_safe(value: object, written: str) -> None:
-    assert scalar(value) == written
+    assert format_scalar(value) == written
 
 
 VALUES = st.recursive(
@@ -72,16 +72,18 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_scalar_loads_back_equal(value: object) -> None:
-    line = scalar(value)
-    assert lines(line) == [line]
-    read = front(f"---\nkey: {line}\n---\n")["key"]
+    line = format_scalar(value)
+    assert split_lines(line) == [line]
+    read = parse_front_matter(f"---\nkey: {line}\n---\n")["key"]
     assert read == value
     assert json.dumps(read) == json.dumps(value), "of the same type, too"
 
 
 @given(NASTY)
 def test_other_yaml_readers_agree_on_text(word: str) -> None:
-    read = yaml.safe_load(f"{scalar(word)}: [{scalar(word)}]" if len(word) < 1000 else f"a: {scalar(word)}")
+    read = yaml.safe_load(
+        f"{format_scalar(word)}: [{format_scalar(word)}]" if len(word) < 1000 else f"a: {format_scalar(word)}"
+    )
     for found in [*read.values(), *(key for key in read if len(word) < 1000)]:
         one = found[0] if isinstance(found, list) else found
         assert (one.isoformat() if isinstance(one, date) else one) == word
@@ -117,15 +119,15 @@ def test_other_yaml_readers_agree_on_text(word: str) -> None:
     ],
 )
 def test_what_front_reads(source: str, value: object) -> None:
-    read = front(f"---\n{source}\n---\n")
+    read = parse_front_matter(f"---\n{source}\n---\n")
     assert (read if isinstance(value, dict) and "v" not in read else read["v"]) == value
 
 
 @pytest.mark.parametrize("text", ["", "text", "----\n", "--- a\n", "\n---\na: 1\n---\n", " ---\na: 1\n---\n"])
 def test_a_text_without_front(text: str) -> None:
-    assert front(text) == {}
-    assert front_span(text) is None
-    assert body_start(text) == 0
+    assert parse_front_matter(text) == {}
+    assert find_front_matter(text) is None
+    assert find_body_start(text) == 0
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -133,9 +135,9 @@ def test_a_text_without_front(text: str) -> None:
 @pytest.mark.parametrize("close", ["---", "...", "---  "])
 def test_every_line_end_closes_the_front(mark: str, end: str, close: str) -> None:
     text = f"{mark}---{end}a: 1{end}{close}{end}body"
-    assert front(text) == {"a": 1}
-    assert text[body_start(text) :] == "body"
-    assert front(text.removesuffix(f"{end}body")) == {"a": 1}
+    assert parse_front_matter(text) == {"a": 1}
+    assert text[find_body_start(text) :] == "body"
+    assert parse_front_matter(text.removesuffix(f"{end}body")) == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_every_line_end_closes_the_front(mark: str, end: str, close: str) -> Non
 )
 def test_a_bad_front_is_named_with_its_line(source: str, line: int, problem: str) -> None:
     with pytest.raises(BadRecord) as caught:
-        front(f"---\n{source}\n---\n", "a.md")
+        parse_front_matter(f"---\n{source}\n---\n", "a.md")
     assert problem in str(caught.value)
     assert (caught.value.path, caught.value.line) == ("a.md", line)
 
@@ -173,12 +175,12 @@ def test_a_bad_front_is_named_with_its_line(source: str, line: int, problem: str
 def test_a_yaml_bomb_is_refused_at_once() -> None:
     rows = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))]
     with pytest.raises(BadRecord, match="not allowed"):
-        front("---\n" + "\n".join(rows) + "\n---\n")
+        parse_front_matter("---\n" + "\n".join(rows) + "\n---\n")
 
 
 @pytest.mark.parametrize("text", ["---\n", "---\nid: D001\ntitle: half", "\ufeff---\r\nid: D001\r\n"])
 def test_a_front_that_is_never_closed(text: str) -> None:
-    for act in (front, lambda text, path: edit_front(text, {"id": "D002"}, path)):
+    for act in (parse_front_matter, lambda text, path: edit_front_matter(text, {"id": "D002"}, path)):
         with pytest.raises(BadRecord, match="never closed") as caught:
             act(text, "a.md")
         assert (caught.value.path, caught.value.line) == ("a.md", 1)
@@ -186,17 +188,19 @@ def test_a_front_that_is_never_closed(text: str) -> None:
 
 def test_key_line() -> None:
     text = "---\n# c\nid: D001\ntags:\n- a\n'title': x\n---\n"
-    assert [key_line(text, key) for key in ("id", "tags", "title", "other")] == [3, 4, 6, 1]
-    assert key_line("---\nid: [\n---\n", "id") == 1
+    assert [find_key_line(text, key) for key in ("id", "tags", "title", "other")] == [3, 4, 6, 1]
+    assert find_key_line("---\nid: [\n---\n", "id") == 1
 
 
 def test_the_reader_without_libyaml_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "---\n" + "\n".join(f"k{n}: {scalar(v)}" for n, v in enumerate(["😀", "a b", ["中", "no"], {"a": 1.5}]))
+    text = "---\n" + "\n".join(
+        f"k{n}: {format_scalar(v)}" for n, v in enumerate(["😀", "a b", ["中", "no"], {"a": 1.5}])
+    )
     text += "\nl: |+\n  a\n\n  b\n\n# c\nf: [a, # d\n  b] # e\nm:\n  - x\n\n---\nbody"
-    fast = edit_front(text, {"l": "x", "f": 1, "m": None, "k0": "y"})
+    fast = edit_front_matter(text, {"l": "x", "f": 1, "m": None, "k0": "y"})
     slow = type("_Slow", (yaml.SafeLoader,), {**vars(safe_yaml._Loader), "__init__": _slow_start})
     monkeypatch.setattr(safe_yaml, "_Loader", slow)
-    assert edit_front(text, {"l": "x", "f": 1, "m": None, "k0": "y"}) == fast
+    assert edit_front_matter(text, {"l": "x", "f": 1, "m": None, "k0": "y"}) == fast
 
 
 def _slow_start(self: yaml.SafeLoader, stream: str, max_depth: int) -> None:
@@ -209,11 +213,11 @@ def _slow_start(self: yaml.SafeLoader, stream: str, max_depth: int) -> None:
 
 @given(st.text(st.sampled_from("a\r\n\x0c\u2028中"), max_size=20))
 def test_lines_are_those_of_markdown(text: str) -> None:
-    rows = lines(text)
+    rows = split_lines(text)
     assert rows == list(io.StringIO(text, newline=""))
     offset = 0
     for number, row in enumerate(rows, start=1):
-        assert line_of(text, offset) == number
+        assert find_line_number(text, offset) == number
         offset += len(row)
 
 
@@ -229,7 +233,7 @@ def test_lines_are_those_of_markdown(text: str) -> None:
 )
 def test_what_is_no_text(data: bytes, line: int, problem: str) -> None:
     with pytest.raises(BadRecord, match=problem) as caught:
-        decode(data, "a.md")
+        decode_record(data, "a.md")
     assert (caught.value.path, caught.value.line) == ("a.md", line)
 
 
@@ -241,7 +245,7 @@ def test_long_nonsense_is_read_or_refused_quickly(piece: str) -> None:
         for source in (piece * (60_000 // len(piece)), "x: " + piece * 20_000, piece * (2_000_000 // len(piece))):
             text = f"---\n{source}\n---\n"
             try:
-                front(text)
-                edit_front(text, {"x": "y"})
+                parse_front_matter(text)
+                edit_front_matter(text, {"x": "y"})
             except BadRecord:
                 continue

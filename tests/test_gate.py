@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kb.config import Config
 from kb.records.candidate import AREAS
 from kb.records.model import Candidate
-from kb.writing.gate import SelfCheck, admission, self_check
-from kb.writing.impact_weight import matters, modules
+from kb.writing.gate import SelfCheck, answer_self_check, assess_admission
+from kb.writing.impact_weight import find_impact_areas, find_touched_modules
 
 CONFIG = Config()
 PLAIN = Candidate(
@@ -26,14 +26,16 @@ SCHLICHT = Candidate("decision", "成员列表按姓名排序", "成员按姓氏
 @pytest.mark.parametrize(("repeated", "large", "reusable"), list(product([False, True], repeat=3)))
 def test_one_of_three_conditions_is_enough(candidate: Candidate, repeated: bool, large: bool, reusable: bool) -> None:
     candidate = candidate._replace(impact_areas=("security",) if large else (), reusable=reusable or None)
-    answer = admission(candidate, 2 if repeated else 1, CONFIG)
+    answer = assess_admission(candidate, 2 if repeated else 1, CONFIG)
     assert answer.admitted is (repeated or large or reusable)
     assert len(answer.grounds) == repeated + large + reusable
     assert bool(answer.objections) is not answer.admitted
 
 
 def test_the_grounds_say_which_condition_held_and_why() -> None:
-    answer = admission(PLAIN._replace(impact_areas=("security",), reusable=True, reference_value=True), 3, CONFIG)
+    answer = assess_admission(
+        PLAIN._replace(impact_areas=("security",), reusable=True, reference_value=True), 3, CONFIG
+    )
     assert [str(ground) for ground in answer.grounds] == [
         "repeated: seen in 3 sessions",
         "large impact: security",
@@ -46,16 +48,16 @@ def test_the_grounds_say_which_condition_held_and_why() -> None:
     ("repeat", "sightings", "admitted"), [(2, 1, False), (2, 2, True), (3, 2, False), (3, 3, True)]
 )
 def test_repetition_is_counted_in_sessions(repeat: int, sightings: int, admitted: bool) -> None:
-    assert admission(PLAIN, sightings, CONFIG._replace(repeat=repeat)).admitted is admitted
+    assert assess_admission(PLAIN, sightings, CONFIG._replace(repeat=repeat)).admitted is admitted
 
 
 def test_times_without_a_session_are_not_called_sessions() -> None:
-    (ground,) = admission(PLAIN, 3, CONFIG, in_sessions=False).grounds
+    (ground,) = assess_admission(PLAIN, 3, CONFIG, in_sessions=False).grounds
     assert str(ground) == "repeated: seen at least 3 times" and ground.translate("zh") == "重复出现：至少 3 次"
 
 
 def test_below_the_gate_is_held_with_what_to_add() -> None:
-    (objection,) = admission(PLAIN, 1, CONFIG._replace(repeat=3)).objections
+    (objection,) = assess_admission(PLAIN, 1, CONFIG._replace(repeat=3)).objections
     assert objection.rule == "gate" and objection.holds and not objection.refuses
     for word in ("--area", "security", "--reusable", "--affects-future yes", "2 more"):
         assert word in str(objection.remedy)
@@ -88,8 +90,8 @@ LARGE = (
 @pytest.mark.parametrize(("area", "title"), [(area, title) for area, *titles in LARGE for title in titles])
 def test_the_words_of_a_large_matter_let_it_through(area: str, title: str) -> None:
     candidate = Candidate("decision", title)
-    assert area in matters(candidate)
-    answer = admission(candidate, 1, CONFIG)
+    assert area in find_impact_areas(candidate)
+    answer = assess_admission(candidate, 1, CONFIG)
     assert answer.admitted and any(area in str(ground) for ground in answer.grounds)
 
 
@@ -127,31 +129,31 @@ SMALL = (
 
 @pytest.mark.parametrize("title", SMALL)
 def test_small_matters_stay_below_the_gate(title: str) -> None:
-    assert matters(Candidate("decision", title)) == {}
-    assert not admission(Candidate("decision", title), 1, CONFIG).admitted
+    assert find_impact_areas(Candidate("decision", title)) == {}
+    assert not assess_admission(Candidate("decision", title), 1, CONFIG).admitted
 
 
 @pytest.mark.parametrize(
     "title", ["Never expose the API without authentication", "接口不得无认证访问", "性能与安全同等重要"]
 )
 def test_a_word_is_not_taken_back_by_any_negation(title: str) -> None:
-    assert "security" in matters(Candidate("constraint", title))
+    assert "security" in find_impact_areas(Candidate("constraint", title))
 
 
 def test_reasons_and_tags_are_read_too() -> None:
-    assert matters(PLAIN._replace(why="The auditors ask for GDPR compliance.")) == {"compliance": "GDPR"}
-    assert matters(PLAIN._replace(tags=("性能",))) == {"performance": "性能"}
-    assert matters(PLAIN._replace(alternatives="a database")) == {}
+    assert find_impact_areas(PLAIN._replace(why="The auditors ask for GDPR compliance.")) == {"compliance": "GDPR"}
+    assert find_impact_areas(PLAIN._replace(tags=("性能",))) == {"performance": "性能"}
+    assert find_impact_areas(PLAIN._replace(alternatives="a database")) == {}
 
 
 def test_the_ground_names_the_word() -> None:
-    (ground,) = admission(Candidate("decision", "Lower latencies of the list"), 1, CONFIG).grounds
+    (ground,) = assess_admission(Candidate("decision", "Lower latencies of the list"), 1, CONFIG).grounds
     assert str(ground) == "large impact: performance (“latencies”)"
 
 
 @pytest.mark.parametrize("area", AREAS)
 def test_the_caller_may_name_the_area(area: str) -> None:
-    assert admission(PLAIN._replace(impact_areas=(area,)), 1, CONFIG).admitted
+    assert assess_admission(PLAIN._replace(impact_areas=(area,)), 1, CONFIG).admitted
 
 
 # -- modules --------------------------------------------------------------------------------------
@@ -174,16 +176,16 @@ def test_the_caller_may_name_the_area(area: str) -> None:
 )
 def test_modules_are_read_from_paths(paths: tuple[str, ...], found: tuple[str, ...]) -> None:
     candidate = PLAIN._replace(impact=paths, scope="project/shop")
-    assert modules(candidate) == found
-    assert admission(candidate, 1, CONFIG).admitted is (len(found) > 1)
+    assert find_touched_modules(candidate) == found
+    assert assess_admission(candidate, 1, CONFIG).admitted is (len(found) > 1)
 
 
 def test_known_modules_replace_the_guess() -> None:
     candidate = PLAIN._replace(impact=("src/orders/api/a.py", "src/orders/db/b.py", "srcfoo/x.py"))
     known = ("src/orders/api", "src/orders/db/", "src/orders", "src")
-    assert modules(candidate) == ("orders", "srcfoo")
-    assert modules(candidate, known) == ("src/orders/api", "src/orders/db/")
-    assert modules(candidate, ("src",)) == ("src",)
+    assert find_touched_modules(candidate) == ("orders", "srcfoo")
+    assert find_touched_modules(candidate, known) == ("src/orders/api", "src/orders/db/")
+    assert find_touched_modules(candidate, ("src",)) == ("src",)
 
 
 # -- reusable -------------------------------------------------------------------------------------
@@ -198,7 +200,7 @@ def test_known_modules_replace_the_guess() -> None:
     ],
 )  # fmt: skip
 def test_what_can_be_used_again_is_written(kind: str, reusable: bool | None, admitted: bool) -> None:
-    assert admission(PLAIN._replace(kind=kind, reusable=reusable), 1, CONFIG).admitted is admitted
+    assert assess_admission(PLAIN._replace(kind=kind, reusable=reusable), 1, CONFIG).admitted is admitted
 
 
 # -- the self-check -------------------------------------------------------------------------------
@@ -208,7 +210,7 @@ def test_what_can_be_used_again_is_written(kind: str, reusable: bool | None, adm
 def test_any_yes_writes_and_only_three_noes_refuse(answers: tuple[bool | None, ...]) -> None:
     future, reference, repeat = answers
     candidate = PLAIN._replace(affects_future=future, reference_value=reference, prevents_repeat=repeat)
-    answer = admission(candidate, 1, CONFIG)
+    answer = assess_admission(candidate, 1, CONFIG)
     assert answer.admitted is (True in answers)
     assert any(objection.refuses for objection in answer.objections) is (set(answers) == {False})
 
@@ -218,7 +220,7 @@ def test_three_noes_outweigh_everything() -> None:
         "pattern", "所有输出必须脱敏", impact_areas=AREAS, reusable=True,
         affects_future=False, reference_value=False, prevents_repeat=False,
     )  # fmt: skip
-    answer = admission(candidate, 9, CONFIG)
+    answer = assess_admission(candidate, 9, CONFIG)
     assert not answer.admitted and answer.grounds == ()
     assert [(o.rule, o.refuses) for o in answer.objections] == [("self-check", True)]
 
@@ -240,13 +242,13 @@ def test_three_noes_outweigh_everything() -> None:
 )
 def test_open_questions_are_read_from_the_text_where_it_says_so(title: str, check: SelfCheck) -> None:
     candidate = Candidate("domain-note", title)
-    assert self_check(candidate) == check
-    assert admission(candidate, 1, CONFIG).admitted is (True in check)
+    assert answer_self_check(candidate) == check
+    assert assess_admission(candidate, 1, CONFIG).admitted is (True in check)
 
 
 def test_what_the_caller_answers_is_not_read_from_the_text() -> None:
     candidate = Candidate("preference", "以后都用中文回复", affects_future=False)
-    assert self_check(candidate).affects_future is False
+    assert answer_self_check(candidate).affects_future is False
 
 
 # -- confidence -----------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def test_what_the_caller_answers_is_not_read_from_the_text() -> None:
 )
 def test_words_alone_prove_nothing_when_confidence_is_low(title: str, confidence: float | None, admitted: bool) -> None:
     candidate = Candidate("decision", title, confidence=confidence)
-    assert admission(candidate, 1, CONFIG).admitted is admitted
+    assert assess_admission(candidate, 1, CONFIG).admitted is admitted
 
 
 @pytest.mark.parametrize(
@@ -268,11 +270,11 @@ def test_words_alone_prove_nothing_when_confidence_is_low(title: str, confidence
     [{"impact_areas": ("security",)}, {"reusable": True}, {"affects_future": True}, {"impact": ("a/x.py", "b/y.py")}],
 )
 def test_what_the_caller_states_counts_with_any_confidence(change: dict[str, object]) -> None:
-    assert admission(PLAIN._replace(confidence=0.1, **change), 1, CONFIG).admitted
+    assert assess_admission(PLAIN._replace(confidence=0.1, **change), 1, CONFIG).admitted
 
 
 def test_a_doubtful_candidate_is_told_so() -> None:
-    (objection,) = admission(Candidate("decision", "Encrypt the backups", confidence=0.3), 1, CONFIG).objections
+    (objection,) = assess_admission(Candidate("decision", "Encrypt the backups", confidence=0.3), 1, CONFIG).objections
     assert "0.3" in str(objection.reason)
 
 
@@ -286,36 +288,38 @@ def test_a_doubtful_candidate_is_told_so() -> None:
     st.integers(0, 4),
 )  # fmt: skip
 def test_an_answer_has_either_grounds_or_objections(candidate: Candidate, sightings: int) -> None:
-    answer = admission(candidate, sightings, CONFIG)
+    answer = assess_admission(candidate, sightings, CONFIG)
     assert answer.admitted is bool(answer.grounds) is not bool(answer.objections)
-    assert admission(candidate, sightings + 1, CONFIG).admitted >= answer.admitted
+    assert assess_admission(candidate, sightings + 1, CONFIG).admitted >= answer.admitted
 
 
 @pytest.mark.parametrize("title", ["Refunds are possible for 90 days", "退款期限为 90 天"])
 def test_what_would_overturn_a_decision_in_force_is_never_small(title: str) -> None:
     candidate = Candidate("decision", title, decision=title, why="the shop asked for it")
-    assert not admission(candidate, 1, Config()).admitted
-    overturning = admission(candidate, 1, Config(), overturns="D007")
+    assert not assess_admission(candidate, 1, Config()).admitted
+    overturning = assess_admission(candidate, 1, Config(), overturns="D007")
     assert overturning.admitted
     assert "D007" in str(overturning.grounds[0])
     no = candidate._replace(affects_future=False, reference_value=False, prevents_repeat=False)
-    assert not admission(no, 1, Config(), overturns="D007").admitted
+    assert not assess_admission(no, 1, Config(), overturns="D007").admitted
 
 
 def test_a_mask_is_no_word_about_security() -> None:
-    assert not admission(Candidate("decision", "Ask [redacted:email] for the list", "x", "y"), 1, Config()).grounds
+    assert not assess_admission(
+        Candidate("decision", "Ask [redacted:email] for the list", "x", "y"), 1, Config()
+    ).grounds
 
 
 @pytest.mark.parametrize(
     "title", ["Git Token 只在容器内使用", "The git token stays in the container", "Session tokens never stand in a URL"]
 )
 def test_a_rule_about_tokens_weighs_on_security(title: str) -> None:
-    assert "security" in matters(Candidate("constraint", title))
+    assert "security" in find_impact_areas(Candidate("constraint", title))
 
 
 @pytest.mark.parametrize("title", ["限流用令牌桶算法", "A prompt has 1500 tokens", "每次请求最多 4000 token"])
 def test_tokens_of_a_model_are_no_secret_ones(title: str) -> None:
-    assert "security" not in matters(Candidate("constraint", title))
+    assert "security" not in find_impact_areas(Candidate("constraint", title))
 
 
 @pytest.mark.parametrize(
@@ -329,16 +333,16 @@ def test_tokens_of_a_model_are_no_secret_ones(title: str) -> None:
     ],
 )
 def test_an_interface_with_a_signature_is_one_that_callers_depend_on(kind: str, title: str, admitted: bool) -> None:
-    assert admission(Candidate(kind, title), 1, CONFIG).admitted is admitted
+    assert assess_admission(Candidate(kind, title), 1, CONFIG).admitted is admitted
 
 
 def test_an_update_is_no_repetition() -> None:
     """What completes a record needs no other ground than the record; three times no keeps it out as ever."""
     update = Candidate("decision", "Paint the settings button blue", verification="Look at it.", updates="D001")
-    answer = admission(update, 1, Config())
+    answer = assess_admission(update, 1, Config())
     assert answer.admitted and [str(ground) for ground in answer.grounds] == [
         "updates [D001], which has passed the gate"
     ]
     assert answer.grounds[0].translate("zh") == "更新已过门槛的 [D001]"
     no = update._replace(affects_future=False, reference_value=False, prevents_repeat=False)
-    assert not admission(no, 1, Config()).admitted
+    assert not assess_admission(no, 1, Config()).admitted

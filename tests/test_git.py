@@ -15,7 +15,7 @@ from kb.errors import GitFailed, KbError, NeedsPerson
 from kb.git.repository import Repository
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Verdict
-from kb.writing.pipeline import Deciding
+from kb.writing.pipeline import CandidateTransaction
 
 RECORD = "content/anchors/global/D001-keep-gateway-deadlines-simple.md"
 
@@ -276,7 +276,7 @@ def test_a_dry_run_spools_nothing(kb: KnowledgeBase, root: Path) -> None:
     detached(root)
     with pytest.raises(KbError):
         kb.write([decision(1)], folder=str(root), dry_run=True)
-    assert kb.state.spooled() == []
+    assert kb.state.list_spooled() == []
 
 
 def test_a_state_folder_that_cannot_be_written_is_passed_over(
@@ -294,7 +294,7 @@ def test_a_state_folder_that_cannot_be_written_is_passed_over(
     state.unlink()
     with KnowledgeBase(str(root), os.environ, clock) as other:
         other.write([decision(2)], folder=str(root))
-        assert len(other.records()) == 2 and other.state.spooled() == []
+        assert len(other.records()) == 2 and other.state.list_spooled() == []
 
 
 def test_a_checkout_that_cannot_be_written_follows_later(kb: KnowledgeBase, root: Path) -> None:
@@ -407,7 +407,7 @@ def test_packed_refs(kb: KnowledgeBase, root: Path) -> None:
 
 def test_a_symbolic_branch(kb: KnowledgeBase, root: Path) -> None:
     git(root, "symbolic-ref", "refs/heads/alias", "refs/heads/main")
-    assert Repository(str(root), os.environ).ref("refs/heads/alias") == git(root, "rev-parse", "HEAD").strip()
+    assert Repository(str(root), os.environ).resolve_ref("refs/heads/alias") == git(root, "rev-parse", "HEAD").strip()
 
 
 def test_sha256(tmp_path: Path, clock: Clock) -> None:
@@ -515,7 +515,7 @@ def test_names_with_glob_characters_are_taken_literally(kb: KnowledgeBase, root:
     git(root, "add", ".")
     from kb.git import worktree
 
-    assert set(worktree.staged(repository, repository.head().oid, ["a[b].md"])) == {"a[b].md"}
+    assert set(worktree.read_staged_files(repository, repository.head().oid, ["a[b].md"])) == {"a[b].md"}
 
 
 @pytest.mark.parametrize("place", ["file", "file/below", "file/.."])
@@ -551,7 +551,7 @@ def test_a_lost_race_is_run_again_on_the_new_tip(kb: KnowledgeBase, root: Path) 
     assert len(committed(root)) == 2
 
 
-class Slow(Deciding):
+class Slow(CandidateTransaction):
     """A writer who is overtaken once, between reading the tip and publishing."""
 
     def __init__(self, kb: KnowledgeBase, meanwhile: Callable[[], object]) -> None:
@@ -576,7 +576,7 @@ def test_a_process_that_died_after_publishing_is_made_good(
     kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import os, sys\nfrom kb.knowledge_base import KnowledgeBase\nfrom kb.git.worktree import Following\n"
+        "import os, sys\nfrom kb.knowledge_base import KnowledgeBase\nfrom kb.git.worktree import CheckoutUpdate\n"
         "from clones import decision\nFollowing.follow = lambda *_: os._exit(9)\n"
         "KnowledgeBase(sys.argv[1], os.environ).write([decision(0)], folder=sys.argv[1])\n"
     )
@@ -621,7 +621,7 @@ def test_a_failed_commit_leaves_nothing_for_the_next(kb: KnowledgeBase, root: Pa
     over = no_signature(root)
     one(kb, decision(1))
     over()
-    for path in kb.state.spooled():
+    for path in kb.state.list_spooled():
         os.unlink(path)
     one(kb, decision(2))
     assert len(committed(root)) == 2 and "audit" not in "".join(committed(root))
@@ -630,10 +630,10 @@ def test_a_failed_commit_leaves_nothing_for_the_next(kb: KnowledgeBase, root: Pa
 HOOK = """
 import json, os, sys
 from clones import decision
-from kb.records.candidate import as_json
-from kb.hooks.write_hook import written
+from kb.records.candidate import candidate_to_json
+from kb.hooks.write_hook import write_candidates
 for n in range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])):
-    written(json.dumps(as_json(decision(n))).encode(), os.environ["KB_HOME"])
+    write_candidates(json.dumps(candidate_to_json(decision(n))).encode(), os.environ["KB_HOME"])
 """
 """What so many calls of `kb-hook write` do."""
 
@@ -734,7 +734,7 @@ def test_a_blob_that_git_cannot_read_is_not_one_that_is_missing(kb: KnowledgeBas
     blob = root / ".git" / "objects" / oid[:2] / oid[2:]
     blob.chmod(0o644)
     blob.write_bytes(b"not what git wrote")
-    assert kb.repository.blob("HEAD", "content/nothing.md") is None
-    assert kb.repository.blob("HEAD", "a name\nof two lines") is None
+    assert kb.repository.read_blob("HEAD", "content/nothing.md") is None
+    assert kb.repository.read_blob("HEAD", "a name\nof two lines") is None
     with pytest.raises(GitFailed):
-        kb.repository.blob("HEAD", verdict.path)
+        kb.repository.read_blob("HEAD", verdict.path)

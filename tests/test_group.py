@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from kb.errors import Busy
-from kb.git.repository import GivenUp, Repository, Step
+from kb.git.repository import CommitStep, LockWaitCancelled, Repository
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Verdict
-from kb.writing.group_commit import Call, Waiting
-from kb.writing.pipeline import Deciding
+from kb.writing.group_commit import QueuedWriter, WriteRequest
+from kb.writing.pipeline import CandidateTransaction
 from tests.conftest import git
 
 TITLES = ("Use PostgreSQL for orders", "会话令牌放进 Redis", "Serve images from a bucket", "Retry payments three times")
@@ -30,10 +30,10 @@ def candidate(number: int, **more: object) -> Candidate:
     return plain._replace(**more)
 
 
-def waiting(kb: KnowledgeBase, *candidates: Candidate, **more: object) -> Waiting:
+def waiting(kb: KnowledgeBase, *candidates: Candidate, **more: object) -> QueuedWriter:
     """Return a writer who has asked, and hears nothing yet."""
-    writer = Waiting(kb, Call(candidates, kb.root)._replace(**more))
-    assert not writer.is_answered()
+    writer = QueuedWriter(kb, WriteRequest(candidates, kb.root)._replace(**more))
+    assert not writer.is_queued_and_answered()
     return writer
 
 
@@ -51,8 +51,8 @@ def test_the_holder_writes_for_all_who_wait_each_call_a_commit(kb: KnowledgeBase
     before = int(git(root, "rev-list", "--count", "HEAD"))
     mine = write(kb, 0)
     assert int(git(root, "rev-list", "--count", "HEAD")) == before + 3
-    assert first.was_answered() and second.was_answered()
-    told = [mine, *first.answer(), *second.answer()]
+    assert first.has_answer() and second.has_answer()
+    told = [mine, *first.read_answer(), *second.read_answer()]
     assert [(v.verdict, v.id, v.title) for v in told] == [
         ("created", f"D00{number + 1}", title) for number, title in enumerate(TITLES)
     ]
@@ -72,12 +72,12 @@ def test_many_commits_are_those_that_git_makes_one_by_one(tmp_path: Path, form: 
     repository = Repository(str(tmp_path), {**os.environ, **dates})
     people = ({}, {"GIT_AUTHOR_NAME": " 张三; <x> ", "GIT_AUTHOR_EMAIL": "z@example.cn"}, {"GIT_COMMITTER_NAME": "C"})
     messages = ("One", "Two\n\nKb-Op: created\n", "三\n\n\n", "\nFour", "")
-    steps = [Step({f"{n}.md": b"%d" % n}, messages[n % 5], people[n * n % 3]) for n in range(12)]
-    first = repository.build("", {"x": b"x"}, "x", stage=str(tmp_path / ".git")) if parent else ""
-    together = repository.build_all(first, steps, stage=str(tmp_path / ".git"))
+    steps = [CommitStep({f"{n}.md": b"%d" % n}, messages[n % 5], people[n * n % 3]) for n in range(12)]
+    first = repository.build_commit("", {"x": b"x"}, "x", stage=str(tmp_path / ".git")) if parent else ""
+    together = repository.build_commits(first, steps, stage=str(tmp_path / ".git"))
     alone = [first]
     for step in steps:
-        alone.append(repository.build_all(alone[-1], [step], stage=str(tmp_path / ".git"))[0])
+        alone.append(repository.build_commits(alone[-1], [step], stage=str(tmp_path / ".git"))[0])
     assert together == alone[1:]
     assert git(tmp_path, "fsck", "--strict", "--no-dangling", together[-1]) == ""
 
@@ -88,7 +88,8 @@ def test_one_who_waits_loads_little(root: Path) -> None:
         "from kb.writing import group_commit as group\n"
         "group.Waiting.answered_meanwhile = lambda _: []\n"
         "assert KnowledgeBase(sys.argv[1], os.environ).write([Candidate('decision', 'x')]) == []\n"
-        "print(*(name for name in sys.modules if name.startswith(('kb.similarity', 'kb.safety', 'kb.writing.pipeline'))))\n"
+        "heavy = ('kb.similarity', 'kb.safety', 'kb.writing.pipeline')\n"
+        "print(*(name for name in sys.modules if name.startswith(heavy)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
@@ -99,7 +100,7 @@ def test_a_commit_names_the_one_who_asked(root: Path, kb: KnowledgeBase) -> None
     with KnowledgeBase(str(root), {**os.environ, **who}, kb.now) as other:
         theirs = waiting(other, candidate(1))
     mine = write(kb, 0)
-    (heard,) = theirs.answer()
+    (heard,) = theirs.read_answer()
     assert git(root, "log", "-1", "--format=%an", heard.commit).strip() == "王芳"
     assert git(root, "log", "-1", "--format=%an", mine.commit).strip() != "王芳"
 
@@ -109,14 +110,14 @@ def test_what_waits_is_masked_and_its_writer_is_told(kb: KnowledgeBase) -> None:
     theirs = waiting(kb, candidate(1, why=f"The token {secret} was in the log."))
     assert secret not in "".join(Path(kb.state.path("queue", name)).read_text() for name in queue(kb))
     write(kb, 0)
-    (heard,) = theirs.answer()
+    (heard,) = theirs.read_answer()
     assert any("github-token" in reason for reason in heard.reasons)
 
 
 def test_what_two_ask_for_is_written_once(kb: KnowledgeBase) -> None:
     one, other = waiting(kb, candidate(1)), waiting(kb, candidate(1, session="another"))
     write(kb, 0)
-    assert [one.answer()[0].verdict, other.answer()[0].verdict] == ["created", "updated"]
+    assert [one.read_answer()[0].verdict, other.read_answer()[0].verdict] == ["created", "updated"]
     assert [(record.id, record.occurrences) for record in kb.records()] == [("D001", 1), ("D002", 2)]
 
 
@@ -131,7 +132,7 @@ def test_a_holder_that_died_before_it_answered_costs_nothing(kb: KnowledgeBase) 
     kept = Path(kb.state.path("queue", queue(kb)[0]))
     data = kept.read_bytes()
     write(kb, 0)
-    theirs.withdraw()
+    theirs.withdraw_request()
     kept.write_bytes(data)
     again = write(kb, 2)
     assert again.verdict == "created"
@@ -143,10 +144,10 @@ def test_one_that_gets_the_lock_with_its_answer_takes_the_answer(kb: KnowledgeBa
     """The holder answers and lets go of the lock: the writer may get that before it looks for the answer."""
     theirs = waiting(kb, candidate(1))
     write(kb, 0)
-    writing = Deciding(kb, "", kb.root)
+    writing = CandidateTransaction(kb, "", kb.root)
     heads = git(root, "rev-list", "--count", "HEAD")
-    with pytest.raises(GivenUp):
-        writing._plan_all(Call([candidate(1)], kb.root), theirs)
+    with pytest.raises(LockWaitCancelled):
+        writing._plan_all(WriteRequest([candidate(1)], kb.root), theirs)
     assert git(root, "rev-list", "--count", "HEAD") == heads
 
 
@@ -158,12 +159,12 @@ def test_one_that_gets_the_lock_with_its_answer_takes_the_answer(kb: KnowledgeBa
 def test_a_request_that_cannot_be_read_is_left_to_its_writer(kb: KnowledgeBase, text: str) -> None:
     waiting(kb, candidate(1))
     path = Path(kb.state.path("queue", queue(kb)[0]))
-    path.write_text(text.replace("*", kb.state.clone))
+    path.write_text(text.replace("*", kb.state.clone_mark))
     assert write(kb, 0).verdict == "created"
     assert queue(kb) == [f"{path.name}.own"]
 
 
-class Stumbling(Deciding):
+class Stumbling(CandidateTransaction):
     """A holder that cannot plan one of the candidates."""
 
     def take(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
@@ -175,9 +176,9 @@ class Stumbling(Deciding):
 def test_a_request_that_cannot_be_planned_does_not_harm_the_others(kb: KnowledgeBase, root: Path) -> None:
     good, bad = waiting(kb, candidate(1)), waiting(kb, candidate(2))
     (mine,) = Stumbling(kb, "", kb.root).run([candidate(0)])
-    assert (mine.verdict, good.answer()[0].verdict) == ("created", "created")
-    assert not bad.was_answered()
-    bad.withdraw()
+    assert (mine.verdict, good.read_answer()[0].verdict) == ("created", "created")
+    assert not bad.has_answer()
+    bad.withdraw_request()
     assert [record.title for record in kb.records()] == list(TITLES[:2])
     assert queue(kb) == [] and git(root, "status", "--porcelain") == ""
 
@@ -188,7 +189,7 @@ def test_nobody_waits_for_the_trouble_of_another(kb: KnowledgeBase, root: Path) 
     verdict = write(kb, 0)
     assert verdict.spooled
     with pytest.raises(Busy, match="another git process"):
-        theirs.answer()
+        theirs.read_answer()
     (root / ".git" / "index.lock").unlink()
     write(kb, 2)
     assert {record.title for record in kb.records()} == {TITLES[0], TITLES[2]}
@@ -199,16 +200,20 @@ def test_the_impatience_of_one_is_no_answer_to_another(
 ) -> None:
     theirs = waiting(kb, candidate(1))
     monkeypatch.setattr("kb.git.repository.QUEUE", 0.1)
-    with kb.repository.locked(), KnowledgeBase(str(root), os.environ) as mine, pytest.raises(Busy, match="is writing"):
-        Deciding(mine, "", mine.root).run([candidate(0)])
-    assert not theirs.was_answered()
+    with (
+        kb.repository.hold_lock(),
+        KnowledgeBase(str(root), os.environ) as mine,
+        pytest.raises(Busy, match="is writing"),
+    ):
+        CandidateTransaction(mine, "", mine.root).run([candidate(0)])
+    assert not theirs.has_answer()
 
 
 def test_one_whose_request_cannot_be_laid_down_waits_for_the_lock(kb: KnowledgeBase) -> None:
     """On a full disk a request cannot be written; a file in the place of the folder stands for that."""
-    Path(kb.state.made(), "queue").write_text("")
+    Path(kb.state.ensure_folder(), "queue").write_text("")
     with ThreadPoolExecutor() as pool:
-        with kb.repository.locked():
+        with kb.repository.hold_lock():
             writer = pool.submit(_written_elsewhere, kb.root)
             time.sleep(0.3)
             assert not writer.done()

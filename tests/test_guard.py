@@ -16,16 +16,16 @@ from timing import within
 
 from kb.errors import BadInput
 from kb.guard import outside_changes
-from kb.guard.call_paths import touched
-from kb.guard.decide import Seen, ruled
-from kb.guard.response import ASK, DENY, WARN, Decision
-from kb.guard.risk import HIGH, LOW, Risk, covers, level
-from kb.guard.risk_settings import settings_at
-from kb.hooks.fast_path import says_nothing
+from kb.guard.call_paths import parse_effects
+from kb.guard.decide import PendingCall, decide_call
+from kb.guard.response import ASK, DENY, WARN, HookResponse
+from kb.guard.risk import HIGH, LOW, RiskSettings, assess_risk, is_pattern_match
+from kb.guard.risk_settings import load_risk_settings
+from kb.hooks.fast_path import can_skip_event
 from kb.hooks.host_table import EVENTS
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Verdict
-from kb.state.session_log import Log
+from kb.state.session_log import SessionLog
 
 PATTERNS = "memory-bank/details/patterns.md"
 INDEX = "memory-bank/MEMORY.md"
@@ -53,23 +53,23 @@ class Work:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def call(self, tool: str, session: str = "s1", prompt: str = "", **given: Any) -> Decision:
+    def call(self, tool: str, session: str = "s1", prompt: str = "", **given: Any) -> HookResponse:
         environment = {**os.environ, "MEMORY_BANK_GUARD_MODE": self.mode}
         with KnowledgeBase(str(self.root), environment) as kb:
-            return ruled(kb, Seen(tool, given, session, prompt, str(self.folder)))
+            return decide_call(kb, PendingCall(tool, given, session, prompt, str(self.folder)))
 
-    def read(self, name: str, **more: Any) -> Decision:
+    def read(self, name: str, **more: Any) -> HookResponse:
         return self.call("Read", file_path=str(self.folder / name), **more)
 
-    def write(self, name: str, **more: Any) -> Decision:
+    def write(self, name: str, **more: Any) -> HookResponse:
         return self.call("Write", file_path=str(self.folder / name), content="y\n", **more)
 
-    def bash(self, command: str, **more: Any) -> Decision:
+    def bash(self, command: str, **more: Any) -> HookResponse:
         return self.call("Bash", command=command, **more)
 
     def prompt(self, session: str = "s1", name: str = "") -> None:
         with KnowledgeBase(str(self.root), os.environ) as kb:
-            Log(kb, session).begin(name)
+            SessionLog(kb, session).begin_prompt(name)
 
     def spelled(self, command: str) -> str:
         return command.replace("ROOT", str(self.root)).replace("RECORD", str(self.record)).replace("\\n", "\n")
@@ -107,7 +107,7 @@ def table(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wo
     (work.folder / "MEMORY-BANK").symlink_to("memory-bank")
     os.link(work.record, work.folder / "other.md")
     with KnowledgeBase(str(work.root), os.environ) as kb:
-        outside_changes.look(kb, str(work.folder))
+        outside_changes.compare_snapshot(kb, str(work.folder))
     yield work
 
 
@@ -138,7 +138,7 @@ def test_a_denial_names_exactly_one_next_step(work: Work) -> None:
 
 def test_once_the_patterns_are_read_a_risky_write_proceeds_until_the_next_prompt(work: Work) -> None:
     work.read(PATTERNS)
-    assert work.write("src/auth/login.py") == Decision()
+    assert work.write("src/auth/login.py") == HookResponse()
     assert work.write("src/auth/login.py", session="s2").permission == DENY, "one session does not read for another"
     work.prompt()
     assert work.write("src/auth/login.py").permission == DENY
@@ -147,7 +147,7 @@ def test_once_the_patterns_are_read_a_risky_write_proceeds_until_the_next_prompt
 def test_another_prompt_of_the_host_begins_anew_where_no_event_told_of_it(work: Work) -> None:
     work.prompt(name="p1")
     work.read(PATTERNS, prompt="p1")
-    assert work.write("src/auth/login.py", prompt="p1") == Decision()
+    assert work.write("src/auth/login.py", prompt="p1") == HookResponse()
     assert work.write("src/auth/login.py", prompt="p2").permission == DENY
 
 
@@ -155,7 +155,7 @@ def test_the_index_alone_is_not_enough_unless_the_settings_say_so(work: Work) ->
     work.read(INDEX)
     assert work.write("src/auth/login.py").permission == DENY
     (work.root / "risk.yaml").write_text("requires: index\n")
-    assert work.write("src/auth/login.py") == Decision()
+    assert work.write("src/auth/login.py") == HookResponse()
 
 
 def test_nobody_waits_for_what_is_not_there(work: Work) -> None:
@@ -168,16 +168,16 @@ def test_nobody_waits_for_what_is_not_there(work: Work) -> None:
     patterns.mkdir()
     assert INDEX in work.write("src/auth/login.py").reason
     work.read(INDEX)
-    assert work.write("src/auth/login.py") == Decision()
+    assert work.write("src/auth/login.py") == HookResponse()
     (work.folder / INDEX).unlink()
-    assert work.write("src/auth/login.py", session="s2") == Decision(), "there is nothing to read at all"
+    assert work.write("src/auth/login.py", session="s2") == HookResponse(), "there is nothing to read at all"
 
 
 def test_a_warning_comes_once_in_a_session_and_to_the_agent_alone(work: Work) -> None:
     work.mode = "warn"
     said = [work.write("src/a.py") for _ in range(3)]
     assert [one.permission for one in said] == [WARN, "", ""]
-    assert said[0].told_person == "" and said[0].told_model.endswith(f"Next: read {PATTERNS}")
+    assert said[0].person_text == "" and said[0].model_text.endswith(f"Next: read {PATTERNS}")
     work.prompt()
     assert work.write("src/a.py").permission == ""
     assert work.write("src/a.py", session="s2").permission == WARN
@@ -186,7 +186,7 @@ def test_a_warning_comes_once_in_a_session_and_to_the_agent_alone(work: Work) ->
 def test_a_log_that_cannot_be_written_denies_nothing(work: Work) -> None:
     (work.root / ".kb").mkdir(exist_ok=True)
     (work.root / ".kb" / "active").write_text("in the way")
-    assert work.write("src/auth/login.py") == Decision()
+    assert work.write("src/auth/login.py") == HookResponse()
 
 
 def test_a_damaged_log_is_read_as_far_as_it_goes(work: Work) -> None:
@@ -195,7 +195,7 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(work: Work) -> None:
         (work.root / ".kb/active/s1/guard.log").write_bytes(damage + b"\n")
         assert work.write("src/auth/login.py").permission == DENY
         work.read(PATTERNS)
-        assert work.write("src/auth/login.py") == Decision()
+        assert work.write("src/auth/login.py") == HookResponse()
 
 
 def without_bank(work: Work) -> None:
@@ -211,11 +211,11 @@ def test_without_a_memory_bank_the_record_on_the_path_is_what_is_to_be_read(
 ) -> None:
     without_bank(work)
     work.mode = mode
-    assert work.write("src/auth/login.py") == Decision(), "there are no records yet"
+    assert work.write("src/auth/login.py") == HookResponse(), "there are no records yet"
     add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
     work.prompt()
     for path in ("src/auth/login.py", "src/a.py", "package.json"):
-        assert work.write(path) == Decision(), "nothing recorded is about a path of this repository"
+        assert work.write(path) == HookResponse(), "nothing recorded is about a path of this repository"
     add(
         kb,
         "decision",
@@ -231,7 +231,7 @@ def test_without_a_memory_bank_the_record_on_the_path_is_what_is_to_be_read(
     done = run(work.folder, *step.split()[1:], KB_HOME=str(work.root))
     assert done.code == 0 and "Five tries an hour" in done.out
     work.bash(step)
-    assert work.write("src/auth/login.py") == Decision()
+    assert work.write("src/auth/login.py") == HookResponse()
 
 
 def test_a_record_that_a_prompt_has_just_brought_counts_as_read(work: Work, kb: KnowledgeBase) -> None:
@@ -246,7 +246,7 @@ def test_a_record_that_a_prompt_has_just_brought_counts_as_read(work: Work, kb: 
     )
     told = hook(work, "user-prompt", prompt="Why are logins limited to five tries?", session_id="s1")
     assert "D001" in json.dumps(told)
-    assert work.write("src/auth/login.py") == Decision()
+    assert work.write("src/auth/login.py") == HookResponse()
     assert work.write("src/auth/login.py", session="s2").permission == DENY
 
 
@@ -255,7 +255,7 @@ def test_in_the_repository_of_a_knowledge_base_a_high_risk_asks_for_any_record(r
     work = Work(root, root)
     assert work.write("src/auth/login.py").reason.endswith("run: kb list")
     work.mode = "warn"
-    assert work.write("src/a.py", session="s2") == Decision()
+    assert work.write("src/a.py", session="s2") == HookResponse()
 
 
 # -- however it is read ------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ def test_a_read_counts_however_it_is_spelled_and_whatever_reads(table: Work) -> 
     for number, (tool, given) in enumerate(calls):
         session = f"read-{number}"
         assert table.call(tool, session=session, **given).permission == "", given
-        assert table.write("src/auth/login.py", session=session) == Decision(), given
+        assert table.write("src/auth/login.py", session=session) == HookResponse(), given
 
 
 def test_to_name_the_patterns_is_not_to_read_them(table: Work) -> None:
@@ -319,7 +319,12 @@ PATHS = {
 
 
 def test_the_risk_of_sixty_paths(table: Work) -> None:
-    wrong = [path for name, paths in PATHS.items() for path in paths.split() if level([path], Risk()).name != name]
+    wrong = [
+        path
+        for name, paths in PATHS.items()
+        for path in paths.split()
+        if assess_risk([path], RiskSettings()).name != name
+    ]
     assert not wrong and sum(len(paths.split()) for paths in PATHS.values()) >= 60
 
 
@@ -418,7 +423,7 @@ def test_the_settings_of_risk_are_the_teams(work: Work) -> None:
 def test_a_mistake_in_the_settings_is_named_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     (tmp_path / "risk.yaml").write_text(text)
     with pytest.raises(BadInput) as caught:
-        settings_at(str(tmp_path))
+        load_risk_settings(str(tmp_path))
     assert caught.value.line == line and words in f"{caught.value} {caught.value.hint}"
 
 
@@ -437,7 +442,7 @@ def test_broken_settings_leave_the_defaults_and_are_told_once(work: Work) -> Non
      ("src/", "src", False), ("über/", "a/ÜBER/x", True)],
 )  # fmt: skip
 def test_patterns_are_those_of_gitignore(pattern: str, path: str, holds: bool) -> None:
-    assert covers(pattern, path) is holds
+    assert is_pattern_match(pattern, path) is holds
 
 
 # -- only the writer writes --------------------------------------------------------------------------
@@ -536,7 +541,7 @@ def test_no_tool_writes_a_record_and_reading_stays_free(table: Work) -> None:
         given = {"input": patch} if tool == "apply_patch" else {"file_path": path, "path": path, "content": "x"}
         assert table.call(tool, **given).permission == DENY
     for command in rows(FREE):
-        assert table.bash(table.spelled(command)) == Decision(), command
+        assert table.bash(table.spelled(command)) == HookResponse(), command
 
 
 @pytest.mark.parametrize(
@@ -561,7 +566,7 @@ def test_a_record_is_seen_under_whatever_key_and_in_whatever_spelling(
 def test_no_pattern_makes_the_guard_walk_the_whole_disk(table: Work) -> None:
     table.mode = "off"
     with within(2):
-        assert table.bash("rm -f /**/*.zzz", session="wide") == Decision()
+        assert table.bash("rm -f /**/*.zzz", session="wide") == HookResponse()
 
 
 def test_a_link_in_the_place_of_a_record_is_none(work: Work, kb: KnowledgeBase) -> None:
@@ -677,7 +682,7 @@ FORGED = r"""
     uv run kb proposal confirm
     uvx --from kb-anchors kb proposal confirm x
     python3 -c 'from kb.cli import main; main(["proposal", "confirm"])'
-    python3 -c 'from kb.capture import proposals as p; p.confirm(kb, p.pending(kb)[0])'
+    python3 -c 'from kb.capture import proposals as p; p.confirm_proposal(kb, p.list_pending(kb)[0])'
 """
 
 
@@ -740,7 +745,7 @@ def test_what_takes_effect_for_a_person_is_asked_about_in_any_order_of_words(tab
     for command in rows(DECIDED):
         assert table.bash(table.spelled(command)).permission == ASK, command
     for command in rows(UNDECIDED):
-        assert table.bash(table.spelled(command)) == Decision(), command
+        assert table.bash(table.spelled(command)) == HookResponse(), command
 
 
 # -- reading calls -----------------------------------------------------------------------------------
@@ -768,7 +773,7 @@ def test_no_text_makes_the_reader_of_commands_fail(table: Work) -> None:
            "\ud800 > x", "x > \ud800/\udcff",
            "sudo " * 500, "bash -c " * 300, "xargs " * 500 + "rm", "> {a,b}{c,d}{e,f}" * 5]  # fmt: skip
     for text in odd:
-        touched("Bash", {"command": text}, {})
+        parse_effects("Bash", {"command": text}, {})
         table.bash(text)
 
 
@@ -805,7 +810,7 @@ def test_a_session_is_denied_reads_and_proceeds(work: Work) -> None:
     assert said["permissionDecision"] == "deny" and PATTERNS in said["permissionDecisionReason"]
     assert hook(work, "pre-tool", tool_name="Read", tool_input={"file_path": str(work.folder / PATTERNS)}) == {}
     assert hook(work, "pre-tool", **risky) == {}
-    assert says_nothing("PreToolUse", {"session_id": "s1", "cwd": str(work.folder), **risky}, str(work.root))
+    assert can_skip_event("PreToolUse", {"session_id": "s1", "cwd": str(work.folder), **risky}, str(work.root))
     hook(work, "user-prompt", prompt="and now the lock file")
     assert hook(work, "pre-tool", **risky)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
@@ -831,7 +836,9 @@ def test_fifty_hooks_at_once_lose_no_read(work: Work) -> None:
     hooks = [start(work, "pre-tool", tool_name="Read", tool_input={"file_path": str(work.folder / n)}) for n in names]
     assert [one.communicate(timeout=120) for one in hooks] == [(b"", b"")] * 50
     with KnowledgeBase(str(work.root), os.environ) as kb:
-        assert {Path(path).name for path in Log(kb, "s1").here("read")} == {Path(name).name for name in names}
+        assert {Path(path).name for path in SessionLog(kb, "s1").list_turn_values("read")} == {
+            Path(name).name for name in names
+        }
 
 
 @pytest.mark.parametrize(
@@ -843,7 +850,7 @@ def test_fifty_hooks_at_once_lose_no_read(work: Work) -> None:
 )  # fmt: skip
 def test_plain_calls_are_answered_before_anything_is_loaded(table: Work, tool: str, given: dict[str, Any]) -> None:
     payload = {"session_id": "quick", "cwd": str(table.folder), "tool_name": tool, "tool_input": given}
-    assert says_nothing("PreToolUse", payload, str(table.root))
+    assert can_skip_event("PreToolUse", payload, str(table.root))
 
 
 def test_what_the_guard_must_see_is_never_passed_over(table: Work) -> None:
@@ -860,7 +867,7 @@ def test_what_the_guard_must_see_is_never_passed_over(table: Work) -> None:
     calls += [("Write", {"file_path": str(table.root / name)}) for name in ("kb.toml", ".kb/x", "content/anchors/x")]
     for tool, given in calls:
         payload = {"session_id": session, "cwd": str(table.folder), "tool_name": tool, "tool_input": given}
-        assert not says_nothing("PreToolUse", payload, str(table.root)), given
+        assert not can_skip_event("PreToolUse", payload, str(table.root)), given
 
 
 # -- the second line ---------------------------------------------------------------------------------
@@ -918,7 +925,7 @@ def test_a_person_can_ask_what_the_guard_would_say(work: Work) -> None:
     assert [line.split(": ")[1] for line in said[2:]] == ["high risk", "low risk", "low risk"]
     shown = run(work.folder, "guard", "--config", **given).out
     (work.root / "risk.yaml").write_text(shown)
-    assert settings_at(str(work.root)) == Risk()
+    assert load_risk_settings(str(work.root)) == RiskSettings()
     (work.root / "risk.yaml").write_text("many: x\n")
     failed = run(work.folder, "guard", **given)
     assert failed.code == 2 and "risk.yaml:1" in failed.error
@@ -931,7 +938,7 @@ def test_what_was_kept_for_quiet_hooks_is_believed_only_when_whole(work: Work, k
     (place / "guard.json").write_bytes(kept)
     risky = {"tool_name": "Write", "tool_input": {"file_path": str(work.folder / "package.json"), "content": "{}"}}
     payload = {"session_id": "s1", "cwd": str(work.folder), **risky}
-    assert not says_nothing("PreToolUse", payload, str(work.root))
+    assert not can_skip_event("PreToolUse", payload, str(work.root))
     assert work.write("package.json").permission == DENY
 
 
@@ -984,8 +991,8 @@ def test_asking_kb_itself_counts_as_reading_and_its_server_may_write(work: Work,
              "mcp_kb_pack", "kb_search", "kb_show", "mcp__plugin_kb_kb__search")  # fmt: skip
     for number, tool in enumerate(tools):
         payload = {"session_id": "s1", "cwd": str(work.folder), "tool_name": tool, "tool_input": {"query": "x"}}
-        assert not says_nothing("PreToolUse", payload, str(work.root)), tool
-        assert work.call(tool, session=f"m{number}", query="x") == Decision()
-        assert work.write("src/auth/login.py", session=f"m{number}") == Decision(), tool
-    assert work.call("mcp__kb__write", session="w", path="content/anchors/x.md") == Decision()
+        assert not can_skip_event("PreToolUse", payload, str(work.root)), tool
+        assert work.call(tool, session=f"m{number}", query="x") == HookResponse()
+        assert work.write("src/auth/login.py", session=f"m{number}") == HookResponse(), tool
+    assert work.call("mcp__kb__write", session="w", path="content/anchors/x.md") == HookResponse()
     assert work.write("src/auth/login.py", session="w").permission == DENY

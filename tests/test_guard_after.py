@@ -13,9 +13,9 @@ from conftest import Clock, git
 from test_guard import ENDS, REST, add
 
 from kb.guard import set_aside
-from kb.guard.response import Decision
-from kb.hooks.events import answered
-from kb.hooks.fast_path import says_nothing
+from kb.guard.response import HookResponse
+from kb.hooks.events import handle_event
+from kb.hooks.fast_path import can_skip_event
 from kb.knowledge_base import KnowledgeBase, make
 from kb.state import record_stamps
 
@@ -32,15 +32,15 @@ class Agent:
     def environment(self) -> dict[str, str]:
         return {**os.environ, "MEMORY_BANK_GUARD_MODE": self.mode}
 
-    def hook(self, event: str, command: str = "", session: str = "s1", **more: Any) -> Decision:
+    def hook(self, event: str, command: str = "", session: str = "s1", **more: Any) -> HookResponse:
         payload = {"session_id": session, "cwd": str(self.folder), "tool_name": "Bash",
                    "tool_input": {"command": command}, "tool_response": "", **more}  # fmt: skip
-        if says_nothing(event, payload, str(self.folder)):
-            return Decision()
+        if can_skip_event(event, payload, str(self.folder)):
+            return HookResponse()
         before = dict(os.environ)
         os.environ.update(self.environment())
         try:
-            return answered(event, payload, str(self.folder))
+            return handle_event(event, payload, str(self.folder))
         finally:
             os.environ.clear()
             os.environ.update(before)
@@ -49,7 +49,7 @@ class Agent:
         quick = {**os.environ, "FILTER_BRANCH_SQUELCH_WARNING": "1"}  # else it waits ten seconds to be read
         subprocess.run(["bash", "-c", command], cwd=self.folder, env=quick, capture_output=True, check=False)
 
-    def does(self, command: str, session: str = "s1") -> Decision:
+    def does(self, command: str, session: str = "s1") -> HookResponse:
         """Make a call as a host does; what is said before it is not looked at."""
         self.hook("PreToolUse", command, session)
         self.run(command)
@@ -107,8 +107,8 @@ def test_a_change_that_no_command_line_tells_is_named_once_and_left(warned: Agen
     said = warned.does(REPLACE)
     assert warned.record.name in said.context and "kb write" in said.context and said.message == ""
     assert "MySQL" in warned.text()
-    assert warned.does("true") == Decision(), "once for a change"
-    assert warned.does(f"git restore {warned.record}") == Decision(), "what was named may be taken back"
+    assert warned.does("true") == HookResponse(), "once for a change"
+    assert warned.does(f"git restore {warned.record}") == HookResponse(), "what was named may be taken back"
 
 
 def test_a_change_is_set_aside_whole_and_the_files_are_as_they_were(blocked: Agent) -> None:
@@ -221,7 +221,7 @@ def test_kb_writing_and_git_committing_in_one_second_of_one_call_is_no_change(bl
     with KnowledgeBase(str(blocked.folder), os.environ) as kb:
         kb.change_status("D001", "deprecated", decided=True)
     blocked.run("echo x >> notes.md; git commit -qam Notes")
-    assert blocked.hook("PostToolUse", command) == Decision()
+    assert blocked.hook("PostToolUse", command) == HookResponse()
 
 
 def test_a_file_that_an_agent_has_made_among_records_goes_and_is_kept(blocked: Agent) -> None:
@@ -254,7 +254,7 @@ def test_the_command_is_named_that_undoes_what_was_committed(blocked: Agent, com
     assert git(blocked.folder, "status", "--short", "content") != ""
     step = said.message.partition("Next, to undo that: ")[2]
     assert step and step in said.context and step.count("\n") == 0
-    assert blocked.does(step) == Decision(), "the agent may do so itself"
+    assert blocked.does(step) == HookResponse(), "the agent may do so itself"
     assert git(blocked.folder, "rev-parse", "HEAD:content/anchors").strip() == begin
     assert git(blocked.folder, "status", "--short", "content/anchors") == ""
     assert "a commit holds" not in blocked.does("sed -i s/keeps/has/ cont*/*/*/D*").message, "the files alone"
@@ -264,7 +264,7 @@ def test_undoing_what_was_committed_leaves_a_persons_uncommitted_text(blocked: A
     blocked.record.write_text(blocked.text() + "\nWritten by a person.\n")
     mine = blocked.text()
     step = blocked.does(REPLACE + " && git commit -qam x").message.partition("Next, to undo that: ")[2]
-    assert blocked.text() == mine and blocked.does(step) == Decision() and blocked.text() == mine
+    assert blocked.text() == mine and blocked.does(step) == HookResponse() and blocked.text() == mine
     path = blocked.record.relative_to(blocked.folder)
     assert "by a person" not in git(blocked.folder, "show", f"HEAD:{path}")
     assert git(blocked.folder, "status", "--short", "content") == f" M {path}\n"
@@ -285,13 +285,13 @@ def test_copies_of_uncommitted_text_that_nothing_needs_go_after_ninety_days(bloc
 
 def test_what_was_kept_goes_after_ninety_days_when_more_is_kept(blocked: Agent, clock: Clock) -> None:
     with KnowledgeBase(str(blocked.folder), os.environ, clock) as kb:
-        first = set_aside.keep(kb, {"a.md": b"first"})
+        first = set_aside.save_to_kept_ref(kb, {"a.md": b"first"})
         clock.seconds += 60 * 86_400
-        second = set_aside.keep(kb, {"a.md": b"second"})
-        assert kb.repository.refs("refs/kb/kept/") == [first, second]
+        second = set_aside.save_to_kept_ref(kb, {"a.md": b"second"})
+        assert kb.repository.list_refs("refs/kb/kept/") == [first, second]
         clock.seconds += 31 * 86_400
-        third = set_aside.keep(kb, {"a.md": b"third"})
-        assert kb.repository.refs("refs/kb/kept/") == [second, third]
+        third = set_aside.save_to_kept_ref(kb, {"a.md": b"third"})
+        assert kb.repository.list_refs("refs/kb/kept/") == [second, third]
 
 
 def test_a_persons_uncommitted_text_is_what_is_put_back(blocked: Agent) -> None:
@@ -321,8 +321,8 @@ def test_text_that_git_throws_away_is_kept_and_comes_back_by_the_command_that_is
 def test_what_is_stashed_and_popped_is_no_change(warned: Agent) -> None:
     warned.record.write_text(warned.text() + "\nWritten by a person.\n")
     assert warned.does("git stash -q").context
-    assert warned.does("git stash pop -q") == Decision()
-    assert warned.does("git stash -q; git stash pop -q") == Decision()
+    assert warned.does("git stash pop -q") == HookResponse()
+    assert warned.does("git stash -q; git stash pop -q") == HookResponse()
 
 
 @pytest.mark.parametrize("command", ["git checkout -q HEAD~1", "git reset -q --hard HEAD~1", "git switch -q -d HEAD~1"])
@@ -336,7 +336,7 @@ def test_a_moved_head_is_no_change(blocked: Agent) -> None:
     for command in ("git switch -qc topic", "echo x > a.txt; git add a.txt; git commit -qm A", "git switch -q main",
                     "git merge -q --no-edit topic", "git commit -q --allow-empty -m E", "git rebase -q HEAD~1",
                     "git commit -q --amend -m F"):  # fmt: skip
-        assert blocked.does(command) == Decision(), command
+        assert blocked.does(command) == HookResponse(), command
 
 
 def test_what_kb_itself_or_a_remote_brings_is_no_change(blocked: Agent, tmp_path: Path) -> None:
@@ -344,14 +344,14 @@ def test_what_kb_itself_or_a_remote_brings_is_no_change(blocked: Agent, tmp_path
     with KnowledgeBase(str(tmp_path / "other"), os.environ) as kb:
         add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
     pulled = f"git pull -q --no-rebase --no-edit {tmp_path / 'other'} main"
-    assert blocked.does(pulled) == Decision()
+    assert blocked.does(pulled) == HookResponse()
     assert len(list(blocked.record.parent.glob("D*.md"))) == 2
     blocked.hook("PreToolUse", "kb write -")
     with KnowledgeBase(str(blocked.folder), os.environ) as kb:
         add(
             kb, "constraint", "Amounts are integer cents everywhere", decision="Amounts are integers, in cents.", **REST
         )
-    assert blocked.hook("PostToolUse", "kb write -") == Decision()
+    assert blocked.hook("PostToolUse", "kb write -") == HookResponse()
     assert len(list(blocked.record.parent.glob("*.md"))) == 3
 
 
@@ -360,7 +360,7 @@ def test_a_colleagues_commit_by_hand_is_no_change_whatever_way_it_comes(blocked:
     path = blocked.record.relative_to(blocked.folder)
     (tmp_path / "other" / path).write_text(blocked.text() + "\nBy a colleague.\n")
     git(tmp_path / "other", "commit", "-qam", "Add a line", "--date=2020-01-01T00:00:00Z")
-    assert blocked.does(f"git pull -q --no-rebase --no-edit {tmp_path / 'other'} main") == Decision()
+    assert blocked.does(f"git pull -q --no-rebase --no-edit {tmp_path / 'other'} main") == HookResponse()
     assert "By a colleague" in blocked.text() and not blocked.branches()
 
 
@@ -385,7 +385,7 @@ def test_two_changes_of_one_record_that_git_brings_together_are_no_change(
     trailer = "\n\nKb-Op: update" if by_kb else ""
     git(blocked.folder, "commit", "-qam", "Say more" + trailer, "--date=2026-11-20T00:00:00Z")
     blocked.does("true")
-    assert blocked.does(command.replace("THEIRS", str(tmp_path / "other"))) == Decision()
+    assert blocked.does(command.replace("THEIRS", str(tmp_path / "other"))) == HookResponse()
     assert "By a colleague" in blocked.text() and " all orders" in blocked.text() and not blocked.branches()
 
 
@@ -412,7 +412,7 @@ def test_what_a_person_changes_between_two_calls_is_theirs(blocked: Agent) -> No
     blocked.does("true")
     blocked.record.write_text(blocked.text() + "\nWritten by a person.\n")
     mine = blocked.text()
-    assert blocked.does("true") == Decision() and blocked.does("make test") == Decision()
+    assert blocked.does("true") == HookResponse() and blocked.does("make test") == HookResponse()
     assert blocked.text() == mine and not blocked.branches()
 
 
@@ -436,7 +436,7 @@ def test_settings_that_a_person_was_asked_about_stay_as_the_call_left_them(block
     command = "echo '# mine' >> kb.toml"
     assert blocked.hook("PreToolUse", command).permission == "ask"
     blocked.run(command)
-    assert blocked.hook("PostToolUse", command) == Decision()
+    assert blocked.hook("PostToolUse", command) == HookResponse()
     assert (blocked.folder / "kb.toml").read_text().endswith("# mine\n")
 
 
@@ -455,11 +455,11 @@ def test_a_call_that_no_event_ended_is_looked_at_with_the_next(blocked: Agent) -
 
 def test_off_and_direct_compare_nothing(shop: Agent, tmp_path: Path) -> None:
     agent = agent_in(shop, tmp_path / "shop", "off")
-    assert agent.does(REPLACE) == Decision() and "MySQL" in agent.text()
+    assert agent.does(REPLACE) == HookResponse() and "MySQL" in agent.text()
     agent.mode = "block"
     (agent.folder / "kb.toml").write_text('writer = "direct"\n')
     agent.does("true")
-    assert agent.does(REPLACE.replace("PostgreSQL", "MySQL").replace("MySQL/g", "Oracle/g")) == Decision()
+    assert agent.does(REPLACE.replace("PostgreSQL", "MySQL").replace("MySQL/g", "Oracle/g")) == HookResponse()
     assert "Oracle" in agent.text()
 
 
@@ -484,7 +484,7 @@ def test_in_a_large_base_every_file_is_looked_at_by_the_end_of_the_turn(
 def test_that_the_state_of_kb_was_deleted_is_told(blocked: Agent) -> None:
     said = blocked.does("python3 -c \"import shutil; shutil.rmtree('.' + 'kb')\"")
     assert "deleted" in said.context and said.message == said.context
-    assert blocked.does("true") == Decision()
+    assert blocked.does("true") == HookResponse()
 
 
 def large_base(folder: Path, number: int) -> None:
@@ -492,10 +492,10 @@ def large_base(folder: Path, number: int) -> None:
     (folder / ".kb/guard").mkdir(parents=True)
     (folder / ".kb/clone").touch()
     (folder / "content").mkdir()
-    folders = {"content": record_stamps.Entry(record_stamps.stamp(str(folder / "content")))}
-    files = {f"content/{n}.md": record_stamps.Entry(record_stamps.GONE) for n in range(number)}
-    made = record_stamps.Snapshot("", "", "block", "kb", folders, files)
-    Path(record_stamps.file_of(str(folder))).write_bytes(record_stamps.encoded(str(folder), made))
+    folders = {"content": record_stamps.FileStamp(record_stamps.compute_stamp(str(folder / "content")))}
+    files = {f"content/{n}.md": record_stamps.FileStamp(record_stamps.GONE) for n in range(number)}
+    made = record_stamps.GuardSnapshot("", "", "block", "kb", folders, files)
+    Path(record_stamps.get_snapshot_file(str(folder))).write_bytes(record_stamps.encode_snapshot(str(folder), made))
 
 
 def test_in_a_large_base_a_call_looks_at_a_part_and_in_time_at_all(
@@ -525,12 +525,12 @@ def test_up_to_so_many_files_every_one_is_looked_at(
     monkeypatch.setattr(record_stamps, "_BLOCK", 1_000)
     if number:
         (tmp_path / f"content/{number // 2}.md").symlink_to("x")
-        row = record_stamps.stamp(str(tmp_path / "content"))
-        file = Path(record_stamps.file_of(str(tmp_path)))
-        loaded = record_stamps.load(str(tmp_path))
+        row = record_stamps.compute_stamp(str(tmp_path / "content"))
+        file = Path(record_stamps.get_snapshot_file(str(tmp_path)))
+        loaded = record_stamps.load_snapshot(str(tmp_path))
         assert loaded
-        made = loaded._replace(folders={"content": record_stamps.Entry(row)})
-        file.write_bytes(record_stamps.encoded(str(tmp_path), made))
+        made = loaded._replace(folders={"content": record_stamps.FileStamp(row)})
+        file.write_bytes(record_stamps.encode_snapshot(str(tmp_path), made))
         assert any(
             not record_stamps.is_unchanged(str(tmp_path), "") for _ in range(1 if number <= record_stamps.MOST else 100)
         )
@@ -545,13 +545,13 @@ def test_the_cost_of_a_look_does_not_grow_with_the_records(tmp_path: Path, monke
     monkeypatch.setattr(os, "pread", lambda *given: read.append(real_part(*given)) or read[-1])
     for _ in range(10):
         assert record_stamps.is_unchanged(str(tmp_path), "")
-    assert 0 < sum(map(len, read)) < 10 * 300_000 < 10 * os.path.getsize(record_stamps.file_of(str(tmp_path)))
+    assert 0 < sum(map(len, read)) < 10 * 300_000 < 10 * os.path.getsize(record_stamps.get_snapshot_file(str(tmp_path)))
 
 
 def test_a_snapshot_of_another_clone_is_not_believed(blocked: Agent) -> None:
-    file = Path(record_stamps.file_of(str(blocked.folder)))
+    file = Path(record_stamps.get_snapshot_file(str(blocked.folder)))
     file.write_bytes(b"1" + file.read_bytes())
-    assert record_stamps.load(str(blocked.folder)) is None
+    assert record_stamps.load_snapshot(str(blocked.folder)) is None
     assert not record_stamps.is_unchanged(str(blocked.folder), str(blocked.folder))
     blocked.does("true")
     assert record_stamps.is_unchanged(str(blocked.folder), str(blocked.folder))
@@ -561,7 +561,7 @@ def test_a_look_that_fails_stops_nobody_and_is_kept_for_doctor(blocked: Agent) -
     blocked.hook("PreToolUse", REPLACE)
     blocked.run(REPLACE)
     (blocked.folder / ".git/HEAD").rename(blocked.folder / ".git/HEAD.away")
-    assert blocked.hook("PostToolUse", REPLACE) == Decision()
+    assert blocked.hook("PostToolUse", REPLACE) == HookResponse()
     (blocked.folder / ".git/HEAD.away").rename(blocked.folder / ".git/HEAD")
     kept = [json.loads(row) for row in (blocked.folder / ".kb/log").read_text().splitlines()]
     assert any("guard" in row["event"] for row in kept)

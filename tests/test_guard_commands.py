@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bench.guard import World, commands, counted
-from kb.hooks.events import answered
-from kb.hooks.fast_path import says_nothing
+from kb.hooks.events import handle_event
+from kb.hooks.fast_path import can_skip_event
 from kb.hooks.host_table import EVENTS
 
 
@@ -21,13 +21,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 def said(world: World, event: str, place: Path, payload: dict[str, Any]) -> str:
     name = EVENTS[event]
-    if says_nothing(name, payload, str(place)):
+    if can_skip_event(name, payload, str(place)):
         return ""
     before = dict(os.environ)
     os.environ.clear()
     os.environ.update(world.environment)
     try:
-        decision = answered(name, payload, str(place))
+        decision = handle_event(name, payload, str(place))
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -7,8 +7,8 @@ import pytest
 from conftest import git
 from test_guard_after import REPLACE, Agent, agent_in, shop
 
-from kb.checks.staged_changes import staged
-from kb.guard.response import DENY, Decision
+from kb.checks.staged_changes import check_staged_changes
+from kb.guard.response import DENY, HookResponse
 from kb.knowledge_base import KnowledgeBase
 
 __all__ = ["shop"]
@@ -20,7 +20,7 @@ def warned(shop: Agent, tmp_path: Path) -> Agent:
     return agent_in(shop, tmp_path / "shop", "warn")
 
 
-def told(said: Decision) -> str:
+def told(said: HookResponse) -> str:
     """Return the command that the agent is told last."""
     _, found, command = said.context.rpartition("then: ")
     assert found and command
@@ -40,7 +40,7 @@ def test_what_is_told_after_a_change_undoes_it_and_is_not_denied(warned: Agent, 
     command = told(warned.does(change))
     assert warned.hook("PreToolUse", command).permission != DENY
     warned.run(command)
-    assert warned.hook("PostToolUse", command) == Decision(), "an undone change is none"
+    assert warned.hook("PostToolUse", command) == HookResponse(), "an undone change is none"
     assert warned.text() == before and not (warned.folder / NEW).exists()
     assert git(warned.folder, "status", "--short", "content") == ""
 
@@ -67,7 +67,7 @@ def test_the_commit_that_undoes_a_change_is_not_reported(shop: Agent, tmp_path: 
     restore = said.context[said.context.rindex("git -C", 0, end) : end]
     agent.run(restore)
     with KnowledgeBase(str(agent.folder), {**os.environ, "CLAUDECODE": "1"}) as kb:
-        assert [row.path for row in staged(kb)] == []
+        assert [row.path for row in check_staged_changes(kb)] == []
     agent.run(f"echo x >> {agent.record}; git add -A")
     with KnowledgeBase(str(agent.folder), {**os.environ, "CLAUDECODE": "1"}) as kb:
-        assert [row.path for row in staged(kb)] == [str(agent.record.relative_to(agent.folder))]
+        assert [row.path for row in check_staged_changes(kb)] == [str(agent.record.relative_to(agent.folder))]

@@ -7,7 +7,7 @@ import pytest
 from command_line import run
 from test_hooks import Host
 
-from kb.paths import found, passed_over
+from kb.paths import find_root, find_untrusted_root
 
 SOMEBODY = 54_321
 
@@ -34,10 +34,10 @@ def no_home(tmp_path: Path, **more: str) -> dict[str, str]:
 
 
 def test_the_nearest_of_ones_own_is_found(work: Path, tmp_path: Path) -> None:
-    assert found(str(work), no_home(tmp_path)) == str(work.parent)
+    assert find_root(str(work), no_home(tmp_path)) == str(work.parent)
     work.parent.chmod(0o777)
-    assert found(str(work), no_home(tmp_path)) == str(work.parent), "whom one lets write is one's own affair"
-    assert passed_over(str(work), no_home(tmp_path)) == ""
+    assert find_root(str(work), no_home(tmp_path)) == str(work.parent), "whom one lets write is one's own affair"
+    assert find_untrusted_root(str(work), no_home(tmp_path)) == ""
 
 
 @pytest.mark.parametrize("name", ["kb.toml", "."])
@@ -47,18 +47,20 @@ def test_one_of_somebody_else_is_passed_over(
     (tmp_path / "kb.toml").write_text("")
     given_away(work.parent / name, monkeypatch)
     if os.getuid() == 0:
-        assert found(str(work), no_home(tmp_path)) == str(tmp_path), "the next one above may hold"
-    assert passed_over(str(work), no_home(tmp_path)) == str(work.parent)
-    assert found(str(work), no_home(tmp_path, KB_HOME=str(work.parent))) == str(work.parent), "who names it means it"
+        assert find_root(str(work), no_home(tmp_path)) == str(tmp_path), "the next one above may hold"
+    assert find_untrusted_root(str(work), no_home(tmp_path)) == str(work.parent)
+    assert find_root(str(work), no_home(tmp_path, KB_HOME=str(work.parent))) == str(work.parent), (
+        "who names it means it"
+    )
 
 
 def test_a_link_is_its_makers(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").mkdir()
     (work.parent / "kb.toml").rename(tmp_path / "mine" / "kb.toml")
     (work.parent / "kb.toml").symlink_to(tmp_path / "mine" / "kb.toml")
-    assert found(str(work), no_home(tmp_path)) == str(work.parent)
+    assert find_root(str(work), no_home(tmp_path)) == str(work.parent)
     given_away(work.parent / "kb.toml", monkeypatch)
-    assert found(str(work), no_home(tmp_path)) is None
+    assert find_root(str(work), no_home(tmp_path)) is None
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
@@ -66,18 +68,18 @@ def test_a_folder_that_root_lets_everybody_write_to_is_nobodys(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "getuid", lambda: SOMEBODY)
-    assert found(str(work), no_home(tmp_path)) == str(work.parent), "root may lay one down for all"
+    assert find_root(str(work), no_home(tmp_path)) == str(work.parent), "root may lay one down for all"
     work.parent.chmod(0o1777)
-    assert found(str(work), no_home(tmp_path)) is None
+    assert find_root(str(work), no_home(tmp_path)) is None
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
 def test_under_sudo_its_caller_is_oneself(work: Path, tmp_path: Path) -> None:
     for path in (work.parent, work.parent / "kb.toml"):
         os.chown(path, SOMEBODY, SOMEBODY)
-    assert found(str(work), no_home(tmp_path, SUDO_UID=str(SOMEBODY))) == str(work.parent)
-    assert found(str(work), no_home(tmp_path, SUDO_UID="12345")) is None
-    assert found(str(work), no_home(tmp_path, SUDO_UID="x")) is None
+    assert find_root(str(work), no_home(tmp_path, SUDO_UID=str(SOMEBODY))) == str(work.parent)
+    assert find_root(str(work), no_home(tmp_path, SUDO_UID="12345")) is None
+    assert find_root(str(work), no_home(tmp_path, SUDO_UID="x")) is None
 
 
 def test_a_command_says_what_it_passed_over(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypat
         done = world.sent(host, event)
         assert time.monotonic() - began < 10
     assert stands(host, event, done) and "not done within 0.16 s" in done.error
-    (row,) = hook_failures.remembered(str(world.root))
+    (row,) = hook_failures.list_failures(str(world.root))
     assert row.event == "Stop" and row.error.startswith("Late")
     assert records(world.root), "what the session decided is not lost"
 
@@ -68,10 +68,10 @@ def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypat
 def test_every_own_limit_is_below_that_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     for host in HOSTS:
         for event, limit in module(host).TIMEOUTS.items():
-            late, too_late = deadline.seconds(module(host), module(host).EVENTS[event])
+            late, too_late = deadline.compute_limits(module(host), module(host).EVENTS[event])
             assert 0 < late < too_late < limit, (host, event)
     monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/p")
-    assert deadline.seconds(module("claude"), "SessionEnd")[1] < 1.5
+    assert deadline.compute_limits(module("claude"), "SessionEnd")[1] < 1.5
 
 
 @pytest.mark.parametrize("host", ["claude", "copilot"])
@@ -112,9 +112,9 @@ def test_many_hooks_at_once(world: World, event: str, host: str, sessions: int) 
         rows.append(json.dumps(payload).encode())
     done = subprocess.run([sys.executable, CROWD, name, host], input=b"\n".join(rows), capture_output=True, check=True)
     assert json.loads(done.stdout) == [0] * HOOKS, done.stderr.decode()[-2000:]
-    assert hook_failures.remembered(str(world.root)) == [] and git(world.root, "status", "--porcelain") == ""
+    assert hook_failures.list_failures(str(world.root)) == [] and git(world.root, "status", "--porcelain") == ""
     with KnowledgeBase(str(world.root), os.environ) as kb:
-        assert len(kb.state.spooled()) == (HOOKS if event == "SessionEnd" else 0)
+        assert len(kb.state.list_spooled()) == (HOOKS if event == "SessionEnd" else 0)
         assert [record.occurrences for record in kb.records()] == ([] if event == "SessionEnd" else [1])
 
 

@@ -18,11 +18,11 @@ from talk import EN, PASSING, ZH, add, called, said, transcript
 
 from kb import hooks
 from kb.capture import save_session
-from kb.guard.response import Decision
+from kb.guard.response import HookResponse
 from kb.hooks import claude, events
 from kb.knowledge_base import KnowledgeBase
 from kb.state import hook_failures
-from kb.text.segment import tokens
+from kb.text.segment import estimate_tokens
 
 EVENTS = {
     "session-start": "SessionStart", "user-prompt": "UserPromptSubmit", "pre-compact": "PreCompact", "stop": "Stop",
@@ -122,7 +122,7 @@ def test_a_later_session_is_told_what_an_earlier_one_decided(
     assert started.code == 0 and "[D001]" in started.message and "kb rm D001" in started.message
     answer = host.run("user-prompt", "s2", str(tmp_path / "new.jsonl"), prompt=prompt)
     assert answer.code == 0 and "[D001]" in answer.context and named in answer.context and why in answer.context
-    assert tokens(answer.context) <= host.kb().config.prompt_tokens
+    assert estimate_tokens(answer.context) <= host.kb().config.prompt_tokens
     again = host.send("session-start", "s3", "", source="startup")
     assert again.message == "" and len(host.kb().sessions()) == 1
 
@@ -150,7 +150,7 @@ def test_a_start_restores_the_compact_form_where_it_was_lost(host: Host, tmp_pat
     host.send("pre-compact", "s1", transcript(tmp_path / "t.jsonl", ZH), trigger="auto", custom_instructions="")
     answer = host.send("session-start", "s1", source=source)
     assert answer.code == 0 and ("Compact context" in answer.context) == (source in ("compact", "resume"))
-    assert len(answer.context) <= 10_000 and tokens(answer.context) <= host.kb().config.start_tokens
+    assert len(answer.context) <= 10_000 and estimate_tokens(answer.context) <= host.kb().config.start_tokens
     assert "Compact context" not in host.send("session-start", "other", source=source).context
 
 
@@ -222,7 +222,7 @@ def test_sessions_side_by_side_never_meet(host: Host, tmp_path: Path) -> None:
         assert [m for m in range(4) if f"第{m}号" in compact] == [n]
     assert {session.session for session in kb.sessions()} == {f"session-{n}" for n in range(4)}
     assert len(kb.records()) + len(kb.reviews()) + len(kb.held()) == 4
-    assert git(host.root, "status", "--porcelain") == "" and kb.state.spooled() == []
+    assert git(host.root, "status", "--porcelain") == "" and kb.state.list_spooled() == []
 
 
 def test_an_ended_session_lands_once_though_two_start(host: Host, tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_an_ended_session_lands_once_though_two_start(host: Host, tmp_path: Path
     host.send("session-start", "last", "", source="startup")  # where the disk stood still, the first had no time left
     kb = host.kb()
     assert len(kb.sessions()) == 1 and [r.occurrences for r in kb.records()] == [1]
-    assert kb.state.spooled() == []
+    assert kb.state.list_spooled() == []
 
 
 def test_the_pause_of_one_session_is_no_pause_for_another(host: Host, tmp_path: Path) -> None:
@@ -344,16 +344,16 @@ def test_no_transcript_stops_the_agent(host: Host, tmp_path: Path, word: str, ki
 
 def test_a_transcript_that_cannot_be_read_is_remembered(host: Host, tmp_path: Path) -> None:
     assert host.send("pre-compact", "s1", str(tmp_path / "none.jsonl")).code == 0
-    (row,) = hook_failures.remembered(str(host.root))
+    (row,) = hook_failures.list_failures(str(host.root))
     assert row.event == "PreCompact" and "none.jsonl" in row.error and row.by_host
     (tmp_path / "a-folder").mkdir()
     assert host.send("pre-compact", "s1", str(tmp_path / "a-folder")).code == 0
-    assert [row.by_host for row in hook_failures.remembered(str(host.root))] == [True, False]
+    assert [row.by_host for row in hook_failures.list_failures(str(host.root))] == [True, False]
 
 
 def test_a_call_that_goes_well_ends_the_failures_of_its_event(host: Host, tmp_path: Path) -> None:
     def open_ones() -> list[str]:
-        return [row.event for row in hook_failures.remembered(str(host.root)) if not row.over]
+        return [row.event for row in hook_failures.list_failures(str(host.root)) if not row.over]
 
     host.send("pre-compact", "s1", str(tmp_path / "none.jsonl"))
     events.remember_failure(str(host.root), "Stop", ValueError("x"))
@@ -378,11 +378,11 @@ def test_what_could_not_land_at_a_start_is_no_call_that_went_well(host: Host, tm
     assert told.code == 0 and "kept" in told.message and "kb doctor" in told.message
     for _ in range(2):
         assert host.send("session-start", "s2", source="startup").code == 0
-    rows = hook_failures.remembered(str(host.root))
-    assert [(row.event, row.over) for row in rows] == [("Stop", "")] and host.kb().state.spooled()
+    rows = hook_failures.list_failures(str(host.root))
+    assert [(row.event, row.over) for row in rows] == [("Stop", "")] and host.kb().state.list_spooled()
     (tmp_path / "lost").rename(lost)
     assert "[D001]" in host.send("session-start", "s2", source="startup").message
-    assert host.kb().state.spooled() == []
+    assert host.kb().state.list_spooled() == []
 
 
 @pytest.mark.parametrize("word", ["pre-compact", "session-end", "stop", "subagent-stop"])
@@ -395,7 +395,7 @@ def test_broken_settings_lose_nothing(host: Host, tmp_path: Path, word: str) -> 
         assert host.send(word, "s1", "" if more else path, **more).code == 1
     (host.root / "kb.toml").write_bytes(good)
     assert "[D001]" in host.send("session-start", "s2", source="startup").message
-    assert [row.event for row in hook_failures.remembered(str(host.root))] == [EVENTS[word]] * 2
+    assert [row.event for row in hook_failures.list_failures(str(host.root))] == [EVENTS[word]] * 2
     assert len(host.kb().records()) == 1
 
 
@@ -437,11 +437,11 @@ def test_a_commit_that_cannot_be_signed_stops_no_event(host: Host, tmp_path: Pat
     told = host.send(word, "s1", path)
     assert told.code == 0 and "gpg.program" in told.output["systemMessage"]
     assert ("下一次" if language == "zh" else "lands with the next call") in told.output["systemMessage"]
-    assert host.kb().records() == [] and len(host.kb().state.spooled()) == 1
+    assert host.kb().records() == [] and len(host.kb().state.list_spooled()) == 1
     for key in ("commit.gpgsign", "gpg.program"):
         git(host.root, "config", "--global", "--unset", key)
     host.send("session-start", "s2", source="startup")
-    assert len(host.kb().records()) == 1 and host.kb().state.spooled() == []
+    assert len(host.kb().records()) == 1 and host.kb().state.list_spooled() == []
 
 
 @pytest.mark.parametrize("where", [0, 4000])
@@ -462,35 +462,35 @@ def test_a_damaged_index_loses_nothing(host: Host, tmp_path: Path, where: int) -
 
 @pytest.mark.parametrize("event", EVENTS.values())
 def test_the_host_gets_only_what_it_takes(event: str) -> None:
-    reply = Decision(context="长" * 30_000, message="字" * 30_000)
-    output = json.loads(claude.rendered(event, reply, {}))
+    reply = HookResponse(context="长" * 30_000, message="字" * 30_000)
+    output = json.loads(claude.render_response(event, reply, {}))
     assert len(output["systemMessage"]) == 10_000
     speaks = event in ("SessionStart", "UserPromptSubmit", "SubagentStart")
     assert ("hookSpecificOutput" in output) == speaks
     if speaks:
         assert output["hookSpecificOutput"] == {"hookEventName": event, "additionalContext": "长" * 10_000}
-    assert claude.rendered(event, Decision(), {}) == ""
+    assert claude.render_response(event, HookResponse(), {}) == ""
 
 
 def test_failures_are_kept_in_a_ring(root: Path) -> None:
     for number in range(60):
         events.remember_failure(str(root), "Stop", ValueError(f"{number} 错误"))
-    rows = hook_failures.remembered(str(root))
+    rows = hook_failures.list_failures(str(root))
     assert len(rows) == 50 and (rows[0].error, rows[-1].error) == ("ValueError: 10 错误", "ValueError: 59 错误")
     path = root / ".kb" / hook_failures.FILE
     path.write_bytes(b"\xff not json\n[]\n7\n" + path.read_bytes())
-    assert hook_failures.remembered(str(root)) == rows, "a damaged line hides no other"
+    assert hook_failures.list_failures(str(root)) == rows, "a damaged line hides no other"
     events.remember_failure(str(root), "Stop", ValueError("a \udfff half"))
-    assert hook_failures.remembered(str(root))[-1].error == "ValueError: a ? half"
+    assert hook_failures.list_failures(str(root))[-1].error == "ValueError: a ? half"
 
 
 def test_a_failure_that_cannot_be_kept_stops_nothing(root: Path) -> None:
     shutil.rmtree(root / ".kb", ignore_errors=True)
     (root / ".kb").write_text("in the way")
     events.remember_failure(str(root), "Stop", ValueError("x"))
-    hook_failures.overcome(str(root), os.environ, "Stop", 0.0)
-    hook_failures.forget(str(root))
-    assert hook_failures.remembered(str(root)) == [] and (root / ".kb").read_text() == "in the way"
+    hook_failures.mark_recovered(str(root), os.environ, "Stop", 0.0)
+    hook_failures.delete_failures(str(root))
+    assert hook_failures.list_failures(str(root)) == [] and (root / ".kb").read_text() == "in the way"
 
 
 @pytest.mark.parametrize(
@@ -511,7 +511,7 @@ def test_a_damaged_index_stops_no_event(host: Host, tmp_path: Path) -> None:
     data = index.read_bytes()
     index.write_bytes(data[:4096] + b"\xaa" * (len(data) - 4096))
     assert "D001" in host.send("user-prompt", "s2", prompt="后端框架应该用 FastAPI 还是 Flask？").context
-    assert hook_failures.remembered(str(host.root)) == []
+    assert hook_failures.list_failures(str(host.root)) == []
 
 
 def test_a_record_that_git_passes_over_is_answered_as_it_is_now(host: Host, tmp_path: Path) -> None:

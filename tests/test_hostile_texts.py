@@ -19,7 +19,7 @@ from timing import slowness
 
 from kb.knowledge_base import KnowledgeBase
 from kb.mcp import tool_functions
-from kb.merge.merge_record import merged
+from kb.merge.merge_record import merge_record
 
 HOOK = [sys.executable, "-c", "from kb.hooks import main; main()"]
 LENGTH = 300_000
@@ -89,7 +89,7 @@ def written(root: Path, text: str) -> Callable[[], object]:
 def written_by_an_agent(root: Path, text: str) -> Callable[[], object]:
     def call() -> None:
         with KnowledgeBase(str(root), os.environ) as kb:
-            tool_functions.write(kb, str(root), {"candidates": [candidate(text)]})
+            tool_functions.write_candidates(kb, str(root), {"candidates": [candidate(text)]})
 
     return call
 
@@ -112,7 +112,7 @@ def shown_in_the_wiki(root: Path, text: str) -> Callable[[], object]:
 
 def merged_by_git(root: Path, text: str) -> Callable[[], object]:
     base, ours, theirs = (record("P009", "pitfall", "global", words).encode() for words in ("x", text, f"y {text}"))
-    return lambda: merged(base, ours, theirs, path="content/anchors/global/P009-hostile.md")
+    return lambda: merge_record(base, ours, theirs, path="content/anchors/global/P009-hostile.md")
 
 
 def imported(root: Path, text: str) -> Callable[[], object]:

@@ -17,7 +17,7 @@ from talk import EN, transcript
 
 from kb import hooks
 from kb.capture.save_session import save
-from kb.guard.response import STRICTER, Decision
+from kb.guard.response import STRICTER, HookResponse
 from kb.state import hook_failures
 
 ALL = [(host, event) for host in HOSTS for event in ANSWERS[host]]
@@ -101,7 +101,7 @@ def test_every_event_is_answered_in_the_words_of_its_host(world: World, host: st
     for event in ANSWERS[host]:
         done = world.sent(host, event)
         assert (done.code, done.error, faults(host, event, done.out)) == (0, "", []), event
-    assert hook_failures.remembered(str(world.root)) == []
+    assert hook_failures.list_failures(str(world.root)) == []
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -112,7 +112,7 @@ def test_whatever_is_decided_no_key_is_printed_that_the_host_does_not_list(host:
         ours = module(host).EVENTS[event]
         for permission, text, note in itertools.product(STRICTER, texts, texts):
             for put_in, put_out in itertools.product((None, {"a": 1}), (None, "short")):
-                decision = Decision(permission, text, text, text, put_in, put_out, note)
+                decision = HookResponse(permission, text, text, text, put_in, put_out, note)
                 printed = module(host).rendered(ours, decision, given[event])
                 assert faults(host, event, printed) == [], (event, decision[:1], put_in, put_out)
 
@@ -133,7 +133,7 @@ def _reason(answer: dict[str, Any]) -> object:
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_call_that_is_denied_is_denied_everywhere_and_its_input_stays(host: str) -> None:
-    decision = Decision("deny", "read patterns.md first", updated_input={"a": 1}, updated_output="x")
+    decision = HookResponse("deny", "read patterns.md first", updated_input={"a": 1}, updated_output="x")
     answer = json.loads(module(host).rendered("PreToolUse", decision, {}))
     assert DENIED[host](answer) == ("deny", "read patterns.md first")
     assert "a" not in json.dumps(list(answer.values())[-1:]) or "patterns.md" in json.dumps(answer)
@@ -148,7 +148,7 @@ UNHEARD: dict[str, str] = {"gemini": "systemMessage", "cursor": "user_message"}
 def test_what_holds_for_a_file_is_told_before_the_call_and_once(host: str) -> None:
     """Where the host can tell the model nothing then, it shows it to the person: it is not dropped."""
     text = "read C001 first"
-    for decision in (Decision("warn", context=text), Decision(context=text, message=text)):
+    for decision in (HookResponse("warn", context=text), HookResponse(context=text, message=text)):
         printed = module(host).rendered("PreToolUse", decision, {})
         assert printed.count(text) == 1 or (host not in UNHEARD and decision.message), host
         assert host not in UNHEARD or json.loads(printed)[UNHEARD[host]] == text
@@ -242,7 +242,7 @@ def test_a_hook_that_breaks_still_answers(world: World, host: str, monkeypatch: 
     done = world.sent(host, event)
     assert stands(host, event, done) and "division by zero" in done.error
     assert done.code == (0 if host in ("copilot", "cursor") else 1)
-    (row,) = hook_failures.remembered(str(world.root))
+    (row,) = hook_failures.list_failures(str(world.root))
     assert row.event == "PreToolUse" and "ZeroDivisionError" in row.error
 
 
@@ -287,7 +287,7 @@ def test_what_running_hosts_sent_is_answered_in_their_words(world: World, monkey
         done = run(host, event, json.dumps(about).encode())
         monkeypatch.delenv("COPILOT_CLI", raising=False)
         assert (done.code, done.error, faults(host, event, done.out)) == (0, "", []), row["what"]
-    assert hook_failures.remembered(str(world.root)) == []
+    assert hook_failures.list_failures(str(world.root)) == []
     quiet = {("gemini", "PreCompress"), ("copilot", "agentStop"), ("gemini", "BeforeAgent")}
     for row in seen(**world.values):
         if (row["host"], row["event"]) in quiet:
@@ -311,7 +311,7 @@ def test_a_read_by_mcp_counts_in_copilots_spelling(world: World) -> None:
     assert "permissionDecision" not in json.loads(world.sent("copilot", "preToolUse", **edit).out)
 
 
-ASKED = Decision("ask", "kb: kb.toml holds the settings", unasked="kb: settings. Next: ask the person")
+ASKED = HookResponse("ask", "kb: kb.toml holds the settings", unasked="kb: settings. Next: ask the person")
 
 
 @pytest.mark.parametrize("host", ["codex", "gemini", "cursor", "opencode"])

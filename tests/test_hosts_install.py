@@ -42,17 +42,17 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
 
 
-def there(host: str, path: str, environment: dict[str, str], *events: str) -> settings_file.Change:
-    change = install.installation(module(host), path, PROGRAM, environment, events)
-    if change.is_one:
-        settings_file.apply(change, environment)
+def there(host: str, path: str, environment: dict[str, str], *events: str) -> settings_file.SettingsEdit:
+    change = install.plan_installation(module(host), path, PROGRAM, environment, events)
+    if change.has_changes:
+        settings_file.apply_edit(change, environment)
     return change
 
 
-def back(host: str, path: str, environment: dict[str, str]) -> settings_file.Change:
-    change = install.removal(module(host), path, environment)
-    if change.is_one:
-        settings_file.apply(change, environment)
+def back(host: str, path: str, environment: dict[str, str]) -> settings_file.SettingsEdit:
+    change = install.plan_removal(module(host), path, environment)
+    if change.has_changes:
+        settings_file.apply_edit(change, environment)
     return change
 
 
@@ -78,8 +78,8 @@ def test_there_and_back(host: str, text: str | None, environment: dict[str, str]
     assert now.get("version") == (
         1 if text is None and not module(host).GROUPED else json.loads(text or "{}").get("version")
     )
-    assert [hook.timeout for hook in install.hooks_in(module(host), str(path))] == [*module(host).TIMEOUTS.values()]
-    assert not there(host, str(path), environment).is_one
+    assert [hook.timeout for hook in install.read_hooks(module(host), str(path))] == [*module(host).TIMEOUTS.values()]
+    assert not there(host, str(path), environment).has_changes
     back(host, str(path), environment)
     assert (path.read_text() if path.exists() else None) == text
 
@@ -100,9 +100,9 @@ def test_after_a_change_only_kb_goes(host: str, environment: dict[str, str]) -> 
 def test_only_the_events_that_are_wanted(environment: dict[str, str], tmp_path: Path) -> None:
     path = str(tmp_path / "hooks.json")
     there("cursor", path, environment, "stop", "SessionStart")
-    assert [hook.event for hook in install.hooks_in(module("cursor"), path)] == ["sessionStart", "stop"]
+    assert [hook.event for hook in install.read_hooks(module("cursor"), path)] == ["sessionStart", "stop"]
     with pytest.raises(UnknownId) as error:
-        install.wanted(module("copilot"), PROGRAM, ["subagentStop"])
+        install.build_hooks(module("copilot"), PROGRAM, ["subagentStop"])
     assert "preToolUse" in str(error.value.hint)
 
 
@@ -117,11 +117,11 @@ def test_comments_stay_where_they_are(environment: dict[str, str], tmp_path: Pat
     assert [text.count(comment) for comment in COMMENTS] == [1] * len(COMMENTS)
     lines = text.splitlines()
     assert '"mine"' in next(line for line in lines if "// keep" in line), "a comment stays on its line"
-    assert len(install.hooks_in(gemini, str(path))) == len(gemini.TIMEOUTS)
+    assert len(install.read_hooks(gemini, str(path))) == len(gemini.TIMEOUTS)
     path.write_text(text + "\n// the last word\n")
     back("gemini", str(path), environment)
     left = path.read_text()
-    assert json.loads(json_edit.bare(left)) == json.loads(json_edit.bare(COMMENTED))
+    assert json.loads(json_edit.strip_comments(left)) == json.loads(json_edit.strip_comments(COMMENTED))
     assert all(comment in left for comment in (*COMMENTS, "// the last word"))
 
 
@@ -141,7 +141,7 @@ def test_who_reads_no_comments_gets_none(host: str, environment: dict[str, str],
      ('["// no", 2]', 1, '["// no"]')],
 )  # fmt: skip
 def test_what_goes_leaves_the_comments_of_others(text: str, number: int, left: str) -> None:
-    assert json_edit.without(text, 0, number) == left
+    assert json_edit.remove_value(text, 0, number) == left
 
 
 def test_codex_switched_off_is_told(environment: dict[str, str], tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_codex_switched_off_is_told(environment: dict[str, str], tmp_path: Path)
     for text, off in (("", 0), ("[features]\nhooks = true\n", 0), ("[features]\nhooks = false\n", 1), ("[[", 0),
                       ("features = 1\n", 0), ("[features]\ncodex_hooks = false\n", 1)):  # fmt: skip
         config.write_text(text)
-        assert len(install.switched_off(str(tmp_path), environment)) == off
+        assert len(install.find_disabling_files(str(tmp_path), environment)) == off
 
 
 # -- plugin and prompts ----------------------------------------------------------------------------
@@ -180,9 +180,9 @@ def test_the_plugin_is_a_marketplace_of_one(tmp_path: Path) -> None:
     assert run("plugin", "--out", str(folder), "--mcp")[1] == "", "again, nothing changes"
     (folder / "mine.txt").write_text("x")
     assert run("plugin", "--out", str(folder))[0] != 0 and (folder / "mine.txt").exists()
-    assert set(plugin.claude_files("x", install.WORDS)) == set(plugin.claude_files("x", install.WORDS, mcp=True)) - {
-        "kb/.mcp.json"
-    }
+    assert set(plugin.render_claude_plugin("x", install.WORDS)) == set(
+        plugin.render_claude_plugin("x", install.WORDS, mcp=True)
+    ) - {"kb/.mcp.json"}
 
 
 AGENTS = """{
@@ -199,25 +199,27 @@ AGENTS = """{
 def test_orchestrators_are_told_to_ask_first_and_forget_it_again(
     text: str | None, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    path = Path(orchestrator.settings_file("", environment))
+    path = Path(orchestrator.resolve_settings_path("", environment))
     if text is not None:
         path.parent.mkdir(parents=True)
         path.write_text(text)
     for _ in range(2):
-        settings_file.apply(orchestrator.installation(str(path), ("sisyphus", "atlas"), "en", environment), environment)
-    assert orchestrator.amended(str(path)) == ("sisyphus", "atlas")
-    agents = json.loads(json_edit.bare(path.read_text()))["agents"]
+        settings_file.apply_edit(
+            orchestrator.plan_installation(str(path), ("sisyphus", "atlas"), "en", environment), environment
+        )
+    assert orchestrator.list_amended(str(path)) == ("sisyphus", "atlas")
+    agents = json.loads(json_edit.strip_comments(path.read_text()))["agents"]
     told = agents["sisyphus"]["prompt_append"]
     assert told.count("AMENDMENT to Phase 0: insert Step 0") == 1 and ("Be brief." in told) == (text == AGENTS)
     assert "user_question" in agents["atlas"]["prompt_append"] and "Opt-out" in told
     if text == AGENTS:
         path.write_text(path.read_text() + "// later\n")
-        settings_file.apply(orchestrator.removal(str(path), environment), environment)
+        settings_file.apply_edit(orchestrator.plan_removal(str(path), environment), environment)
         assert path.read_text() == AGENTS + "// later\n"
     else:
-        settings_file.apply(orchestrator.removal(str(path), environment), environment)
+        settings_file.apply_edit(orchestrator.plan_removal(str(path), environment), environment)
         assert (path.read_text() if path.exists() else None) == text
-    assert not orchestrator.removal(str(path), environment).is_one
+    assert not orchestrator.plan_removal(str(path), environment).has_changes
 
 
 def test_the_command_amends_prompts_and_takes_that_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,12 +286,12 @@ def test_folders_of_others_and_folders_in_use_stay(environment: dict[str, str], 
 def test_hooks_and_server_in_one_file_leave_no_folder(environment: dict[str, str]) -> None:
     from kb.hooks import mcp_install as mcp
 
-    client, path = mcp.client_named("gemini"), module("gemini").settings_file("", environment)
+    client, path = mcp.get_client("gemini"), module("gemini").settings_file("", environment)
     there("gemini", path, environment)
-    settings_file.apply(mcp.installation(client, path, ["kb", "mcp"], environment), environment)
+    settings_file.apply_edit(mcp.plan_installation(client, path, ["kb", "mcp"], environment), environment)
     back("gemini", path, environment)
     assert Path(path).exists()
-    settings_file.apply(mcp.removal(client, path, environment), environment)
+    settings_file.apply_edit(mcp.plan_removal(client, path, environment), environment)
     left = Path(path)
     assert left.read_text().split() in (["{}"], ["{", "}"]) if left.exists() else not left.parent.exists()
 
@@ -299,10 +301,10 @@ def test_taking_opencodes_hooks_out_takes_its_prompts_back(tmp_path: Path, monke
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     assert run("install", "opencode", "--orchestrator", "sisyphus")[0] == 0
-    path = orchestrator.settings_file("", dict(os.environ))
-    assert orchestrator.amended(path) == ("sisyphus",)
+    path = orchestrator.resolve_settings_path("", dict(os.environ))
+    assert orchestrator.list_amended(path) == ("sisyphus",)
     code, out, _ = run("uninstall", "opencode")
-    assert code == 0 and "KB:sisyphus" in out and orchestrator.amended(path) == ()
+    assert code == 0 and "KB:sisyphus" in out and orchestrator.list_amended(path) == ()
     assert run("install", "opencode")[0] == run("install", "opencode", "--orchestrator", "atlas")[0] == 0
     assert run("uninstall", "opencode", "--orchestrator", "atlas")[0] == 0
     assert Path(module("opencode").settings_file("", dict(os.environ))).exists(), "the other way the plugin stays"

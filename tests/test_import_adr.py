@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.errors import BadRecord
-from kb.importers.adr import because, read_adr
-from kb.importers.adr_fields import read_date, read_status, section_meant, title_and_number
-from kb.importers.adr_links import Link, links_in_front, links_in_text
-from kb.importers.adr_set import resolve
+from kb.importers.adr import extract_reason, read_adr
+from kb.importers.adr_fields import match_section, parse_date, parse_status, split_title_number
+from kb.importers.adr_links import AdrLink, find_front_matter_links, find_text_links
+from kb.importers.adr_set import resolve_imports
 from kb.records.model import Section, Status
 from kb.records.record_file import read, render
 
@@ -230,7 +230,7 @@ def test_no_line_of_a_body_is_lost(text, path):
 
 @pytest.mark.parametrize(("text", "path"), [form[:2] for form in FORMS])
 def test_an_import_is_written_and_read_as_a_record(text, path):
-    record = resolve([read_adr(text, path)]).records[0]
+    record = resolve_imports([read_adr(text, path)]).records[0]
     again = read(render(record).encode(), path)
     assert again.extra == record.extra
     assert (again.title, again.status, again.date, again.sources) == (
@@ -330,7 +330,7 @@ STATUSES = [
 
 @pytest.mark.parametrize(("text", "status", "certain", "exact"), STATUSES)
 def test_status_words(text, status, certain, exact):
-    assert read_status(text)[:3] == (status, certain, exact)
+    assert parse_status(text)[:3] == (status, certain, exact)
 
 
 def test_an_unknown_status_is_kept_and_said():
@@ -358,18 +358,20 @@ DATES = [
 
 @pytest.mark.parametrize(("text", "date", "exact"), DATES)
 def test_dates(text, date, exact):
-    assert read_date(text) == (date, exact)
+    assert parse_date(text) == (date, exact)
 
 
 def test_an_unclear_date_is_read_as_its_folder_shows():
     def dated(name, date):
         return read_adr(f"# {name}\n\nDate: {date}\n\n## Decision\n\nx\n", f"d/{name}.md")
 
-    records = resolve([dated("1-a", "05/02/2018"), dated("2-b", "23/02/2018")]).records
+    records = resolve_imports([dated("1-a", "05/02/2018"), dated("2-b", "23/02/2018")]).records
     assert [record.date for record in records] == ["2018-02-05", "2018-02-23"]
-    alone = resolve([dated("1-a", "05/02/2018")]).records[0]
+    alone = resolve_imports([dated("1-a", "05/02/2018")]).records[0]
     assert (alone.date, alone.extra["original_date"]) == ("", "05/02/2018")
-    mixed = resolve([dated("1-a", "05/02/2018"), dated("2-b", "23/02/2018"), dated("3-c", "02/23/2018")]).records
+    mixed = resolve_imports(
+        [dated("1-a", "05/02/2018"), dated("2-b", "23/02/2018"), dated("3-c", "02/23/2018")]
+    ).records
     assert mixed[0].date == ""
 
 
@@ -389,7 +391,7 @@ def test_an_unclear_date_is_read_as_its_folder_shows():
     ],
 )
 def test_titles_lose_their_number(heading, title, number):
-    assert title_and_number(heading, 28) == (title, number)
+    assert split_title_number(heading, 28) == (title, number)
 
 
 @pytest.mark.parametrize(
@@ -405,7 +407,7 @@ def test_titles_lose_their_number(heading, title, number):
     ],
 )
 def test_section_names(heading, name):
-    assert section_meant(heading) == name
+    assert match_section(heading) == name
 
 
 @pytest.mark.parametrize(
@@ -420,7 +422,7 @@ def test_section_names(heading, name):
     ],
 )
 def test_reasons_are_verbatim(outcome, reason):
-    assert because(outcome) == reason
+    assert extract_reason(outcome) == reason
     assert reason in outcome
 
 
@@ -454,15 +456,15 @@ LINKS = [
 
 @pytest.mark.parametrize(("text", "links"), LINKS)
 def test_links_are_statements_about_oneself(text, links):
-    assert links_in_text(text) == tuple(Link(*link) for link in links)
+    assert find_text_links(text) == tuple(AdrLink(*link) for link in links)
 
 
 def test_links_in_front():
     values = {"supersedes": ["0003-x.md", 7], "superseded-by": "[ADR-9](0009-y.md)", "amends": None, "title": "ADR-1"}
-    assert links_in_front(values) == (
-        Link("supersedes", "0003-x.md"),
-        Link("supersedes", "7"),
-        Link("superseded_by", "0009-y.md"),
+    assert find_front_matter_links(values) == (
+        AdrLink("supersedes", "0003-x.md"),
+        AdrLink("supersedes", "7"),
+        AdrLink("superseded_by", "0009-y.md"),
     )
 
 
@@ -482,34 +484,34 @@ def adr(number, status="Accepted", words="", path=""):
     ],
 )
 def test_both_ends_agree_whichever_says_it(old, new):
-    result = resolve([new, old])
+    result = resolve_imports([new, old])
     assert result.records[0].supersedes == ("D001",)
     assert result.records[1].status == Status.SUPERSEDED
     assert not any("answers" in problem.said.template for problem in result.problems)
 
 
 def test_a_mark_that_was_missing_is_set_and_said():
-    result = resolve([adr(1), adr(2, words="Supersedes ADR-1")])
+    result = resolve_imports([adr(1), adr(2, words="Supersedes ADR-1")])
     assert [(p.path, str(p.said)) for p in result.problems] == [
         ("adr/0001-choice.md", "D002 supersedes it, its own status does not say so")
     ]
 
 
 def test_a_proposal_supersedes_nothing_yet():
-    result = resolve([adr(1), adr(2, "Proposed", "Supersedes ADR-1")])
+    result = resolve_imports([adr(1), adr(2, "Proposed", "Supersedes ADR-1")])
     assert [record.status for record in result.records] == ["accepted", "proposed"]
     assert result.records[1].supersedes == ("D001",)
     assert str(result.problems[0].said) == "D002 would supersede it, but is proposed"
 
 
 def test_what_supersedes_in_part_amends():
-    result = resolve([adr(1, "Superseded in part by ADR-2"), adr(2, words="Supersedes ADR-1")])
+    result = resolve_imports([adr(1, "Superseded in part by ADR-2"), adr(2, words="Supersedes ADR-1")])
     assert [record.status for record in result.records] == ["accepted", "accepted"]
     assert (result.records[1].supersedes, result.records[1].amends) == ((), ("D001",))
 
 
 def test_links_that_lead_nowhere_are_said():
-    result = resolve([adr(1, "Superseded by [9](0009-gone.md)"), adr(2, words="Amends ADR-2")])
+    result = resolve_imports([adr(1, "Superseded by [9](0009-gone.md)"), adr(2, words="Amends ADR-2")])
     assert [str(problem.said) for problem in result.problems] == [
         "superseded_by 0009-gone.md: no imported file answers to that",
         "superseded, but no imported record supersedes it",
@@ -518,7 +520,7 @@ def test_links_that_lead_nowhere_are_said():
 
 def test_a_number_two_files_have_is_ambiguous():
     twins = [adr(1, path="adr/0001-a.md"), adr(1, path="adr/0001-b.md")]
-    result = resolve([*twins, adr(2, words="Supersedes ADR-1")])
+    result = resolve_imports([*twins, adr(2, words="Supersedes ADR-1")])
     assert [record.id for record in result.records] == ["D001", "D003", "D002"]
     assert result.records[2].supersedes == ()
     assert {problem.said.template for problem in result.problems} == {
@@ -533,25 +535,25 @@ def test_the_same_number_in_another_folder_is_found_beside_the_link():
         adr(1, path="b/0001-y.md"),
         adr(2, words="Supersedes ADR-1", path="b/2-z.md"),
     ]
-    result = resolve(imports)
+    result = resolve_imports(imports)
     assert result.records[2].supersedes == (result.records[1].id,) == ("D003",)
 
 
 def test_two_that_supersede_each_other_are_said():
-    result = resolve([adr(1, words="Supersedes ADR-2"), adr(2, words="Supersedes ADR-1")])
+    result = resolve_imports([adr(1, words="Supersedes ADR-2"), adr(2, words="Supersedes ADR-1")])
     assert sorted(len(record.supersedes) for record in result.records) == [0, 1]
     assert any("each other" in problem.said.template for problem in result.problems)
 
 
 def test_ids_in_use_stay_free_of_imports():
-    result = resolve([adr(1), adr(5)], taken=["D001", "D009", "C020"])
+    result = resolve_imports([adr(1), adr(5)], taken=["D001", "D009", "C020"])
     assert [record.id for record in result.records] == ["D010", "D005"]
     assert str(result.problems[0].said) == "the id D001 is in use already"
 
 
 def test_records_without_a_number_follow_by_date():
     later = read_adr(LOG4BRAINS.replace("2020-09-26", "2021-01-01"), "20210101-b.md")
-    result = resolve([later, read_adr(LOG4BRAINS, "20200926-a.md"), adr(7)])
+    result = resolve_imports([later, read_adr(LOG4BRAINS, "20200926-a.md"), adr(7)])
     assert [record.id for record in result.records] == ["D009", "D008", "D007"]
 
 
@@ -581,7 +583,7 @@ def test_no_word_of_any_body_is_lost(starts):
     kept = " ".join(f"{s.heading} {s.text}" for s in record.sections) + f"{dict(record.extra)}{record.tags}"
     lost = [row for row in body if "word" in row and "word" + row.split("word")[1] not in kept]
     assert not lost
-    assert resolve([found]).records[0].id == "D001"
+    assert resolve_imports([found]).records[0].id == "D001"
 
 
 @given(st.text(max_size=200))

@@ -10,7 +10,7 @@ from conftest import git
 
 from kb.errors import BadRecord
 from kb.importers.adr import read_adr
-from kb.importers.adr_set import resolve
+from kb.importers.adr_set import resolve_imports
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record, Section
 
@@ -70,7 +70,7 @@ def test_the_day_is_found_where_it_is_written(text: str, day: str) -> None:
 def edges(**files: str) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]:
     """Return what each of *files* supersedes and amends, and its status, once all are settled."""
     items = [read_adr(text, f"{name.replace('_', '-')[1:]}.md") for name, text in files.items()]
-    return {r.id: (r.supersedes, r.amends, str(r.status)) for r in resolve(items).records}
+    return {r.id: (r.supersedes, r.amends, str(r.status)) for r in resolve_imports(items).records}
 
 
 @pytest.mark.parametrize(

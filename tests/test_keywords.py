@@ -9,7 +9,7 @@ from conftest import git
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
-from kb.writing.keywords import keywords, load
+from kb.writing.keywords import add_groups, list_groups
 
 
 def test_words_that_are_loaded_find_what_says_it_otherwise(kb: KnowledgeBase, root: Path) -> None:
@@ -18,14 +18,16 @@ def test_words_that_are_loaded_find_what_says_it_otherwise(kb: KnowledgeBase, ro
     )
     assert kb.write([said._replace(reusable=True)], folder=str(root))[0].verdict == "created"
     assert kb.recall("Rückbuchung") == []
-    groups = load(kb, "# payments\n- [Rückbuchung, chargebacks]\n- [退款, refund]\n", "industry.yaml")
+    groups = add_groups(kb, "# payments\n- [Rückbuchung, chargebacks]\n- [退款, refund]\n", "industry.yaml")
     assert [group.words for group in groups] == [("rückbuchung", "chargebacks"), ("退款", "refund")]
     assert [answer.record.title for answer in kb.recall("Rückbuchung")] == [said.title]
     head = git(root, "rev-parse", "HEAD")
-    assert load(kb, "- [chargebacks, Rückbuchung]\n- [退款, refund]", "again.yaml") == []
+    assert add_groups(kb, "- [chargebacks, Rückbuchung]\n- [退款, refund]", "again.yaml") == []
     assert git(root, "rev-parse", "HEAD") == head and git(root, "status", "--short") == ""
-    assert [group.words for group in load(kb, "- [x, y]\n- [退款, refund]\n- [x, y]", "more.yaml")] == [("x", "y")]
-    assert len(keywords(kb)) == 3
+    assert [group.words for group in add_groups(kb, "- [x, y]\n- [退款, refund]\n- [x, y]", "more.yaml")] == [
+        ("x", "y")
+    ]
+    assert len(list_groups(kb)) == 3
 
 
 def test_what_the_user_wrote_stays_and_a_bad_line_is_named(kb: KnowledgeBase, root: Path) -> None:
@@ -33,12 +35,12 @@ def test_what_the_user_wrote_stays_and_a_bad_line_is_named(kb: KnowledgeBase, ro
     path.write_text("# ours\n- [a b, c]")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "Words")
-    load(kb, "- [d, e]", "f")
+    add_groups(kb, "- [d, e]", "f")
     assert path.read_text() == "# ours\n- [a b, c]\n- [d, e]\n"
     with pytest.raises(BadInput, match="f:2: this is no group"):
-        load(kb, "- [d, e]\nwords", "f")
+        add_groups(kb, "- [d, e]\nwords", "f")
     with pytest.raises(BadInput, match="no group of words"):
-        load(kb, "# nothing\n", "f")
+        add_groups(kb, "# nothing\n", "f")
     assert path.read_text().endswith("- [d, e]\n")
 
 

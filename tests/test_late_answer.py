@@ -9,7 +9,7 @@ from talk import EN, ZH, said
 from test_proposals import Talk
 
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.transcript import add_answer, read
+from kb.sessions.transcript import add_answer, parse_transcript
 
 MODEL = """
 import json, pathlib, sys
@@ -100,10 +100,10 @@ def test_an_answer_with_a_secret_is_masked(talk: Talk, path: Path) -> None:
 
 def test_what_the_file_has_is_not_added() -> None:
     lines = (PROMPT + said("assistant", "One.", "Two.") + said("assistant", "Three.")).encode()
-    held = read(lines)
+    held = parse_transcript(lines)
     assert add_answer(held, "Three.") is held and add_answer(held, "Two.\nThree.") is held
     assert add_answer(held, " ") is held
-    again = read(lines + said("user", "And now?").encode())
+    again = parse_transcript(lines + said("user", "And now?").encode())
     assert add_answer(again, "Three.").messages[-1].texts == ("Three.",), "it is the answer to the last prompt"
     assert add_answer(held, "Four.").messages[-1].line == held.lines + 1 == 4
     assert json.dumps(add_answer(held, "Four.").messages[-1].texts) == '["Four."]'

@@ -9,11 +9,11 @@ from clones import decision, one
 from conftest import Clock, git
 from team import FIXTURES, Team
 
-from kb.doctor import examine
+from kb.doctor import run_checks
 from kb.errors import Busy
-from kb.git.git_process import Output, failure
+from kb.git.git_process import CommandOutput, build_git_error
 from kb.knowledge_base import KnowledgeBase
-from kb.sync.sync import Syncing, sync
+from kb.sync.sync import SyncRun, sync_with_remote
 
 base, team = FIXTURES
 
@@ -34,7 +34,7 @@ def test_the_verdict_names_the_lock_and_the_doctor_that_takes_it_away(
     verdict = one(kb, decision(0))
     assert verdict.spooled and str(lock) in verdict.reasons[0] and "60 minutes" in verdict.reasons[0]
     assert "kb doctor --fix" in verdict.next
-    examine(str(root), str(root), os.environ, fix=True)
+    run_checks(str(root), str(root), os.environ, fix=True)
     assert not lock.exists()
     assert [landed.verdict for landed in kb.land()] == ["created"]
 
@@ -48,18 +48,18 @@ def test_a_lock_that_is_held_just_now_is_no_dead_ones(kb: KnowledgeBase, root: P
 def test_a_lock_that_a_killed_sync_left_is_named(team: Team) -> None:
     ann, bob = team.clone("ann"), team.clone("bob")
     one(ann, decision(0))
-    sync(ann)
+    sync_with_remote(ann)
     lock = left(Path(bob.root) / ".git" / "refs" / "kb" / "remotes" / "origin" / "heads" / "main.lock")
     with pytest.raises(Busy) as caught:
-        sync(bob)
+        sync_with_remote(bob)
     assert str(lock) in str(caught.value) and "kb doctor --fix" in str(caught.value.hint)
-    examine(bob.root, bob.root, os.environ, fix=True)
-    assert sync(bob).received
+    run_checks(bob.root, bob.root, os.environ, fix=True)
+    assert sync_with_remote(bob).received
 
 
 def test_what_git_says_of_a_lock_is_read_wherever_it_says_it() -> None:
     said = "error: cannot lock ref 'refs/x': Unable to create '/a b/.git/refs/x.lock': File exists.\n\nAnother git"
-    assert "/a b/.git/refs/x.lock" in str(failure(["fetch"], Output(128, b"", said)))
+    assert "/a b/.git/refs/x.lock" in str(build_git_error(["fetch"], CommandOutput(128, b"", said)))
 
 
 def test_a_sync_that_meets_a_detached_head_says_so(team: Team) -> None:
@@ -67,4 +67,4 @@ def test_a_sync_that_meets_a_detached_head_says_so(team: Team) -> None:
     ann = team.clone("ann")
     git(ann.root, "checkout", "-q", "--detach")
     with pytest.raises(Busy, match="no branch is checked out"):
-        Syncing(ann)
+        SyncRun(ann)

@@ -11,7 +11,7 @@ from clones import FASTAPI, one
 from command_line import run
 from conftest import git
 
-from kb.files import within
+from kb.files import resolve_within
 from kb.knowledge_base import KnowledgeBase
 
 SECRET = "WORDS-FROM-OUTSIDE"
@@ -108,10 +108,10 @@ def test_a_scope_can_be_a_folder_on_every_system(kb: KnowledgeBase, root: Path, 
 def test_within(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "link").symlink_to("a")
-    assert within(str(tmp_path), "a/b") == str(tmp_path / "a" / "b")
+    assert resolve_within(str(tmp_path), "a/b") == str(tmp_path / "a" / "b")
     for path in ("../x", "a/../../x", "link", "link/b", "a/.."):
         with pytest.raises(FileNotFoundError):
-            within(str(tmp_path), path)
+            resolve_within(str(tmp_path), path)
 
 
 def test_a_session_nested_too_deep_is_left_out(root: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from sessions import Session
 from timing import within
 
-from kb.guard.response import Decision
+from kb.guard.response import HookResponse
 from kb.hooks import claude
-from kb.hooks.fast_path import lines_in, says_nothing
+from kb.hooks.fast_path import can_skip_event, count_lines
 from kb.hooks.host_table import EVENTS
 
 HOOK = "from kb.hooks import main; main()"
@@ -85,9 +85,9 @@ def test_of_a_file_without_an_end_only_a_part_is_read(tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(1 << 40)
     with within(1):
-        assert lines_in(str(tmp_path / "huge"), 1000) == 0
+        assert count_lines(str(tmp_path / "huge"), 1000) == 0
     (tmp_path / "wide").write_bytes(b"x" * (3 << 20) + b"\n" * 5)
-    assert lines_in(str(tmp_path / "wide"), 1000) == 5
+    assert count_lines(str(tmp_path / "wide"), 1000) == 5
 
 
 # -- search results --------------------------------------------------------------------------------
@@ -129,9 +129,9 @@ def test_what_is_short_enough_or_strange_stays(root: Path, tool: str, response: 
 
 
 def test_no_key_is_printed_that_the_host_does_not_list() -> None:
-    decision = Decision(context="told", updated_input={"a": 1}, updated_output={"a": 1})
+    decision = HookResponse(context="told", updated_input={"a": 1}, updated_output={"a": 1})
     for event, listed in {"PreToolUse": "updatedInput", "PostToolUse": "updatedToolOutput", "Stop": ""}.items():
-        output = json.loads(claude.rendered(event, decision, {}) or "{}")
+        output = json.loads(claude.render_response(event, decision, {}) or "{}")
         said = output.get("hookSpecificOutput", {})
         assert set(said) == ({"hookEventName", "additionalContext", listed} if listed else set())
 
@@ -141,12 +141,12 @@ def test_no_key_is_printed_that_the_host_does_not_list() -> None:
 
 def test_mostly_nothing_is_opened(root: Path, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("row\n" * 500)
-    assert says_nothing(
+    assert can_skip_event(
         "PreToolUse", {"tool_name": "Read", "tool_input": {"file_path": str(tmp_path / "f")}}, str(root)
     )
-    assert says_nothing("PostToolUse", {"tool_name": "Grep", "tool_response": {"content": "x" * 900}}, str(root))
-    assert says_nothing("UserPromptSubmit", {"prompt": " \n"}, str(root))
-    assert not says_nothing("Stop", {}, str(root))
+    assert can_skip_event("PostToolUse", {"tool_name": "Grep", "tool_response": {"content": "x" * 900}}, str(root))
+    assert can_skip_event("UserPromptSubmit", {"prompt": " \n"}, str(root))
+    assert not can_skip_event("Stop", {}, str(root))
 
 
 def test_a_tool_call_with_nothing_to_say_loads_no_knowledge_base(root: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.capture.llm_extract import MAX_CHARACTERS, checked, request
+from kb.capture.llm_extract import MAX_CHARACTERS, build_request, parse_answer
 from kb.errors import BadInput, KbError
 from kb.sessions.transcript import ToolCall, Transcript, TranscriptMessage
 from kb.state import llm_command as place
@@ -34,7 +34,7 @@ def item(**fields: object) -> dict[str, object]:
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_the_request_says_what_to_do_in_the_language_asked_for(language: str) -> None:
-    asked = request(SESSION, language)
+    asked = build_request(SESSION, language)
     assert list(asked) == ["task", "schema", "input", "lang"]
     assert asked["lang"] == language and ("会话" in asked["task"]) is (language == "zh")
     assert asked["input"] == [{"line": 3, "who": "human", "text": ZH}, {"line": 7, "who": "agent", "text": EN}]
@@ -44,12 +44,12 @@ def test_the_request_says_what_to_do_in_the_language_asked_for(language: str) ->
 
 def test_of_a_long_session_the_end_is_given() -> None:
     messages = tuple(TranscriptMessage(n, "", "user", "human", ("x" * 50_000,)) for n in range(1, 9))
-    rows = request(Transcript(messages), "en")["input"]
+    rows = build_request(Transcript(messages), "en")["input"]
     assert [row["line"] for row in rows] == [7, 8] and sum(len(row["text"]) for row in rows) <= MAX_CHARACTERS
 
 
 def test_a_proven_candidate_gets_the_place_where_its_quote_stands() -> None:
-    [candidate] = checked({"candidates": [item(session="forged", host="model")]}, SESSION)
+    [candidate] = parse_answer({"candidates": [item(session="forged", host="model")]}, SESSION)
     [evidence] = candidate.evidence
     assert (evidence.quote, evidence.source, evidence.line, evidence.time) == ("最终我们选了 Kafka", "s-1", 3, "10:00")
     assert (candidate.session, candidate.host) == ("s-1", "")
@@ -59,16 +59,16 @@ def test_a_proven_candidate_gets_the_place_where_its_quote_stands() -> None:
     "quote", ["最终我们选了 RabbitMQ", "we settled on kafka for the bus.", "Kafka", "", "tools said Kafka is a queue"]
 )
 def test_a_quote_that_nobody_said_proves_nothing(quote: str) -> None:
-    assert checked([item(evidence=[{"quote": quote}])], SESSION) == []
-    assert len(checked([item(evidence=[{"quote": quote}, {"quote": EN}])], SESSION)[0].evidence) == 1
+    assert parse_answer([item(evidence=[{"quote": quote}])], SESSION) == []
+    assert len(parse_answer([item(evidence=[{"quote": quote}, {"quote": EN}])], SESSION)[0].evidence) == 1
 
 
 def test_a_candidate_without_evidence_is_dropped() -> None:
-    assert checked({"kind": "decision", "title": "用 Kafka 做总线"}, SESSION) == []
+    assert parse_answer({"kind": "decision", "title": "用 Kafka 做总线"}, SESSION) == []
 
 
 def test_what_the_session_cannot_tell_is_taken_out() -> None:
-    [candidate] = checked(
+    [candidate] = parse_answer(
         item(impact=["src/bus.py", "src/out.py", "src/none.py"], supersedes=["D001"], amends=["D002"], updates="D003"),
         SESSION,
     )
@@ -77,17 +77,17 @@ def test_what_the_session_cannot_tell_is_taken_out() -> None:
 
 
 def test_a_broken_item_does_not_take_the_good_ones_with_it() -> None:
-    assert len(checked([{"kind": "novel", "title": "x"}, item(), 7], SESSION)) == 1
+    assert len(parse_answer([{"kind": "novel", "title": "x"}, item(), 7], SESSION)) == 1
 
 
 @pytest.mark.parametrize("answer", [None, "text", 7, {"result": []}, [{"kind": "novel", "title": "x"}], [3]])
 def test_an_answer_of_another_form_is_refused(answer: object) -> None:
     with pytest.raises(BadInput):
-        checked(answer, SESSION)
+        parse_answer(answer, SESSION)
 
 
 def test_nothing_found_is_an_answer() -> None:
-    assert checked({"candidates": []}, SESSION) == []
+    assert parse_answer({"candidates": []}, SESSION) == []
 
 
 # -- the command ----------------------------------------------------------------------------------
@@ -107,13 +107,13 @@ given = json.load(sys.stdin)
 print(json.dumps({{"candidates": [{{"kind": "D", "title": given["input"][0]["text"][:8],
     "evidence": [{{"quote": given["input"][0]["text"]}}]}}]}}))
 """
-    answer = place.ask(command(tmp_path, body), request(SESSION, "zh"), timeout=20)
-    assert [candidate.title for candidate in checked(answer, SESSION)] == [ZH[:8]]
+    answer = place.run_llm_command(command(tmp_path, body), build_request(SESSION, "zh"), timeout=20)
+    assert [candidate.title for candidate in parse_answer(answer, SESSION)] == [ZH[:8]]
     assert (tmp_path / "calls").read_text() == "x"
 
 
 def test_a_command_that_does_not_read_its_input_may_answer(tmp_path: Path) -> None:
-    assert place.ask(command(tmp_path, "print('[]')"), {"input": "x" * 2_000_000}, timeout=20) == []
+    assert place.run_llm_command(command(tmp_path, "print('[]')"), {"input": "x" * 2_000_000}, timeout=20) == []
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ def test_a_command_that_does_not_read_its_input_may_answer(tmp_path: Path) -> No
 )
 def test_a_bad_answer_says_so_and_points_to_the_offline_way(tmp_path: Path, body: str, told: str) -> None:
     with pytest.raises(KbError, match="KB_LLM_CMD") as caught:
-        place.ask(command(tmp_path, body), {}, timeout=20)
+        place.run_llm_command(command(tmp_path, body), {}, timeout=20)
     assert told in str(caught.value) and "offline" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("words", ["", "   ", "'unclosed", "/does/not/exist --at-all"])
 def test_a_command_that_cannot_start_says_so(words: str) -> None:
     with pytest.raises(KbError, match="KB_LLM_CMD"):
-        place.ask(words, {}, timeout=5)
+        place.run_llm_command(words, {}, timeout=5)
 
 
 @pytest.mark.parametrize("ending", ["time.sleep(60)", "sys.exit(0)", "os.close(1); time.sleep(60)"])
@@ -150,7 +150,7 @@ open({str(tmp_path / "child")!r}, "w").write(str(child))
 """
     start = time.monotonic()
     with pytest.raises(KbError, match="longer than"):
-        place.ask(command(tmp_path, body), {}, timeout=1.5)
+        place.run_llm_command(command(tmp_path, body), {}, timeout=1.5)
     assert time.monotonic() - start < 8
     child = int((tmp_path / "child").read_text())
     for _ in range(100):

@@ -10,12 +10,20 @@ from nasty import ROWS, texts
 from timing import within
 
 from kb.errors import BadRecord
-from kb.records.blocks import MACHINE_END, MACHINE_START, USER_END, USER_START, contained, edit_section, escape
-from kb.records.front_matter import edit_front
-from kb.records.kinds import SECTIONS, section_named
+from kb.records.blocks import (
+    MACHINE_END,
+    MACHINE_START,
+    USER_END,
+    USER_START,
+    edit_section,
+    escape_block,
+    escape_section,
+)
+from kb.records.front_matter import edit_front_matter
+from kb.records.kinds import SECTIONS, resolve_section_name
 from kb.records.model import Record, Section
-from kb.records.record_file import proved, read, record_of, render, settled
-from kb.text.line_ends import line_feeds
+from kb.records.record_file import normalise_record, parse_record, read, render, verify_edit
+from kb.text.line_ends import normalise_newlines
 from kb.text.segment import one_line
 
 NAMES = [section.name for section in SECTIONS]
@@ -41,7 +49,7 @@ def written_sections(draw: st.DrawFn) -> tuple[Section, ...]:
         for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
     ]
     own = [Section("", heading, draw(texts())) for heading in draw(st.lists(WORD | ROWS, max_size=2))]
-    return tuple(draw(st.permutations(known + [s for s in own if not section_named(one_line(s.heading))])))
+    return tuple(draw(st.permutations(known + [s for s in own if not resolve_section_name(one_line(s.heading))])))
 
 
 RECORDS = st.builds(
@@ -61,13 +69,13 @@ RECORDS = st.builds(
 def test_a_rendered_record_reads_back_the_same(record: Record, language: str) -> None:
     text = render(record, language)
     found = read(text.encode(), record.path)
-    assert settled(record, language) == found
-    wanted = [(s.name, line_feeds(escape(s.text)).strip("\n")) for s in record.sections]
+    assert normalise_record(record, language) == found
+    wanted = [(s.name, normalise_newlines(escape_section(s.text)).strip("\n")) for s in record.sections]
     assert [(s.name, s.text) for s in found.sections] == wanted
     assert [s.heading for s in found.sections if not s.name] == [
         one_line(s.heading) for s in record.sections if not s.name
     ]
-    assert found.user == contained(record.user)
+    assert found.user == escape_block(record.user)
     plain = record._replace(title=one_line(record.title), sections=found.sections, user=found.user)
     assert found == plain
     assert read(render(found, language).encode(), record.path) == found
@@ -76,8 +84,8 @@ def test_a_rendered_record_reads_back_the_same(record: Record, language: str) ->
 
 def test_a_heading_that_is_cleaned_names_what_it_then_says() -> None:
     record = Record("D001", "decision", "x", sections=(Section("", "\x04Why", "It is fast."),))
-    assert read(render(record).encode()) == settled(record)
-    assert settled(record).section("why") == "It is fast."
+    assert read(render(record).encode()) == normalise_record(record)
+    assert normalise_record(record).section("why") == "It is fast."
 
 
 def test_how_a_record_looks() -> None:
@@ -137,7 +145,7 @@ def test_what_is_no_record(text: str, line: int, problem: str) -> None:
 
 
 def test_words_are_read_as_they_are_written() -> None:
-    record = record_of(
+    record = parse_record(
         FRONT.replace("x\n", "12:30\n")
         + "tags: [no, 1.10, 007, true, 0x1]\nscope: yes\nuid: 12\nclaims: {a: 3.10}\n"
         + BODY
@@ -151,12 +159,12 @@ def test_the_user_text_is_that_of_the_file() -> None:
     for inside, user in (("", ""), ("\n", ""), ("a\n", "a"), ("\n a \n\n", "\n a \n")):
         for end in ("\n", "\r\n"):
             text = (FRONT + BODY.replace(USER_END, inside + USER_END)).replace("\n", end)
-            assert record_of(text).user == user.replace("\n", end)
+            assert parse_record(text).user == user.replace("\n", end)
 
 
 def test_conflict_marks_in_code_are_text() -> None:
     shown = "```\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n```\n"
-    record = record_of(FRONT + BODY.replace(MACHINE_END, f"## Why\n{shown}{MACHINE_END}"))
+    record = parse_record(FRONT + BODY.replace(MACHINE_END, f"## Why\n{shown}{MACHINE_END}"))
     assert record.section("why") == shown.strip("\n")
 
 
@@ -203,23 +211,23 @@ OLD = (
     ("new", "keys"),
     [
         (OLD, ()),
-        (edit_front(OLD, {"tags": ["b"], "status": "accepted"}), ("tags", "status")),
-        (edit_front(OLD, {"tags": None}), ("tags",)),
+        (edit_front_matter(OLD, {"tags": ["b"], "status": "accepted"}), ("tags", "status")),
+        (edit_front_matter(OLD, {"tags": None}), ("tags",)),
         (edit_section(OLD, "why", "因为"), ()),
         (OLD.replace(" # c", "  # d"), ()),
     ],
 )
 def test_a_proved_edit(new: str, keys: tuple[str, ...]) -> None:
-    proved(OLD, new, keys, "a.md")
+    verify_edit(OLD, new, keys, "a.md")
 
 
 @pytest.mark.parametrize(
     ("new", "keys", "problem", "line"),
     [
-        (edit_front(OLD, {"tags": ["b"]}), ("status",), "the key tags", 5),
-        (edit_front(OLD, {"status": "accepted"}), (), "the key status", 5),
-        (edit_front(OLD, {"mine": None}), (), "the key mine", 1),
-        (edit_front(OLD, {"tags": [1]}), (), "the key tags", 5),
+        (edit_front_matter(OLD, {"tags": ["b"]}), ("status",), "the key tags", 5),
+        (edit_front_matter(OLD, {"status": "accepted"}), (), "the key status", 5),
+        (edit_front_matter(OLD, {"mine": None}), (), "the key mine", 1),
+        (edit_front_matter(OLD, {"tags": [1]}), (), "the key tags", 5),
         (OLD.replace("mine\n" + USER_END, "yours\n" + USER_END), (), "outside the MACHINE block", 8),
         (OLD.replace("mine\n" + USER_END, "mine \n" + USER_END), (), "outside the MACHINE block", 8),
         (OLD + "x", (), "outside the MACHINE block", 8),
@@ -232,7 +240,7 @@ def test_a_proved_edit(new: str, keys: tuple[str, ...]) -> None:
 )
 def test_an_edit_that_is_not_proved(new: str, keys: tuple[str, ...], problem: str, line: int) -> None:
     with pytest.raises(BadRecord, match=problem) as caught:
-        proved(OLD, new, keys, "a.md")
+        verify_edit(OLD, new, keys, "a.md")
     assert caught.value.path == "a.md"
     assert caught.value.line == line
 

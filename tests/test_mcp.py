@@ -25,7 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
-from kb.mcp import Desk, http_server, resources, server, tools
+from kb.mcp import ServerContext, build_server, http_server, resources, tools
 from kb.records.model import Candidate
 
 KB = [sys.executable, "-c", "from kb.cli import main; main()"]
@@ -133,7 +133,7 @@ def filled(empty_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def desk(filled: Path) -> Any:
     """The server in this process, for the knowledge base that is filled."""
-    return server(Desk(str(filled), str(filled), os.environ))
+    return build_server(ServerContext(str(filled), str(filled), os.environ))
 
 
 def spoken(place: Path) -> Any:
@@ -181,7 +181,7 @@ def test_a_chinese_knowledge_base_speaks_chinese(filled: Path, tmp_path: Path) -
     shutil.copytree(filled, place, symlinks=True)
     with (place / "kb.toml").open("a") as settings:
         settings.write('\nlanguage = "zh"\n')
-    desk = server(Desk(str(place), str(place), os.environ))
+    desk = build_server(ServerContext(str(place), str(place), os.environ))
     listed = run(lambda client: client.list_tools(), desk).tools
     assert next(tool for tool in listed if tool.name == "show").title == "读一条记录"
     assert all(re.search("[一-鿿]", tool.description or "") for tool in listed)
@@ -225,7 +225,7 @@ def test_a_long_record_is_handed_over_in_whole_sections(filled: Path, tmp_path: 
     shutil.copytree(filled, place, symlinks=True)
     path = next((place / "content/anchors/global").glob("D001-*.md"))
     path.write_text(path.read_text().replace("They need transactions", "word " * 4000 + "\nThey need transactions"))
-    desk = server(Desk(str(place), str(place), os.environ))
+    desk = build_server(ServerContext(str(place), str(place), os.environ))
     whole = call(desk, "show", id="D001", budget=500)["record"]
     assert whole["left_out"] == ["why"]
     assert {part["name"] for part in whole["sections"]} >= {"decision", "alternatives", "rollback"}
@@ -322,13 +322,13 @@ def test_resources_lead_from_the_home_to_every_record(desk: Any) -> None:
 def test_bad_arguments_are_answered_in_words_with_the_next_step(
     filled: Path, tool: str, arguments: dict[str, Any], told: str
 ) -> None:
-    desk = Desk(str(filled), str(filled), os.environ)
+    desk = ServerContext(str(filled), str(filled), os.environ)
     with KnowledgeBase(str(filled), os.environ) as kb:
         try:
             row = tools.BY_NAME[tool]
-            row.call(kb, str(filled), tools.checked(row, arguments))
+            row.call(kb, str(filled), tools.validate_arguments(row, arguments))
         except Exception as error:
-            assert told in desk.failure(error) and re.search("\n→ |there are: ", desk.failure(error))
+            assert told in desk.describe_failure(error) and re.search("\n→ |there are: ", desk.describe_failure(error))
         else:
             pytest.fail("it was answered")
 
@@ -411,44 +411,44 @@ def test_http_lets_in_who_has_the_token_and_calls_by_a_known_name(served: tuple[
 
 def test_the_token_is_the_users_alone_and_made_anew_where_it_was_not(tmp_path: Path) -> None:
     environment = {"XDG_STATE_HOME": str(tmp_path)}
-    first = http_server.token("/a", environment)
+    first = http_server.ensure_token("/a", environment)
     assert first.is_new and stat.S_IMODE(os.stat(first.path).st_mode) == 0o600
-    assert http_server.token("/a", environment) == first._replace(is_new=False)
-    assert http_server.token("/b", environment).secret != first.secret
+    assert http_server.ensure_token("/a", environment) == first._replace(is_new=False)
+    assert http_server.ensure_token("/b", environment).secret != first.secret
     os.chmod(first.path, 0o644)
-    second = http_server.token("/a", environment)
+    second = http_server.ensure_token("/a", environment)
     assert second.is_new and second.secret != first.secret
-    assert http_server.token("/a", environment, anew=True).secret != second.secret
+    assert http_server.ensure_token("/a", environment, anew=True).secret != second.secret
 
 
 def test_a_server_that_starts_with_another_takes_the_token_of_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment, draw = {"XDG_STATE_HOME": str(tmp_path)}, secrets.token_urlsafe
-    first: list[http_server.Token] = []
+    first: list[http_server.AccessToken] = []
 
     def drawn_late(size: int) -> str:
         monkeypatch.setattr(secrets, "token_urlsafe", draw)
-        first.append(http_server.token("/a", environment))
+        first.append(http_server.ensure_token("/a", environment))
         return draw(size)
 
     monkeypatch.setattr(secrets, "token_urlsafe", drawn_late)
-    assert http_server.token("/a", environment) == first[0]._replace(is_new=False)
+    assert http_server.ensure_token("/a", environment) == first[0]._replace(is_new=False)
     assert os.listdir(tmp_path / "kb" / "mcp") == [os.path.basename(first[0].path)]
 
 
 @pytest.mark.parametrize("text", ["0.0.0.0:80", "192.168.1.7:8735", "kb.example.com:80", "[::]:1"])
 def test_other_machines_are_let_in_only_where_it_is_meant(text: str) -> None:
     with pytest.raises(BadInput, match="other machines reach"):
-        http_server.address(text)
-    assert http_server.address(text, ["kb.example.com"], remote=True).names == ("kb.example.com",)
+        http_server.parse_address(text)
+    assert http_server.parse_address(text, ["kb.example.com"], remote=True).names == ("kb.example.com",)
 
 
 @pytest.mark.parametrize("text", ["", "8735", "127.0.0.1", "127.0.0.1:x", ":80", "127.0.0.1:99999"])
 def test_an_address_has_a_host_and_a_port(text: str) -> None:
     with pytest.raises(BadInput, match="is no address"):
-        http_server.address(text)
-    assert http_server.address("[::1]:80").is_of_this_machine and http_server.address("localhost:0").is_of_this_machine
+        http_server.parse_address(text)
+    assert http_server.parse_address("[::1]:80").is_local and http_server.parse_address("localhost:0").is_local
 
 
 # -- calls side by side, and clients that stop half-way ------------------------------------------------
@@ -456,7 +456,7 @@ def test_an_address_has_a_host_and_a_port(text: str) -> None:
 
 def test_a_slow_write_holds_up_no_read_and_no_second_write_begins(filled: Path) -> None:
     async def work() -> list[str]:
-        desk, done = Desk(str(filled), str(filled), os.environ), threading.Event()
+        desk, done = ServerContext(str(filled), str(filled), os.environ), threading.Event()
         order: list[str] = []
 
         def slow(kb: KnowledgeBase) -> None:
@@ -464,11 +464,11 @@ def test_a_slow_write_holds_up_no_read_and_no_second_write_begins(filled: Path) 
             done.wait(20)
             order.append("first write ends")
 
-        first = asyncio.ensure_future(desk.ask(slow, writes=True))
+        first = asyncio.ensure_future(desk.run_in_thread(slow, writes=True))
         while not order:
             await asyncio.sleep(0.01)
-        second = asyncio.ensure_future(desk.ask(lambda kb: order.append("second write"), writes=True))
-        await asyncio.wait_for(desk.ask(lambda kb: order.append(f"read {len(kb.records())}")), 15)
+        second = asyncio.ensure_future(desk.run_in_thread(lambda kb: order.append("second write"), writes=True))
+        await asyncio.wait_for(desk.run_in_thread(lambda kb: order.append(f"read {len(kb.records())}")), 15)
         done.set()
         await asyncio.gather(first, second)
         return order
@@ -482,10 +482,10 @@ def test_the_write_tool_writes_and_the_others_read(desk: Any) -> None:
 
 def test_half_a_request_is_closed_and_a_whole_one_is_answered(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, "HEADER_SECONDS", 1.0)
-    where = http_server.address("127.0.0.1:0")
-    with http_server.bound(where) as listening:
+    where = http_server.parse_address("127.0.0.1:0")
+    with http_server.bind_socket(where) as listening:
         port = listening.getsockname()[1]
-        made = server(Desk(str(filled), str(filled), os.environ))
+        made = build_server(ServerContext(str(filled), str(filled), os.environ))
         threading.Thread(target=http_server.serve, args=(made, where, listening, "s" * 40), daemon=True).start()
         halves = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
         for number, half in enumerate(halves):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kb.errors import BadInput, UnknownId
 from kb.hooks import json_edit, mcp_install, toml_edit
-from kb.hooks.settings_file import apply
+from kb.hooks.settings_file import apply_edit
 
 COMMAND = ["/opt/my tools/kb", "mcp"]
 SETTINGS = {
@@ -34,10 +34,10 @@ LAYOUTS = {
 }
 
 
-def parsed(client: mcp_install.Client, text: str) -> dict[str, Any]:
+def parsed(client: mcp_install.McpClient, text: str) -> dict[str, Any]:
     """Return what the client reads in *text*."""
     text = text.removeprefix("\ufeff")
-    return tomllib.loads(text) if client.name == "codex" else json.loads(json_edit.bare(text))
+    return tomllib.loads(text) if client.name == "codex" else json.loads(json_edit.strip_comments(text))
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "home")}
 
 
-def place(client: mcp_install.Client, environment: dict[str, str], text: str | None = None) -> Path:
+def place(client: mcp_install.McpClient, environment: dict[str, str], text: str | None = None) -> Path:
     """Return the user's settings of *client*, with *text* in them."""
     path = Path(client.file("", environment))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,10 +60,10 @@ def place(client: mcp_install.Client, environment: dict[str, str], text: str | N
 def test_the_server_is_added_once_and_its_removal_restores_every_byte(
     environment: dict[str, str], name: str, layout: str
 ) -> None:
-    client = mcp_install.client_named(name)
+    client = mcp_install.get_client(name)
     text = LAYOUTS[layout](SETTINGS[name])
     path = place(client, environment, text)
-    apply(mcp_install.installation(client, str(path), COMMAND, environment), environment)
+    apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
     now = path.read_bytes().decode()
     entry = parsed(client, now)[client.key][mcp_install.SERVER]
     assert entry == client.entry(COMMAND[0], COMMAND[1:])
@@ -71,20 +71,20 @@ def test_the_server_is_added_once_and_its_removal_restores_every_byte(
     kept = [line.rstrip("\r,") for line in text.split("\n") if line.strip() not in ("", "{", "}")]
     assert name == "cursor" or all(any(line in after for after in lines) for line in kept), "in their order"
     assert layout != "crlf" or "\n" not in text or not re.search("[^\r]\n", now)
-    assert not mcp_install.installation(client, str(path), COMMAND, environment).is_one
-    apply(mcp_install.removal(client, str(path), environment), environment)
+    assert not mcp_install.plan_installation(client, str(path), COMMAND, environment).has_changes
+    apply_edit(mcp_install.plan_removal(client, str(path), environment), environment)
     assert path.read_bytes() == text.encode()
-    assert not mcp_install.removal(client, str(path), environment).is_one
+    assert not mcp_install.plan_removal(client, str(path), environment).has_changes
 
 
 @pytest.mark.parametrize("name", mcp_install.CLIENTS)
 def test_after_a_change_by_others_the_removal_takes_out_the_server_only(environment: dict[str, str], name: str) -> None:
-    client = mcp_install.client_named(name)
+    client = mcp_install.get_client(name)
     path = place(client, environment, SETTINGS[name])
-    apply(mcp_install.installation(client, str(path), COMMAND, environment), environment)
+    apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
     mark = "\n[added]\n" if name == "codex" else "\n "
     path.write_text(path.read_text() + mark)
-    apply(mcp_install.removal(client, str(path), environment), environment)
+    apply_edit(mcp_install.plan_removal(client, str(path), environment), environment)
     left = path.read_text()
     expected = {**parsed(client, SETTINGS[name]), **({"added": {}} if name == "codex" else {})}
     assert parsed(client, left) == {key: value for key, value in expected.items() if name != "cursor"}
@@ -94,28 +94,30 @@ def test_after_a_change_by_others_the_removal_takes_out_the_server_only(environm
 
 @pytest.mark.parametrize("name", mcp_install.CLIENTS)
 def test_where_there_is_no_file_one_is_made_and_taken_away(environment: dict[str, str], name: str) -> None:
-    client = mcp_install.client_named(name)
+    client = mcp_install.get_client(name)
     path = place(client, environment)
-    apply(mcp_install.installation(client, str(path), COMMAND, environment), environment)
+    apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
     assert list(parsed(client, path.read_text())) == [client.key]
-    apply(mcp_install.removal(client, str(path), environment), environment)
+    apply_edit(mcp_install.plan_removal(client, str(path), environment), environment)
     assert not path.exists()
 
 
 @pytest.mark.parametrize("name", mcp_install.CLIENTS)
 def test_a_kb_that_has_moved_is_put_right_and_keeps_what_the_user_added(environment: dict[str, str], name: str) -> None:
-    client = mcp_install.client_named(name)
+    client = mcp_install.get_client(name)
     path = place(client, environment, SETTINGS[name])
-    apply(mcp_install.installation(client, str(path), COMMAND, environment), environment)
+    apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
     text = path.read_text()
     if name == "codex":
-        text = toml_edit.with_table(text, ("mcp_servers", "kb"), {"startup_timeout_sec": "9"})
+        text = toml_edit.set_table(text, ("mcp_servers", "kb"), {"startup_timeout_sec": "9"})
     else:
-        servers = json_edit.member(text, json_edit.top(text), client.key)
-        entry = json_edit.member(text, servers.at, "kb")
-        text = json_edit.added(text, entry.at, {"KB_HOME": "/k"}, "env")
+        servers = json_edit.find_member(text, json_edit.find_root(text), client.key)
+        entry = json_edit.find_member(text, servers.at, "kb")
+        text = json_edit.insert_value(text, entry.at, {"KB_HOME": "/k"}, "env")
     path.write_text(text)
-    apply(mcp_install.installation(client, str(path), ["/new/kb", "--kb", "/k", "mcp"], environment), environment)
+    apply_edit(
+        mcp_install.plan_installation(client, str(path), ["/new/kb", "--kb", "/k", "mcp"], environment), environment
+    )
     now = parsed(client, path.read_text())[client.key]["kb"]
     assert now.items() >= client.entry("/new/kb", ["--kb", "/k", "mcp"]).items()
     assert {"env", "startup_timeout_sec"} & set(now)
@@ -137,16 +139,16 @@ def test_a_kb_that_has_moved_is_put_right_and_keeps_what_the_user_added(environm
 def test_what_cannot_be_changed_safely_is_left_alone(
     environment: dict[str, str], name: str, text: str, told: str
 ) -> None:
-    client = mcp_install.client_named(name)
+    client = mcp_install.get_client(name)
     path = place(client, environment, text)
     with pytest.raises(BadInput, match=told) as raised:
-        mcp_install.installation(client, str(path), COMMAND, environment)
+        mcp_install.plan_installation(client, str(path), COMMAND, environment)
     assert str(raised.value.hint) and path.read_text() == text
 
 
 def test_an_unknown_client_is_told_which_there_are() -> None:
     with pytest.raises(UnknownId) as raised:
-        mcp_install.client_named("emacs")
+        mcp_install.get_client("emacs")
     assert "claude, codex, gemini, copilot, cursor, opencode" in str(raised.value.hint)
 
 
@@ -207,12 +209,12 @@ def test_a_table_is_added_and_taken_out_of_any_toml(lines: list[str], name: list
         return
     if there or name[0] in before:
         return
-    with_it = toml_edit.with_table(text, name, {"command": 'k"b', "args": ["a", "中"]})
+    with_it = toml_edit.set_table(text, name, {"command": 'k"b', "args": ["a", "中"]})
     value = tomllib.loads(with_it)
     for key in name:
         value = value[key]
     assert value == {"command": 'k"b', "args": ["a", "中"]}
-    assert tomllib.loads(toml_edit.without_table(with_it, name)) == before
+    assert tomllib.loads(toml_edit.remove_table(with_it, name)) == before
     assert with_it.startswith(text)
 
 
@@ -229,21 +231,21 @@ def test_members_go_out_of_commented_json_and_comments_stay(value: dict[str, Any
     noted = "\n".join(
         line + (f" // note {n}" if data.draw(st.booleans()) else "") for n, line in enumerate(plain.split("\n"))
     )
-    assert json.loads(json_edit.bare(noted)) == value
+    assert json.loads(json_edit.strip_comments(noted)) == value
     number = data.draw(st.integers(0, len(value) - 1))
     key = list(value)[number]
-    left = json_edit.without(noted, json_edit.top(noted), number)
-    assert json.loads(json_edit.bare(left)) == {k: v for k, v in value.items() if k != key}
-    again = json_edit.added(left, json_edit.top(left), value[key], key)
-    assert json.loads(json_edit.bare(again)) == value
+    left = json_edit.remove_value(noted, json_edit.find_root(noted), number)
+    assert json.loads(json_edit.strip_comments(left)) == {k: v for k, v in value.items() if k != key}
+    again = json_edit.insert_value(left, json_edit.find_root(left), value[key], key)
+    assert json.loads(json_edit.strip_comments(again)) == value
     simple = json.dumps(value[key], indent=2).count("\n") == 0
     assert not simple or set(re.findall(r"// note \d+", again)) == set(re.findall(r"// note \d+", noted))
 
 
 def test_copilots_server_is_written_as_copilot_writes_it(environment: dict[str, str]) -> None:
-    client = mcp_install.client_named("copilot")
+    client = mcp_install.get_client("copilot")
     path = place(client, environment)
-    apply(mcp_install.installation(client, str(path), ["kb", "mcp"], environment), environment)
+    apply_edit(mcp_install.plan_installation(client, str(path), ["kb", "mcp"], environment), environment)
     entry = {"type": "local", "command": "kb", "args": ["mcp"], "tools": ["*"]}
     assert json.loads(path.read_text()) == {"mcpServers": {"kb": entry}}, "by `copilot mcp add kb -- kb mcp` of 1.0.102"
     assert client.file("/w", {}) == "/w/.github/mcp.json"

@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from kb.records.model import Candidate, Evidence, Record, Section
 from kb.records.record_file import read, render
-from kb.similarity.merge_candidate import Merge, apply, merging, new_facts, pieces, source_of
+from kb.similarity.merge_candidate import (
+    CandidateMerge,
+    apply_merge,
+    find_new_facts,
+    format_source,
+    plan_merge,
+    split_facts,
+)
 
 DAY = "2026-11-21"
 
@@ -47,14 +54,14 @@ def a_candidate(**fields: object) -> Candidate:
 
 def test_the_same_from_the_same_session_changes_nothing() -> None:
     """Adding the same content again makes no duplicate and no commit (ZCLAW-22)."""
-    merge = merging(a_candidate(session="s1"), a_record(), day=DAY)
-    assert merge == Merge("unchanged")
+    merge = plan_merge(a_candidate(session="s1"), a_record(), day=DAY)
+    assert merge == CandidateMerge("unchanged")
     text = render(a_record(), "zh")
-    assert apply(text, merge, "zh") == text
+    assert apply_merge(text, merge, "zh") == text
 
 
 def test_the_same_from_another_session_is_counted() -> None:
-    merge = merging(a_candidate(), a_record(occurrences=2), day=DAY)
+    merge = plan_merge(a_candidate(), a_record(occurrences=2), day=DAY)
     assert merge.verdict == "updated"
     assert merge.changes == {"occurrences": 3, "sources": ("claude/s1", "claude/s2")}
     assert not merge.lines
@@ -62,7 +69,7 @@ def test_the_same_from_another_session_is_counted() -> None:
 
 
 def test_what_a_person_hands_in_twice_is_not_counted() -> None:
-    assert merging(a_candidate(session="", host=""), a_record(), day=DAY) == Merge("unchanged")
+    assert plan_merge(a_candidate(session="", host=""), a_record(), day=DAY) == CandidateMerge("unchanged")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +77,7 @@ def test_what_a_person_hands_in_twice_is_not_counted() -> None:
     [("claude", "s1", "claude/s1"), ("", "s1", "s1"), ("claude", "", ""), ("", "", "")],
 )
 def test_a_source_is_host_and_session(host: str, session: str, source: str) -> None:
-    assert source_of(a_candidate(host=host, session=session)) == source
+    assert format_source(a_candidate(host=host, session=session)) == source
 
 
 # -- additions ------------------------------------------------------------------------------------
@@ -78,7 +85,7 @@ def test_a_source_is_host_and_session(host: str, session: str, source: str) -> N
 
 def test_a_new_fact_becomes_a_dated_line_with_its_source() -> None:
     """Additional information is appended with date and source (SHI-25)."""
-    merge = merging(
+    merge = plan_merge(
         a_candidate(decision="对外输出先经过脱敏模块。导出的报表也要脱敏。"), a_record(), day=DAY, language="zh"
     )
     assert merge.verdict == "appended"
@@ -89,8 +96,8 @@ def test_a_third_fact_joins_the_second() -> None:
     text = render(a_record(), "zh")
     for session, fact in (("s2", "导出的报表也要脱敏。"), ("s3", "日志保留 30 天。")):
         record = read(text.encode())
-        merge = merging(a_candidate(decision=fact, session=session), record, day=DAY, language="zh")
-        text = apply(text, merge, "zh")
+        merge = plan_merge(a_candidate(decision=fact, session=session), record, day=DAY, language="zh")
+        text = apply_merge(text, merge, "zh")
     record = read(text.encode())
     assert record.id == "D001"
     assert record.occurrences == 3
@@ -101,12 +108,12 @@ def test_a_third_fact_joins_the_second() -> None:
 
 @pytest.mark.parametrize(("language", "label"), [("zh", "理由："), ("en", "Why: ")])
 def test_a_fact_of_another_section_names_it(language: str, label: str) -> None:
-    merge = merging(a_candidate(why="客户合同禁止外传手机号。"), a_record(), day=DAY, language=language)
+    merge = plan_merge(a_candidate(why="客户合同禁止外传手机号。"), a_record(), day=DAY, language=language)
     assert merge.lines == (("additions", f"- 2026-11-21 (claude/s2): {label}客户合同禁止外传手机号。"),)
 
 
 def test_without_a_session_the_line_has_its_date() -> None:
-    merge = merging(a_candidate(session="", host="", decision="导出的报表也要脱敏。"), a_record(), day=DAY)
+    merge = plan_merge(a_candidate(session="", host="", decision="导出的报表也要脱敏。"), a_record(), day=DAY)
     assert merge.lines == (("additions", "- 2026-11-21: 导出的报表也要脱敏。"),)
     assert not merge.changes
 
@@ -122,7 +129,7 @@ def test_without_a_session_the_line_has_its_date() -> None:
     ],
 )
 def test_what_has_been_said_is_no_new_fact(said: str, again: str) -> None:
-    assert new_facts({"decision": again}, [said]) == []
+    assert find_new_facts({"decision": again}, [said]) == []
 
 
 @pytest.mark.parametrize(
@@ -139,7 +146,7 @@ def test_what_has_been_said_is_no_new_fact(said: str, again: str) -> None:
     ],
 )
 def test_what_differs_is_a_new_fact(said: str, new: str) -> None:
-    assert new_facts({"decision": new}, [said]) == [("decision", new)]
+    assert find_new_facts({"decision": new}, [said]) == [("decision", new)]
 
 
 @pytest.mark.parametrize(
@@ -153,39 +160,45 @@ def test_what_differs_is_a_new_fact(said: str, new: str) -> None:
 )
 def test_the_date_and_the_session_of_an_addition_say_nothing(said: str, new: str) -> None:
     """The numbers of "2026-11-21 (claude/s7)" are no numbers of the fact behind them."""
-    first = merging(a_candidate(why=said, session="s7"), a_record(), day=DAY)
+    first = plan_merge(a_candidate(why=said, session="s7"), a_record(), day=DAY)
     record = a_record(sections=(*a_record().sections, Section("additions", "Additions", first.lines[0][1])))
-    assert merging(a_candidate(why=new, session="s8"), record, day=DAY).verdict == "appended"
-    assert merging(a_candidate(why=said, session="s8"), record, day=DAY).verdict == "updated"
+    assert plan_merge(a_candidate(why=new, session="s8"), record, day=DAY).verdict == "appended"
+    assert plan_merge(a_candidate(why=said, session="s8"), record, day=DAY).verdict == "updated"
 
 
 def test_a_fact_is_new_only_once_and_a_person_may_have_said_it() -> None:
     told = {"decision": "报表也要脱敏。报表也要脱敏！", "why": "报表也要脱敏。"}
-    assert new_facts(told, []) == [("decision", "报表也要脱敏。")]
-    assert merging(a_candidate(decision="负责人：小王", session="s1"), a_record(), day=DAY) == Merge("unchanged")
+    assert find_new_facts(told, []) == [("decision", "报表也要脱敏。")]
+    assert plan_merge(a_candidate(decision="负责人：小王", session="s1"), a_record(), day=DAY) == CandidateMerge(
+        "unchanged"
+    )
 
 
 def test_pieces_keep_their_writing_and_code_stays_whole() -> None:
     text = "1. Use `mask()`. See [docs](a.md)!\n\n```py\nmask(x)\n\nmask(y)\n```\n> 版本 3.11 起生效；旧版不变。"
-    assert list(pieces(text)) == [
+    assert list(split_facts(text)) == [
         "Use `mask()`.",
         "See [docs](a.md)!",
         "```py\nmask(x)\n\nmask(y)\n```",
         "版本 3.11 起生效；",
         "旧版不变。",
     ]
-    assert list(pieces("~~~\nopen")) == ["~~~\nopen\n~~~"]
+    assert list(split_facts("~~~\nopen")) == ["~~~\nopen\n~~~"]
 
 
 def test_code_in_an_addition_swallows_nothing_behind_it() -> None:
     text = render(a_record(), "en")
-    first = merging(a_candidate(decision="```py\nmask(x)\n## no heading\n```"), a_record(), day=DAY)
-    text = apply(text, first)
+    first = plan_merge(a_candidate(decision="```py\nmask(x)\n## no heading\n```"), a_record(), day=DAY)
+    text = apply_merge(text, first)
     assert "- 2026-11-21 (claude/s2):\n  ```py\n  mask(x)\n  ## no heading\n  ```\n" in text
-    again = merging(a_candidate(decision="```py\nmask(x)\n## no heading\n```"), read(text.encode()), day=DAY)
-    assert again == Merge("unchanged")
-    later = merging(a_candidate(decision="报表也要脱敏。", session="s3"), read(text.encode()), day=DAY)
-    assert read(apply(text, later).encode()).section("additions").endswith("- 2026-11-21 (claude/s3): 报表也要脱敏。")
+    again = plan_merge(a_candidate(decision="```py\nmask(x)\n## no heading\n```"), read(text.encode()), day=DAY)
+    assert again == CandidateMerge("unchanged")
+    later = plan_merge(a_candidate(decision="报表也要脱敏。", session="s3"), read(text.encode()), day=DAY)
+    assert (
+        read(apply_merge(text, later).encode())
+        .section("additions")
+        .endswith("- 2026-11-21 (claude/s3): 报表也要脱敏。")
+    )
 
 
 # -- gaps -----------------------------------------------------------------------------------------
@@ -198,10 +211,10 @@ def test_what_the_record_lacks_is_filled_in_its_place() -> None:
         rollback="回退提交。",
         evidence=(Evidence("输出都要脱敏", "t.jsonl", 7),),
     )
-    merge = merging(new, a_record(), day=DAY, language="zh")
+    merge = plan_merge(new, a_record(), day=DAY, language="zh")
     assert merge.verdict == "updated"
     assert [name for name, _ in merge.filled] == ["verification", "rollback", "evidence"]
-    record = read(apply(render(a_record(), "zh"), merge, "zh").encode())
+    record = read(apply_merge(render(a_record(), "zh"), merge, "zh").encode())
     assert [section.heading for section in record.sections] == ["决策", "理由", "验证方式", "回滚方式", "证据"]
     assert record.section("verification") == "pytest tests/test_mask.py"
 
@@ -220,7 +233,7 @@ def test_tags_paths_claims_and_relations_are_joined() -> None:
         claims={"mask.hash": "sha256", "mask.salt": "yes"},
         coexists_with={"D009": "只在内网"},
     )
-    merge = merging(new, old, day=DAY)
+    merge = plan_merge(new, old, day=DAY)
     assert merge.verdict == "updated"
     assert merge.changes == {
         "tags": ("Privacy", "log"),
@@ -229,7 +242,7 @@ def test_tags_paths_claims_and_relations_are_joined() -> None:
         "coexists_with": {"D009": "只在内网"},
     }
     assert merge.lines == (("impact", "- `api/b.py`"),)
-    record = read(apply(render(old), merge).encode())
+    record = read(apply_merge(render(old), merge).encode())
     assert record.section("impact") == "- `api/a.py`\n- `api/b.py`"
     assert record.claims == {"mask.hash": "sha256", "mask.salt": "yes"}
 
@@ -246,8 +259,8 @@ BY_HAND = (
 
 def test_no_other_byte_changes() -> None:
     record = read(BY_HAND.encode())
-    merge = merging(a_candidate(decision="报表也要脱敏。", why="合规。"), record, day=DAY, language="zh")
-    text = apply(BY_HAND, merge, "zh")
+    merge = plan_merge(a_candidate(decision="报表也要脱敏。", why="合规。"), record, day=DAY, language="zh")
+    text = apply_merge(BY_HAND, merge, "zh")
     expected = (
         BY_HAND.replace("owner:", "occurrences: 2\r\nowner:")
         .replace("[claude/s1]", "[claude/s1, claude/s2]")
@@ -283,8 +296,8 @@ def test_merging_twice_is_merging_once_and_the_user_block_stays(
 ) -> None:
     new = a_candidate(decision="\n".join(decision), why="\n\n".join(why), session=session)
     text = render(a_record(), language)
-    once = apply(text, merging(new, a_record(), day=DAY, language=language), language)
+    once = apply_merge(text, plan_merge(new, a_record(), day=DAY, language=language), language)
     record = read(once.encode())
     assert record.user == a_record().user
     assert record.section("decision") == a_record().section("decision")
-    assert merging(new, record, day="2027-01-01", language=language) == Merge("unchanged")
+    assert plan_merge(new, record, day="2027-01-01", language=language) == CandidateMerge("unchanged")

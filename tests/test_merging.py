@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kb.merge.merge_record import Merged, merged
-from kb.records.front_matter import edit_front, front
+from kb.merge.merge_record import MergedRecord, merge_record
+from kb.records.front_matter import edit_front_matter, parse_front_matter
 from kb.records.model import Record, Section
 from kb.records.record_file import read, render
 
@@ -25,15 +25,15 @@ def a_file(front: str = "", machine: str = "", user: str = "") -> str:
     )
 
 
-def merge(base: str | None, ours: str, theirs: str, path: str = "a.md") -> Merged:
-    return merged(None if base is None else base.encode(), ours.encode(), theirs.encode(), path=path)
+def merge(base: str | None, ours: str, theirs: str, path: str = "a.md") -> MergedRecord:
+    return merge_record(None if base is None else base.encode(), ours.encode(), theirs.encode(), path=path)
 
 
 def text_of(base: str | None, ours: str, theirs: str) -> str:
     return merge(base, ours, theirs).data.decode()
 
 
-def said(found: Merged) -> list[str]:
+def said(found: MergedRecord) -> list[str]:
     return [str(conflict.said) for conflict in found.conflicts]
 
 
@@ -85,7 +85,7 @@ def test_statuses(base: str | None, ours: str, theirs: str, expected: str | None
     files = [a_file(f"status: {status}\n" if status else "") for status in (base, ours, theirs)]
     for mine, other in (files[1:], files[:0:-1]):
         found = merge(files[0], mine, other)
-        assert front(found.data.decode()).get("status") == (expected or base or min(ours, theirs))
+        assert parse_front_matter(found.data.decode()).get("status") == (expected or base or min(ours, theirs))
         assert [conflict.name for conflict in found.conflicts] == ([] if expected else ["status"])
 
 
@@ -102,7 +102,7 @@ def test_counters_are_sums_of_what_each_side_added(base: int, ours: int, theirs:
     files = [a_file(f"occurrences: {n}\nowner: x{m}\n") for m, n in enumerate((base, ours, theirs))]
     files = [text.replace("owner: x1", "owner: x0").replace("owner: x2", "owner: x0") for text in files]
     files[1] = files[1].replace("owner: x0", "owner: x0\nseen: a")
-    assert front(text_of(*files))["occurrences"] == expected
+    assert parse_front_matter(text_of(*files))["occurrences"] == expected
 
 
 def test_a_source_both_heard_is_counted_once() -> None:
@@ -110,7 +110,7 @@ def test_a_source_both_heard_is_counted_once() -> None:
     ours = a_file("occurrences: 3\nsources: [s1, s2, s3]\n")
     theirs = a_file("occurrences: 3\nsources: [s1, s3, s4]\n")
     found = text_of(base, ours, theirs)
-    now = front(found)
+    now = parse_front_matter(found)
     assert (now["occurrences"], now["sources"]) == (4, ["s1", "s2", "s3", "s4"])
     assert text_of(base, found, theirs) == found == text_of(base, ours, found)
 
@@ -120,25 +120,25 @@ def test_the_same_record_added_on_both_sides_is_counted_from_what_they_share() -
     theirs = a_file("uid: U\noccurrences: 2\nsources: [s1, s3]\n")
     found = merge(None, ours, theirs)
     assert not found.conflicts
-    assert (front(found.data.decode())["occurrences"], read(found.data).sources) == (3, ("s1", "s2", "s3"))
+    assert (parse_front_matter(found.data.decode())["occurrences"], read(found.data).sources) == (3, ("s1", "s2", "s3"))
 
 
 def test_an_item_one_side_removed_goes_and_is_told() -> None:
     base, ours, theirs = (a_file(f"tags: [{tags}]\n") for tags in ("a, b, c", "a, c", "a, b, c, 新"))
     found = merge(base, ours, theirs)
-    assert front(found.data.decode())["tags"] == ["a", "c", "新"]
+    assert parse_front_matter(found.data.decode())["tags"] == ["a", "c", "新"]
     assert [str(words) for words in found.removed] == ["ours removed b from tags"]
 
 
 def test_tags_are_the_same_in_any_case() -> None:
     base, ours, theirs = (a_file(f"tags: [{tags}]\n") for tags in ("a", "a, Storage", "a, storage, x"))
-    assert front(text_of(base, ours, theirs))["tags"] == ["a", "Storage", "x"]
+    assert parse_front_matter(text_of(base, ours, theirs))["tags"] == ["a", "Storage", "x"]
 
 
 def test_a_key_one_side_removed_and_the_other_changed_is_a_conflict() -> None:
     found = merge(a_file("owner: lin\n"), a_file("team: x\n"), a_file("owner: wang\nteam: y\n"))
     text = found.data.decode()
-    assert front(text)["owner"] == "lin"
+    assert parse_front_matter(text)["owner"] == "lin"
     assert "<<<<<<< ours\n=======\nowner: wang\n>>>>>>> theirs\n<<<<<<< ours\nteam: x\n=======\nteam: y\n" in text
     assert said(found)[0] == "front, owner: one side removed what the other changed"
 
@@ -146,7 +146,10 @@ def test_a_key_one_side_removed_and_the_other_changed_is_a_conflict() -> None:
 def test_the_later_confirmation_holds_and_of_two_dates_none() -> None:
     files = [a_file(f"date: 2026-01-0{n}\nconfirmed: 2026-02-0{n}\n") for n in (1, 2, 3)]
     found = merge(*files)
-    assert (front(found.data.decode())["confirmed"], [c.name for c in found.conflicts]) == ("2026-02-03", ["date"])
+    assert (parse_front_matter(found.data.decode())["confirmed"], [c.name for c in found.conflicts]) == (
+        "2026-02-03",
+        ["date"],
+    )
 
 
 def test_comments_of_both_sides_stay_or_are_shown() -> None:
@@ -166,7 +169,7 @@ def test_a_front_in_braces_is_shown_as_a_whole_when_both_changed_it() -> None:
         for t in ("A", "B", "C")
     )
     found = merge(base, ours, theirs)
-    assert front(found.data.decode())["title"] == "A"
+    assert parse_front_matter(found.data.decode())["title"] == "A"
     assert "<<<<<<< ours\n{id: D001, kind: decision, title: B}\n=======\n" in found.data.decode()
 
 
@@ -316,7 +319,7 @@ def test_two_records_under_one_name_are_shown_as_two() -> None:
     for base in (None, a_file("uid: U1\n", "Base.\n")):
         found = merge(base, ours, theirs)
         text = found.data.decode()
-        assert front(text) in (front(ours), front(base or ours))
+        assert parse_front_matter(text) in (parse_front_matter(ours), parse_front_matter(base or ours))
         assert "tags: [a]\n=======\n" in text and "tags: [b]\n>>>>>>> theirs\n" in text
         assert "<<<<<<< ours\nOurs.\n=======\nTheirs.\n>>>>>>> theirs\n" in text
         assert found.conflicts[0].block == "file"
@@ -339,12 +342,12 @@ def test_two_records_under_one_name_are_shown_as_two() -> None:
 def test_what_is_no_record_is_merged_by_lines_and_no_byte_is_lost(broken: bytes) -> None:
     base, ours = a_file("", "text\n").encode(), a_file("tags: [a]\n", "text\n").encode()
     for mine, other in ((ours, broken), (broken, ours)):
-        found = merged(base, mine, other, path="a.md")
+        found = merge_record(base, mine, other, path="a.md")
         assert [conflict.block for conflict in found.conflicts] == ["file"]
         assert {row for row in broken.splitlines() if row not in base.splitlines()} <= set(found.data.splitlines())
         assert b"tags: [a]" in found.data
-    assert merged(broken, ours, broken, path="a.md") == Merged(ours)
-    assert merged(base, base, broken, path="a.md") == Merged(broken)
+    assert merge_record(broken, ours, broken, path="a.md") == MergedRecord(ours)
+    assert merge_record(base, base, broken, path="a.md") == MergedRecord(broken)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -354,11 +357,11 @@ def test_no_markers_stand_in_the_front_of_what_is_merged_by_lines(end: str) -> N
     theirs = base.replace("Use PostgreSQL", "Use MySQL").replace("<!-- USER_BLOCK_END -->", "")
     found = merge(base, ours, theirs)
     text = found.data.decode()
-    assert front(text)["title"] == "Use PostgreSQL"
+    assert parse_front_matter(text)["title"] == "Use PostgreSQL"
     rows = text.split(end)
     assert rows.index("---", 1) < rows.index("<<<<<<< ours") < rows.index("title: Use SQLite")
     assert rows.index("=======") < rows.index("title: Use MySQL") < rows.index(">>>>>>> theirs")
-    assert front(text_of(None, ours, theirs))["title"] in ("Use SQLite", "Use MySQL")
+    assert parse_front_matter(text_of(None, ours, theirs))["title"] in ("Use SQLite", "Use MySQL")
     unclosed = base.replace("Use PostgreSQL", "Use MySQL").replace(f"{end}---{end}", end, 1)
     for mine, other in ((ours, unclosed), (unclosed, ours)):
         assert text_of(base, mine, other).startswith(f"<<<<<<< ours{end}---{end}")
@@ -368,7 +371,7 @@ def test_a_base_that_is_no_record_does_not_matter_where_the_lines_merge() -> Non
     base = a_file("", "one\n\ntwo\n").replace("kind: decision", "kind: [")
     ours = a_file("", "one\n\ntwo!\n")
     theirs = a_file("", "One\n\ntwo\n")
-    assert merge(base, ours, theirs) == Merged(a_file("", "One\n\ntwo!\n").encode())
+    assert merge(base, ours, theirs) == MergedRecord(a_file("", "One\n\ntwo!\n").encode())
     assert said(merge(base, ours, theirs.replace("two", "three")))[0].startswith("it cannot be merged as a record")
 
 
@@ -385,7 +388,7 @@ def test_markers_in_the_base_are_text() -> None:
     """As git calls a driver for merges with several bases: what conflicted there is the base here."""
     base = a_file("", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n\nend\n")
     ours, theirs = a_file("", "ab\n\nend\n"), a_file("tags: [x]\n", "ab\n\nend.\n")
-    assert merge(base, ours, theirs) == Merged(a_file("tags: [x]\n", "ab\n\nend.\n").encode())
+    assert merge(base, ours, theirs) == MergedRecord(a_file("tags: [x]\n", "ab\n\nend.\n").encode())
 
 
 def test_a_removal_is_told_with_its_side() -> None:
@@ -407,7 +410,7 @@ def test_large_texts_take_no_longer_than_a_few_readings() -> None:
     base = render(record)
     ours, theirs = (
         base.replace("第 77 条", "第 77 项"),
-        edit_front(base.replace("第 9999 条", "第 9999 项"), {"tags": ["a"]}),
+        edit_front_matter(base.replace("第 9999 条", "第 9999 项"), {"tags": ["a"]}),
     )
     found = merge(base, ours, theirs)
     assert not found.conflicts and "第 77 项" in found.data.decode() and "第 9999 项" in found.data.decode()

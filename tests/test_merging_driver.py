@@ -14,7 +14,7 @@ from kb.git import driver_setup
 from kb.git.repository import Repository
 from kb.knowledge_base import make
 from kb.records.blocks import append_to_section
-from kb.records.front_matter import edit_front, front
+from kb.records.front_matter import edit_front_matter, parse_front_matter
 from kb.records.model import Record, Section
 from kb.records.record_file import read, render
 from kb.writing.init_base import ATTRIBUTES
@@ -55,7 +55,7 @@ def tried(root: Path, *arguments: str, **environment: str) -> "subprocess.Comple
 
 def noted(tags: list[str], note: str, text: str | None = None) -> str:
     """Return the record with other tags and one more note."""
-    return append_to_section(edit_front(text or render(RECORD), {"tags": tags}), "additions", note)
+    return append_to_section(edit_front_matter(text or render(RECORD), {"tags": tags}), "additions", note)
 
 
 def contradicted(root: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_contradiction_stops_the_merge_and_names_file_and_place(shared: Path) 
     assert f"kb: {NAME}: front, title: both sides changed it; write what holds into the front" in done.stderr
     assert "git add" in done.stderr
     assert "<<<<<<< ours\ntitle: 订单使用 SQLite\n=======\ntitle: 订单使用 MySQL\n>>>>>>> theirs\n" in text
-    assert front(text)["title"] == "订单使用 PostgreSQL"
+    assert parse_front_matter(text)["title"] == "订单使用 PostgreSQL"
     assert git(shared, "status", "--porcelain", "-z") == f"UU {NAME}\0"
     assert git(shared, "show", f":1:{NAME}") == render(RECORD)
     git(shared, "merge", "--abort")
@@ -113,7 +113,7 @@ def test_a_removal_is_told_where_nothing_conflicts(shared: Path) -> None:
 
 def test_picking_a_commit_twice_adds_its_facts_once(shared: Path) -> None:
     heard = {"occurrences": 2, "sources": ["claude/s1"]}
-    commit(shared, "other", edit_front(noted(["db", "x"], "- 2026-02-01 (a): One."), heard))
+    commit(shared, "other", edit_front_matter(noted(["db", "x"], "- 2026-02-01 (a): One."), heard))
     commit(shared, "main", noted(["db", "y"], "- 2026-02-03 (b): Two."))
     git(shared, "cherry-pick", "other")
     picked = (shared / NAME).read_bytes()
@@ -142,7 +142,7 @@ def test_histories_that_crossed_are_merged(shared: Path) -> None:
     for branch, other in (("main", "other"), ("other", "main~1")):
         git(shared, "switch", "-q", branch)
         assert tried(shared, "merge", "--no-commit", other).returncode == 1
-        settled = edit_front(render(RECORD), {"title": "订单使用 MySQL", "tags": ["db", branch]})
+        settled = edit_front_matter(render(RECORD), {"title": "订单使用 MySQL", "tags": ["db", branch]})
         (shared / NAME).write_text(settled, encoding="utf-8")
         git(shared, "commit", "-qam", "Decide for MySQL")
     git(shared, "switch", "-q", "main")
@@ -155,8 +155,8 @@ def test_histories_that_crossed_are_merged(shared: Path) -> None:
 def test_a_record_that_both_added_is_one_or_shown_as_two(shared: Path) -> None:
     name = "content/anchors/global/D002-x.md"
     same = render(RECORD._replace(id="D002", uid="02UID"))
-    commit(shared, "other", edit_front(same, {"tags": ["a"]}), name)
-    commit(shared, "main", edit_front(same, {"tags": ["b"]}), name)
+    commit(shared, "other", edit_front_matter(same, {"tags": ["a"]}), name)
+    commit(shared, "main", edit_front_matter(same, {"tags": ["b"]}), name)
     git(shared, "merge", "-q", "--no-edit", "other")
     assert read((shared / name).read_bytes()).tags == ("a", "b")
     third = "content/anchors/global/D003-x.md"
@@ -204,7 +204,7 @@ def test_where_kb_does_not_run_git_merges_lines_and_no_side_is_taken(
     if program:
         path.write_text(program)
         path.chmod(0o755)
-    git(shared, "config", "merge.kb.driver", driver_setup.line(str(path)))
+    git(shared, "config", "merge.kb.driver", driver_setup.build_driver_command(str(path)))
     done = tried(shared, "merge", "other", PATH="/usr/bin:/bin")
     text = (shared / NAME).read_text(encoding="utf-8")
     assert done.returncode == 1
@@ -215,7 +215,7 @@ def test_where_kb_does_not_run_git_merges_lines_and_no_side_is_taken(
 def test_without_kb_lines_that_merge_are_merged(shared: Path) -> None:
     commit(shared, "other", render(RECORD).replace("note", "my note"))
     commit(shared, "main", render(RECORD).replace("accepted", "deprecated"))
-    git(shared, "config", "merge.kb.driver", driver_setup.line("/no/such/kb"))
+    git(shared, "config", "merge.kb.driver", driver_setup.build_driver_command("/no/such/kb"))
     done = tried(shared, "merge", "--no-edit", "other", PATH="/usr/bin:/bin")
     assert done.returncode == 0, done.stderr
     assert (shared / NAME).read_text(encoding="utf-8") == (
@@ -278,8 +278,8 @@ def test_it_loads_no_knowledge_base() -> None:
 def test_init_installs_the_driver_and_commits_the_rule(root: Path) -> None:
     repository = Repository(str(root), os.environ)
     assert driver_setup.is_installed(repository)
-    assert driver_setup.attribute(repository) == "kb"
-    assert driver_setup.works(repository, os.environ)
+    assert driver_setup.read_merge_attribute(repository) == "kb"
+    assert driver_setup.is_driver_working(repository, os.environ)
     assert (root / ATTRIBUTES).read_bytes() == b"* -text\nanchors/**/*.md merge=kb\n"
     assert git(root, "check-attr", "merge", "content/sessions/x/compact.md").endswith(": merge: unspecified\n")
     assert not os.listdir(repository.private) or "driver" not in " ".join(os.listdir(repository.private))
@@ -288,13 +288,13 @@ def test_init_installs_the_driver_and_commits_the_rule(root: Path) -> None:
 def test_a_clone_without_the_driver_is_known_and_gets_it(shared: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", str(shared), "clone")
     repository = Repository(str(tmp_path / "clone"), os.environ)
-    assert (driver_setup.is_installed(repository), driver_setup.attribute(repository)) == (False, "kb")
+    assert (driver_setup.is_installed(repository), driver_setup.read_merge_attribute(repository)) == (False, "kb")
     driver_setup.install(repository)
     before = (tmp_path / "clone" / ".git" / "config").read_bytes()
     driver_setup.install(repository)
     assert driver_setup.is_installed(repository)
     assert (tmp_path / "clone" / ".git" / "config").read_bytes() == before
-    git(tmp_path / "clone", "config", "merge.kb.driver", driver_setup.line("/another/kb"))
+    git(tmp_path / "clone", "config", "merge.kb.driver", driver_setup.build_driver_command("/another/kb"))
     assert not driver_setup.is_installed(repository)
 
 
@@ -306,9 +306,9 @@ def test_a_linked_work_tree_has_the_driver_of_its_clone(shared: Path, tmp_path: 
 def test_a_driver_that_does_not_merge_is_found_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = Repository(str(root), os.environ)
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    assert not driver_setup.works(repository, {**os.environ, "PATH": "/usr/bin:/bin"})
-    assert driver_setup.own_line().startswith("kb=kb;")
-    assert driver_setup.works(repository, {**os.environ, "PATH": f"{Path(KB).parent}:/usr/bin:/bin"})
+    assert not driver_setup.is_driver_working(repository, {**os.environ, "PATH": "/usr/bin:/bin"})
+    assert driver_setup.build_own_command().startswith("kb=kb;")
+    assert driver_setup.is_driver_working(repository, {**os.environ, "PATH": f"{Path(KB).parent}:/usr/bin:/bin"})
 
 
 def without_rule(root: Path, attributes: bytes) -> None:

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from nasty import NASTY, texts
 
 from kb.errors import BadRecord
-from kb.merge.merge_record import Merged, merged
-from kb.merge.sides import all_in_order
+from kb.merge.merge_record import MergedRecord, merge_record
+from kb.merge.sides import order_all_names
 from kb.records.blocks import (
     USER_END,
     append_to_section,
-    blocks,
-    contained,
     edit_section,
-    headings,
+    escape_block,
+    find_blocks,
+    find_headings,
     refuse_conflict_markers,
-    replace_machine,
+    replace_machine_block,
 )
-from kb.records.front_matter import body_start, edit_front, front
+from kb.records.front_matter import edit_front_matter, find_body_start, parse_front_matter
 from kb.records.model import Record, Section, Status
 from kb.records.record_file import read, render
 
@@ -34,8 +34,8 @@ MARKERS = re.compile(r"^(<{7} ours|={7}|>{7} theirs)\r?$", re.MULTILINE)
 REGION = re.compile(r"(?ms)^(<{7} ours\r?\n)(.*?)^(={7}\r?\n)(.*?)^(>{7} theirs\r?$)")
 
 
-def merge(base: str | None, ours: str, theirs: str) -> Merged:
-    return merged(base and base.encode(), ours.encode(), theirs.encode(), path=PATH)
+def merge(base: str | None, ours: str, theirs: str) -> MergedRecord:
+    return merge_record(base and base.encode(), ours.encode(), theirs.encode(), path=PATH)
 
 
 def text_of(base: str | None, ours: str, theirs: str) -> str:
@@ -43,7 +43,7 @@ def text_of(base: str | None, ours: str, theirs: str) -> str:
 
 
 def user_of(text: str) -> str:
-    return text[slice(*blocks(text).user)]
+    return text[slice(*find_blocks(text).user)]
 
 
 # -- records and edits -----------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def records(draw: st.DrawFn) -> str:
 
 
 def in_front(key: str, change: Callable[[object], object]) -> Edit:
-    return lambda text: edit_front(text, {key: change(front(text).get(key))})
+    return lambda text: edit_front_matter(text, {key: change(parse_front_matter(text).get(key))})
 
 
 def more(item: str) -> Callable[[object], object]:
@@ -91,22 +91,22 @@ def row_edit(place: int, change: Callable[[str], str]) -> Edit:
     """Return an edit of one row of the MACHINE block that is neither heading nor fence nor rule."""
 
     def edited(text: str) -> str:
-        inside = text[slice(*blocks(text).machine)]
+        inside = text[slice(*find_blocks(text).machine)]
         rows = inside.splitlines(keepends=True)
         free = [n for n, row in enumerate(rows) if row.strip() and not row.startswith(("#", "```", "|--"))]
         if not free:
             return text
         number = free[place % len(free)]
-        return replace_machine(text, "".join([*rows[:number], change(rows[number]), *rows[number + 1 :]]))
+        return replace_machine_block(text, "".join([*rows[:number], change(rows[number]), *rows[number + 1 :]]))
 
     return edited
 
 
 def without_section(place: int) -> Edit:
     def edited(text: str) -> str:
-        span = blocks(text).machine
+        span = find_blocks(text).machine
         inside = text[slice(*span)]
-        found = headings(inside)
+        found = find_headings(inside)
         if not found:
             return text
         one = found[place % len(found)]
@@ -117,7 +117,7 @@ def without_section(place: int) -> Edit:
 
 def in_user(change: Callable[[str], str]) -> Edit:
     def edited(text: str) -> str:
-        span = blocks(text).user
+        span = find_blocks(text).user
         return text[: span.start] + change(text[slice(*span)]) + text[span.end :]
 
     return edited
@@ -177,9 +177,9 @@ def sides(draw: st.DrawFn, most: int = 4) -> tuple[str, str, str]:
 @given(sides())
 def test_what_nobody_or_one_side_changed_needs_no_merge(three: tuple[str, str, str]) -> None:
     base, ours, theirs = three
-    assert merge(base, base, base) == Merged(base.encode())
-    assert merge(base, ours, base) == Merged(ours.encode()) == merge(base, base, ours)
-    assert merge(base, theirs, theirs) == Merged(theirs.encode()) == merge(None, theirs, theirs)
+    assert merge(base, base, base) == MergedRecord(base.encode())
+    assert merge(base, ours, base) == MergedRecord(ours.encode()) == merge(base, base, ours)
+    assert merge(base, theirs, theirs) == MergedRecord(theirs.encode()) == merge(None, theirs, theirs)
 
 
 @given(sides())
@@ -195,7 +195,7 @@ def test_swapping_the_sides_swaps_what_stands_between_the_markers(three: tuple[s
 def test_a_merge_is_a_record_or_shows_its_conflicts_outside_the_front(three: tuple[str, str, str]) -> None:
     found = merge(*three)
     text = found.data.decode()
-    assert front(text)["id"] == "D001"
+    assert parse_front_matter(text)["id"] == "D001"
     if not found.conflicts:
         read(found.data)
         assert not MARKERS.search(text)
@@ -203,7 +203,7 @@ def test_a_merge_is_a_record_or_shows_its_conflicts_outside_the_front(three: tup
     try:
         refuse_conflict_markers(text)
     except BadRecord:
-        spans = blocks(text)
+        spans = find_blocks(text)
         for match in MARKERS.finditer(text):
             assert any(span.start <= match.start() < span.end for span in spans)
     else:
@@ -226,7 +226,7 @@ def test_merging_twice_is_merging_once(three: tuple[str, str, str]) -> None:
     found = merge(base, ours, theirs)
     text = found.data.decode()
     assert text_of(theirs, text, theirs) == text == text_of(ours, ours, text)
-    counts = [front(side).get("occurrences", 1) for side in three]
+    counts = [parse_front_matter(side).get("occurrences", 1) for side in three]
     if not found.conflicts and counts[0] == counts[2]:  # a count without a new source may be another one
         again = merge(base, text, theirs)
         assert again.data.decode() == text or again.conflicts
@@ -234,7 +234,7 @@ def test_merging_twice_is_merging_once(three: tuple[str, str, str]) -> None:
 
 def rows_of(text: str) -> list[str]:
     """Return the rows of both blocks that say something, but for the title."""
-    spans = blocks(text)
+    spans = find_blocks(text)
     rows = (text[slice(*spans.machine)] + text[slice(*spans.user)]).splitlines()
     return [row.strip() for row in rows if row.strip() and not row.startswith("# [")]
 
@@ -254,8 +254,8 @@ def test_what_one_side_says_is_there_and_what_it_removed_is_not(three: tuple[str
 
 @given(sides())
 def test_fields_merge_as_sets_and_sums(three: tuple[str, str, str]) -> None:
-    base, ours, theirs = map(front, three)
-    now = front(text_of(*three))
+    base, ours, theirs = map(parse_front_matter, three)
+    now = parse_front_matter(text_of(*three))
     for key in ("tags", "impact", "sources", "aliases"):
         old, mine, other = (set(values.get(key) or ()) for values in (base, ours, theirs))
         assert set(now.get(key) or ()) == (old & mine & other) | (mine - old) | (other - old)
@@ -270,10 +270,10 @@ def heard(session: str) -> Edit:
     """Return the edit by which kb counts a session, once."""
 
     def edited(text: str) -> str:
-        values = front(text)
+        values = parse_front_matter(text)
         sources = values.get("sources") or []
         more = {"occurrences": values.get("occurrences", 1) + 1, "sources": [*sources, session]}
-        return text if session in sources else edit_front(text, more)
+        return text if session in sources else edit_front_matter(text, more)
 
     return edited
 
@@ -288,7 +288,7 @@ ADDITIONS: st.SearchStrategy[Edit] = st.one_of(
 
 @given(records(), st.lists(st.lists(ADDITIONS, min_size=1, max_size=3), min_size=3, max_size=3))
 def test_additions_never_conflict_and_come_out_the_same_in_any_order(base: str, branches: list[list[Edit]]) -> None:
-    base = edit_front(base, {"sources": None, "occurrences": None})
+    base = edit_front_matter(base, {"sources": None, "occurrences": None})
     sides = [reduce(lambda text, edit: edit(text), edits, base) for edits in branches]
     outcomes = set()
     for order in permutations(sides):
@@ -310,8 +310,8 @@ orders = st.lists(st.sampled_from("abcdef"), unique=True, max_size=5)
 @given(orders, orders, orders)
 @example(["c", "e", "a"], ["a", "c"], ["a", "e"])
 def test_names_stand_in_one_order_whichever_side_is_ours(base: list[str], ours: list[str], theirs: list[str]) -> None:
-    found = all_in_order(base, ours, theirs)
-    assert found == all_in_order(base, theirs, ours)
+    found = order_all_names(base, ours, theirs)
+    assert found == order_all_names(base, theirs, ours)
     assert sorted(found) == sorted({*base, *ours, *theirs})
 
 
@@ -324,12 +324,12 @@ def nasty_sides(draw: st.DrawFn) -> tuple[str, str, str]:
     machine, user = draw(texts(20)), draw(texts(6))
     found = []
     for _ in range(3):
-        head = edit_front("---\nid: D001\nkind: decision\ntitle: x # why\n---\n", {"tags": draw(words) or None})
+        head = edit_front_matter("---\nid: D001\nkind: decision\ntitle: x # why\n---\n", {"tags": draw(words) or None})
         values = draw(st.dictionaries(st.sampled_from(["title", "owner", "tags", "x y"]), NASTY, max_size=2))
-        blocks_of = [contained(cut_up(draw, text)) for text in (machine, user)]
+        blocks_of = [escape_block(cut_up(draw, text)) for text in (machine, user)]
         inside, notes = (text + "\n" if text and not text.endswith(("\n", "\r")) else text for text in blocks_of)
         found.append(
-            f"{edit_front(head, values)}<!-- MACHINE_BLOCK_START -->\n{inside}<!-- MACHINE_BLOCK_END -->\n"
+            f"{edit_front_matter(head, values)}<!-- MACHINE_BLOCK_START -->\n{inside}<!-- MACHINE_BLOCK_END -->\n"
             f"<!-- USER_BLOCK_START -->\n{notes}{USER_END}\n"
         )
     return found[0], found[1], found[2]
@@ -361,7 +361,7 @@ def test_no_text_breaks_a_merge(three: tuple[str, str, str], has_base: bool) -> 
     assert one.conflicts == other.conflicts
     if not one.conflicts and ours != theirs and base not in (ours, theirs):
         read(one.data)
-    assert not MARKERS.search(one.data.decode()[: body_start(one.data.decode())])
+    assert not MARKERS.search(one.data.decode()[: find_body_start(one.data.decode())])
 
 
 @given(nasty_sides(), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=3))
@@ -373,5 +373,5 @@ def test_no_marker_stands_in_a_front_where_rows_of_it_are_gone(
         del rows[side][place : place + 1]
     base, ours, theirs = ("".join(side) for side in rows)
     text = text_of(base, ours, theirs)
-    assert not MARKERS.search(text[: body_start(text)])
+    assert not MARKERS.search(text[: find_body_start(text)])
     assert parts_between_markers(text) == parts_between_markers(text_of(base, theirs, ours))

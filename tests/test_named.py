@@ -9,11 +9,11 @@ from clones import FASTAPI, FLASK, decision
 from command_line import run
 from conftest import git
 
-from kb.hooks.events import report
-from kb.index.lookup import name_of
+from kb.hooks.events import format_report
+from kb.index.lookup import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import GLOBAL, Record
-from kb.wiki.library import library
+from kb.wiki.library import build_library
 
 
 class World:
@@ -93,10 +93,10 @@ def test_what_is_printed_leads_back(world: World, place: str) -> None:
 
 
 def test_names_for_a_caller_of_whom_nothing_is_known(world: World) -> None:
-    names = {name_of(world.kb, record) for record in world.kb.records()}
+    names = {qualify_name(world.kb, record) for record in world.kb.records()}
     assert names == {"global:D001", "api:D001", "pay:D001"}
     for record in world.kb.records():
-        assert world.kb.record(name_of(world.kb, record)).uid == record.uid
+        assert world.kb.record(qualify_name(world.kb, record)).uid == record.uid
 
 
 def test_findings_and_their_remedies_name_the_record(world: World) -> None:
@@ -126,7 +126,7 @@ def test_a_hook_s_way_back_leads_to_what_it_wrote(world: World) -> None:
     with KnowledgeBase.at(str(world.root), folder=str(world.folders["api"])) as kb:
         verdicts = kb.write([decision(5, scope=GLOBAL)], folder=str(world.folders["api"]))
         kb.write([decision(6)], folder=str(world.folders["api"]))
-        told = report(kb, verdicts)
+        told = format_report(kb, verdicts)
     assert "undo it: kb rm global:D002" in told
     world.run("api", *re.findall(r"kb (rm \S+)$", told)[0].split())
     standing = {(record.scope, record.id): record.status for record in world.kb.records()}
@@ -154,9 +154,9 @@ def test_the_other_ends_of_links_are_named_for_the_reader(world: World) -> None:
 
 
 def test_the_page_of_a_record_names_it_for_anybody(world: World) -> None:
-    found = library(world.kb.records())
+    found = build_library(world.kb.records())
     assert {found.name_of(record) for record in found.records} == {"global:D001", "api:D001", "pay:D001"}
-    assert library([world.record(GLOBAL)]).name_of(world.record(GLOBAL)) == "D001"
+    assert build_library([world.record(GLOBAL)]).name_of(world.record(GLOBAL)) == "D001"
 
 
 def test_a_citation_is_told_once_however_often_it_stands_there(world: World) -> None:

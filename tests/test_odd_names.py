@@ -39,7 +39,7 @@ def test_half_characters_come_back(value: object) -> None:
 def test_a_write_from_there_is_spooled_and_lands(kb: KnowledgeBase, root: Path, odd: Path) -> None:
     (root / ".git" / "MERGE_HEAD").write_text("0" * 40)
     (held,) = kb.write([decision(0)], folder=str(odd))
-    assert held.spooled and len(kb.state.spooled()) == 1
+    assert held.spooled and len(kb.state.list_spooled()) == 1
     (root / ".git" / "MERGE_HEAD").unlink()
     (landed,) = kb.land()
     assert (landed.verdict, landed.scope) == ("created", held.scope)
@@ -48,7 +48,7 @@ def test_a_write_from_there_is_spooled_and_lands(kb: KnowledgeBase, root: Path, 
 def test_a_writer_from_there_waits_in_the_queue(kb: KnowledgeBase, odd: Path) -> None:
     theirs = waiting(kb, candidate(1), folder=str(odd))
     one(kb, decision(0))
-    assert [verdict.verdict for verdict in theirs.answer()] == ["created"]
+    assert [verdict.verdict for verdict in theirs.read_answer()] == ["created"]
 
 
 def test_a_knowledge_base_there_does_what_any_does(root: Path, odd: Path, clock: Clock) -> None:

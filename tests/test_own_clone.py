@@ -20,7 +20,7 @@ from test_group import candidate, queue, waiting
 from test_hooks import Host
 
 from kb.errors import KbError
-from kb.files import remove_folder, write_whole
+from kb.files import remove_folder, write_atomic
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions import active_sessions
 
@@ -61,7 +61,7 @@ def test_a_half_file_that_is_a_link_is_not_written_through(tmp_path: Path) -> No
     outside = tmp_path / "outside"
     outside.write_text("mine")
     (tmp_path / f".kb-{os.getpid()}.tmp").symlink_to(outside)
-    write_whole(str(tmp_path / "file"), b"x")
+    write_atomic(str(tmp_path / "file"), b"x")
     assert (outside.read_text(), (tmp_path / "file").read_bytes()) == ("mine", b"x")
 
 
@@ -86,7 +86,7 @@ def test_a_link_in_place_of_state_is_refused_with_a_way_out(
         assert done.code == code and f"{place} is a link" in done.error and f"rm {place}" in done.error, line
     assert f"{place} is a link" in run(root, "doctor").out
     with pytest.raises(KbError, match="is a link"):
-        kb.state.made()
+        kb.state.ensure_folder()
     assert everything(outside) == before
     place.unlink()
     assert run(root, "list").code == 0
@@ -99,9 +99,9 @@ def test_a_pipe_in_place_of_state_is_waited_for_by_nobody(kb: KnowledgeBase, roo
         path.parent.mkdir(exist_ok=True)
         path.unlink(missing_ok=True)
         os.mkfifo(path)
-    assert active_sessions.waiting(kb) == []
+    assert active_sessions.list_postponed(kb) == []
     assert one(kb, decision(0)).verdict == "created"
-    assert kb.state.spooled() == [] and len(kb.state.unreadable()) == 1
+    assert kb.state.list_spooled() == [] and len(kb.state.list_quarantined()) == 1
     os.mkfifo(root / ".kb" / "config.json.1")
     done = run(root, "list")
     assert done.code == 1 and "config.json.1 is a link or a pipe" in done.error
@@ -180,14 +180,14 @@ def test_kept_settings_of_another_clone_are_not_believed(kb: KnowledgeBase, root
 def test_a_spool_of_another_clone_is_set_aside(kb: KnowledgeBase, root: Path, tmp_path: Path, clock: Clock) -> None:
     """It could ask for any file of the reader's to be kept as a session."""
     secret = transcript(tmp_path / "private.jsonl", ZH)
-    active_sessions.leave(kb.state, active_sessions.Job(secret, "s9", str(root), "claude"), kb.now())
-    active_sessions.postpone(kb.state, active_sessions.Job(secret, "s8", str(root), "claude"))
+    active_sessions.spool_session(kb.state, active_sessions.ExtractionJob(secret, "s9", str(root), "claude"), kb.now())
+    active_sessions.postpone_job(kb.state, active_sessions.ExtractionJob(secret, "s8", str(root), "claude"))
     place = copied(root, tmp_path / "copy")
     with KnowledgeBase(str(place), os.environ, clock) as other:
         (told,) = other.land()
         assert told.verdict == "refused" and "does not come from this clone" in told.reasons[0]
         assert other.records() == [] and other.sessions() == []
-        assert other.state.spooled() == [] and len(other.state.unreadable()) == 1
+        assert other.state.list_spooled() == [] and len(other.state.list_quarantined()) == 1
     assert "set aside" in run(place, "doctor").out or "could not be written" in run(place, "doctor").out
     assert kb.land() and len(kb.records()) == 1
 

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from kb.context.claims import Tree, answers, claims
-from kb.context.pack import SCHEMA, Pack, problems, quotes
-from kb.context.readable_files import readable
+from kb.context.claims import ProjectTree, extract_claims, find_mismatches
+from kb.context.pack import SCHEMA, Pack, iter_schema_errors, select_quotes
+from kb.context.readable_files import build_read_filter
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Record, Section
 
@@ -144,8 +144,8 @@ def test_what_holds_everywhere_is_compared_only_where_something_of_it_is(place: 
     ],
 )  # fmt: skip
 def test_which_files_may_be_read(path: str, may: bool) -> None:
-    assert readable()(path) is may
-    assert not readable((), ("src/**", path))(path)
+    assert build_read_filter()(path) is may
+    assert not build_read_filter((), ("src/**", path))(path)
 
 
 def test_yaml_and_json_say_the_same_and_are_as_the_schema_says(place: Path) -> None:
@@ -186,12 +186,12 @@ VALUES = st.recursive(
 @settings(max_examples=20)
 @given(st.dictionaries(st.sampled_from([*SCHEMA["properties"]]), VALUES))
 def test_law_the_small_checker_agrees_with_the_large_one(value: dict[str, object]) -> None:
-    assert (not list(problems(value))) == LARGE.is_valid(value)
+    assert (not list(iter_schema_errors(value))) == LARGE.is_valid(value)
 
 
 @given(st.text(alphabet="ab c\r\n.。#-`>脱敏支付", max_size=900), st.sampled_from(["支付 脱敏", "ab", "zz"]))
 def test_law_a_quote_is_a_piece_of_the_text_on_its_line(text: str, question: str) -> None:
-    for quote in quotes(text, question):
+    for quote in select_quotes(text, question):
         assert quote.text and quote.text in text
         rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         assert quote.text.splitlines()[0].strip() in rows[quote.line - 1]
@@ -199,11 +199,11 @@ def test_law_a_quote_is_a_piece_of_the_text_on_its_line(text: str, question: str
 
 def test_a_quote_of_a_long_paragraph_is_whole_sentences_around_the_best() -> None:
     text = "Nothing here. " * 100 + "Tokens are issued once. " + "Nothing there. " * 100
-    (quote,) = quotes(text, "when are tokens issued")
+    (quote,) = select_quotes(text, "when are tokens issued")
     assert quote.text.startswith("Tokens are issued once.") and quote.text.endswith(".") and len(quote.text) <= 600
 
 
-TREE = Tree(
+TREE = ProjectTree(
     ["src/app.py", "src/util/text.py", "web/package.json", "compose.yml", "go.mod", "README.md", ".env.example"],
     {
         "src/app.py": "def create_app(): ...\nclass Store: ...\n",
@@ -244,14 +244,16 @@ TREE = Tree(
 )
 def test_which_claims_the_files_bear_out(line: str, wrong: list[str]) -> None:
     text = f"---\nid: D001\n---\n# [D001] x\n\n## Decision\n\n{line}\n\n## Alternatives\n\n`never()` in src/never.py\n"
-    found = list(answers(claims(text), TREE))
+    found = list(find_mismatches(extract_claims(text), TREE))
     assert [answer.claim.said for answer in found] == wrong
     assert all(answer.is_sure and answer.claim.line == 8 for answer in found)
 
 
 def test_where_no_file_can_answer_a_person_has_to_look() -> None:
     text = "## Decision\n\nIt calls `run_it()` on port 80 with `A_FLAG`.\n"
-    found = list(answers(claims(text, ["docs/gone.md"]), Tree(["docs/a.md"], {"docs/a.md": "prose"})))
+    found = list(
+        find_mismatches(extract_claims(text, ["docs/gone.md"]), ProjectTree(["docs/a.md"], {"docs/a.md": "prose"}))
+    )
     assert [(a.claim.kind, a.is_sure) for a in found] == [
         ("path", True), ("symbol", False), ("port", False), ("env", False)
     ]  # fmt: skip

@@ -13,14 +13,14 @@ from conftest import git
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb.cli.digest import lines
+from kb.cli.digest import iter_digest_lines
 from kb.errors import BadInput, UnknownId
 from kb.history import revision_spec, snapshot
-from kb.history.authors import paths_by
-from kb.history.changes import between
-from kb.history.dependents import impact
-from kb.history.digest import digest
-from kb.history.search_past import asked
+from kb.history.authors import find_agent_paths
+from kb.history.changes import build_change_log
+from kb.history.dependents import find_dependents
+from kb.history.digest import build_digest
+from kb.history.search_past import search_history
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records import record_file
 from kb.records.model import Candidate, Record, Section
@@ -81,8 +81,8 @@ def kb(told: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 def titles(kb: KnowledgeBase, query: str, revision: str, **more: str) -> list[str]:
     """Return the ids that answer *query* as of *revision*."""
-    commit = revision_spec.revision(kb, revision) if revision else ""
-    found = asked(kb, query, wanted=Filter(), project="global", limit=10, commit=commit, **more)
+    commit = revision_spec.resolve_revision(kb, revision) if revision else ""
+    found = search_history(kb, query, wanted=Filter(), project="global", limit=10, commit=commit, **more)
     return [answer.record.id for answer in found.answers]
 
 
@@ -97,13 +97,16 @@ def test_search_answers_as_it_did_then(told: Path, tmp_path: Path) -> None:
         with KnowledgeBase(str(clone), os.environ) as then, KnowledgeBase(str(told), os.environ) as now:
             for query in ("orders", "MySQL", "PostgreSQL ledger", "replica", "team", "nothing of this"):
                 expected = then.recall(query)
-                commit = revision_spec.revision(now, revision)
-                assert asked(now, query, wanted=Filter(), project="global", limit=10, commit=commit).answers == expected
+                commit = revision_spec.resolve_revision(now, revision)
+                assert (
+                    search_history(now, query, wanted=Filter(), project="global", limit=10, commit=commit).answers
+                    == expected
+                )
 
 
 def test_search_of_the_past_keeps_to_filters(kb: KnowledgeBase) -> None:
-    commit = revision_spec.revision(kb, "v2")
-    found = asked(kb, "", wanted=Filter(kinds=("pitfall",)), project="global", limit=10, commit=commit)
+    commit = revision_spec.resolve_revision(kb, "v2")
+    found = search_history(kb, "", wanted=Filter(kinds=("pitfall",)), project="global", limit=10, commit=commit)
     assert [(one.record.id, one.record.status) for one in found.answers] == [("P001", "accepted")]
 
 
@@ -134,9 +137,9 @@ def test_every_state_of_a_history_comes_back_whatever_stands_in_the_checkout(
             expected[git(place, "rev-parse", "HEAD").strip()] = {s: w for s, w in state.items() if w}
     with KnowledgeBase(str(place), os.environ) as kb:
         for commit, wanted in (*expected.items(), *expected.items()):
-            index = snapshot.index_at(kb, commit)
+            index = snapshot.open_index_at(kb, commit)
             assert {r.path.rpartition("/")[2][:-3]: r.section("decision") for r in index.records()} == wanted
-            found = asked(kb, "alpha", wanted=Filter(), project="global", limit=9, commit=commit).answers
+            found = search_history(kb, "alpha", wanted=Filter(), project="global", limit=9, commit=commit).answers
             said = {stem for stem, word in wanted.items() if word == "alpha"}
             assert {one.record.path.rpartition("/")[2][:-3] for one in found} == said
             index.close()
@@ -177,25 +180,43 @@ def test_an_index_of_the_past_is_made_once_and_a_few_are_kept(kb: KnowledgeBase)
 
 
 def test_days_mean_the_end_of_the_day_and_revisions_any_commit(kb: KnowledgeBase) -> None:
-    v1, head = revision_spec.revision(kb, "v1"), revision_spec.revision(kb, "HEAD")
-    assert revision_spec.end_of(kb, "2026-02-10") == revision_spec.end_of(kb, "2026-05-04") == v1
-    assert revision_spec.end_of(kb, "2030-01-01") == revision_spec.end_of(kb, "today") == head
-    assert revision_spec.begin_of(kb, "2026-05-05") == v1 and revision_spec.begin_of(kb, "2020-01-01") == ""
-    assert revision_spec.begin_of(kb, "1970-01-01") == revision_spec.begin_of(kb, "0001-01-01") == ""
-    assert revision_spec.two(kb, "v1..v2") == (v1, revision_spec.revision(kb, "v2"))
+    v1, head = revision_spec.resolve_revision(kb, "v1"), revision_spec.resolve_revision(kb, "HEAD")
     assert (
-        revision_spec.two(kb, "v1") == revision_spec.two(kb, "v1..") == revision_spec.two(kb, "v1...HEAD") == (v1, head)
+        revision_spec.find_last_commit_of_day(kb, "2026-02-10")
+        == revision_spec.find_last_commit_of_day(kb, "2026-05-04")
+        == v1
+    )
+    assert (
+        revision_spec.find_last_commit_of_day(kb, "2030-01-01")
+        == revision_spec.find_last_commit_of_day(kb, "today")
+        == head
+    )
+    assert (
+        revision_spec.find_commit_before_day(kb, "2026-05-05") == v1
+        and revision_spec.find_commit_before_day(kb, "2020-01-01") == ""
+    )
+    assert (
+        revision_spec.find_commit_before_day(kb, "1970-01-01")
+        == revision_spec.find_commit_before_day(kb, "0001-01-01")
+        == ""
+    )
+    assert revision_spec.resolve_range(kb, "v1..v2") == (v1, revision_spec.resolve_revision(kb, "v2"))
+    assert (
+        revision_spec.resolve_range(kb, "v1")
+        == revision_spec.resolve_range(kb, "v1..")
+        == revision_spec.resolve_range(kb, "v1...HEAD")
+        == (v1, head)
     )
     for name in ("nope", "", "--all", "-1", "HEAD~999", "v1:content"):
         with pytest.raises(BadInput, match="git does not know"):
-            revision_spec.revision(kb, name)
+            revision_spec.resolve_revision(kb, name)
     for day in ("2026-02-30", "someday"):
         with pytest.raises(BadInput, match="is no day"):
-            revision_spec.end_of(kb, day)
+            revision_spec.find_last_commit_of_day(kb, day)
     with pytest.raises(BadInput, match="nothing was committed yet on 1960-01-01"):
-        revision_spec.end_of(kb, "1960-01-01")
+        revision_spec.find_last_commit_of_day(kb, "1960-01-01")
     with pytest.raises(BadInput, match="nothing was committed yet on 2020-01-01"):
-        revision_spec.end_of(kb, "2020-01-01")
+        revision_spec.find_last_commit_of_day(kb, "2020-01-01")
 
 
 def test_show_prints_the_file_as_it_stood(told: Path) -> None:
@@ -214,24 +235,27 @@ def test_an_agent_is_known_by_what_it_handed_in_or_by_its_commits(kb: KnowledgeB
     assert titles(kb, "orders", "v1", agent="claude") == ["D001"] and titles(kb, "orders", "", agent="nobody") == []
     git(kb.root, "mv", "content/anchors/global/D001-use-mysql-for-orders.md", "content/anchors/global/D001-other.md")
     git(kb.root, "commit", "-qm", "Rename")
-    assert {Path(path).name for path in paths_by(kb, "claude")} >= {"D001-other.md", "D001-use-mysql-for-orders.md"}
+    assert {Path(path).name for path in find_agent_paths(kb, "claude")} >= {
+        "D001-other.md",
+        "D001-use-mysql-for-orders.md",
+    }
 
 
 # -- what became of them --------------------------------------------------------------------------
 
 
 def test_changes_tell_what_became_of_every_record(kb: KnowledgeBase) -> None:
-    v1, v2, head = (revision_spec.revision(kb, name) for name in ("v1", "v2", "HEAD"))
+    v1, v2, head = (revision_spec.resolve_revision(kb, name) for name in ("v1", "v2", "HEAD"))
 
     def became(older: str, newer: str) -> list[tuple[str, str]]:
-        return [(entry.what, entry.record.id) for entry in between(kb, older, newer).entries]
+        return [(entry.what, entry.record.id) for entry in build_change_log(kb, older, newer).entries]
 
     assert became("", v1) == [("decided", "D001")]
     assert became(v1, v2) == [("decided", "D002"), ("decided", "P001"), ("superseded", "D001")]
     assert became(v2, head) == [("deprecated", "P001"), ("edited", "D002")]
     assert became(head, head) == []
     assert became(v2, v1) == [("reopened", "D001"), ("removed", "D002"), ("removed", "P001")]
-    [superseded] = [entry for entry in between(kb, v1, v2).entries if entry.what == "superseded"]
+    [superseded] = [entry for entry in build_change_log(kb, v1, v2).entries if entry.what == "superseded"]
     assert [one.id for one in superseded.by] == ["D002"]
 
 
@@ -247,7 +271,7 @@ def test_changes_are_markdown_that_shows_and_does_nothing_else(kb: KnowledgeBase
 
 
 def test_a_digest_tells_what_happened_and_what_waits(kb: KnowledgeBase) -> None:
-    first = digest(kb, "2026-07-01")
+    first = build_digest(kb, "2026-07-01")
     assert [(e.what, e.record.id) for e in first.changes.entries] == [("deprecated", "P001"), ("edited", "D002")]
     assert not first.reviews and not first.unused and first.counted_from == ""
     kb.hint("t2", ["ledger"])
@@ -256,12 +280,12 @@ def test_a_digest_tells_what_happened_and_what_waits(kb: KnowledgeBase) -> None:
     other = MYSQL._replace(title="Ledger in SQLite", decision="The ledger is kept in SQLite.", claims={})
     [verdict] = kb.write([other], folder=kb.root)
     assert verdict.verdict == "conflict"
-    later = digest(kb, "2026-11-01")
+    later = build_digest(kb, "2026-11-01")
     assert [review.record.title for review in later.reviews] == ["Ledger in SQLite"]
     assert later.counted_from == "2026-11-21" and "D002" not in [record.id for record in later.unused]
     Path(kb.state.path("uses.jsonl")).write_text('{"time": "2026-11-20T00:00:00+0000", "uids": ["x"]}\nno json\n')
-    assert [record.id for record in digest(kb, "2026-11-01").unused] == ["D002"]
-    shown = list(lines(kb, digest(kb, "2026-11-01")))
+    assert [record.id for record in build_digest(kb, "2026-11-01").unused] == ["D002"]
+    shown = list(iter_digest_lines(kb, build_digest(kb, "2026-11-01")))
     assert "Used by nobody (1)" in shown and any("PostgreSQL keeps the ledger" in line for line in shown)
     assert "Decided (1)" in run(Path(kb.root), "digest", "--since", "2026-01-01").out
     values = json.loads(run(Path(kb.root), "digest", "--since", "2026-01-01", "--json").out)
@@ -269,14 +293,14 @@ def test_a_digest_tells_what_happened_and_what_waits(kb: KnowledgeBase) -> None:
 
 
 def test_an_impact_names_records_code_and_files(kb: KnowledgeBase) -> None:
-    found = impact(kb, "D002")
+    found = find_dependents(kb, "D002")
     assert {(one.relation, one.record.id) for one in found.records} == {("cited by", "P001"), ("supersedes", "D001")}
     code = [(Path(place.path).name, place.line) for place in found.places if place.kind == "code"]
     assert code == [("orders.py", 1), ("orders.py", 2)]
-    old = {(one.relation, one.record.id) for one in impact(kb, "D001").records}
+    old = {(one.relation, one.record.id) for one in find_dependents(kb, "D001").records}
     assert ("superseded by", "D002") in old and ("same files", "D002") in old
     with pytest.raises(UnknownId):
-        impact(kb, "D999")
+        find_dependents(kb, "D999")
 
 
 def test_code_in_a_project_that_names_a_record_is_found(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -288,7 +312,7 @@ def test_code_in_a_project_that_names_a_record_is_found(kb: KnowledgeBase, tmp_p
     git(work, "add", "-A")
     [made] = kb.write([MYSQL._replace(title="Orders of the shop use Redis", impact=("src/a.py",))], folder=str(work))
     assert made.scope == "project/shop" and made.id == "D001"
-    places = impact(kb, "shop:D001").places
+    places = find_dependents(kb, "shop:D001").places
     assert [(place.kind, os.path.relpath(place.path, work), place.line) for place in places] == [
         ("code", "src/a.py", 3), ("file", "src/a.py", 0),
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from test_answers import Session, wait
 
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
-from kb.safety.personal_facts import is_about_a_person, is_personal, may_be_about_a_person, speaks_of_self
+from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_personal, is_personal_fact
 
 ROWS = [row.split("\t") for row in (Path(__file__).parent / "personal.tsv").read_text("utf-8").splitlines()]
 FACTS = ["记住：我叫李雷，负责支付后端。", "Remember that my name is Lin and I am a Python developer.",
@@ -23,7 +23,7 @@ WISHES = ["以后所有金额一律用整数分，不用浮点数。", "From now
 @pytest.mark.parametrize("about", ["1", "0"])
 def test_facts_about_a_person_are_told_from_wishes(language: str, about: str) -> None:
     texts = [text for lang, label, text in ROWS if (lang, label) == (language, about)]
-    right = [text for text in texts if speaks_of_self(text) == (about == "1")]
+    right = [text for text in texts if has_self_description(text) == (about == "1")]
     assert len(texts) >= 60 and len(right) / len(texts) >= 0.9
     assert about == "1" or [text for text in texts if is_personal(text)] == []
 
@@ -127,6 +127,6 @@ def test_another_kind_may_say_i(kb: KnowledgeBase) -> None:
 def test_a_document_costs_no_time() -> None:
     began = time.process_time()
     for text in ("我" * 1_000_000, "i am a b " * 100_000, ". " * 500_000):
-        is_about_a_person(Candidate("preference", "x", decision=text))
-        may_be_about_a_person(Candidate("preference", "x", decision=text))
+        is_personal_fact(Candidate("preference", "x", decision=text))
+        can_be_personal_fact(Candidate("preference", "x", decision=text))
     assert time.process_time() - began < 6

@@ -53,9 +53,9 @@ def heard(answer: object) -> tuple[object, str, str]:
 )  # fmt: skip
 def test_a_plain_call_is_answered_as_click_answers_it(line: str) -> None:
     words = ["" if word == "''" else word for word in line.split()]
-    code, out, error = heard(lambda: plain.answered(words))
+    code, out, error = heard(lambda: plain.run_if_plain(words))
     assert code is not None, "not taken as plain"
-    assert (code, out, error) == heard(lambda: group.answered(words))
+    assert (code, out, error) == heard(lambda: group.run_command_line(words))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_plain_call_is_answered_as_click_answers_it(line: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_plain_is_left_to_click(line: str) -> None:
-    assert plain.answered(line.split()) is None
+    assert plain.run_if_plain(line.split()) is None
 
 
 def test_a_plain_call_loads_no_click() -> None:

@@ -11,29 +11,29 @@ from timing import within
 
 from kb.i18n import msg
 from kb.sessions import discard
-from kb.sessions.dcp_report import explained, folded, report
-from kb.sessions.dcp_settings import Dcp
-from kb.sessions.prune import Plan, plan, pruned_lines, pruned_messages
-from kb.sessions.prune_strategies import max_output
-from kb.sessions.tool_calls import History, history, record_of
-from kb.sessions.truncation import shortened
-from kb.sessions.usage import Usage
-from kb.text.segment import tokens
+from kb.sessions.dcp_report import explain_plan, fold_ids, format_report
+from kb.sessions.dcp_settings import DcpSettings
+from kb.sessions.prune import PrunePlan, build_plan, prune_lines, prune_messages
+from kb.sessions.prune_strategies import compute_max_output
+from kb.sessions.tool_calls import SessionHistory, parse_line, read_history
+from kb.sessions.truncation import shorten_output
+from kb.sessions.usage import ContextUsage
+from kb.text.segment import estimate_tokens
 
 BODY = "\n".join(f"def handler_{n}(event): return retry(event, times={n})" for n in range(40))
-EVERYTHING = Dcp(protected_patterns=())
+EVERYTHING = DcpSettings(protected_patterns=())
 
 
-def heard(session: Session) -> History:
-    return history(map(record_of, session.data().split(b"\n")))
+def heard(session: Session) -> SessionHistory:
+    return read_history(map(parse_line, session.data().split(b"\n")))
 
 
-def planned(session: Session, wanted: Dcp = EVERYTHING, used: int = 100_000, **more: Any) -> Plan:
-    return plan(heard(session), wanted, Usage(used), **more)
+def planned(session: Session, wanted: DcpSettings = EVERYTHING, used: int = 100_000, **more: Any) -> PrunePlan:
+    return build_plan(heard(session), wanted, ContextUsage(used), **more)
 
 
-def pruned(session: Session, wanted: Dcp = EVERYTHING) -> list[bytes]:
-    return list(pruned_lines(session.data().split(b"\n"), planned(session, wanted).cuts))
+def pruned(session: Session, wanted: DcpSettings = EVERYTHING) -> list[bytes]:
+    return list(prune_lines(session.data().split(b"\n"), planned(session, wanted).cuts))
 
 
 def output(row: bytes) -> str:
@@ -200,7 +200,7 @@ def test_a_file_protected_by_its_name_stays() -> None:
     for _ in range(2):
         session.read("/w/docs/README.md", numbered(BODY))
     session.idle(10)
-    made = planned(session, Dcp())
+    made = planned(session, DcpSettings())
     assert made.cuts == () and [kept.by for kept in made.kept] == ["patterns"]
     assert made.protected == ("/w/docs/README.md",) and 0 < made.protected_tokens <= made.tool_tokens
 
@@ -253,7 +253,7 @@ def test_which_anchors_protect_is_a_setting() -> None:
 
 @pytest.mark.parametrize(("left", "most"), [(200_000, 50_000), (60_000, 30_000), (1, 0), (0, 0)])
 def test_a_result_gets_half_of_the_room_and_at_most_50000_tokens(left: int, most: int) -> None:
-    assert max_output(left, Dcp()) == most
+    assert compute_max_output(left, DcpSettings()) == most
 
 
 NOTE = 24
@@ -261,21 +261,24 @@ NOTE = 24
 
 
 def test_without_room_a_long_result_becomes_a_notice() -> None:
-    assert shortened("x" * 4000, 0) == f"[kb: {tokens('x' * 4000)} tokens left out: no room is left; search for less]"
+    assert (
+        shorten_output("x" * 4000, 0)
+        == f"[kb: {estimate_tokens('x' * 4000)} tokens left out: no room is left; search for less]"
+    )
 
 
 @given(st.text(alphabet="ab /中\n.:[]kb", max_size=600), st.integers(0, 200), st.integers(0, 20))
 def test_a_shortened_text_fits_and_is_shortened_once(text: str, most: int, rows: int) -> None:
-    short = shortened(text, most, rows=rows, words=["ab"])
-    assert short == text or tokens(short) <= max(most, NOTE)
-    assert shortened(short, max(most, NOTE), rows=rows, words=["ab"]) == short
+    short = shorten_output(text, most, rows=rows, words=["ab"])
+    assert short == text or estimate_tokens(short) <= max(most, NOTE)
+    assert shorten_output(short, max(most, NOTE), rows=rows, words=["ab"]) == short
 
 
 def test_the_best_matches_the_newest_files_and_what_cites_anchors_are_kept() -> None:
     paths = [f"/w/src/other_{n}.py" for n in range(300)]
     paths[150], paths[290] = "/w/src/webhook_retry.py", "/w/src/fresh.py"
     paths[10] += ": see [D001]"
-    short = shortened("\n".join(paths), 10_000, rows=5, words=["the webhook retry is broken"],
+    short = shorten_output("\n".join(paths), 10_000, rows=5, words=["the webhook retry is broken"],
                       changed={"/w/src/fresh.py": 1000.0}, now=1000.0, keep=lambda row: "[D001]" in row)  # fmt: skip
     lines = short.splitlines()
     assert paths[10] in lines and paths[150] in lines and paths[290] in lines
@@ -303,7 +306,7 @@ def test_a_short_session_is_left_alone_and_told_why() -> None:
         session.read("/w/app.py", numbered(BODY))
     made = planned(session)
     assert made.cuts == () and made.idle is not None
-    assert "4 turns" in explained(made, "en") and "4 轮" in explained(made, "zh")
+    assert "4 turns" in explain_plan(made, "en") and "4 轮" in explain_plan(made, "zh")
 
 
 def test_a_strategy_can_be_switched_off_or_used_alone() -> None:
@@ -329,14 +332,14 @@ def mixed() -> Session:
 
 def test_the_figures_of_the_report_are_sums_of_its_cuts() -> None:
     made = planned(mixed(), used=174_000)
-    text = report(made, when="2026-11-21 10:00:00", trigger=msg("context use {percent}%", percent="87"),
+    text = format_report(made, when="2026-11-21 10:00:00", trigger=msg("context use {percent}%", percent="87"),
                   protected_turns=4, language="zh")  # fmt: skip
     saved = {name: sum(c.removed - c.left for c in made.cuts if c.strategy == name) for name in ("dedup", "supersede")}
     assert "## DCP 执行报告\n\n**执行时间**: 2026-11-21 10:00:00\n**触发原因**: 上下文使用 87%\n" in text
     assert f"| Deduplication | 2 重复读取 | ~{saved['dedup']:,} |" in text
     assert f"| Supersede | 1 过时写入 | ~{saved['supersede']:,} |" in text
-    assert f"| **总计** | **4 项** | **~{sum(c.saved for c in made.cuts):,}** |" in text
-    after = round((174_000 - sum(c.saved for c in made.cuts)) / 2000)
+    assert f"| **总计** | **4 项** | **~{sum(c.saved_tokens for c in made.cuts):,}** |" in text
+    after = round((174_000 - sum(c.saved_tokens for c in made.cuts)) / 2000)
     assert f"- 上下文使用: 87% → {after}%\n- 可继续工作\n" in text
 
 
@@ -345,11 +348,11 @@ def test_what_was_compacted_away_before_saves_nothing_now() -> None:
     boundary = {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"postTokens": 30_000}}
     session.rows.append(json.dumps(boundary))
     made = planned(session, used=30_000)
-    assert made.saved > 0 and made.in_context == 0 and made.percent_after == 15
+    assert made.saved_tokens > 0 and made.in_context == 0 and made.percent_after == 15
 
 
 def test_runs_of_ids_are_folded() -> None:
-    assert folded(["D003", "D001", "D002", "C007", "C009"]) == "[C007], [C009], [D001]-[D003]"
+    assert fold_ids(["D003", "D001", "D002", "C007", "C009"]) == "[C007], [C009], [D001]-[D003]"
 
 
 # -- proposals -------------------------------------------------------------------------------------
@@ -370,19 +373,19 @@ def droppable() -> Session:
 
 
 def test_what_may_be_dropped_is_told_in_a_table() -> None:
-    found = discard.proposals(heard(droppable()), EVERYTHING)
+    found = discard.propose_discards(heard(droppable()), EVERYTHING)
     assert [str(one.kind) for one in found] == ["search", "error", "discussion", "confirmation"]
     assert [one.is_safe for one in found] == [True, True, False, True]
-    table = discard.table(found, "zh")
+    table = discard.format_table(found, "zh")
     assert table.startswith("| 内容 | 类型 | 丢弃原因 | 安全? |\n")
     assert "| 讨论 | 已决策 | ⚠️ 创建锚点 |" in table and "| 搜索 | 已找到目标 | ✅ |" in table
 
 
 def test_what_asks_for_an_anchor_first_is_never_dropped() -> None:
     session = droppable()
-    found = discard.proposals(heard(session), EVERYTHING)
+    found = discard.propose_discards(heard(session), EVERYTHING)
     made = planned(session, more=[one.cut for one in found if one.is_safe])
-    rows = list(pruned_lines(session.data().split(b"\n"), made.cuts))
+    rows = list(prune_lines(session.data().split(b"\n"), made.cuts))
     text = b"\n".join(rows).decode()
     assert "instead of a cron job" in text and text.count("I have checked") == 1
     assert output(rows[2]) == "[kb: dropped]" and output(rows[6]).startswith("[kb: dropped] Traceback")
@@ -393,8 +396,8 @@ def test_what_cites_an_anchor_or_is_recent_is_not_proposed() -> None:
     session.step("We decided to use a queue instead of a cron job because the bank is late, as [D004] says, for all.")
     session.idle(10)
     session.step("We decided to use a queue instead of a cron job because the bank answers late and cron runs twice.")
-    assert discard.proposals(heard(session), EVERYTHING) == []
-    assert discard.proposals(heard(droppable()), EVERYTHING._replace(discard_enabled=False)) == []
+    assert discard.propose_discards(heard(session), EVERYTHING) == []
+    assert discard.propose_discards(heard(droppable()), EVERYTHING._replace(discard_enabled=False)) == []
 
 
 # -- nothing else changes --------------------------------------------------------------------------
@@ -433,19 +436,23 @@ def sessions(draw: st.DrawFn) -> Session:
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(sessions(), st.integers(0, 250_000))
 def test_a_pruned_transcript_is_whole_and_pruning_it_again_changes_nothing(session: Session, used: int) -> None:
-    found = discard.proposals(heard(session), Dcp(min_turns=0))
-    made = planned(session, Dcp(min_turns=0), used, more=[one.cut for one in found if one.is_safe])
+    found = discard.propose_discards(heard(session), DcpSettings(min_turns=0))
+    made = planned(session, DcpSettings(min_turns=0), used, more=[one.cut for one in found if one.is_safe])
     before = session.data().split(b"\n")
-    after = list(pruned_lines(before, made.cuts))
+    after = list(prune_lines(before, made.cuts))
     touched = {cut.place.line for cut in made.cuts}
     assert [n for n, (a, b) in enumerate(zip(before, after, strict=True), 1) if a != b] == sorted(touched)
-    for row, other in zip(map(record_of, before), map(record_of, after), strict=True):
+    for row, other in zip(map(parse_line, before), map(parse_line, after), strict=True):
         assert shape(row) == shape(other)
-    assert made.saved == sum(cut.removed - cut.left for cut in made.cuts) and all(cut.saved > 0 for cut in made.cuts)
-    again = history(map(record_of, after))
-    found = discard.proposals(again, Dcp(min_turns=0))
-    second = plan(again, Dcp(min_turns=0), Usage(used), more=[one.cut for one in found if one.is_safe])
-    assert list(pruned_lines(after, second.cuts)) == after
+    assert made.saved_tokens == sum(cut.removed - cut.left for cut in made.cuts) and all(
+        cut.saved_tokens > 0 for cut in made.cuts
+    )
+    again = read_history(map(parse_line, after))
+    found = discard.propose_discards(again, DcpSettings(min_turns=0))
+    second = build_plan(
+        again, DcpSettings(min_turns=0), ContextUsage(used), more=[one.cut for one in found if one.is_safe]
+    )
+    assert list(prune_lines(after, second.cuts)) == after
 
 
 def shape(record: Any) -> Any:
@@ -462,8 +469,8 @@ def shape(record: Any) -> Any:
 @pytest.mark.parametrize(("before", "after"), [(b"\xef\xbb\xbf", b"\r"), (b"  ", b" ")], ids=["bom", "space"])
 def test_what_stands_around_a_record_stays(before: bytes, after: bytes) -> None:
     rows = [before + row + after for row in mixed().data().split(b"\n") if row]
-    made = plan(history(map(record_of, rows)), EVERYTHING, Usage())
-    pruned_rows = list(pruned_lines(rows, made.cuts))
+    made = build_plan(read_history(map(parse_line, rows)), EVERYTHING, ContextUsage())
+    pruned_rows = list(prune_lines(rows, made.cuts))
     assert len(made.cuts) == 4
     assert all(row.startswith(before + b"{") and row.endswith(b"}" + after) for row in pruned_rows)
 
@@ -472,16 +479,16 @@ def test_half_an_emoji_is_written_as_it_came() -> None:
     session = mixed()
     rows = [row.replace("Exit code 1", r"Exit \ud83d code").encode() for row in session.rows]
     rows[1] = rows[1].replace(b"/w/b.py", rb"/w/\ud83db.py")
-    made = plan(history(map(record_of, rows)), EVERYTHING, Usage())
-    assert all(json.loads(row) for row in pruned_lines(rows, made.cuts))
+    made = build_plan(read_history(map(parse_line, rows)), EVERYTHING, ContextUsage())
+    assert all(json.loads(row) for row in prune_lines(rows, made.cuts))
 
 
 def test_lines_that_are_no_records_pass_through() -> None:
     rows = [b"", b"{", b"[1]", b"\xff\xfe", b'{"type":"user"}', b'{"type":"assistant","message":7}', *(
         row.encode() for row in mixed().rows)]  # fmt: skip
-    made = plan(history(map(record_of, rows)), EVERYTHING, Usage())
+    made = build_plan(read_history(map(parse_line, rows)), EVERYTHING, ContextUsage())
     assert len(made.cuts) == 4
-    assert list(pruned_lines(rows, made.cuts))[:6] == rows[:6]
+    assert list(prune_lines(rows, made.cuts))[:6] == rows[:6]
 
 
 def test_the_words_of_an_agent_within_the_session_are_not_compared_with_its_own() -> None:
@@ -496,7 +503,7 @@ def test_the_words_of_an_agent_within_the_session_are_not_compared_with_its_own(
 
 def test_bare_messages_can_be_pruned_too() -> None:
     messages = [json.loads(row)["message"] for row in mixed().rows]
-    after, made = pruned_messages(messages, EVERYTHING)
+    after, made = prune_messages(messages, EVERYTHING)
     assert len(made.cuts) == 4 and len(after) == len(messages)
     assert sum(a is b for a, b in zip(after, messages, strict=True)) == len(messages) - 4
     assert messages == [json.loads(row)["message"] for row in mixed().rows]
@@ -509,5 +516,5 @@ def test_pruning_three_megabytes_takes_little_time() -> None:
     rows = session.data().split(b"\n")
     assert len(session.data()) > 2_500_000
     with within(1.5):
-        made = plan(history(map(record_of, rows)), EVERYTHING, Usage())
-        assert len(list(pruned_lines(rows, made.cuts))) == len(rows) and made.cuts
+        made = build_plan(read_history(map(parse_line, rows)), EVERYTHING, ContextUsage())
+        assert len(list(prune_lines(rows, made.cuts))) == len(rows) and made.cuts

@@ -9,13 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.context.relevance import worth_telling
+from kb.context.relevance import filter_task_hits
 from kb.index.database import Index as RealIndex
 from kb.records.model import Record, Reference, Section
-from kb.search.query import MAX_TERMS, broad_expression, cited, keywords, match_expression, stem, subjects
-from kb.search.rank import Hit, asked, holds_whole, ranked, relevant
-from kb.search.snippet import snippet
-from kb.text.segment import SEPARATOR, folded, index_terms
+from kb.search.query import (
+    MAX_TERMS,
+    build_broad_expression,
+    build_match_expression,
+    extract_keywords,
+    extract_subjects,
+    find_references,
+    stem,
+)
+from kb.search.rank import SearchHit, filter_relevant, has_whole_keyword, parse_query, rank_hits
+from kb.search.snippet import build_snippet
+from kb.text.segment import SEPARATOR, build_index_terms, fold_text
 
 Index = sqlite3.Connection
 
@@ -24,7 +32,7 @@ def index(texts: Sequence[str]) -> Index:
     """Return a full-text index like the real one, whose row numbers count *texts* from 1."""
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE words USING fts5(body, tokenize='porter unicode61')")
-    db.executemany("INSERT INTO words VALUES (?)", [(index_terms(text),) for text in texts])
+    db.executemany("INSERT INTO words VALUES (?)", [(build_index_terms(text),) for text in texts])
     return db
 
 
@@ -37,8 +45,8 @@ def found(db: Index, expression: str) -> set[int]:
 
 def plain_match(query: str, text: str) -> bool:
     """Return whether every white-space separated term of *query* stands in *text*, whatever its case and width."""
-    terms = folded(query).split()
-    return bool(terms) and all(term in folded(text) for term in terms)
+    terms = fold_text(query).split()
+    return bool(terms) and all(term in fold_text(text) for term in terms)
 
 
 def scanned(query: str, texts: Sequence[str]) -> set[int]:
@@ -83,53 +91,53 @@ class TestMatchExpression:
         ],
     )
     def test_finds_exactly_what_a_plain_scan_finds(self, query: str) -> None:
-        with_index = found(index(TEXTS), match_expression(query))
+        with_index = found(index(TEXTS), build_match_expression(query))
         assert with_index == scanned(query, TEXTS)
         assert with_index or query == "出必"
 
     def test_no_phrase_reaches_across_punctuation(self) -> None:
-        assert found(index(["输出，必须"]), match_expression("出必")) == set()
+        assert found(index(["输出，必须"]), build_match_expression("出必")) == set()
 
     @pytest.mark.parametrize(
         ("query", "row"),
         [("conn", 5), ("caches", 8), ("getUserName", 7), ("user", 7), ("3.11", 9), ("invalid", 8), ("DB", 5)],
     )
     def test_finds_beginnings_forms_and_parts_of_words(self, query: str, row: int) -> None:
-        assert row in found(index(TEXTS), match_expression(query))
+        assert row in found(index(TEXTS), build_match_expression(query))
 
     def test_a_very_long_phrase_is_asked_for_in_pieces_each_once(self) -> None:
-        assert len(match_expression("[a](" * 10_000).split(" AND ")) == 2  # a whole piece, and the rest
-        asked = match_expression("/".join(f"w{number}" for number in range(200)))
+        assert len(build_match_expression("[a](" * 10_000).split(" AND ")) == 2  # a whole piece, and the rest
+        asked = build_match_expression("/".join(f"w{number}" for number in range(200)))
         assert [len(phrase.split()) for phrase in asked.split(" AND ")] == [64, 64, 64, 8]
 
     def test_a_number_is_whole(self) -> None:
-        assert found(index(["port 8080", "port 80"]), match_expression("80")) == {1}
+        assert found(index(["port 8080", "port 80"]), build_match_expression("80")) == {1}
 
     @pytest.mark.parametrize("query", ["", " \t\n", "，。！", '"', "* - () : ^", "🙂", '""""', "'"])
     def test_nothing_to_ask_for_asks_nothing(self, query: str) -> None:
-        assert match_expression(query) == ""
-        assert broad_expression(query) == ""
+        assert build_match_expression(query) == ""
+        assert build_broad_expression(query) == ""
 
     @pytest.mark.parametrize("query", [SEPARATOR, SEPARATOR.upper(), "xse", "xsep", SEPARATOR + "s", "xsepxing"])
     def test_the_separator_is_never_matched(self, query: str) -> None:
         db = index(["输出，必须"])
-        assert found(db, match_expression(query)) == set()
-        assert found(db, broad_expression(query)) == set()
+        assert found(db, build_match_expression(query)) == set()
+        assert found(db, build_broad_expression(query)) == set()
 
     @pytest.mark.parametrize(
         "query", ['a" OR "b', "title : x", "NEAR(a b)", "a AND", "NOT", "还款*", "{body} : 款", "^款", "a OR (b", "-款"]
     )
     def test_no_syntax_can_be_injected(self, query: str) -> None:
         db = index(["b", "unrelated"])
-        assert 1 not in found(db, match_expression(query))
-        found(db, broad_expression(query))
+        assert 1 not in found(db, build_match_expression(query))
+        found(db, build_broad_expression(query))
 
     @given(
         st.lists(st.text("还款内存，。 a", max_size=8), min_size=1, max_size=8),
         st.text("还款内存", min_size=1, max_size=4),
     )
     def test_law_cjk_questions_equal_the_plain_scan(self, texts: list[str], query: str) -> None:
-        assert found(index(texts), match_expression(query)) == scanned(query, texts)
+        assert found(index(texts), build_match_expression(query)) == scanned(query, texts)
 
     @given(
         st.lists(
@@ -139,12 +147,12 @@ class TestMatchExpression:
     )
     def test_law_whole_words_are_found_and_nothing_else(self, texts: list[list[str]], terms: list[str]) -> None:
         joined, query = [" ".join(words) for words in texts], " ".join(terms)
-        assert found(index(joined), match_expression(query)) == scanned(query, joined)
+        assert found(index(joined), build_match_expression(query)) == scanned(query, joined)
 
     @given(st.text(max_size=30))
     def test_law_any_question_is_valid(self, query: str) -> None:
         db = index(["b"])
-        for expression in (match_expression(query), broad_expression(query)):
+        for expression in (build_match_expression(query), build_broad_expression(query)):
             found(db, expression)
 
 
@@ -163,8 +171,10 @@ class TestPlainScan:
     def test_every_term_must_stand_there(self, tmp_path: Path, query: str, text: str, matches: bool) -> None:
         assert plain_match(query, text) is matches
         with closing(RealIndex(str(tmp_path / "index.db"), str(tmp_path), [])) as real:
-            real.put(Record("D001", "decision", text, path="D001.md"))
-            assert bool(real.containing(folded(query).split())) is matches, "the scan of the index is this one"
+            real.put_record(Record("D001", "decision", text, path="D001.md"))
+            assert bool(real.find_containing_rows(fold_text(query).split())) is matches, (
+                "the scan of the index is this one"
+            )
 
 
 class TestBroadExpression:
@@ -177,8 +187,8 @@ class TestBroadExpression:
         ],
     )  # fmt: skip
     def test_small_talk_has_no_subject(self, prompt: str) -> None:
-        assert subjects(prompt) == []
-        assert broad_expression(prompt) == ""
+        assert extract_subjects(prompt) == []
+        assert build_broad_expression(prompt) == ""
 
     @pytest.mark.parametrize(
         ("prompt", "rows"),
@@ -190,18 +200,18 @@ class TestBroadExpression:
         ],
     )
     def test_finds_what_a_prompt_is_about(self, prompt: str, rows: set[int]) -> None:
-        assert rows <= found(index(TEXTS), broad_expression(prompt))
+        assert rows <= found(index(TEXTS), build_broad_expression(prompt))
 
     def test_a_long_prompt_asks_for_few_terms_and_those_that_look_rarest(self) -> None:
         prompt = (
             "please look at all of these " + " ".join(f"word{chr(97 + n)}" for n in range(26)) + " 在 OAuth2Provider 里"
         )
-        terms = subjects(prompt)
+        terms = extract_subjects(prompt)
         assert len(terms) == MAX_TERMS
         assert terms[0] == "oauth2provider"
 
     def test_the_end_of_a_huge_prompt_is_read(self) -> None:
-        assert "幂等" in subjects("0 " * 100_000 + "退款必须幂等")
+        assert "幂等" in extract_subjects("0 " * 100_000 + "退款必须幂等")
 
 
 class TestKeywords:
@@ -217,10 +227,10 @@ class TestKeywords:
         ],
     )
     def test_tell_what_a_task_is_about(self, task: str, words: list[str]) -> None:
-        assert keywords(task) == words
+        assert extract_keywords(task) == words
 
     def test_are_few_and_the_rarest_looking_in_their_order(self) -> None:
-        words = keywords("alpha bravo charlie OAuth2 deltaforce echo foxtrot golf", limit=3)
+        words = extract_keywords("alpha bravo charlie OAuth2 deltaforce echo foxtrot golf", limit=3)
         assert words == ["charlie", "oauth2", "deltaforce"]
 
 
@@ -234,7 +244,7 @@ class TestKeywords:
     ],
 )
 def test_records_are_cited_by_id(text: str, references: list[tuple[str, str]]) -> None:
-    assert cited(text) == [Reference(*reference) for reference in references]
+    assert find_references(text) == [Reference(*reference) for reference in references]
 
 
 @pytest.mark.parametrize(
@@ -255,61 +265,72 @@ def record(id: str, title: str, body: str = "", *, scope: str = "global", status
     return Record(id, "decision", title, scope, status, sections=(Section("why", "Why", body),))
 
 
-def ids(hits: Sequence[Hit]) -> list[str]:
+def ids(hits: Sequence[SearchHit]) -> list[str]:
     """Return the ids of *hits* in order."""
     return [hit.record.id for hit in hits]
 
 
 class TestRanked:
     def test_every_term_comes_before_some_and_named_before_all(self) -> None:
-        part, whole = Hit(record("D001", "Cache"), 9.0), Hit(record("D002", "Cache pool"), 0.1, whole=True)
-        named = Hit(record("D003", "Other"))
-        assert ids(ranked([part, named, whole], asked("cache pool D003"))) == ["D003", "D002", "D001"]
+        part, whole = SearchHit(record("D001", "Cache"), 9.0), SearchHit(record("D002", "Cache pool"), 0.1, whole=True)
+        named = SearchHit(record("D003", "Other"))
+        assert ids(rank_hits([part, named, whole], parse_query("cache pool D003"))) == ["D003", "D002", "D001"]
 
     def test_the_better_score_wins(self) -> None:
-        assert ids(ranked([Hit(record("D001", "x"), 1.0), Hit(record("D002", "y"), 2.0)], asked("cache"))) == [
+        assert ids(
+            rank_hits([SearchHit(record("D001", "x"), 1.0), SearchHit(record("D002", "y"), 2.0)], parse_query("cache"))
+        ) == [
             "D002",
             "D001",
         ]
 
     @pytest.mark.parametrize(("query", "title"), [("缓存失效", "缓存失效策略"), ("cache policy", "Cache policy")])
     def test_a_title_that_says_it_wins_over_a_body(self, query: str, title: str) -> None:
-        hits = [Hit(record("D001", "Something else", query), 1.0), Hit(record("D002", title), 1.0)]
-        assert ids(ranked(hits, asked(query))) == ["D002", "D001"]
+        hits = [SearchHit(record("D001", "Something else", query), 1.0), SearchHit(record("D002", title), 1.0)]
+        assert ids(rank_hits(hits, parse_query(query))) == ["D002", "D001"]
 
     def test_near_comes_before_far(self) -> None:
-        hits = [Hit(record("D001", "x", scope=scope), 1.0) for scope in ("project/other", "global", "project/shop")]
-        order = [hit.record.scope for hit in ranked(hits, asked("cache"), scope="project/shop")]
+        hits = [
+            SearchHit(record("D001", "x", scope=scope), 1.0) for scope in ("project/other", "global", "project/shop")
+        ]
+        order = [hit.record.scope for hit in rank_hits(hits, parse_query("cache"), scope="project/shop")]
         assert order == ["project/shop", "global", "project/other"]
 
     def test_what_holds_comes_before_what_waits_and_what_is_over(self) -> None:
         hits = [
-            Hit(record(f"D00{n}", "x", status=s), 1.0) for n, s in enumerate(("superseded", "proposed", "accepted"))
+            SearchHit(record(f"D00{n}", "x", status=s), 1.0)
+            for n, s in enumerate(("superseded", "proposed", "accepted"))
         ]
-        assert [hit.record.status for hit in ranked(hits, asked("cache"))] == ["accepted", "proposed", "superseded"]
+        assert [hit.record.status for hit in rank_hits(hits, parse_query("cache"))] == [
+            "accepted",
+            "proposed",
+            "superseded",
+        ]
 
     def test_what_comes_up_again_comes_first_of_equals_and_of_no_others(self) -> None:
-        heard = [Hit(record(f"D00{n}", "x")._replace(occurrences=n), 1.0) for n in (1, 4, 40)]
-        assert ids(ranked(heard, asked("cache"))) == ["D0040", "D004", "D001"]
-        better = Hit(record("D005", "x"), 1.1)
-        assert ids(ranked([*heard, better], asked("cache")))[0] == "D005"
+        heard = [SearchHit(record(f"D00{n}", "x")._replace(occurrences=n), 1.0) for n in (1, 4, 40)]
+        assert ids(rank_hits(heard, parse_query("cache"))) == ["D0040", "D004", "D001"]
+        better = SearchHit(record("D005", "x"), 1.1)
+        assert ids(rank_hits([*heard, better], parse_query("cache")))[0] == "D005"
 
     @settings(deadline=None)
     @given(st.permutations(range(6)))
     def test_law_the_order_of_the_hits_does_not_matter(self, order: list[int]) -> None:
-        hits = [Hit(record(f"D00{n}", "cache"), 1.0 * (n // 2), n % 3 == 0) for n in range(6)]
-        assert ranked([hits[n] for n in order], asked("cache")) == ranked(hits, asked("cache"))
+        hits = [SearchHit(record(f"D00{n}", "cache"), 1.0 * (n // 2), n % 3 == 0) for n in range(6)]
+        assert rank_hits([hits[n] for n in order], parse_query("cache")) == rank_hits(hits, parse_query("cache"))
 
 
 NOTES = [
-    Hit(record("D001", "支付回调必须幂等", "重复通知不会重复入账")),
-    Hit(record("D002", "Retry payments with an idempotency key", "The gateway may time out after it has charged.")),
-    Hit(record("D003", "FFmpeg 内存泄漏", "解码器没有释放")),
-    Hit(record("D004", "Use SQLite for the index", "One file, no server, good search.")),
-    Hit(record("D005", "JWT instead of sessions", "Several services check the same login.")),
-    Hit(record("D006", "旧的缓存方案", "已经不用", status="superseded")),
+    SearchHit(record("D001", "支付回调必须幂等", "重复通知不会重复入账")),
+    SearchHit(
+        record("D002", "Retry payments with an idempotency key", "The gateway may time out after it has charged.")
+    ),
+    SearchHit(record("D003", "FFmpeg 内存泄漏", "解码器没有释放")),
+    SearchHit(record("D004", "Use SQLite for the index", "One file, no server, good search.")),
+    SearchHit(record("D005", "JWT instead of sessions", "Several services check the same login.")),
+    SearchHit(record("D006", "旧的缓存方案", "已经不用", status="superseded")),
 ]
-RARE = {term: 1 for note in NOTES for term in subjects(note.record.title)}
+RARE = {term: 1 for note in NOTES for term in extract_subjects(note.record.title)}
 
 
 class TestRelevant:
@@ -323,7 +344,7 @@ class TestRelevant:
     )  # fmt: skip
     @pytest.mark.parametrize("frequency", [None, RARE])
     def test_idle_or_foreign_prompts_get_nothing(self, prompt: str, frequency: dict[str, int] | None) -> None:
-        assert relevant(NOTES, asked(prompt), frequency=frequency, total=100) == []
+        assert filter_relevant(NOTES, parse_query(prompt), frequency=frequency, total=100) == []
 
     @pytest.mark.parametrize(
         ("prompt", "wanted"),
@@ -338,33 +359,37 @@ class TestRelevant:
         ],
     )
     def test_a_prompt_gets_what_it_is_about(self, prompt: str, wanted: list[str]) -> None:
-        assert ids(relevant(NOTES, asked(prompt))) == wanted
-        assert ids(relevant(NOTES, asked(prompt), frequency=RARE, total=100)) == wanted
+        assert ids(filter_relevant(NOTES, parse_query(prompt))) == wanted
+        assert ids(filter_relevant(NOTES, parse_query(prompt), frequency=RARE, total=100)) == wanted
 
     def test_a_lone_rare_subject_is_enough_where_its_rarity_is_known(self) -> None:
-        assert ids(relevant(NOTES, asked("how do we handle JWT?"), frequency={"jwt": 1}, total=100)) == ["D005"]
-        assert relevant(NOTES, asked("how do we handle JWT?"), frequency={"jwt": 40}, total=100) == []
-        assert relevant(NOTES, asked("how do we handle JWT?")) == []
+        assert ids(filter_relevant(NOTES, parse_query("how do we handle JWT?"), frequency={"jwt": 1}, total=100)) == [
+            "D005"
+        ]
+        assert filter_relevant(NOTES, parse_query("how do we handle JWT?"), frequency={"jwt": 40}, total=100) == []
+        assert filter_relevant(NOTES, parse_query("how do we handle JWT?")) == []
 
     def test_common_terms_count_less(self) -> None:
         prompt = "search file server index"
-        terms = subjects(prompt)
-        assert ids(relevant(NOTES, asked(prompt), frequency=dict.fromkeys(terms, 1), total=100)) == ["D004"]
-        assert relevant(NOTES, asked(prompt), frequency=dict.fromkeys(terms, 60), total=100) == []
+        terms = extract_subjects(prompt)
+        assert ids(filter_relevant(NOTES, parse_query(prompt), frequency=dict.fromkeys(terms, 1), total=100)) == [
+            "D004"
+        ]
+        assert filter_relevant(NOTES, parse_query(prompt), frequency=dict.fromkeys(terms, 60), total=100) == []
 
     def test_a_title_that_is_named_is_enough_though_its_words_are_common(self) -> None:
         prompt = "please retry the payments with their idempotency key"
-        frequency = dict.fromkeys(subjects(prompt), 20)
-        assert ids(relevant(NOTES, asked(prompt), frequency=frequency, total=100)) == ["D002"]
-        assert relevant(NOTES, asked("please retry with the key"), frequency=frequency, total=100) == []
+        frequency = dict.fromkeys(extract_subjects(prompt), 20)
+        assert ids(filter_relevant(NOTES, parse_query(prompt), frequency=frequency, total=100)) == ["D002"]
+        assert filter_relevant(NOTES, parse_query("please retry with the key"), frequency=frequency, total=100) == []
 
     def test_what_is_over_is_not_brought_up(self) -> None:
-        assert relevant(NOTES, asked("旧的缓存方案是什么")) == []
+        assert filter_relevant(NOTES, parse_query("旧的缓存方案是什么")) == []
 
     def test_a_far_weaker_note_is_not_named_beside_a_strong_one(self) -> None:
         strong, weak = record("D001", "Retry payment gateway timeouts"), record("D002", "Payment gateway contract")
         prompt = "retry when the payment gateway timeouts pile up"
-        assert ids(relevant([Hit(strong), Hit(weak)], asked(prompt))) == ["D001"]
+        assert ids(filter_relevant([SearchHit(strong), SearchHit(weak)], parse_query(prompt))) == ["D001"]
 
 
 @pytest.mark.parametrize(
@@ -391,8 +416,8 @@ class TestRelevant:
 )
 def test_a_keyword_is_held_as_a_whole(keyword: str, text: str, holds: bool) -> None:
     plain = record("D001", "Other")._replace(sections=(Section("decision", "Decision", text),))
-    assert holds_whole(plain, keyword) is holds
-    assert holds_whole(record("D001", text), keyword) is holds
+    assert has_whole_keyword(plain, keyword) is holds
+    assert has_whole_keyword(record("D001", text), keyword) is holds
 
 
 class TestSnippet:
@@ -417,10 +442,10 @@ class TestSnippet:
         ],
     )
     def test_shows_why(self, text: str, query: str, marked: str) -> None:
-        assert snippet(text, query).marked("«", "»") == marked
+        assert build_snippet(text, query).highlight_matches("«", "»") == marked
 
     def test_a_long_text_is_cut_around_the_match(self) -> None:
-        piece = snippet("甲" * 500 + "还款" + "乙" * 500, "还款", width=40)
+        piece = build_snippet("甲" * 500 + "还款" + "乙" * 500, "还款", width=40)
         assert len(piece.text) == 40
         assert piece.text.startswith("…甲") and piece.text.endswith("乙…")
         assert [piece.text[start:end] for start, end in piece.matches] == ["还款"]
@@ -428,10 +453,10 @@ class TestSnippet:
     @settings(deadline=None)
     @given(st.text("ab还款, \n", max_size=200), st.text("ab还款 ", max_size=6), st.integers(0, 60))
     def test_law_the_matches_are_inside_and_the_width_is_kept(self, text: str, query: str, width: int) -> None:
-        piece = snippet(text, query, width=width)
+        piece = build_snippet(text, query, width=width)
         assert len(piece.text) <= max(width, 8)
         assert all(0 <= start < end <= len(piece.text) for start, end in piece.matches)
-        assert piece.marked("", "") == piece.text
+        assert piece.highlight_matches("", "") == piece.text
 
 
 @pytest.mark.parametrize(
@@ -447,5 +472,7 @@ def test_the_first_answer_surely_holds_a_word_of_the_question(question: str, tex
     """One run of characters is worth half of a short question, and may be no word; a spaced word is one."""
     plain = record("D001", "Other")._replace(sections=(Section("decision", "Decision", text),))
     terms = {"加拿": 1.0, "拿大": 1.0, "首都": 1.9} if "加" in question else {"canada": 1.0, "capital": 0.9}
-    hits = worth_telling([Hit(plain, 1.0)], asked(question), worth={stem(t): w for t, w in terms.items()})
+    hits = filter_task_hits(
+        [SearchHit(plain, 1.0)], parse_query(question), worth={stem(t): w for t, w in terms.items()}
+    )
     assert bool(hits) is told

@@ -10,7 +10,7 @@ from conftest import git
 from kb.knowledge_base import KnowledgeBase
 from kb.records.front_matter import MAX_FRONT
 from kb.records.model import Candidate, Record
-from kb.similarity.merge_candidate import SOURCES, with_source
+from kb.similarity.merge_candidate import SOURCES, add_source
 
 LONG = "x" * (MAX_FRONT + 1_000)
 
@@ -41,7 +41,7 @@ def test_what_fits_is_read_back_in_another_clone(kb: KnowledgeBase, root: Path, 
     assert one(kb, decision(0, tags=tags, session="s" * 900)).verdict == "created"
     git(tmp_path, "clone", "-q", str(root), "other")
     with KnowledgeBase.at(str(tmp_path / "other")) as other:
-        assert other.record("D001").tags == tags and other.broken() == []
+        assert other.record("D001").tags == tags and other.list_unreadable() == []
 
 
 def test_an_imported_record_that_is_too_large_is_refused_alone(kb: KnowledgeBase) -> None:
@@ -49,7 +49,7 @@ def test_an_imported_record_that_is_too_large_is_refused_alone(kb: KnowledgeBase
     bad = Record("D002", "decision", "Keep the invoices in one place", tags=(LONG,), status="accepted")
     verdicts = kb.import_records([good, bad], origin="elsewhere")
     assert [verdict.verdict for verdict in verdicts] == ["created", "refused"]
-    assert "larger than" in verdicts[1].reasons[0] and kb.broken() == [] and len(kb.records()) == 1
+    assert "larger than" in verdicts[1].reasons[0] and kb.list_unreadable() == [] and len(kb.records()) == 1
 
 
 # -- seen very often -------------------------------------------------------------------------------
@@ -93,6 +93,6 @@ def test_thousands_of_sessions_leave_room(kb: KnowledgeBase, root: Path) -> None
 
 def test_the_first_source_and_the_last_ones_are_kept() -> None:
     many = tuple(f"t/{number}" for number in range(500))
-    kept = with_source(many, "t/new")
-    assert len(kept) == SOURCES and (kept[0], kept[-1]) == ("t/0", "t/new") and with_source(kept, "t/new") == kept
-    assert with_source(("t/1",), "") == ("t/1",)
+    kept = add_source(many, "t/new")
+    assert len(kept) == SOURCES and (kept[0], kept[-1]) == ("t/0", "t/new") and add_source(kept, "t/new") == kept
+    assert add_source(("t/1",), "") == ("t/1",)

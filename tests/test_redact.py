@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import within
 
-from kb.config import Masking, config_of
+from kb.config import Masking, build_config
 from kb.errors import BadInput
 from kb.records.model import Candidate, Evidence
-from kb.safety.redaction import Masked, masked, redact, redacted, secrets
+from kb.safety.redaction import Redaction, locate_secrets, redact_candidate, redact_json, redact_text
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -207,20 +207,20 @@ def leaks(secret: str, text: str) -> bool:
 
 
 def test_nearly_every_drawn_secret_is_masked() -> None:
-    leaked = [(kind, text) for kind, text, secret in cases() if leaks(secret, redact(text)[0])]
+    leaked = [(kind, text) for kind, text, secret in cases() if leaks(secret, redact_text(text)[0])]
     assert len(leaked) <= 0.01 * len(KINDS) * DRAWN, leaked
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_found(kind: str) -> None:
-    results = [leaks(secret, redact(text)[0]) for name, text, secret in cases() if name == kind]
+    results = [leaks(secret, redact_text(text)[0]) for name, text, secret in cases() if name == kind]
     assert results.count(True) <= 1
 
 
 def test_masking_a_second_time_changes_nothing() -> None:
     for _, text, _ in cases():
-        once, _ = redact(text)
-        assert redact(once) == (once, ())
+        once, _ = redact_text(text)
+        assert redact_text(once) == (once, ())
 
 
 def test_a_secret_in_a_long_text_leaves_the_rest_as_it_was() -> None:
@@ -228,10 +228,10 @@ def test_a_secret_in_a_long_text_leaves_the_rest_as_it_was() -> None:
     words = ["the", "session", "网关", "keeps", "records", "for", "90", "days,", "see", "D001.", "我们决定使用。"]
     for _, text, secret in cases():
         before, after = (" ".join(rng.choices(words, k=20)) + "\n" for _ in range(2))
-        masked, found = redact(before + text + "\n" + after)
+        masked, found = redact_text(before + text + "\n" + after)
         assert masked.startswith(before) and masked.endswith(after)
         assert all(place.line >= 2 for place in found)
-        assert (found and not leaks(secret, masked)) or leaks(secret, redact(text)[0])
+        assert (found and not leaks(secret, masked)) or leaks(secret, redact_text(text)[0])
 
 
 KEPT = (
@@ -322,58 +322,58 @@ KEPT = (
 
 @pytest.mark.parametrize("text", KEPT)
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
-    assert redact(text) == (text, ())
+    assert redact_text(text) == (text, ())
 
 
 def test_wrapped_base64_is_no_secret() -> None:
     rng = random.Random(7)
     lines = "\n".join(some(rng, 64, ALNUM + "+/") for _ in range(8))
     text = f"-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----"
-    assert redact(text)[0] == text
+    assert redact_text(text)[0] == text
 
 
 def test_the_mask_names_the_rule_and_the_line() -> None:
     token = "gh" + "p_" + some(random.Random(3), 36)
-    text, found = redact(f"first\nuse {token} here\nthird {token}")
+    text, found = redact_text(f"first\nuse {token} here\nthird {token}")
     assert text == "first\nuse [redacted:github-token] here\nthird [redacted:github-token]"
-    assert found == (Masked("github-token", 2), Masked("github-token", 3))
-    assert list(secrets(f"first\nuse {token} here")) == [(2, "github-token")]
+    assert found == (Redaction("github-token", 2), Redaction("github-token", 3))
+    assert list(locate_secrets(f"first\nuse {token} here")) == [(2, "github-token")]
 
 
 def test_lines_are_counted_in_the_text_as_it_came() -> None:
     rng = random.Random(4)
     block, _ = pem(rng)
     password = "pass" + "word=" + some(rng, 12)
-    _, found = redact(f"{block}\n{password}\n")
-    assert found[-1] == Masked("password", block.count("\n") + 2)
+    _, found = redact_text(f"{block}\n{password}\n")
+    assert found[-1] == Redaction("password", block.count("\n") + 2)
 
 
 def test_a_connection_string_loses_only_its_password() -> None:
     secret = some(random.Random(5), 14)
-    text, _ = redact(f"postgresql://shop:{secret}@db.internal:5432/shop")
+    text, _ = redact_text(f"postgresql://shop:{secret}@db.internal:5432/shop")
     assert text == "postgresql://shop:[redacted:url-password]@db.internal:5432/shop"
 
 
 def test_the_more_specific_rule_names_the_place() -> None:
     token = "gh" + "p_" + some(random.Random(6), 36)
-    assert redact(f"GITHUB_TOKEN={token}")[0] == "GITHUB_TOKEN=[redacted:github-token]"
-    assert redact(f"https://x:{token}@github.com/a/b")[0] == "https://x:[redacted:github-token]@github.com/a/b"
+    assert redact_text(f"GITHUB_TOKEN={token}")[0] == "GITHUB_TOKEN=[redacted:github-token]"
+    assert redact_text(f"https://x:{token}@github.com/a/b")[0] == "https://x:[redacted:github-token]@github.com/a/b"
 
 
 def test_private_words_are_masked_too() -> None:
-    text, found = redact("Project Nightjar 与 夜鹰计划 go live", (r"(?i)nightjar", "夜鹰"))
+    text, found = redact_text("Project Nightjar 与 夜鹰计划 go live", (r"(?i)nightjar", "夜鹰"))
     assert text == "Project [redacted:private-word] 与 [redacted:private-word]计划 go live"
     assert [place.rule for place in found] == ["private-word", "private-word"]
-    assert redact(text, (r"(?i)nightjar", "夜鹰", "redacted", "private")) == (text, ())
+    assert redact_text(text, (r"(?i)nightjar", "夜鹰", "redacted", "private")) == (text, ())
 
 
 def test_a_private_word_that_is_no_pattern_is_named() -> None:
     with pytest.raises(BadInput, match="private word"):
-        redact("text", ("(",))
+        redact_text("text", ("(",))
 
 
 def test_a_private_word_that_matches_nothing_long_masks_nothing() -> None:
-    assert redact("text", ("x*", "^", r"\b")) == ("te[redacted:private-word]t", (Masked("private-word", 1),))
+    assert redact_text("text", ("x*", "^", r"\b")) == ("te[redacted:private-word]t", (Redaction("private-word", 1),))
 
 
 def test_every_text_of_a_candidate_is_masked() -> None:
@@ -385,26 +385,26 @@ def test_every_text_of_a_candidate_is_masked() -> None:
         evidence=(Evidence(f"用 {secret}", secret, 3, secret),),
         supersedes=(secret,), amends=(secret,), updates=secret, session=secret, host=secret,
     )  # fmt: skip
-    clean, found = redacted(dirty)
+    clean, found = redact_candidate(dirty)
     assert secret not in repr(clean)
     assert clean.evidence[0].quote == "用 [redacted:gitlab-token]" and clean.evidence[0].line == 3
     fields = {place.field for place in found}
     assert fields == {name for name, value in dirty._asdict().items() if secret in repr(value)}
-    assert redacted(clean) == (clean, ())
+    assert redact_candidate(clean) == (clean, ())
 
 
 def test_the_key_of_a_claim_may_give_its_value_away() -> None:
     value = some(random.Random(9), 12)
-    clean, found = redacted(Candidate("decision", "t", claims={"db.password": value, "db.port": "5432"}))
+    clean, found = redact_candidate(Candidate("decision", "t", claims={"db.password": value, "db.port": "5432"}))
     assert clean.claims == {"db.password": "[redacted:password]", "db.port": "5432"}
-    assert found == (Masked("password", 1, "claims"),)
+    assert found == (Redaction("password", 1, "claims"),)
 
 
 def test_a_clean_candidate_comes_back_equal() -> None:
     candidate = Candidate(
         "decision", "选择 FastAPI 作为后端框架", why="async", impact=("api/main.py",), reusable=True, confidence=0.9
     )
-    assert redacted(candidate) == (candidate, ())
+    assert redact_candidate(candidate) == (candidate, ())
 
 
 PIECES = st.sampled_from(
@@ -417,9 +417,9 @@ PIECES = st.sampled_from(
 
 @given(st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=30).map("".join))
 def test_what_comes_out_is_a_fixed_point(text: str) -> None:
-    once, found = redact(text)
-    assert redact(once) == (once, ())
-    assert [(place.line, place.rule) for place in found] == list(secrets(text))
+    once, found = redact_text(text)
+    assert redact_text(once) == (once, ())
+    assert [(place.line, place.rule) for place in found] == list(locate_secrets(text))
     assert (once == text) == (not found)
 
 
@@ -436,9 +436,9 @@ HARD = (
 
 @pytest.mark.parametrize("piece", HARD)
 def test_time_is_linear(piece: str) -> None:
-    redact(piece)
+    redact_text(piece)
     with within(2):
-        redact(piece * (100_000 // len(piece)))
+        redact_text(piece * (100_000 // len(piece)))
 
 
 CHAINED = ("+86131-1111-1111", "+86 171 1111 1", "AI" + "za" + "A1x1_b2C3d" * 3 + "e5F6g")
@@ -447,21 +447,21 @@ CHAINED = ("+86131-1111-1111", "+86 171 1111 1", "AI" + "za" + "A1x1_b2C3d" * 3 
 
 @pytest.mark.parametrize("piece", CHAINED)
 def test_time_is_linear_where_each_mask_uncovers_the_next_secret(piece: str) -> None:
-    redact(piece)
+    redact_text(piece)
     with within(2):
-        text, _ = redact(piece * (1_000_000 // len(piece)))
-    assert piece not in text and redact(text) == (text, ())
+        text, _ = redact_text(piece * (1_000_000 // len(piece)))
+    assert piece not in text and redact_text(text) == (text, ())
 
 
 @pytest.mark.parametrize("piece", CHAINED[:1])
 def test_secrets_without_a_gap_are_masked_one_by_one(piece: str) -> None:
-    text, found = redact(f"before\n{piece * 20} behind\nafter")
+    text, found = redact_text(f"before\n{piece * 20} behind\nafter")
     assert text == f"before\n{f'[redacted:{found[0].rule}]' * 20} behind\nafter"
 
 
 def test_a_text_that_does_not_settle_loses_whole_lines_and_no_more() -> None:
     piece = CHAINED[0]
-    text, _ = redact(f"before\n{piece * 20_000}\nbehind")
+    text, _ = redact_text(f"before\n{piece * 20_000}\nbehind")
     assert piece[3:] not in text
     assert text.startswith("before\n[redacted:phone]") and text.endswith("\nbehind")
 
@@ -477,7 +477,7 @@ def test_a_text_that_does_not_settle_loses_whole_lines_and_no_more() -> None:
     ],
 )
 def test_samples_and_tails_are_masked_too(text: str, left: str) -> None:
-    masked, found = redact(text)
+    masked, found = redact_text(text)
     assert found
     assert left not in masked
 
@@ -496,7 +496,7 @@ PHRASE = "maple river copper lantern"
     ],
 )  # fmt: skip
 def test_a_passphrase_is_masked_with_all_its_words(frame: str) -> None:
-    text, found = redact(frame.format(PHRASE))
+    text, found = redact_text(frame.format(PHRASE))
     assert [place.rule for place in found] == ["password"]
     assert not any(word in text for word in PHRASE.split())
 
@@ -505,31 +505,31 @@ def test_a_passphrase_is_masked_with_all_its_words(frame: str) -> None:
 @pytest.mark.parametrize("kind", ["github", "chinese phone", "id card", "email", "foreign phone"])
 def test_what_stands_before_a_secret_hides_it_not(before: str, kind: str) -> None:
     text, secret = KINDS[kind](random.Random(21))
-    assert not leaks(secret, redact(f"x{before}{text}，可以" if before else text)[0])
+    assert not leaks(secret, redact_text(f"x{before}{text}，可以" if before else text)[0])
 
 
 @pytest.mark.parametrize("number", ["415-555-2671", "(415) 555-2671", "1-415-555-2671", "415.555.2671"])
 def test_an_american_number_needs_no_country_code(number: str) -> None:
-    assert redact(f"call {number} now")[0] == "call [redacted:phone] now"
+    assert redact_text(f"call {number} now")[0] == "call [redacted:phone] now"
 
 
 def test_a_token_that_was_cut_short_is_still_a_token() -> None:
     token = "gh" + "p_" + some(random.Random(22), 36)
-    assert redact(f"use {token[:15]}…")[0] == "use [redacted:cut-token]…"
-    assert redact("password: Tr0ub4dor…")[0] == "password: [redacted:password]"
+    assert redact_text(f"use {token[:15]}…")[0] == "use [redacted:cut-token]…"
+    assert redact_text("password: Tr0ub4dor…")[0] == "password: [redacted:password]"
 
 
 def test_a_mask_betrays_nothing_behind_it() -> None:
     commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"
     token = "gh" + "p_" + some(random.Random(23), 36)
     text = f"{token} is build2024x, {token} = part12of9, see {commit}"
-    assert redact(text)[0].endswith(f" is build2024x, [redacted:github-token] = part12of9, see {commit}")
+    assert redact_text(text)[0].endswith(f" is build2024x, [redacted:github-token] = part12of9, see {commit}")
 
 
 def test_a_json_value_is_masked_by_its_keys() -> None:
     value = some(random.Random(24), 12)
     dirty = {"claims": {"db.password": value, "db.port": 5432}, "rows": [{"token": "Qx7" + value}, None, True]}
-    clean = masked(dirty)
+    clean = redact_json(dirty)
     assert clean == {
         "claims": {"db.password": "[redacted:password]", "db.port": 5432},
         "rows": [{"token": "[redacted:secret]"}, None, True],
@@ -545,25 +545,25 @@ def test_a_json_value_is_masked_by_its_keys() -> None:
 def test_addresses_and_numbers_stay_where_the_settings_say_so(setting: str, rule: str, kind: str) -> None:
     text, _ = KINDS[kind](random.Random(25))
     token = "gh" + "p_" + some(random.Random(26), 36)
-    mask, keep = config_of({}).masking, config_of({setting: "keep"}).masking
-    assert redact(f"ask {text} for {token}", mask)[0] == f"ask [redacted:{rule}] for [redacted:github-token]"
-    assert redact(f"ask {text} for {token}", keep)[0] == f"ask {text} for [redacted:github-token]"
-    assert list(secrets(f"ask {text}", keep)) == []
+    mask, keep = build_config({}).masking, build_config({setting: "keep"}).masking
+    assert redact_text(f"ask {text} for {token}", mask)[0] == f"ask [redacted:{rule}] for [redacted:github-token]"
+    assert redact_text(f"ask {text} for {token}", keep)[0] == f"ask {text} for [redacted:github-token]"
+    assert list(locate_secrets(f"ask {text}", keep)) == []
     candidate = Candidate("decision", f"Ask {text}", why=token)
-    clean, found = redacted(candidate, keep)
+    clean, found = redact_candidate(candidate, keep)
     assert clean.title == f"Ask {text}" and [place.rule for place in found] == ["github-token"]
 
 
 def test_private_words_come_with_the_settings() -> None:
-    masking = config_of({"private_words": ["夜鹰"], "emails": "keep"}).masking
+    masking = build_config({"private_words": ["夜鹰"], "emails": "keep"}).masking
     assert masking == Masking(("夜鹰",), ("email",))
-    assert redact("夜鹰 a@qq.com", masking)[0] == "[redacted:private-word] a@qq.com"
+    assert redact_text("夜鹰 a@qq.com", masking)[0] == "[redacted:private-word] a@qq.com"
 
 
 @pytest.mark.parametrize("values", [{"emails": "yes"}, {"phones": ""}, {"phones": True}, {"emails": ["keep"]}])
 def test_a_setting_that_cannot_be_is_named(values: dict[str, object]) -> None:
     with pytest.raises(BadInput, match=r"emails|phones"):
-        config_of(values)
+        build_config(values)
 
 
 SESSIONS = (
@@ -578,7 +578,7 @@ SESSIONS = (
 )
 def test_the_name_of_a_session_is_no_secret(name: str, text: str) -> None:
     said = text.format(name)
-    assert redact(said) == (said, ())
+    assert redact_text(said) == (said, ())
 
 
 @pytest.mark.parametrize("name", ["project/shop-{}", "payments-gateway-{}", "project/b2b-api-{}{}"])
@@ -586,7 +586,7 @@ def test_the_name_of_a_session_is_no_secret(name: str, text: str) -> None:
 def test_the_mark_of_a_project_beside_a_session_is_no_secret(name: str, text: str) -> None:
     marks = [sha256(bytes([number])).hexdigest()[:6] for number in range(60)]
     said = [text.format(name.format(mark, mark)) for mark in marks]
-    assert [redact(one)[0] for one in said] == said
+    assert [redact_text(one)[0] for one in said] == said
 
 
 @pytest.mark.parametrize(
@@ -601,4 +601,4 @@ def test_the_mark_of_a_project_beside_a_session_is_no_secret(name: str, text: st
     ],
 )
 def test_what_a_session_is_opened_with_stays_masked(text: str) -> None:
-    assert "[redacted:" in redact(text)[0]
+    assert "[redacted:" in redact_text(text)[0]

@@ -5,7 +5,7 @@ from timing import within
 
 from kb.config import Masking
 from kb.safety.dense_secrets import CROWD
-from kb.safety.redaction import redact, secrets
+from kb.safety.redaction import locate_secrets, redact_text
 
 MANY = CROWD + 500
 
@@ -17,25 +17,25 @@ def dump(form: str, between: str, number: int = MANY) -> str:
 @pytest.mark.parametrize("between", [" ", "\n", ", ", ";\n\n"])
 @pytest.mark.parametrize("form", ["password={value}", 'DB_{n}_PASSWORD: "{value}"', "令牌：{value}", "api_key={value}"])
 def test_a_crowd_of_secrets_is_one_place(form: str, between: str) -> None:
-    text, masked = redact(dump(form, between))
+    text, masked = redact_text(dump(form, between))
     assert len(masked) == 1 and masked[0].line == 1
     assert "a1b2c3x" not in text and "[redacted:" in text
-    assert redact(text) == (text, ())
+    assert redact_text(text) == (text, ())
 
 
 def test_fewer_secrets_are_places_of_their_own() -> None:
-    text, masked = redact(dump("password={value}", " ", 300))
+    text, masked = redact_text(dump("password={value}", " ", 300))
     assert text == " ".join(["password=[redacted:password]"] * 300) and len(masked) == 300
 
 
 def test_a_crowd_of_names_or_placeholders_stays() -> None:
     for text in (dump("token=identifier", " "), dump("password=<password>", "\n"), dump("cache_key: rowname", ", ")):
-        assert redact(text) == (text, ())
+        assert redact_text(text) == (text, ())
 
 
 def test_the_text_around_a_crowd_stays() -> None:
     before, behind = "The walrus sleeps.\nIt snores.\n\n", "\n\nThe tiger wakes.\nIt yawns."
-    text, masked = redact(f"{before}{dump('password={value}', chr(10))}{behind}")
+    text, masked = redact_text(f"{before}{dump('password={value}', chr(10))}{behind}")
     assert text == "The walrus sleeps.\nIt snores.\n[redacted:password]\nThe tiger wakes.\nIt yawns."
     assert [place.line for place in masked] == [3]
 
@@ -46,20 +46,22 @@ def test_what_reaches_out_of_a_crowd_is_masked() -> None:
     table = "\n".join(["name,password", "walrus,a7Kd92xQpZ", "tiger,Qz81mNb3Vw", "fox,Lp20xCv7Rt"])
     crowd = dump("password={value}", "\n")
     for beside, hidden in ((key, "MIIEpAIBAAKCAQEA"), (table, "Lp20xCv7Rt"), ("password:\n  a7Kd92xQpZ", "a7Kd92xQpZ")):
-        assert hidden not in redact(f"{crowd}\n{beside}\nThe end.")[0]
-        assert hidden not in redact(f"{beside}\n{crowd}\nThe end.")[0]
+        assert hidden not in redact_text(f"{crowd}\n{beside}\nThe end.")[0]
+        assert hidden not in redact_text(f"{beside}\n{crowd}\nThe end.")[0]
 
 
 def test_secrets_elsewhere_in_the_text_are_found() -> None:
     told = "The tiger wakes. " * 5
     text = f"Mail walrus@zoo-keepers.org\n\n\n{dump('password={value}', ' ')}\n\n{told}\npassword=Kd92xQpZ7a"
-    found = list(secrets(text))
+    found = list(locate_secrets(text))
     assert found == [(1, "email"), (3, "password"), (7, "password")]
-    assert [rule for _, rule in secrets("x\n" * 3 + dump("password={value}", " "), Masking((), ("password",)))] == []
+    assert [
+        rule for _, rule in locate_secrets("x\n" * 3 + dump("password={value}", " "), Masking((), ("password",)))
+    ] == []
 
 
 def test_a_megabyte_of_secrets_is_not_doubted_one_by_one() -> None:
     text = dump("password={value}", " ", 45_000)
-    redact(dump("password={value}", " "))
+    redact_text(dump("password={value}", " "))
     with within(0.5):
-        assert redact(text)[0] == "[redacted:password]"
+        assert redact_text(text)[0] == "[redacted:password]"

@@ -12,8 +12,8 @@ import pytest
 from timing import within
 
 from kb.records.model import Candidate
-from kb.safety.deobfuscation import plain_view
-from kb.safety.redaction import redact, redacted
+from kb.safety.deobfuscation import deobfuscate_text
+from kb.safety.redaction import redact_candidate, redact_text
 
 RNG = random.Random(1109)
 ALNUM = string.ascii_letters + string.digits
@@ -54,7 +54,7 @@ ISSUED = {
 @pytest.mark.parametrize("kind", ISSUED)
 def test_what_services_issue_is_masked_without_a_word_beside_it(kind: str) -> None:
     token = ISSUED[kind]
-    text, found = redact(f"The deploy used {token} last night and it worked.")
+    text, found = redact_text(f"The deploy used {token} last night and it worked.")
     assert found and token[-12:] not in text
     assert text.startswith("The deploy used ") and text.endswith(" last night and it worked.")
 
@@ -92,7 +92,7 @@ NAMED = {
 @pytest.mark.parametrize("kind", NAMED)
 def test_what_stands_beside_its_name_is_masked(kind: str) -> None:
     text, masked = NAMED[kind]
-    left, found = redact(text)
+    left, found = redact_text(text)
     assert found and VALUE not in left and HEX32 not in left
     assert left == masked if "[" in masked else left.startswith(masked)
 
@@ -102,9 +102,9 @@ def test_a_private_key_in_base64_is_masked_over_all_its_lines_and_a_certificate_
         whole = base64.b64encode(f"-----BEGIN {kind}-----\n{drawn(600)}\n-----END {kind}-----".encode()).decode()
         return "\n".join(whole[at : at + 76] for at in range(0, len(whole), 76))
 
-    text, _ = redact(f"cat <<EOF | base64 -d\n{wrapped('RSA PRIVATE' + ' KEY')}\nEOF")
+    text, _ = redact_text(f"cat <<EOF | base64 -d\n{wrapped('RSA PRIVATE' + ' KEY')}\nEOF")
     assert text == "cat <<EOF | base64 -d\n[redacted:private-key]\nEOF"
-    assert "[redacted:private-key]" not in redact(wrapped("CERTIFICATE"))[0]
+    assert "[redacted:private-key]" not in redact_text(wrapped("CERTIFICATE"))[0]
 
 
 FULL_WIDTH = "".join(chr(ord(char) + 0xFEE0) for char in TOKEN)
@@ -121,10 +121,10 @@ DISGUISED = {
 def test_a_disguised_token_is_masked_in_its_place(kind: str) -> None:
     token = DISGUISED[kind]
     for before, behind in (("用 ", " 部署，谢谢。"), ("Authorization: token ", "\nnext line")):
-        text, found = redact(before + token + behind)
+        text, found = redact_text(before + token + behind)
         assert text == f"{before}[redacted:{found[0].rule}]{behind}", text
-        assert redact(text) == (text, ())
-    clean, _ = redacted(Candidate("decision", "Deploy", why=f"with {token}"))
+        assert redact_text(text) == (text, ())
+    clean, _ = redact_candidate(Candidate("decision", "Deploy", why=f"with {token}"))
     assert clean.why.startswith("with [redacted:")
 
 
@@ -145,16 +145,16 @@ HARMLESS = (
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_only_resembles_them_stays(text: str) -> None:
-    assert redact(text) == (text, ())
+    assert redact_text(text) == (text, ())
 
 
 def test_a_place_of_the_plain_view_is_one_of_the_text() -> None:
     text = "ab\u200bcd\x1b[0mef\\\ngh"
-    view = plain_view(text)
+    view = deobfuscate_text(text)
     assert view and view.text == "abcdefgh"
-    assert [view.start_in_text(place) for place in range(8)] == [0, 1, 3, 4, 9, 10, 13, 14]
-    assert [view.end_in_text(place) for place in range(1, 9)] == [1, 2, 4, 5, 10, 11, 14, 15]
-    assert plain_view("nothing strange：，。") is None
+    assert [view.map_start(place) for place in range(8)] == [0, 1, 3, 4, 9, 10, 13, 14]
+    assert [view.map_end(place) for place in range(1, 9)] == [1, 2, 4, 5, 10, 11, 14, 15]
+    assert deobfuscate_text("nothing strange：，。") is None
 
 
 @pytest.mark.parametrize(
@@ -162,4 +162,4 @@ def test_a_place_of_the_plain_view_is_one_of_the_text() -> None:
 )
 def test_looking_twice_is_linear(piece: str) -> None:
     with within(2):
-        redact(piece * (200_000 // len(piece)))
+        redact_text(piece * (200_000 // len(piece)))

@@ -6,7 +6,7 @@ import pytest
 
 from bench.pasted import Pasted, held_out, pasted
 from bench.pastedkinds import KINDS, SNIPPETS
-from kb.safety.redaction import redact
+from kb.safety.redaction import redact_text
 
 SEED = 11
 """Not that of the bench: values nobody has looked at."""
@@ -18,7 +18,7 @@ ENOUGH = 0.99
 @pytest.fixture(scope="module")
 def missed() -> list[Pasted]:
     """What of the sample still shows eight characters of a secret, or all of a shorter one."""
-    return [row for row in SAMPLE if row.left_in(redact(row.text)[0])]
+    return [row for row in SAMPLE if row.left_in(redact_text(row.text)[0])]
 
 
 def test_nearly_every_secret_is_masked(missed: list[Pasted]) -> None:

@@ -11,8 +11,8 @@ from team import FIXTURES, Team, by_hand, ids, log, thought, written
 
 from kb.errors import NeedsPerson, UnknownId
 from kb.knowledge_base import KnowledgeBase
-from kb.merge.renumbering import Renaming, readdressed, recited, renamed_path, text_scope
-from kb.sync.renumber import renumber
+from kb.merge.renumbering import IdRenaming, find_text_scope, rename_path, update_citations, update_references
+from kb.sync.renumber import renumber_records
 
 base, team = FIXTURES
 
@@ -39,7 +39,7 @@ def test_the_younger_gives_way_and_history_tells_who_is_meant(team: Team, squash
     kb = twins(team, squash=squash)
     assert any(finding.rule == "duplicate-id" for finding in kb.check())
     head = git(kb.root, "rev-parse", "HEAD").strip()
-    done = renumber(kb)
+    done = renumber_records(kb)
     assert sorted((one.old, one.new, one.title) for one in done.renumbered) == [
         ("D001", "D003", thought(3).title), ("D002", "D004", thought(5).title),
     ]  # fmt: skip
@@ -50,7 +50,7 @@ def test_the_younger_gives_way_and_history_tells_who_is_meant(team: Team, squash
     assert log(kb, "%H", "HEAD^") == [head] or git(kb.root, "rev-parse", "HEAD^").strip() == head
     assert git(kb.root, "log", "-1", "--format=%(trailers:key=Kb-Op,valueonly)").strip() == "renumbered"
     assert [f for f in kb.check() if f.severity == "error"] == [] and git(kb.root, "status", "--porcelain") == ""
-    assert renumber(kb).renumbered == () and git(kb.root, "rev-parse", "HEAD^").strip() == head
+    assert renumber_records(kb).renumbered == () and git(kb.root, "rev-parse", "HEAD^").strip() == head
 
 
 def test_links_by_the_old_number_lead_on(team: Team) -> None:
@@ -71,23 +71,26 @@ def test_links_by_the_old_number_lead_on(team: Team) -> None:
 def test_a_dry_run_changes_nothing(team: Team) -> None:
     kb = twins(team)
     head, before = git(kb.root, "rev-parse", "HEAD"), seen(Path(kb.root))
-    assert len(renumber(kb, dry_run=True).renumbered) == 2 and len(renumber(kb, dry_run=True).followed) == 2
+    assert (
+        len(renumber_records(kb, dry_run=True).renumbered) == 2
+        and len(renumber_records(kb, dry_run=True).followed) == 2
+    )
     assert git(kb.root, "rev-parse", "HEAD") == head and seen(Path(kb.root)) == before
-    assert {one.new for one in renumber(kb).renumbered} == {"D003", "D004"}
+    assert {one.new for one in renumber_records(kb).renumbered} == {"D003", "D004"}
 
 
 def test_only_one_scope_or_one_number(team: Team) -> None:
     kb = twins(team)
-    assert renumber(kb, scope="project/店铺").renumbered == ()
-    (one,) = renumber(kb, "D002").renumbered
+    assert renumber_records(kb, scope="project/店铺").renumbered == ()
+    (one,) = renumber_records(kb, "D002").renumbered
     assert (one.title, one.new) == (thought(5).title, "D003")
-    assert [one.old for one in renumber(kb, scope="global").renumbered] == ["D001"]
+    assert [one.old for one in renumber_records(kb, scope="global").renumbered] == ["D001"]
 
 
 def test_what_is_not_clear_stays_and_is_named(team: Team) -> None:
     kb = twins(team)
     written(kb, thought(7, "Both say [D001]."))
-    done = renumber(kb, "D001")
+    done = renumber_records(kb, "D001")
     (unclear,) = done.unclear
     assert unclear == (kb.record(ids(kb)[thought(7).title]).path, "D001")
     assert "Both say [D001]." in kb.text(kb.record(ids(kb)[thought(7).title]))
@@ -104,7 +107,7 @@ def test_one_record_by_name(kb: KnowledgeBase, root: Path) -> None:
     assert "aliases: [D001, D004]" in kb.text(kb.record("D005"))
     assert run(root, "renumber", "D009").code == 1 and "没有" not in run(root, "renumber").out
     with pytest.raises(UnknownId):
-        renumber(kb, "D002", scope="project/shop")
+        renumber_records(kb, "D002", scope="project/shop")
     (root / "kb.toml").write_text('language = "zh"\n')
     assert "没有重复的编号" in run(root, "renumber").out
     assert [f for f in kb.check() if f.severity == "error"] == []
@@ -116,7 +119,7 @@ def test_a_persons_edit_of_the_record_is_in_the_way(kb: KnowledgeBase, root: Pat
     path.write_text(path.read_text().replace("<!-- USER_BLOCK_START -->\n", "<!-- USER_BLOCK_START -->\nmine\n"))
     before = seen(root)
     with pytest.raises(NeedsPerson, match="not committed"):
-        renumber(kb, "D001")
+        renumber_records(kb, "D001")
     assert seen(root) == before and "mine" in path.read_text()
 
 
@@ -135,16 +138,18 @@ CITED = [
 @pytest.mark.parametrize(("text", "wanted"), CITED)
 def test_citations_and_nothing_else(text: str, wanted: str) -> None:
     new = {("", "D001"): "D9", ("shop", "D001"): "D8"}
-    assert recited(text, lambda project, record_id: new.get((project, record_id), "")) == wanted
+    assert update_citations(text, lambda project, record_id: new.get((project, record_id), "")) == wanted
 
 
 def test_what_a_commit_says_follows() -> None:
     ids = {("global", "D002"): "D005", ("global", "D001"): "D004"}
-    renaming = Renaming(ids, {"content/anchors/global/D002-a.md": "content/x/D005-a.md"})
+    renaming = IdRenaming(ids, {"content/anchors/global/D002-a.md": "content/x/D005-a.md"})
     words = "Replace\n\nKb-Op: review\nKb-Path: content/anchors/global/D002-a.md\nKb-Against: D001,D003\n"
-    assert renaming.message(words) == "Replace\n\nKb-Op: review\nKb-Path: content/x/D005-a.md\nKb-Against: D004,D003\n"
-    assert renaming.message("Kb-Against: D001\n") == "Kb-Against: D001\n", "of which scope is not said"
-    assert renamed_path("a/D001-统一.md", "D012") == "a/D012-统一.md"
+    assert (
+        renaming.map_message(words) == "Replace\n\nKb-Op: review\nKb-Path: content/x/D005-a.md\nKb-Against: D004,D003\n"
+    )
+    assert renaming.map_message("Kb-Against: D001\n") == "Kb-Against: D001\n", "of which scope is not said"
+    assert rename_path("a/D001-统一.md", "D012") == "a/D012-统一.md"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +162,7 @@ def test_what_a_commit_says_follows() -> None:
     ],
 )  # fmt: skip
 def test_from_where_a_text_speaks(path: str, scope: str) -> None:
-    assert text_scope(path) == scope
+    assert find_text_scope(path) == scope
 
 
 def test_what_the_front_refers_to_follows_and_the_rest_stays() -> None:
@@ -167,5 +172,5 @@ def test_what_the_front_refers_to_follows_and_the_rest_stays() -> None:
     )
     wanted = text.replace("[D001, D002]", "[D009, D002]").replace("shop:D001", "shop:D008", 1).replace("{D001", "{D009")
     new = {("", "D001"): "D009", ("shop", "D001"): "D008"}
-    found = readdressed(text, "x.md", lambda project, record_id: new.get((project, record_id), ""), None)
+    found = update_references(text, "x.md", lambda project, record_id: new.get((project, record_id), ""), None)
     assert found.replace('"shop:D008"', "shop:D008") == wanted

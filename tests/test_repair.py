@@ -10,8 +10,8 @@ from team import FIXTURES, Team, by_hand, edited, file_of, log, thought, written
 
 from kb.errors import UnknownId
 from kb.knowledge_base import KnowledgeBase
-from kb.sync.repair import repair
-from kb.sync.sync import sync
+from kb.sync.repair import repair_merges
+from kb.sync.sync import sync_with_remote
 
 base, team = FIXTURES
 
@@ -20,8 +20,8 @@ def apart(team: Team, more: str = "") -> tuple[KnowledgeBase, KnowledgeBase]:
     """Return two clones of which each has heard one record again."""
     ann, bob = team.clone("ann"), team.clone("bob")
     written(ann, thought(1, more), thought(2))
-    sync(ann)
-    sync(bob)
+    sync_with_remote(ann)
+    sync_with_remote(bob)
     return ann, bob
 
 
@@ -55,16 +55,16 @@ def test_a_count_that_was_lost_comes_back(team: Team) -> None:
     assert record.occurrences == 3 and "Said by ann." in kb.text(record) and "Said by bob." in kb.text(record)
     assert git(kb.root, "rev-parse", "HEAD^").strip() == head and git(kb.root, "status", "--porcelain") == ""
     assert git(kb.root, "log", "-1", "--format=%(trailers:key=Kb-Op,valueonly)").strip() == "repaired"
-    again = repair(kb)
+    again = repair_merges(kb)
     assert (again.mended, again.merges, again.commit) == ((), 0, ""), "what was looked through is not looked at again"
-    assert repair(kb, every=True).merges == 1 and repair(kb, every=True).mended == ()
+    assert repair_merges(kb, every=True).merges == 1 and repair_merges(kb, every=True).mended == ()
 
 
 def test_what_a_person_has_changed_since_is_theirs(team: Team) -> None:
     kb = counted_apart(team)
     edited(kb, "D001", "occurrences: 2", "occurrences: 7")
     by_hand(kb, "I know better")
-    assert repair(kb).mended == () and kb.record("D001").occurrences == 7
+    assert repair_merges(kb).mended == () and kb.record("D001").occurrences == 7
 
 
 def test_what_a_person_decided_in_the_merge_is_theirs(team: Team) -> None:
@@ -75,7 +75,7 @@ def test_what_a_person_decided_in_the_merge_is_theirs(team: Team) -> None:
         by_hand(kb, "Edit")
     git(ann.root, "fetch", "-q", bob.root, "main")
     git(ann.root, "merge", "-q", "-s", "ours", "--no-edit", "FETCH_HEAD")
-    done = repair(ann)
+    done = repair_merges(ann)
     assert (done.merges, done.mended, done.undecided) == (1, (), ())
 
 
@@ -92,7 +92,7 @@ def test_a_section_that_stands_twice_is_made_one(team: Team, later: bool) -> Non
         edited(ann, "D001", "<!-- USER_BLOCK_START -->\n", "<!-- USER_BLOCK_START -->\n我的\n")
         by_hand(ann, "Later")
     path = ann.record("D001").path
-    assert repair(ann, ["D001"]).mended == (path,)
+    assert repair_merges(ann, ["D001"]).mended == (path,)
     text = file_of(ann, "D001").read_text()
     assert text.count("## Impact") == 1 and "src/a.py" in text and "src/b.py" in text and ("我的" in text) == later
     assert not any(finding.rule == "section-twice" for finding in ann.check())
@@ -110,7 +110,7 @@ def test_markers_that_were_committed(team: Team) -> None:
         git(ann.root, "-c", driver, "merge", "-q", "--no-edit", "FETCH_HEAD")
     by_hand(ann, "Merge, as it is")
     assert "<<<<<<<" in path.read_text()
-    assert len(repair(ann, [str(path)]).mended) == 1
+    assert len(repair_merges(ann, [str(path)]).mended) == 1
     assert ann.record("D001").tags == ("a", "b") and git(ann.root, "status", "--porcelain") == ""
 
 
@@ -147,7 +147,7 @@ def test_one_record_in_two_files_is_made_one(team: Team) -> None:
     git(ann.root, "checkout", "FETCH_HEAD", "--", bob.record("D001").path)
     git(ann.root, "commit", "-qm", "Both files")
     assert any(finding.rule == "duplicate-uid" for finding in ann.check())
-    assert repair(ann).mended == (ann.record("D003").path,)
+    assert repair_merges(ann).mended == (ann.record("D003").path,)
     assert "bob\nbob" in ann.record("D003").user and "aliases: [D001]" in ann.text(ann.record("D003"))
     assert sorted(record.id for record in ann.records()) == ["D002", "D003"]
 
@@ -159,7 +159,7 @@ def test_one_merge_by_name(team: Team) -> None:
     done = json.loads(run(Path(kb.root), "repair", merge[:10], "--json").out)
     assert (done["merges"], done["mended"]) == (1, [kb.record("D001").path])
     with pytest.raises(UnknownId, match="no record and no merge"):
-        repair(kb, ["nothing"])
+        repair_merges(kb, ["nothing"])
 
 
 def test_nothing_to_mend(kb: KnowledgeBase, root: Path) -> None:

@@ -12,13 +12,13 @@ from bench.pairs import HALVES, empty, pairs, scored, shown, step
 from kb.records.model import Candidate, Record, Section
 from kb.similarity import loose_lexicon
 from kb.similarity.duplicates import THRESHOLD
-from kb.similarity.verdict import decide
+from kb.similarity.verdict import decide_candidate
 
 
 def step_of(old: tuple[str, str], new: tuple[str, str], kind: str = "decision") -> str:
     """Return what becomes of a candidate *new* (title, decision) beside the record *old*."""
     record = Record("D001", kind, old[0], "project/shop", "accepted", sections=(Section("decision", "D", old[1]),))
-    return decide(Candidate(kind, new[0], new[1], scope="project/shop"), [record], THRESHOLD).step
+    return decide_candidate(Candidate(kind, new[0], new[1], scope="project/shop"), [record], THRESHOLD).step
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_a_threshold_of_one_merges_nothing() -> None:
     section = Section("decision", "D", "Order events go to Kafka and are kept for 14 days.")
     record = Record("D001", "decision", "Kafka for order events", "project/shop", "accepted", sections=(section,))
     said = Candidate("decision", "Order events in Kafka", "Kafka keeps order events 14 days.", scope="project/shop")
-    assert decide(said, [record], 0.8).step == "merge"
-    assert decide(said, [record], 1.0).step == "create"
+    assert decide_candidate(said, [record], 0.8).step == "merge"
+    assert decide_candidate(said, [record], 1.0).step == "create"
 
 
 # -- the labelled pairs of bench/pairs ------------------------------------------------------------

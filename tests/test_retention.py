@@ -10,8 +10,8 @@ from sessions import Session
 
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.retention import days_in, retire
-from kb.sessions.session_archive import sessions
+from kb.sessions.retention import parse_days, retire_archives
+from kb.sessions.session_archive import list_sessions
 
 DAY = 86_400
 
@@ -39,22 +39,22 @@ def test_what_is_old_and_uncited_goes_in_one_commit_and_stays_in_history(
     old = [archived(kb, tmp_path, f"old-session-{n}", "Looking around.", 200 + n) for n in range(2)]
     young = archived(kb, tmp_path, "young-session", "Looking around.", 10)
     before = git(root, "rev-list", "--count", "HEAD")
-    told = retire(kb, 180, dry_run=True)
+    told = retire_archives(kb, 180, dry_run=True)
     assert {session.name for session in told.gone} == set(old) and names(root) == {*old, young}
-    done = retire(kb, 180)
+    done = retire_archives(kb, 180)
     assert done.gone == told.gone and names(root) == {young}
     assert int(git(root, "rev-list", "--count", "HEAD")) == int(before) + 1
     assert git(root, "status", "--porcelain") == ""
     assert "Task of old-session-1" in git(root, "show", f"HEAD^:content/sessions/{old[1]}/compact.md")
-    assert [session.name for session in sessions(kb)] == [young]
-    assert retire(kb, 180).gone == ()
+    assert [session.name for session in list_sessions(kb)] == [young]
+    assert retire_archives(kb, 180).gone == ()
 
 
 def test_what_a_record_cites_stays(root: Path, kb: KnowledgeBase, tmp_path: Path) -> None:
     said = "决定：退款走异步队列，因为银行接口很慢，影响整体架构。"
     cited = archived(kb, tmp_path, "cited-session", said, 400)
     plain = archived(kb, tmp_path, "plain-session", "Looking around.", 400)
-    done = retire(kb, 180)
+    done = retire_archives(kb, 180)
     assert [session.name for session in done.gone] == [plain]
     assert [(session.name, record) for session, record in done.kept] == [(cited, "D001")]
     assert names(root) == {cited}
@@ -79,16 +79,16 @@ def test_the_command_tells_and_can_only_tell(root: Path, kb: KnowledgeBase, tmp_
 
 @pytest.mark.parametrize(("age", "days"), [("180d", 180), ("2W", 14), (" 6m ", 180), ("1y", 365)])
 def test_ages(age: str, days: int) -> None:
-    assert days_in(age) == days
+    assert parse_days(age) == days
 
 
 @pytest.mark.parametrize("age", ["", "180", "d", "-3d", "1.5y", "9999999d", "３d "])
 def test_no_ages(age: str) -> None:
     with pytest.raises(BadInput):
-        days_in(age)
+        parse_days(age)
 
 
 def test_days_are_counted_from_now(kb: KnowledgeBase, tmp_path: Path) -> None:
     archived(kb, tmp_path, "border-session", "Looking around.", 30)
-    assert not retire(kb, 31, dry_run=True).gone
-    assert retire(kb, 29, dry_run=True).gone
+    assert not retire_archives(kb, 31, dry_run=True).gone
+    assert retire_archives(kb, 29, dry_run=True).gone

@@ -12,7 +12,7 @@ from conftest import Clock, git
 
 from kb.errors import GitFailed, KbError, NeedsPerson, UnknownId
 from kb.knowledge_base import KnowledgeBase
-from kb.writing.reviews import Review, age
+from kb.writing.reviews import Review, format_age
 
 
 def opened(kb: KnowledgeBase) -> str:
@@ -92,7 +92,7 @@ def test_list_and_show(kb: KnowledgeBase) -> None:
 )  # fmt: skip
 def test_how_long_a_review_has_been_open(kb: KnowledgeBase, since: str, english: str, chinese: str) -> None:
     opened(kb)
-    said = age(kb.reviews()[0]._replace(since=since), kb.today())
+    said = format_age(kb.reviews()[0]._replace(since=since), kb.today())
     assert (str(said), said.translate("zh")) == (english, chinese)
 
 
@@ -257,7 +257,7 @@ def test_accepting_is_told_even_where_the_index_cannot_follow(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kb.index.database.Index.reread", full)
+    monkeypatch.setattr("kb.index.database.Index.reload_files", full)
     assert kb.accept(branch).id == "D002"
     monkeypatch.undo()
     assert kb.reviews() == [] and kb.record("D001").status == "superseded"

@@ -117,7 +117,7 @@ def test_a_damaged_record_is_not_touched(kb: KnowledgeBase, root: Path, damage: 
     assert one(kb, update("The backend uses FastAPI 0.110 everywhere.")).verdict == "refused"
     assert path.read_text() == before and git(root, "rev-parse", "HEAD") == head
     assert kb.records() == []
-    assert [problem.path for problem in kb.broken()] == [str(path.relative_to(root))]
+    assert [problem.path for problem in kb.list_unreadable()] == [str(path.relative_to(root))]
 
 
 def test_an_open_review_keeps_what_another_session_proposed(kb: KnowledgeBase, root: Path) -> None:

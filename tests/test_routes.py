@@ -11,7 +11,7 @@ from conftest import git
 from kb.context import build_routes, memory_md
 from kb.context.build_routes import CONVENTIONS
 from kb.context.memory_md import MEMORY
-from kb.context.routing import INTENTS, MAX_FILES, MAX_LINES, File, drilled, intents, is_talk
+from kb.context.routing import INTENTS, MAX_FILES, MAX_LINES, AnsweringFile, find_intents, is_small_talk, plan_drill
 from kb.errors import NeedsPerson
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record, Section
@@ -44,7 +44,7 @@ def filled(kb: KnowledgeBase) -> KnowledgeBase:
 
 @pytest.mark.parametrize(("text", "name", "conventions"), LABELLED)
 def test_what_one_wants_to_do_is_told_by_rules(text: str, name: str, conventions: str) -> None:
-    found = intents(text)
+    found = find_intents(text)
     assert name in [intent.name for intent in found], found
     assert any(intent.conventions for intent in found) is (conventions == "yes") or conventions == "no"
 
@@ -64,7 +64,7 @@ def test_in_each_of_them_the_conventions_are_read_also_where_no_file_has_them(fi
 
 def test_small_talk_and_strangers_lead_nowhere(filled: KnowledgeBase) -> None:
     for text in (*TALK, *STRANGERS):
-        assert is_talk(text) is (text in TALK), text
+        assert is_small_talk(text) is (text in TALK), text
         assert build_routes.route(filled, text).reads == (), text
 
 
@@ -95,8 +95,8 @@ def test_the_command_prints_files_or_none(filled: KnowledgeBase, root: Path) -> 
 # -- drilling down --------------------------------------------------------------------------------
 
 
-def file(number: int, lines: int) -> File:
-    return File(f"{number}.md", lines, f"D{number:03}", "x")
+def file(number: int, lines: int) -> AnsweringFile:
+    return AnsweringFile(f"{number}.md", lines, f"D{number:03}", "x")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def file(number: int, lines: int) -> File:
      ([301], "reader", 0), ([200, 150, 50], "reader", 2)],
 )  # fmt: skip
 def test_three_files_and_three_hundred_lines_are_read_directly(sizes: list[int], mode: str, directly: int) -> None:
-    plan = drilled([file(n, size) for n, size in enumerate(sizes)], "why?")
+    plan = plan_drill([file(n, size) for n, size in enumerate(sizes)], "why?")
     assert (plan.mode, len(plan.files)) == (mode, directly)
     assert len(plan.files) <= MAX_FILES and sum(one.lines for one in plan.files) <= MAX_LINES
     assert plan.escalate == 'kb pack "why?"' and plan.lines == sum(sizes)
@@ -124,7 +124,7 @@ def test_the_plan_names_files_what_to_do_then_and_what_to_cite(filled: Knowledge
     assert told[-2] == 'if they do not answer: kb pack "how do payments retry"'
     assert told[-1].startswith("cite what you answer from: [D001]")
     assert "nothing recorded" in run(root, "drill", "the capital of France").out
-    assert drilled([], 'a "b" $(c) `d`').escalate == 'kb pack "a \\"b\\" \\$(c) \\`d\\`"'
+    assert plan_drill([], 'a "b" $(c) `d`').escalate == 'kb pack "a \\"b\\" \\$(c) \\`d\\`"'
 
 
 # -- MEMORY.md ------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from conftest import Clock
 from kb.errors import BadInput
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import Candidate, Record, Section
-from kb.search.proximity import closeness, grams, title_in
-from kb.search.synonyms import read as read_groups
+from kb.search.proximity import extract_ngrams, score_proximity, score_title_overlap
+from kb.search.synonyms import parse_groups as read_groups
 
 
 def said(kb: KnowledgeBase, query: str, **options: object) -> list[str]:
@@ -149,16 +149,16 @@ def test_words_or_a_filter_must_be_given(filled: KnowledgeBase, root: Path) -> N
 def test_words_that_stand_close_together_count_more() -> None:
     worth = {"retr": 1.0, "payment": 1.0}
     near, far = "we retry every payment", "we retry it all. " + "x " * 60 + "payment"
-    assert closeness(near, worth) == 1.0
-    assert closeness(far, worth) == 0.5
-    assert closeness("nothing of it", worth) == 0.0
-    assert closeness("", {}) == 0.0
+    assert score_proximity(near, worth) == 1.0
+    assert score_proximity(far, worth) == 0.5
+    assert score_proximity("nothing of it", worth) == 0.0
+    assert score_proximity("", {}) == 0.0
 
 
 def test_a_title_that_is_asked_for_is_recognised() -> None:
-    assert title_in("Retry payments", grams("why retry payments twice")) == 1.0
-    assert title_in("Retry payments", grams("nothing")) < 0.2
-    assert title_in("", grams("x")) == 0.0
+    assert score_title_overlap("Retry payments", extract_ngrams("why retry payments twice")) == 1.0
+    assert score_title_overlap("Retry payments", extract_ngrams("nothing")) < 0.2
+    assert score_title_overlap("", extract_ngrams("x")) == 0.0
 
 
 def test_the_newest_of_one_day_come_first(kb: KnowledgeBase, root: Path, clock: Clock) -> None:

@@ -7,12 +7,12 @@ import re._parser as parser  # type: ignore[import-not-found]
 import pumps
 import pytest
 
-from kb.safety.secret_rules import Rule
+from kb.safety.secret_rules import SecretRule
 from kb.safety.secret_search import RULES
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.least], ids=lambda rule: rule.name)
-def test_what_a_rule_asks_of_a_run_stands_in_all_that_it_matches(rule: Rule) -> None:
+def test_what_a_rule_asks_of_a_run_stands_in_all_that_it_matches(rule: SecretRule) -> None:
     pattern = re.compile(rule.pattern.pattern, rule.pattern.flags)
     tree, rng = parser.parse(pattern.pattern, pattern.flags), random.Random(3)
     samples = [pumps.sample(tree, rng, chance) for chance in (0.0, 0.5, 1.0) for _ in range(50)]

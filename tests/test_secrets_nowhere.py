@@ -215,7 +215,7 @@ def _spooled(one: Used) -> None:
 
 def _queued(one: Used) -> None:
     data = json.dumps([candidate("Indiasvc", *one.act("Indiasvc"))]).encode()
-    with KnowledgeBase(str(one.root), os.environ) as kb, kb.repository.locked():
+    with KnowledgeBase(str(one.root), os.environ) as kb, kb.repository.hold_lock():
         process = subprocess.Popen(
             [sys.executable, "-c", "from kb.hooks import main; main()", "write"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=one.folder, env={**os.environ, "KB_HOME": kb.root},

@@ -13,17 +13,17 @@ from conftest import Clock, git
 from talk import EN, PASSING, ZH, add, answered, called, said, transcript
 
 from kb.capture import save_session as sessions
-from kb.capture.refusals import refusals
-from kb.capture.session_candidates import candidates_of
-from kb.context.give_hints import uses
+from kb.capture.refusals import list_refusals
+from kb.capture.session_candidates import find_candidates
+from kb.context.give_hints import list_uses
 from kb.errors import BadInput, UnknownId
-from kb.guard.subagent_tasks import task_of_agent
+from kb.guard.subagent_tasks import find_open_task
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import GLOBAL
-from kb.records.record_paths import safe_id
+from kb.records.record_paths import sanitise_session_id
 from kb.sessions import transcript as transcripts
-from kb.sessions.active_sessions import Desk, active_compact, leave, leftovers, waiting
-from kb.text.segment import count
+from kb.sessions.active_sessions import ActiveSession, list_postponed, list_stale_files, load_compact, spool_session
+from kb.text.segment import count_words
 
 WORK = "work"
 
@@ -43,7 +43,7 @@ def archived(kb: KnowledgeBase, name: str, file: str) -> object:
     return json.loads(kb.session_file(name, file))
 
 
-def words(saved: sessions.Saved) -> list[str]:
+def words(saved: sessions.SavedSession) -> list[str]:
     return [verdict.verdict for verdict in saved.verdicts]
 
 
@@ -192,19 +192,19 @@ MANY = [f"决定：第{n}个服务统一使用独立数据库，因为隔离故�
 )  # fmt: skip
 def test_the_compact_form_is_shorter_than_500(kb: KnowledgeBase, tmp_path: Path, texts: list[str]) -> None:
     path = transcript(tmp_path / "t.jsonl", *texts)
-    data = transcripts.read(Path(path).read_bytes())
-    found, _ = candidates_of(kb, data, 0, "s1", "")
+    data = transcripts.parse_transcript(Path(path).read_bytes())
+    found, _ = find_candidates(kb, data, 0, "s1", "")
     compact = sessions.compact_of(kb, data, found, [f"D{n:03}" for n in range(1, 40)])
-    assert 0 < count(compact) < 500
+    assert 0 < count_words(compact) < 500
     assert "hunter2" not in compact and "someone1@" not in compact
 
 
 def test_masks_do_not_make_the_compact_form_longer(kb: KnowledgeBase, tmp_path: Path) -> None:
     kb.config = kb.config._replace(private_words=("[一-龥]",))
     path = transcript(tmp_path / "t.jsonl", *MANY)
-    data = transcripts.read(Path(path).read_bytes())
-    found, _ = candidates_of(kb, data, 0, "s1", "")
-    assert count(sessions.compact_of(kb, data, found)) < 500
+    data = transcripts.parse_transcript(Path(path).read_bytes())
+    found, _ = find_candidates(kb, data, 0, "s1", "")
+    assert count_words(sessions.compact_of(kb, data, found)) < 500
 
 
 # -- cursor and pause ------------------------------------------------------------------------------
@@ -217,14 +217,14 @@ def test_the_pause_puts_work_off_and_loses_none(kb: KnowledgeBase, tmp_path: Pat
     add(path, EN)
     clock.seconds += 10
     assert kb.save_when_due(path, session="a", folder=folder) is None
-    assert [job.session for job in waiting(kb)] == ["a"]
+    assert [job.session for job in list_postponed(kb)] == ["a"]
     assert kb.save_when_due(other, session="b", folder=folder) is not None, "another session has a pause of its own"
     clock.seconds += 20
     saved = kb.save_when_due(path, session="a", folder=folder)
     assert saved and [verdict.title for verdict in saved.verdicts] == [
         "All API responses go through the Sanitizer module"
     ]
-    assert waiting(kb) == []
+    assert list_postponed(kb) == []
 
 
 def test_what_was_put_off_lands_with_the_next_session(
@@ -252,7 +252,7 @@ def test_a_sub_agent_has_a_cursor_of_its_own_and_its_rest_lands_with_its_parent(
     assert kb.save_when_due(agent, session="s", agent="x1", folder=folder) is None
     add(main, "继续。")
     assert words(kb.save_session(main, session="s", folder=folder)) == ["created"]
-    assert waiting(kb) == [] and len(kb.sessions()) == 1
+    assert list_postponed(kb) == [] and len(kb.sessions()) == 1
 
 
 def test_a_transcript_that_was_begun_anew_is_read_from_the_top(
@@ -272,14 +272,14 @@ def test_a_passing_act_stays_with_the_running_session(kb: KnowledgeBase, tmp_pat
     saved = kb.save_session(path, session="s1", folder=folder)
     assert sorted(words(saved)) == ["created", "refused"]
     assert "注释掉登录测试" in saved.compact
-    assert [note.title for note in Desk(kb, "s1").notes()] == ["先临时注释掉登录测试"]
+    assert [note.title for note in ActiveSession(kb, "s1").load_notes()] == ["先临时注释掉登录测试"]
     assert "注释掉登录测试" not in git(kb.root, "grep", "-h", "-e", ".", "HEAD", "--", "content")
     assert "注释掉登录测试" not in state(kb, "cursors", "s1.json").read_text("utf-8")
     kb.end_session(path, session="s1", folder=folder)
     assert not state(kb, "active", "s1").exists()
     kb.land()
     assert not state(kb, "active", "s1").exists()
-    assert "注释掉登录测试" not in active_compact(kb, "s1")
+    assert "注释掉登录测试" not in load_compact(kb, "s1")
 
 
 def test_a_session_that_ended_lands_once_and_can_be_resumed(
@@ -288,9 +288,9 @@ def test_a_session_that_ended_lands_once_and_can_be_resumed(
     path = transcript(tmp_path / "t.jsonl", ZH)
     kb.end_session(path, session="s1", folder=folder)
     kb.end_session(path, session="s1", folder=folder)
-    assert len(kb.state.spooled()) == 1 and kb.records() == []
+    assert len(kb.state.list_spooled()) == 1 and kb.records() == []
     assert [verdict.verdict for verdict in kb.land()] == ["created"]
-    assert kb.land() == [] and kb.state.spooled() == [] and len(kb.sessions()) == 1
+    assert kb.land() == [] and kb.state.list_spooled() == [] and len(kb.sessions()) == 1
     told = kb.start_of_session("s1", source="resume", project=f"project/{WORK}")
     assert "FastAPI" in told and len(told) <= 10_000
     clock.seconds += 60
@@ -326,11 +326,11 @@ def test_a_repository_that_is_busy_gets_the_session_later(
     for _ in range(3):
         saved = kb.save_session(path, session="s1", folder=folder)
         clock.seconds += 60
-    assert (saved.verdicts, saved.archive) == ((), "") and "FastAPI" in active_compact(kb, "s1")
-    assert len(kb.state.spooled()) == 1
+    assert (saved.verdicts, saved.archive) == ((), "") and "FastAPI" in load_compact(kb, "s1")
+    assert len(kb.state.list_spooled()) == 1
     mark.unlink()
     assert [verdict.verdict for verdict in kb.land()] == ["created"]
-    assert len(kb.sessions()) == 1 and kb.state.spooled() == []
+    assert len(kb.sessions()) == 1 and kb.state.list_spooled() == []
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -340,13 +340,13 @@ def test_a_repository_that_is_busy_gets_the_session_later(
     "session", ["../../x", "/etc/passwd", "..", ".", "", "a/b", "a\\b", "会话", "x" * 500, "a\nb", "\ud800"]
 )
 def test_no_session_id_leaves_its_folder(session: str) -> None:
-    name = safe_id(session)
+    name = sanitise_session_id(session)
     assert name and len(name) <= 64 and name.isascii() and all(c.isalnum() or c in "-_" for c in name)
 
 
 def test_no_two_ids_share_a_name() -> None:
     ids = ["a/b", "a-b", "a b", "a\\b", "../a-b", "会话", "对话", "x" * 70, "x" * 71, "session", ""]
-    assert len({safe_id(session) for session in ids}) == len(ids)
+    assert len({sanitise_session_id(session) for session in ids}) == len(ids)
 
 
 def test_a_hostile_id_is_saved_inside(kb: KnowledgeBase, tmp_path: Path, folder: str) -> None:
@@ -356,7 +356,7 @@ def test_a_hostile_id_is_saved_inside(kb: KnowledgeBase, tmp_path: Path, folder:
     kb.save_when_due(path, session="../../x", agent="../../y", folder=folder)
     after = {path for path in tmp_path.rglob("*") if "kb" not in path.relative_to(tmp_path).parts[:1]}
     assert after - before == {tmp_path / "t.jsonl"}
-    assert words(saved) == ["created"] and os.listdir(kb.state.path("active")) == [safe_id("../../x")]
+    assert words(saved) == ["created"] and os.listdir(kb.state.path("active")) == [sanitise_session_id("../../x")]
 
 
 def test_an_archive_is_named_by_a_part_that_fits_one(
@@ -382,24 +382,24 @@ def test_the_task_of_a_sub_agent_is_found_in_its_parents_transcript(tmp_path: Pa
         called("Agent", {"subagent_type": "explore", "prompt": "find the 退款 code", "description": "look"}, "c2")
     ]
     path.write_text("".join(lines) + '{"half', encoding="utf-8")
-    assert task_of_agent(str(path), "Explore") == "look\nfind the 退款 code"
-    assert task_of_agent(str(path), "Plan") == ""
-    assert task_of_agent(str(tmp_path / "none"), "Plan") == ""
+    assert find_open_task(str(path), "Explore") == "look\nfind the 退款 code"
+    assert find_open_task(str(path), "Plan") == ""
+    assert find_open_task(str(tmp_path / "none"), "Plan") == ""
 
 
 def test_a_spooled_session_is_spooled_once(kb: KnowledgeBase) -> None:
-    from kb.sessions.active_sessions import Job
+    from kb.sessions.active_sessions import ExtractionJob
 
-    job = Job("/t.jsonl", "s")
-    assert leave(kb.state, job, kb.now()) and not leave(kb.state, job, kb.now() + 9)
-    assert leave(kb.state, job._replace(session="other"), kb.now())
+    job = ExtractionJob("/t.jsonl", "s")
+    assert spool_session(kb.state, job, kb.now()) and not spool_session(kb.state, job, kb.now() + 9)
+    assert spool_session(kb.state, job._replace(session="other"), kb.now())
 
 
 def test_old_sessions_are_leftovers(kb: KnowledgeBase, tmp_path: Path, folder: str, clock: Clock) -> None:
     kb.save_session(transcript(tmp_path / "t.jsonl", ZH), session="s1", folder=folder)
     now = state(kb, "active", "s1").stat().st_mtime
-    assert leftovers(kb.state, now + 86_400) == []
-    assert [os.path.basename(path) for path in leftovers(kb.state, now + 31 * 86_400)] == ["s1", "s1.json"]
+    assert list_stale_files(kb.state, now + 86_400) == []
+    assert [os.path.basename(path) for path in list_stale_files(kb.state, now + 31 * 86_400)] == ["s1", "s1.json"]
 
 
 @pytest.mark.parametrize(("word", "day"), [("today", "2026-11-21"), ("昨天", "2026-11-20"), ("week", "2026-11-15")])
@@ -441,13 +441,13 @@ def test_what_git_stops_is_taken_up_later(kb: KnowledgeBase, tmp_path: Path, fol
     saved = kb.save_when_due(path, session="s", agent="x1", folder=folder)
     assert saved and saved.kept and [verdict.spooled for verdict in saved.verdicts] == [True]
     (tmp_path / "away").rename(place)
-    assert [verdict.verdict for verdict in kb.land()] == ["created"] and waiting(kb) == []
+    assert [verdict.verdict for verdict in kb.land()] == ["created"] and list_postponed(kb) == []
 
 
 def test_a_transcript_that_says_nothing_is_not_waited_for(kb: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text("{}\n")
     kb.save_when_due(str(tmp_path / "t.jsonl"), session="s")
-    assert waiting(kb) == []
+    assert list_postponed(kb) == []
 
 
 def test_a_block_that_is_no_candidate_is_told_once(kb: KnowledgeBase, tmp_path: Path, folder: str) -> None:
@@ -465,7 +465,7 @@ def test_a_damaged_line_is_no_end_of_the_history(kb: KnowledgeBase, tmp_path: Pa
     assert kb.answer_to_prompt("后端框架应该用 FastAPI 还是 Flask？", project=record.scope)
     with state(kb, "uses.jsonl").open("a", encoding="utf-8") as file:
         file.write(f'{{"uids": ["{record.uid}"\n["{record.uid}"]\n')
-    assert [(use.stage, use.cause) for use in uses(kb, record)][:1] == [("matured", "prompt (×1)")]
+    assert [(use.stage, use.cause) for use in list_uses(kb, record)][:1] == [("matured", "prompt (×1)")]
 
 
 @pytest.mark.parametrize("word", ["yesterday", "昨天"])
@@ -500,11 +500,11 @@ def test_what_is_refused_from_a_session_is_counted_and_named(kb: KnowledgeBase, 
     path.write_text(said("user", "记住：就用这个方案。") + said("user", "From now on use that one."), encoding="utf-8")
     saved = kb.save_session(str(path), session="s-1", folder=str(tmp_path))
     refused = [verdict.title for verdict in saved.verdicts if verdict.verdict == "refused"]
-    assert len(refused) == 2 and [one.title for one in refusals(kb)] == refused
+    assert len(refused) == 2 and [one.title for one in list_refusals(kb)] == refused
     assert f"refused in sessions of the last 7 days: {len(refused)}" in run(Path(kb.root), "inbox").error
     told = run(Path(kb.root), "digest", "--since", "2026-01-01")
     assert f"Refused in sessions ({len(refused)})" in told.out and refused[0] in told.out
-    assert refusals(kb, kb.now() + 1) == []
+    assert list_refusals(kb, kb.now() + 1) == []
 
 
 def test_a_record_bears_fruit_only_where_it_was_used(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -517,9 +517,11 @@ def test_a_record_bears_fruit_only_where_it_was_used(kb: KnowledgeBase, tmp_path
         kb.save_session(path, session=f"{number}-makes", folder=places[project])
     shop, payments = sorted(kb.records(), key=lambda record: record.scope, reverse=True)
     assert (shop.id, payments.id) == ("D001", "D001") and shop.scope != payments.scope
-    assert uses(kb, shop) == uses(kb, payments) == [], "who wrote it has not used it, and each project means its own"
+    assert list_uses(kb, shop) == list_uses(kb, payments) == [], (
+        "who wrote it has not used it, and each project means its own"
+    )
     saved = kb.save_session(
         transcript(tmp_path / "u.jsonl", "This follows [D001]."), session="9-uses", folder=places["shop"]
     )
-    assert [use.cause for use in uses(kb, shop)] == [saved.archive] and uses(kb, payments) == []
+    assert [use.cause for use in list_uses(kb, shop)] == [saved.archive] and list_uses(kb, payments) == []
     assert kb.history("D001", scope=shop.scope)[0].stage == "seeded"

@@ -33,7 +33,7 @@ class Places:
 
     def saved(self, session: str, task: str, folder: Path) -> str:
         path = self.transcript(session, task, folder)
-        events.answered("PreCompact", {"transcript_path": path, "session_id": session, "cwd": str(folder)},
+        events.handle_event("PreCompact", {"transcript_path": path, "session_id": session, "cwd": str(folder)},
                         str(self.root))  # fmt: skip
         with KnowledgeBase.at(str(self.root)) as kb:
             return next(one.name for one in kb.sessions() if one.session == session)
@@ -43,7 +43,7 @@ class Places:
 
     def prompt(self, place: Path, text: str) -> str:
         payload = {"prompt": text, "cwd": str(place), "session_id": "new", "transcript_path": ""}
-        return events.answered("UserPromptSubmit", payload, str(self.root)).context
+        return events.handle_event("UserPromptSubmit", payload, str(self.root)).context
 
 
 @pytest.fixture

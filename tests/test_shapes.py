@@ -446,7 +446,7 @@ def test_answers(shape: Shape) -> None:
                 assert ask() == []
             except KbError as error:
                 assert shape.cut_off and str(error.hint), error
-    outcomes = {outcome.name: outcome for outcome in doctor.examine(str(kb.root), str(kb.root), shape.environment)}
+    outcomes = {outcome.name: outcome for outcome in doctor.run_checks(str(kb.root), str(kb.root), shape.environment)}
     failed = {name for name, outcome in outcomes.items() if outcome.state == doctor.FAILED}
     assert all(outcome.remedy for outcome in outcomes.values() if outcome.state == doctor.FAILED)
     assert failed <= ({"repository"} if shape.trouble else set()) or shape.cut_off, failed
@@ -470,7 +470,7 @@ def test_what_could_not_be_written_lands_once_the_way_out_is_taken(
     shape.way_out()
     count = tips(shape.root)[0]
     with shape.opened() as kb:
-        assert one(kb, decision(13)).verdict == "created" and kb.state.spooled() == []
+        assert one(kb, decision(13)).verdict == "created" and kb.state.list_spooled() == []
         titles = [record.title for record in kb.records()]
         assert titles.count(decision(12).title) == 1 == titles.count(decision(13).title)
         assert [review.record.title for review in kb.reviews()].count(FLASK.title) == 1

@@ -13,10 +13,10 @@ from conftest import Clock, git
 
 from kb.errors import GitFailed, KbError
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import as_json
+from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate
 from kb.writing import spool_attempts
-from kb.writing.pipeline import Deciding
+from kb.writing.pipeline import CandidateTransaction
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ def test_it_lands_in_order(kb: KnowledgeBase, busy: Path, clock: Clock) -> None:
     for number in range(3):
         spooled(kb, busy, decision(number))
         clock.seconds += 1
-    assert len(kb.state.spooled()) == 3
+    assert len(kb.state.list_spooled()) == 3
     assert [verdict.id for verdict in kb.land()] == ["D001", "D002", "D003"]
     assert [record.title for record in kb.records()] == [decision(n).title for n in range(3)]
-    assert kb.state.spooled() == []
+    assert kb.state.list_spooled() == []
 
 
 def test_every_sort_of_verdict_lands(kb: KnowledgeBase, busy: Path) -> None:
@@ -55,7 +55,7 @@ def test_what_landed_already_does_not_land_again(kb: KnowledgeBase, root: Path, 
     if candidate is FLASK:
         one(kb, FASTAPI)
     spooled(kb, busy, candidate)
-    (path,) = kb.state.spooled()
+    (path,) = kb.state.list_spooled()
     copy = Path(path).read_bytes()
     kb.land()
     before = git(root, "for-each-ref"), kb.records(), kb.held()
@@ -75,17 +75,17 @@ def test_a_session_stays_in_the_spool_where_the_index_cannot_be_used(
     wish = {"transcript": str(transcript), "session": transcript.stem, "folder": str(root), "host": "claude"}
     one(kb, decision(1))
     os.makedirs(kb.state.path("active", transcript.stem))
-    kb.state.spool(clock(), {"save": wish})
+    kb.state.spool_job(clock(), {"save": wish})
     kb.close()
     index = root / ".kb" / "index.db"
     data = index.read_bytes()
     index.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
     with KnowledgeBase(str(root), os.environ, clock) as other:
         assert other.land() == []
-        assert len(other.state.spooled()) == 1 and other.state.unreadable() == []
+        assert len(other.state.list_spooled()) == 1 and other.state.list_quarantined() == []
     with KnowledgeBase(str(root), os.environ, clock) as other:
         other.land()
-        assert other.state.spooled() == other.state.unreadable() == []
+        assert other.state.list_spooled() == other.state.list_quarantined() == []
 
 
 def test_the_scope_is_that_of_the_caller(
@@ -107,11 +107,11 @@ def test_the_scope_is_that_of_the_caller(
 def test_what_cannot_be_read_is_set_aside_and_named(kb: KnowledgeBase, root: Path, busy: Path, data: bytes) -> None:
     spooled(kb, busy, decision(0))
     bad = root / ".kb" / "spool" / "00000000000001-1-1.json"
-    data = data.replace(b"*", kb.state.clone.encode())
+    data = data.replace(b"*", kb.state.clone_mark.encode())
     bad.write_bytes(data)
     verdict = one(kb, decision(1))
     assert verdict.verdict == "created" and any(bad.name in reason for reason in verdict.reasons)
-    assert len(committed(root)) == 2 and kb.state.spooled() == []
+    assert len(committed(root)) == 2 and kb.state.list_spooled() == []
     assert bad.with_name(bad.name + ".unreadable").read_bytes() == data
     assert not any(bad.name in reason for reason in one(kb, decision(2)).reasons), "named once"
 
@@ -120,7 +120,7 @@ def test_what_still_cannot_be_written_stays(kb: KnowledgeBase, root: Path, busy:
     spooled(kb, busy, decision(0))
     busy.write_text("0" * 40)
     assert kb.land() == []
-    assert one(kb, decision(1)).spooled and len(kb.state.spooled()) == 2
+    assert one(kb, decision(1)).spooled and len(kb.state.list_spooled()) == 2
     busy.unlink()
     before = commits(root)
     kb.land()
@@ -141,20 +141,20 @@ def test_where_nothing_can_be_kept_the_write_fails(root: Path, busy: Path, tmp_p
 
 
 def test_two_knowledge_bases_have_two_spools(tmp_path: Path) -> None:
-    from kb.state.state_folder import State
+    from kb.state.state_folder import StateFolder
 
-    first = State("/a/b-c", os.environ)._elsewhere
-    assert len({first, State("/a-b/c", os.environ)._elsewhere, State("/a/b/c", os.environ)._elsewhere}) == 3
+    first = StateFolder("/a/b-c", os.environ)._elsewhere
+    assert len({first, StateFolder("/a-b/c", os.environ)._elsewhere, StateFolder("/a/b/c", os.environ)._elsewhere}) == 3
 
 
 def test_what_is_spooled_is_the_documented_form(kb: KnowledgeBase, busy: Path) -> None:
     spooled(kb, busy, FASTAPI)
-    (path,) = kb.state.spooled()
+    (path,) = kb.state.list_spooled()
     value = json.loads(Path(path).read_text())
     assert value["candidates"][0]["claims"] == {"backend.framework": "FastAPI"}
-    from kb.records.candidate import candidates
+    from kb.records.candidate import build_candidates
 
-    assert candidates(value["candidates"]) == [FASTAPI._replace(scope="global")]
+    assert build_candidates(value["candidates"]) == [FASTAPI._replace(scope="global")]
 
 
 def test_one_file_that_cannot_be_written_does_not_hold_up_the_others(
@@ -164,27 +164,27 @@ def test_one_file_that_cannot_be_written_does_not_hold_up_the_others(
     clock.seconds += 1
     spooled(kb, busy, decision(1))
 
-    run = Deciding.run
+    run = CandidateTransaction.run
 
-    def failing(writing: Deciding, candidates: list[Candidate], **options: object) -> object:
+    def failing(writing: CandidateTransaction, candidates: list[Candidate], **options: object) -> object:
         if candidates[0].title == decision(0).title:
             raise GitFailed("no")
         return run(writing, candidates, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Deciding, "run", failing)
+    monkeypatch.setattr(CandidateTransaction, "run", failing)
     assert [verdict.title for verdict in kb.land()] == [decision(1).title]
-    assert len(kb.state.spooled()) == 1
+    assert len(kb.state.list_spooled()) == 1
     monkeypatch.undo()
     assert [verdict.title for verdict in kb.land()] == [decision(0).title]
 
 
 def test_a_folder_that_cannot_be_is_passed_over(kb: KnowledgeBase, root: Path, busy: Path) -> None:
     spooled(kb, busy, decision(0))
-    (path,) = map(Path, kb.state.spooled())
+    (path,) = map(Path, kb.state.list_spooled())
     value = json.loads(path.read_text())
     value["candidates"][0].pop("scope")
     path.write_text(json.dumps(value | {"folder": "/" + "x" * 300}))
-    assert [verdict.verdict for verdict in kb.land()] == ["created"] and kb.state.spooled() == []
+    assert [verdict.verdict for verdict in kb.land()] == ["created"] and kb.state.list_spooled() == []
 
 
 def test_only_what_is_spooled_is_promised_to_land(kb: KnowledgeBase, root: Path, busy: Path) -> None:
@@ -192,7 +192,7 @@ def test_only_what_is_spooled_is_promised_to_land(kb: KnowledgeBase, root: Path,
     busy.write_text("0" * 40)
     with pytest.raises(KbError) as caught:
         kb.confirm("D001")
-    assert "land" not in str(caught.value.hint) and kb.state.spooled() == []
+    assert "land" not in str(caught.value.hint) and kb.state.list_spooled() == []
     assert "next call" in one(kb, decision(1)).reasons[-1]
 
 
@@ -203,22 +203,22 @@ def test_a_job_whose_time_is_over_twice_is_set_aside(
     kb: KnowledgeBase, busy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spooled(kb, busy, decision(0))
-    (path,) = kb.state.spooled()
+    (path,) = kb.state.list_spooled()
     before = Path(path).read_bytes()
     with monkeypatch.context() as patched:
         patched.setattr(spool_attempts, "JOB_SECONDS", 0.2)
-        patched.setattr(Deciding, "run", endless)
+        patched.setattr(CandidateTransaction, "run", endless)
         assert kb.land() == []
         assert kb.land() == []
-    assert kb.state.spooled() == [path]
+    assert kb.state.list_spooled() == [path]
     (verdict,) = kb.land()
     assert verdict.verdict == "refused" and "begun 2 times" in verdict.reasons[0]
-    (kept,) = kb.state.unreadable()
+    (kept,) = kb.state.list_quarantined()
     assert Path(kept).read_bytes() == before and kept in verdict.reasons[0]
-    assert kb.state.spooled() == [] and kb.land() == []
+    assert kb.state.list_spooled() == [] and kb.land() == []
 
 
-def endless(writing: Deciding, candidates: list[Candidate], **options: object) -> NoReturn:
+def endless(writing: CandidateTransaction, candidates: list[Candidate], **options: object) -> NoReturn:
     """Never come to an end, as a search that goes back over a text again and again."""
     while True:
         pass
@@ -237,7 +237,7 @@ def test_the_end_of_the_time_that_a_finalizer_swallows_comes_again(monkeypatch: 
             pass
 
     monkeypatch.setattr(spool_attempts, "JOB_SECONDS", 0.1)
-    with pytest.raises(spool_attempts.JobTooLong), spool_attempts.attempt(os.devnull + "/none"):
+    with pytest.raises(spool_attempts.JobTooLong), spool_attempts.track_attempt(os.devnull + "/none"):
         swallow()
 
 
@@ -250,24 +250,24 @@ def stopped(path: str, times: int) -> None:
 
 def test_a_job_whose_process_was_killed_a_few_times_is_written(kb: KnowledgeBase, busy: Path) -> None:
     spooled(kb, busy, decision(0))
-    (path,) = kb.state.spooled()
+    (path,) = kb.state.list_spooled()
     stopped(path, spool_attempts.STOPPED_TRIES - 1)
     assert [verdict.verdict for verdict in kb.land()] == ["created"]
-    assert kb.state.unreadable() == [] and not Path(path + ".begun").exists()
+    assert kb.state.list_quarantined() == [] and not Path(path + ".begun").exists()
 
 
 def test_a_job_that_was_stopped_every_time_does_not_hold_up_the_next_write(kb: KnowledgeBase, busy: Path) -> None:
     spooled(kb, busy, decision(0))
-    (path,) = kb.state.spooled()
+    (path,) = kb.state.list_spooled()
     stopped(path, spool_attempts.STOPPED_TRIES)
     verdict = one(kb, decision(1))
     assert verdict.verdict == "created" and any("begun 5 times" in reason for reason in verdict.reasons)
-    assert kb.state.unreadable() and not Path(path + ".begun").exists()
+    assert kb.state.list_quarantined() and not Path(path + ".begun").exists()
 
 
 def test_a_job_that_another_process_has_begun_is_not_counted(kb: KnowledgeBase, busy: Path) -> None:
     spooled(kb, busy, decision(0))
-    (path,) = kb.state.spooled()
+    (path,) = kb.state.list_spooled()
     Path(path + ".begun").write_text(f"{os.getpid()} {os.getpid()}")
     assert [verdict.verdict for verdict in kb.land()] == ["created"]
     assert not list(Path(path).parent.glob("*.begun"))
@@ -282,9 +282,9 @@ def test_settings_that_cannot_be_read_cost_nothing(
     (root / "kb.toml").write_text("<<<<<<< ours\nname = 1\n=======\n>>>>>>> theirs\n", "utf-8")
     options = ("write", "--kind", "decision", "--title", candidate.title, "--decision", candidate.decision,
                "--why", candidate.why, "--area", "architecture", "--scope", "global")  # fmt: skip
-    ran = run(root, *(words or options), stdin=json.dumps(as_json(candidate)).encode())
+    ran = run(root, *(words or options), stdin=json.dumps(candidate_to_json(candidate)).encode())
     assert ran.code == 3 and "kb.toml" in ran.error and "the next call that can writes it" in ran.error
-    assert len(kb.state.spooled()) == 1
+    assert len(kb.state.list_spooled()) == 1
     (root / "kb.toml").write_text(whole, "utf-8")
-    assert run(root, "write", "-", stdin=json.dumps(as_json(decision(1))).encode()).code == 0
+    assert run(root, "write", "-", stdin=json.dumps(candidate_to_json(decision(1))).encode()).code == 0
     assert {record.title for record in kb.records()} == {candidate.title, decision(1).title}

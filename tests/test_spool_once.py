@@ -12,16 +12,16 @@ from conftest import Clock, git
 
 from bench.faultpoint import KILL, run
 from kb.errors import Busy, GitFailed
-from kb.git.git_log import existing, is_ancestor
-from kb.git.revisions import common
+from kb.git.git_log import filter_existing_commits, is_ancestor
+from kb.git.revisions import find_merge_base
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import as_json
+from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate
 from kb.writing import landed_jobs
-from kb.writing.group_commit import Call, Waiting
-from kb.writing.pipeline import Deciding, write
-from kb.writing.spool import spool
+from kb.writing.group_commit import QueuedWriter, WriteRequest
+from kb.writing.pipeline import CandidateTransaction, write
+from kb.writing.spool import spool_candidates
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def spooled(kb: KnowledgeBase, busy: Path, candidate: Candidate) -> Path:
     busy.write_text("0" * 40)
     assert one(kb, candidate).spooled
     busy.unlink()
-    return Path(kb.state.spooled()[0])
+    return Path(kb.state.list_spooled()[0])
 
 
 def everywhere(root: Path) -> list[str]:
@@ -108,16 +108,16 @@ def test_a_job_that_changed_nothing_does_not_land_on_another_branch(
 # -- from the queue to the spool -------------------------------------------------------------------
 
 
-def asking(kb: KnowledgeBase, candidate: Candidate, job: str = "") -> Waiting:
+def asking(kb: KnowledgeBase, candidate: Candidate, job: str = "") -> QueuedWriter:
     """Return a writer whose request lies in the queue."""
-    writer = Waiting(kb, Call([candidate], kb.root), job)
-    assert not writer.is_answered()
+    writer = QueuedWriter(kb, WriteRequest([candidate], kb.root), job)
+    assert not writer.is_queued_and_answered()
     return writer
 
 
 def kill_holder(root: Path, boundary: str) -> None:
     """Let another process write, for those who wait as well, and kill it at the last *boundary* of that name."""
-    words, stdin = ("kb-hook", "write"), json.dumps(as_json(decision(9))).encode()
+    words, stdin = ("kb-hook", "write"), json.dumps(candidate_to_json(decision(9))).encode()
     copy = root.with_name("copy")
     shutil.copytree(root, copy, symlinks=True, ignore=shutil.ignore_patterns("queue", "spool"))
     with KnowledgeBase(str(copy), os.environ) as other:
@@ -152,7 +152,7 @@ def test_a_queued_write_lands_once_whenever_its_holder_dies(
     with KnowledgeBase(str(root), os.environ, clock) as other:
         assert len(other.land()) == (0 if is_published else 1)
     assert len([path for path in everywhere(root) if "order-ledger" in path or "gateway" in path]) == 1
-    assert os.listdir(kb.state.path("queue")) == [] and kb.state.spooled() == []
+    assert os.listdir(kb.state.path("queue")) == [] and kb.state.list_spooled() == []
 
 
 def test_the_next_holder_answers_for_one_that_died(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
@@ -162,7 +162,7 @@ def test_the_next_holder_answers_for_one_that_died(kb: KnowledgeBase, root: Path
     check_out(root, "topic")
     with KnowledgeBase(str(root), os.environ, clock) as other:
         assert one(other, decision(1)).verdict == "created"
-    (verdict,) = writer.answer()
+    (verdict,) = writer.read_answer()
     assert verdict.verdict == "created"
     assert sum("gateway-deadlines" in path for path in everywhere(root)) == 1
 
@@ -174,14 +174,18 @@ def test_one_that_gives_up_waiting_is_written_once_by_a_holder_that_has_read_its
     writer = asking(kb, decision(0))
     path = Path(kb.state.path("queue", writer.job))
     request = path.read_bytes()
-    assert writer.last_answer() is None and not path.exists()
-    (held,) = spool(kb, [decision(0)], kb.root, Busy(msg("another kb is writing in {path}", path="")), job=writer.job)
+    assert writer.read_answer_or_withdraw() is None and not path.exists()
+    (held,) = spool_candidates(
+        kb, [decision(0)], kb.root, Busy(msg("another kb is writing in {path}", path="")), job=writer.job
+    )
     path.write_bytes(request)
-    assert held.spooled and [verdict.verdict for verdict in Deciding(kb, "", kb.root).run([decision(1)])] == ["created"]
+    assert held.spooled and [
+        verdict.verdict for verdict in CandidateTransaction(kb, "", kb.root).run([decision(1)])
+    ] == ["created"]
     git(root, "switch", "-q", "topic")
     with KnowledgeBase(str(root), os.environ, clock) as other:
         assert other.land() == []
-    assert len(everywhere(root)) == 2 and kb.state.spooled() == []
+    assert len(everywhere(root)) == 2 and kb.state.list_spooled() == []
 
 
 def test_a_job_that_waits_in_the_queue_to_land_is_known_by_its_name(
@@ -216,7 +220,7 @@ def broken(kb: KnowledgeBase, root: Path) -> tuple[str, str]:
 
 
 def test_a_job_stays_where_git_cannot_look_whether_it_was_written(kb: KnowledgeBase, broken: tuple[str, str]) -> None:
-    landed_jobs.remember(kb, ["job"], [broken[0]])
+    landed_jobs.note_commits(kb, ["job"], [broken[0]])
     with pytest.raises(GitFailed):
         landed_jobs.has_landed(kb, "job")
 
@@ -227,14 +231,14 @@ def test_a_history_that_cannot_be_read_is_no_answer(kb: KnowledgeBase, broken: t
     with pytest.raises(GitFailed):
         is_ancestor(kb.repository, first, last)
     with pytest.raises(GitFailed):
-        common(kb, first, last)
+        find_merge_base(kb, first, last)
 
 
 def test_what_is_not_there_is_no_ancestor(kb: KnowledgeBase, root: Path) -> None:
     head = git(root, "rev-parse", "HEAD").strip()
     assert is_ancestor(kb.repository, head, head)
     assert not is_ancestor(kb.repository, "1" * 40, head) and not is_ancestor(kb.repository, head, "")
-    assert existing(kb.repository, ["1" * 40, head]) == [head]
+    assert filter_existing_commits(kb.repository, ["1" * 40, head]) == [head]
 
 
 def test_a_partial_clone_does_not_ask_its_remote_for_what_is_not_here(kb: KnowledgeBase, root: Path) -> None:
@@ -244,5 +248,5 @@ def test_a_partial_clone_does_not_ask_its_remote_for_what_is_not_here(kb: Knowle
     git(root, "config", "remote.origin.partialCloneFilter", "blob:none")
     git(root, "config", "extensions.partialClone", "origin")
     git(root, "config", "core.repositoryFormatVersion", "1")
-    assert existing(kb.repository, [head, "1" * 40]) == [head]
+    assert filter_existing_commits(kb.repository, [head, "1" * 40]) == [head]
     assert not is_ancestor(kb.repository, "1" * 40, head)

@@ -10,7 +10,7 @@ from clones import FASTAPI, one
 
 import kb as package
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import as_json
+from kb.records.candidate import candidate_to_json
 
 ROOT = Path(package.__file__).parent
 
@@ -101,7 +101,7 @@ def loads_of_kb(root: Path, door: str, *words: str) -> set[str]:
         "tool_input": {"command": "git grep FastAPI"},
     }
     near = FASTAPI._replace(title="FastAPI serves the public HTTP interface", session="s2")
-    given = json.dumps(as_json(near) if words == ("write",) else payload)
+    given = json.dumps(candidate_to_json(near) if words == ("write",) else payload)
     code = (
         f"import sys\ntry:\n    from kb.{door} import main; main({[*words]!r})\nexcept SystemExit: pass\n"
         "print(*(name for name in sys.modules if name.partition('.')[0] == 'kb'), file=sys.stderr)"

@@ -13,7 +13,7 @@ from team import FIXTURES, Team, thought, written
 
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record
-from kb.sync.sync import Syncing, sync
+from kb.sync.sync import SyncRun, sync_with_remote
 
 base, team = FIXTURES
 
@@ -66,13 +66,13 @@ class Crowd:
     def _sync(self, kb: KnowledgeBase) -> None:
         """Sync one clone; now and then somebody else is faster than its push."""
         self.syncs += 1
-        step = Syncing(kb)
+        step = SyncRun(kb)
         step.fetch()
         step.integrate()
         if self.random.random() < 0.2:
-            sync(self.random.choice(self.clones))
+            sync_with_remote(self.random.choice(self.clones))
         if not step.push():
-            sync(kb)
+            sync_with_remote(kb)
 
 
 def ends(kb: KnowledgeBase) -> dict[str, Record]:
@@ -86,7 +86,7 @@ def test_many_clones_end_up_alike(team: Team, clock: Clock, seed: int) -> None:
     crowd = Crowd(team, seed, clock)
     crowd.live()
     for kb in crowd.clones * 2:
-        sync(kb)
+        sync_with_remote(kb)
     assert {git(kb.root, "rev-parse", "HEAD").strip() for kb in crowd.clones} == {team.tip()}
     assert len({git(kb.root, "rev-parse", "refs/kb/inbox") for kb in crowd.clones}) == 1
     found = ends(crowd.clones[0])

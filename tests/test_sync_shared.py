@@ -11,7 +11,7 @@ from team import FIXTURES, Team, ids, log, served, thought, written
 
 from kb.errors import NeedsPerson
 from kb.knowledge_base import KnowledgeBase
-from kb.sync.sync import Synced, sync
+from kb.sync.sync import SyncResult, sync_with_remote
 
 base, team = FIXTURES
 
@@ -20,12 +20,12 @@ def two(team: Team) -> tuple[KnowledgeBase, KnowledgeBase]:
     """Return two clones that have FastAPI."""
     ann, bob = team.clone("ann"), team.clone("bob")
     written(ann, FASTAPI)
-    sync(ann)
-    sync(bob)
+    sync_with_remote(ann)
+    sync_with_remote(bob)
     return ann, bob
 
 
-def told(done: Synced) -> dict[str, str]:
+def told(done: SyncResult) -> dict[str, str]:
     """Return what is said of each review."""
     return {note.branch: str(note.said) for note in done.reviews}
 
@@ -44,35 +44,35 @@ USE_FLASK = "D002-use-flask-as-the-backend-framework"
 def test_a_review_goes_and_comes(team: Team) -> None:
     ann, bob = two(team)
     written(ann, FLASK)
-    assert told(sync(ann)) == {f"kb/review/{USE_FLASK}": "sent"}
-    assert told(sync(bob)) == {f"kb/review/{USE_FLASK}": "received"}
-    assert open_ones(bob) == [USE_FLASK] and told(sync(bob)) == told(sync(ann)) == {}
+    assert told(sync_with_remote(ann)) == {f"kb/review/{USE_FLASK}": "sent"}
+    assert told(sync_with_remote(bob)) == {f"kb/review/{USE_FLASK}": "received"}
+    assert open_ones(bob) == [USE_FLASK] and told(sync_with_remote(bob)) == told(sync_with_remote(ann)) == {}
     written(ann, FLASK._replace(session="s9", why="Its extensions cover what we need."))
-    sync(ann)
-    assert told(sync(bob)) == {f"kb/review/{USE_FLASK}": "updated"}
+    sync_with_remote(ann)
+    assert told(sync_with_remote(bob)) == {f"kb/review/{USE_FLASK}": "updated"}
     assert "Its extensions" in git(bob.root, "show", f"kb/review/{USE_FLASK}:{bob.reviews()[0].path}")
 
 
 def test_what_is_accepted_is_closed_everywhere(team: Team) -> None:
     ann, bob = two(team)
     written(ann, FLASK)
-    sync(ann), sync(bob)
+    sync_with_remote(ann), sync_with_remote(bob)
     bob.accept("D002")
-    assert "closed at origin" in told(sync(bob))[f"kb/review/{USE_FLASK}"]
+    assert "closed at origin" in told(sync_with_remote(bob))[f"kb/review/{USE_FLASK}"]
     assert team.refs("refs/heads") == ["refs/heads/main"]
-    assert "closed here" in told(sync(ann))[f"kb/review/{USE_FLASK}"]
+    assert "closed here" in told(sync_with_remote(ann))[f"kb/review/{USE_FLASK}"]
     assert ann.reviews() == [] and ann.record("D001").status == "superseded"
 
 
 def test_what_is_rejected_is_remembered_everywhere(team: Team) -> None:
     ann, bob = two(team)
     written(ann, FLASK)
-    sync(ann), sync(bob)
+    sync_with_remote(ann), sync_with_remote(bob)
     bob.reject("D002")
-    sync(bob)
+    sync_with_remote(bob)
     assert team.refs("refs/heads") == ["refs/heads/main"]
     assert team.refs("refs/kb/rejected") == [f"refs/kb/rejected/{USE_FLASK}"]
-    sync(ann)
+    sync_with_remote(ann)
     assert ann.reviews() == [] and git(ann.root, "branch", "--list", "kb/*") == ""
     (verdict,) = ann.write([FLASK._replace(session="s9")], folder=ann.root)
     assert verdict.verdict == "refused" and "rejected" in verdict.reasons[0]
@@ -81,43 +81,43 @@ def test_what_is_rejected_is_remembered_everywhere(team: Team) -> None:
 def test_what_was_squashed_there_is_closed_here(team: Team) -> None:
     ann, bob = two(team)
     written(ann, FLASK)
-    sync(ann)
+    sync_with_remote(ann)
     git(bob.root, "fetch", "-q")
     git(bob.root, "merge", "-q", "--squash", f"origin/kb/review/{USE_FLASK}")
     git(bob.root, "commit", "-qm", "Decide (#7)")
     git(bob.root, "push", "-q", "origin", "main", f":kb/review/{USE_FLASK}")
-    assert "closed here" in told(sync(ann))[f"kb/review/{USE_FLASK}"] and ann.reviews() == []
+    assert "closed here" in told(sync_with_remote(ann))[f"kb/review/{USE_FLASK}"] and ann.reviews() == []
     assert ann.record("D002").status == "accepted"
 
 
 def test_what_was_closed_there_without_its_changes_is_kept_and_named(team: Team) -> None:
     ann, _ = two(team)
     written(ann, FLASK)
-    sync(ann)
+    sync_with_remote(ann)
     git(team.remote, "update-ref", "-d", f"refs/heads/kb/review/{USE_FLASK}")
     for _ in range(2):
-        assert "kb review reject" in told(sync(ann))[f"kb/review/{USE_FLASK}"]
+        assert "kb review reject" in told(sync_with_remote(ann))[f"kb/review/{USE_FLASK}"]
         assert open_ones(ann) == [USE_FLASK] and team.refs("refs/heads/kb") == []
 
 
 def test_what_was_deleted_here_by_hand_stays_there_and_is_named(team: Team) -> None:
     ann, _ = two(team)
     written(ann, FLASK)
-    sync(ann)
+    sync_with_remote(ann)
     git(ann.root, "branch", "-qD", f"kb/review/{USE_FLASK}")
-    assert "git push origin --delete" in told(sync(ann))[f"kb/review/{USE_FLASK}"]
+    assert "git push origin --delete" in told(sync_with_remote(ann))[f"kb/review/{USE_FLASK}"]
     assert team.refs("refs/heads/kb") == [f"refs/heads/kb/review/{USE_FLASK}"] and ann.reviews() == []
 
 
 def test_two_that_hear_one_review_again_are_brought_together(team: Team) -> None:
     ann, bob = two(team)
     written(ann, FLASK)
-    sync(ann), sync(bob)
+    sync_with_remote(ann), sync_with_remote(bob)
     for kb, session in ((ann, "s8"), (bob, "s9")):
         written(kb, FLASK._replace(session=session, why=f"Its extensions cover what {session} needs."))
-    sync(ann)
-    assert "both versions" in told(sync(bob))[f"kb/review/{USE_FLASK}"]
-    sync(ann)
+    sync_with_remote(ann)
+    assert "both versions" in told(sync_with_remote(bob))[f"kb/review/{USE_FLASK}"]
+    sync_with_remote(ann)
     (review,) = ann.reviews()
     text = git(ann.root, "show", f"{review.branch}:{review.path}")
     assert "what s8 needs" in text and "what s9 needs" in text and review.against == ("D001",)
@@ -128,8 +128,8 @@ def test_two_reviews_of_one_name_become_two(team: Team) -> None:
     ann, bob = two(team)
     written(ann, FLASK)
     written(bob, FLASK._replace(decision="The backend uses Flask 3."))
-    sync(ann)
-    done = sync(bob)
+    sync_with_remote(ann)
+    done = sync_with_remote(bob)
     renamed = USE_FLASK.replace("D002", "D003")
     assert "it was kb/review/D002" in told(done)[f"kb/review/{renamed}"] and open_ones(bob) == [USE_FLASK, renamed]
     assert [(one.old, one.new) for one in done.renumbered] == [("D002", "D003")]
@@ -137,14 +137,14 @@ def test_two_reviews_of_one_name_become_two(team: Team) -> None:
     assert "Flask 3" in mine.record.section("decision") and mine.path.rpartition("/")[2].startswith("D003-")
     assert "Flask 3" not in other.record.section("decision") and mine.against == ("D001",)
     assert "[D003]" in git(bob.root, "log", "-1", "--format=%s", mine.branch)
-    sync(ann)
+    sync_with_remote(ann)
     assert open_ones(ann) == [USE_FLASK, renamed]
 
 
 def test_a_review_upon_what_was_replayed_is_rebuilt(team: Team) -> None:
     ann, bob = two(team)
     written(ann, thought(1))
-    sync(ann)
+    sync_with_remote(ann)
     written(bob, thought(2, claims={"cache.size": "1 GB"}))
     nine = thought(
         3, claims={"cache.size": "9 GB"}, decision="The cache has 9 GB and not 1 GB.", impact=("src/cache.py",)
@@ -153,7 +153,7 @@ def test_a_review_upon_what_was_replayed_is_rebuilt(team: Team) -> None:
     (review,) = bob.reviews()
     assert review.against == ("D002",) and review.record.id == "D003"
     before = review.tip
-    done = sync(bob)
+    done = sync_with_remote(bob)
     (review,) = bob.reviews()
     number = ids(bob)[thought(2).title]
     assert (
@@ -171,12 +171,12 @@ def test_a_review_upon_what_was_replayed_is_rebuilt(team: Team) -> None:
 def test_a_review_that_is_checked_out_stays(team: Team) -> None:
     ann, bob = two(team)
     written(ann, FLASK)
-    sync(ann), sync(bob)
+    sync_with_remote(ann), sync_with_remote(bob)
     written(ann, FLASK._replace(session="s9", why="Its extensions cover what we need."))
-    sync(ann)
+    sync_with_remote(ann)
     git(bob.root, "worktree", "add", "-q", "../beside", f"kb/review/{USE_FLASK}")
     tip = bob.reviews()[0].tip
-    assert "checked out" in told(sync(bob))[f"kb/review/{USE_FLASK}"] and bob.reviews()[0].tip == tip
+    assert "checked out" in told(sync_with_remote(bob))[f"kb/review/{USE_FLASK}"] and bob.reviews()[0].tip == tip
 
 
 # -- stale reviews --------------------------------------------------------------------------------
@@ -203,8 +203,8 @@ def test_a_review_whose_number_was_taken_gets_another_when_it_is_accepted(team: 
     written(ann, FLASK)
     written(bob, thought(2))
     git(ann.root, "push", "-q", "origin", f"kb/review/{USE_FLASK}:refs/heads/elsewhere")
-    sync(bob)
-    sync(ann, push=False)
+    sync_with_remote(bob)
+    sync_with_remote(ann, push=False)
     git(ann.root, "fetch", "-q", "origin", f"elsewhere:refs/heads/kb/review/{USE_FLASK}")
     verdict = ann.accept(f"kb/review/{USE_FLASK}")
     assert (verdict.id, verdict.status) == ("D004", "accepted") and any("D002" in reason for reason in verdict.reasons)
@@ -222,9 +222,9 @@ def test_what_both_have_held_counts_together(team: Team) -> None:
     icon = SMALL._replace(title="给设置按钮换成蓝色图标", decision="设置页上的按钮用蓝色图标。")
     written(ann, SMALL, door)
     written(bob, SMALL._replace(session="s2"), icon)
-    assert sync(ann).inbox == ("sent",)
-    assert sync(bob).inbox == ("received", "sent")
-    assert sync(ann).inbox == ("received",) and sync(ann).inbox == ()
+    assert sync_with_remote(ann).inbox == ("sent",)
+    assert sync_with_remote(bob).inbox == ("received", "sent")
+    assert sync_with_remote(ann).inbox == ("received",) and sync_with_remote(ann).inbox == ()
     for kb in (ann, bob):
         held = {entry.candidate.title: [s["session"] for s in entry.sightings] for entry in kb.held()}
         assert held == {SMALL.title: ["s1", "s2"], door.title: ["s1"], icon.title: ["s1"]}
@@ -241,7 +241,7 @@ def test_what_was_taken_out_stays_out(team: Team) -> None:
         for what in ("garden fence", "cellar stairs", "office ceiling")
     )
     written(ann, fence, stairs, ceiling)
-    sync(ann), sync(bob)
+    sync_with_remote(ann), sync_with_remote(bob)
     names = {entry.candidate.title: entry.name for entry in ann.held()}
     ann.drop(names[fence.title])
     ann.promote(names[stairs.title])
@@ -249,7 +249,7 @@ def test_what_was_taken_out_stays_out(team: Team) -> None:
     bob = team.opened(Path(bob.root))
     written(bob, SMALL, ceiling._replace(session="s9"))
     for kb in (ann, bob, ann):
-        sync(kb)
+        sync_with_remote(kb)
     for kb in (ann, bob):
         assert sorted(entry.candidate.title for entry in kb.held()) == [ceiling.title, SMALL.title]
         assert list(ids(kb)) == [stairs.title]
@@ -262,11 +262,11 @@ def test_over_http(team: Team) -> None:
     with served(team.folder) as address:
         ann, bob = (team.clone(name, f"{address}/remote.git") for name in ("ann", "bob"))
         written(ann, thought(1), SMALL)
-        assert sync(ann).sent == 1
+        assert sync_with_remote(ann).sent == 1
         written(bob, thought(2))
-        done = sync(bob)
+        done = sync_with_remote(bob)
         assert (done.how, done.sent, done.inbox) == ("replayed", 1, ("received",))
-        sync(ann)
+        sync_with_remote(ann)
         assert ids(ann) == ids(bob) and sorted(ids(ann).values()) == ["D001", "D002"]
 
 
@@ -287,7 +287,7 @@ def test_a_protected_branch_gets_one_request(team: Team, language: str, words: s
         assert team.tip() == tip and team.tip(branch) == log(ann, "%H", "-1")[0]
         assert len(ann.held()) == 1 and team.tip("refs/kb/inbox")
         written(ann, thought(3))
-        done = sync(ann)
+        done = sync_with_remote(ann)
         assert done.request and done.request.commits == 3 and (done.sent, done.waiting) == (0, 3)
         assert team.refs("refs/heads/kb/sync") == [branch] and team.tip(branch) == log(ann, "%H", "-1")[0]
 
@@ -296,31 +296,31 @@ def test_a_request_goes_on_while_the_branch_moves(team: Team) -> None:
     """Others' commits arrive by their own requests; ours is never forced, and merged or squashed it is done."""
     ann, bob = team.clone("ann"), team.clone("bob")
     written(bob, thought(5))
-    sync(bob)
+    sync_with_remote(bob)
     team.protect()
     written(ann, thought(1))
-    first = sync(ann)
+    first = sync_with_remote(ann)
     assert first.request and ids(ann)[thought(1).title] == "D002"
     branch = f"refs/heads/{first.request.branch}"
     published = team.tip(branch)
     team.hook("pre-receive", "")
     written(bob, thought(2))
-    sync(bob)
+    sync_with_remote(bob)
     team.protect()
-    done = sync(ann)
+    done = sync_with_remote(ann)
     assert done.how == "replayed" and done.request and done.request.commits == 1
     assert team.refs("refs/heads/kb") == [branch]
     assert published in git(team.remote, "rev-list", branch).split(), "the request only ever moves on"
     changed = git(team.remote, "-c", "core.quotePath=false", "diff", "--name-only", "main", branch)
     assert changed == ann.record(ids(ann)[thought(1).title]).path + "\n"
-    assert sync(ann).request == done.request, "nothing new, nothing more"
+    assert sync_with_remote(ann).request == done.request, "nothing new, nothing more"
     git(bob.root, "fetch", "-q")
     git(bob.root, "merge", "-q", "--squash", f"origin/{done.request.branch}")
     git(bob.root, "commit", "-qm", "Take it (#8)")
     team.hook("pre-receive", "")
     git(bob.root, "push", "-q", "origin", "main")
     team.protect()
-    last = sync(ann)
+    last = sync_with_remote(ann)
     assert (last.request, last.waiting) == (None, 0) and log(ann, "%H", "-1")[0] == team.tip()
     assert sorted(ids(ann).values()) == ["D001", "D002", "D003"] and git(ann.root, "status", "--porcelain") == ""
 
@@ -330,7 +330,7 @@ def test_a_remote_that_takes_nothing_needs_a_person(team: Team) -> None:
     written(ann, thought(1))
     team.hook("pre-receive", "echo 'read-only mirror' >&2; exit 1")
     with pytest.raises(NeedsPerson, match="read-only mirror"):
-        sync(ann)
+        sync_with_remote(ann)
     assert len(ids(ann)) == 1
 
 
@@ -339,11 +339,11 @@ def test_a_remote_that_takes_branches_only(team: Team) -> None:
     refuse = 'case $ref in refs/kb/*) echo "branches only" >&2; exit 1;; esac'
     team.hook("pre-receive", f"while read old new ref; do\n{refuse}\ndone")
     written(ann, thought(1), SMALL, FLASK)
-    done = sync(ann)
+    done = sync_with_remote(ann)
     assert done.sent == 1 and told(done) == {f"kb/review/{USE_FLASK.replace('D002', 'D003')}": "sent"}
     assert [str(note) for note in done.notes] == ["origin does not take refs/kb/inbox: branches only"]
     team.hook("pre-receive", "")
-    assert sync(ann).inbox == ("sent",)
+    assert sync_with_remote(ann).inbox == ("sent",)
 
 
 def test_reviews_wait_for_a_protected_branch(team: Team) -> None:
@@ -353,10 +353,10 @@ def test_reviews_wait_for_a_protected_branch(team: Team) -> None:
     written(ann, thought(1, claims={"cache.size": "1 GB"}))
     written(ann, thought(3, claims={"cache.size": "9 GB"}, decision="The cache has 9 GB and not 1 GB."))
     assert len(ann.reviews()) == 1
-    sync(ann)
+    sync_with_remote(ann)
     assert all(ref.startswith("refs/heads/kb/sync/") for ref in team.refs("refs/heads/kb"))
     team.hook("pre-receive", "")
-    sync(ann)
+    sync_with_remote(ann)
     assert len(team.refs("refs/heads/kb/review")) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from talk import answered, called, said
 from test_proposals import Talk
 
-from kb.hooks.fast_path import says_nothing
+from kb.hooks.fast_path import can_skip_event
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
 
@@ -91,5 +91,5 @@ def test_odd_calls_stop_nothing(talk: Talk, given: dict[str, object]) -> None:
 
 
 def test_a_call_for_an_agent_is_not_passed_over(talk: Talk) -> None:
-    assert not says_nothing("PreToolUse", {"tool_name": "Agent", "tool_input": {"prompt": "x"}}, str(talk.root))
-    assert says_nothing("PreToolUse", {"tool_name": "TodoWrite", "tool_input": {"todos": []}}, str(talk.root))
+    assert not can_skip_event("PreToolUse", {"tool_name": "Agent", "tool_input": {"prompt": "x"}}, str(talk.root))
+    assert can_skip_event("PreToolUse", {"tool_name": "TodoWrite", "tool_input": {"todos": []}}, str(talk.root))

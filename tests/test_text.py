@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 from timing import within
 
 from kb.text.segment import (
-    bigrams,
+    build_index_terms,
     clip,
-    count,
+    count_words,
+    estimate_tokens,
+    extract_bigrams,
+    extract_run_terms,
+    extract_word_terms,
     first_sentence,
     has_cjk,
-    index_terms,
+    iter_runs,
     normalise,
     one_line,
-    run_terms,
-    runs,
     slugify,
-    tokens,
-    word_terms,
 )
 
 ANY = st.text(max_size=60)
@@ -45,14 +45,18 @@ ANY = st.text(max_size=60)
     ],
 )
 def test_count_and_tokens(text: str, words: int, estimate: int) -> None:
-    assert count(text) == words
-    assert tokens(text) == estimate
+    assert count_words(text) == words
+    assert estimate_tokens(text) == estimate
 
 
 @given(ANY, ANY)
 def test_counts_add_up_over_lines(one: str, other: str) -> None:
-    assert count(f"{one}\n{other}") == count(one) + count(other)
-    assert max(tokens(one), tokens(other)) <= tokens(one + other) <= tokens(one) + tokens(other) + 1
+    assert count_words(f"{one}\n{other}") == count_words(one) + count_words(other)
+    assert (
+        max(estimate_tokens(one), estimate_tokens(other))
+        <= estimate_tokens(one + other)
+        <= estimate_tokens(one) + estimate_tokens(other) + 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +80,7 @@ def test_normalise(text: str, plain: str) -> None:
     [("", []), ("!", []), ("A", ["a"]), ("数据库", ["数据", "据库"]), ("Go 语", ["go", "o语"]), ("a, b", ["ab"])],
 )
 def test_bigrams(text: str, pairs: list[str]) -> None:
-    assert bigrams(text) == pairs
+    assert extract_bigrams(text) == pairs
 
 
 @pytest.mark.parametrize(
@@ -194,14 +198,14 @@ def test_a_long_first_sentence_is_clipped() -> None:
     ],
 )
 def test_index_terms(text: str, terms: str) -> None:
-    assert index_terms(text) == terms
+    assert build_index_terms(text) == terms
 
 
 @given(st.text(st.sampled_from("数据库ab A_1。 "), max_size=20))
 def test_every_short_cjk_term_of_a_run_is_indexed(text: str) -> None:
-    terms = index_terms(text).split()
-    for run, unspaced in runs(text):
-        wanted = run_terms(run) if unspaced else word_terms(run)
+    terms = build_index_terms(text).split()
+    for run, unspaced in iter_runs(text):
+        wanted = extract_run_terms(run) if unspaced else extract_word_terms(run)
         assert set(wanted) <= set(terms)
         assert has_cjk(run) == unspaced
 
@@ -214,5 +218,5 @@ def test_a_megabyte_of_anything_ends_soon(piece: str) -> None:
     with within(5):
         first_sentence(text)
         slugify(text)
-        count(text)
-        index_terms(text)
+        count_words(text)
+        build_index_terms(text)

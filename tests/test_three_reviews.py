@@ -8,8 +8,8 @@ from conftest import git
 
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Record
-from kb.similarity.contradictions import contradiction
-from kb.similarity.verdict import decide, sections_of
+from kb.similarity.contradictions import find_contradiction
+from kb.similarity.verdict import build_sections, decide_candidate
 
 THINGS = {"en": ("invoices", "sessions", "search"), "zh": ("发票", "会话", "搜索")}
 
@@ -50,7 +50,7 @@ def as_record(candidate: Candidate, record_id: str) -> Record:
     """Return *candidate* as the accepted record that it becomes."""
     return Record(
         record_id, candidate.kind, candidate.title, candidate.scope, "accepted", date="2026-01-01",
-        impact=candidate.impact, claims=candidate.claims, sections=sections_of(candidate),
+        impact=candidate.impact, claims=candidate.claims, sections=build_sections(candidate),
     )  # fmt: skip
 
 
@@ -60,13 +60,13 @@ def test_the_closest_contradiction_is_the_one() -> None:
     own = storage("invoices", "PostgreSQL", scope="global", claims={})
     new = storage("invoices", "MongoDB", scope="global", claims={})
     near = [as_record(broad, "D001"), as_record(own, "D002")]
-    assert all(contradiction(new, record) for record in near), "or this shows nothing"
+    assert all(find_contradiction(new, record) for record in near), "or this shows nothing"
     for records in (near, near[::-1]):
-        found = decide(new, records, 0.8)
+        found = decide_candidate(new, records, 0.8)
         assert found.step == "conflict" and found.record and found.record.id == "D002"
 
 
 def test_a_path_in_common_is_no_subject_in_common() -> None:
     old = as_record(storage("invoices", "PostgreSQL", scope="global", claims={}), "D001")
     other = storage("sessions", "MongoDB", scope="global", claims={})
-    assert contradiction(other, old) is None
+    assert find_contradiction(other, old) is None

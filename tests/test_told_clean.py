@@ -68,8 +68,8 @@ def test_the_name_of_the_base_stands_on_one_line_of_the_digest(hostile: Path) ->
 def test_the_mcp_server_prints_nothing_that_passes_for_the_host(hostile: Path) -> None:
     with KnowledgeBase(str(hostile), os.environ) as kb:
         assert clean(resources.read(kb, str(hostile), "kb://home"))
-        assert clean(repr(tool_functions.list_(kb, str(hostile), {})))
-        assert clean(repr(tool_functions.search(kb, str(hostile), {"query": "orders"})))
+        assert clean(repr(tool_functions.list_records(kb, str(hostile), {})))
+        assert clean(repr(tool_functions.search_records(kb, str(hostile), {"query": "orders"})))
         assert clean(resources.read(kb, str(hostile), f"{resources.SCHEME}{resources.LISTS}pitfall"))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import within
 
-from kb.sessions.transcript import Transcript, asked, read, said
+from kb.sessions.transcript import Transcript, get_own_texts, get_prompt, parse_transcript
 
 
 def user(content: object, **extra: object) -> dict[str, Any]:
@@ -44,7 +44,9 @@ def test_reads_who_said_what_and_where() -> None:
         "content": [{"type": "text", "text": "坏了"}],
         "is_error": True,
     }
-    transcript = read(lines(user("请修复构建"), agent({"type": "text", "text": "好的。"}, call), user([answer])))
+    transcript = parse_transcript(
+        lines(user("请修复构建"), agent({"type": "text", "text": "好的。"}, call), user([answer]))
+    )
     human, spoke, tool = transcript.messages
     assert (human.line, human.origin, human.texts, human.time) == (1, "human", ("请修复构建",), "2026-03-01T10:00:00Z")
     assert (spoke.line, spoke.origin, spoke.texts) == (2, "agent", ("好的。",))
@@ -76,7 +78,7 @@ def test_reads_who_said_what_and_where() -> None:
     ],
 )
 def test_knows_a_person_from_the_rest(record: dict[str, Any], origin: str) -> None:
-    assert [message.origin for message in read(lines(record)).messages] == [origin]
+    assert [message.origin for message in parse_transcript(lines(record)).messages] == [origin]
 
 
 def test_a_wrapper_beside_a_prompt_is_not_part_of_it() -> None:
@@ -84,19 +86,24 @@ def test_a_wrapper_beside_a_prompt_is_not_part_of_it() -> None:
         {"type": "text", "text": "<ide_opened_file>a.py</ide_opened_file>"},
         {"type": "text", "text": "为什么慢？"},
     ]
-    assert read(lines(user(blocks))).messages[0].texts == ("为什么慢？",)
+    assert parse_transcript(lines(user(blocks))).messages[0].texts == ("为什么慢？",)
 
 
 def test_asked_gives_the_words_of_a_person() -> None:
     prompt = "fix it<system-reminder>never said</system-reminder>please"
     command = "<command-name>/plan</command-name><command-args>先写测试</command-args>"
-    asked_for = [asked(message) for message in read(lines(user(prompt), user(command), agent())).messages]
+    asked_for = [
+        get_prompt(message) for message in parse_transcript(lines(user(prompt), user(command), agent())).messages
+    ]
     assert asked_for == ["fix it\n\nplease", "先写测试"]
-    assert "never said" not in "".join(said(read(lines(user(prompt))).messages[0]))
+    assert "never said" not in "".join(get_own_texts(parse_transcript(lines(user(prompt))).messages[0]))
 
 
 def test_an_unclosed_reminder_stays() -> None:
-    assert asked(read(lines(user("see <system-reminder> here"))).messages[0]) == "see <system-reminder> here"
+    assert (
+        get_prompt(parse_transcript(lines(user("see <system-reminder> here"))).messages[0])
+        == "see <system-reminder> here"
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,33 +119,35 @@ def test_an_unclosed_reminder_stays() -> None:
     ],
 )
 def test_a_broken_line_is_named_and_skipped(row: bytes, reason: str) -> None:
-    transcript = read(lines(user("one")) + row + lines(user("three")))
+    transcript = parse_transcript(lines(user("one")) + row + lines(user("three")))
     assert [(skipped.line, str(skipped.reason)) for skipped in transcript.skipped] == [(2, reason)]
     assert [message.line for message in transcript.messages] == [1, 3]
 
 
 def test_a_half_written_last_line_waits_for_the_next_read() -> None:
     whole = lines(user("one"), user("two"))
-    half = read(whole[:-12])
+    half = parse_transcript(whole[:-12])
     assert [str(skipped.reason) for skipped in half.skipped] == ["the last line is not finished yet"]
     assert half.lines == 1
-    rest = read(whole, after_line=half.lines)
+    rest = parse_transcript(whole, after_line=half.lines)
     assert [(message.line, message.texts) for message in rest.messages] == [(2, ("two",))]
     assert rest.lines == 2
 
 
 def test_a_last_line_without_its_line_end_counts() -> None:
-    assert read(lines(user("one"))[:-1]).lines == 1
+    assert parse_transcript(lines(user("one"))[:-1]).lines == 1
 
 
 def test_reading_goes_on_behind_the_cursor() -> None:
     data = lines(user("一"), user("二"), user("三"))
-    assert [message.texts[0] for message in read(data, after_line=2).messages] == ["三"]
-    assert read(data, after_line=9) == Transcript(lines=9)
+    assert [message.texts[0] for message in parse_transcript(data, after_line=2).messages] == ["三"]
+    assert parse_transcript(data, after_line=9) == Transcript(lines=9)
 
 
 def test_unknown_types_are_counted_and_known_ones_are_not() -> None:
-    transcript = read(lines({"type": "novel"}, {"type": "novel"}, {"type": 3}, {"type": "progress"}, user("x y z")))
+    transcript = parse_transcript(
+        lines({"type": "novel"}, {"type": "novel"}, {"type": 3}, {"type": "progress"}, user("x y z"))
+    )
     assert transcript.unknown == {"novel": 2, "?": 1} and transcript.unread == {}
     assert transcript.skipped == ()
 
@@ -158,22 +167,22 @@ WITHOUT = [
 
 @pytest.mark.parametrize("record", [*WITH_TEXT, *WITHOUT])
 def test_only_what_carries_a_text_was_left_unread(record: dict[str, object]) -> None:
-    assert sum(read(lines(record)).unread.values()) == (record in WITH_TEXT)
+    assert sum(parse_transcript(lines(record)).unread.values()) == (record in WITH_TEXT)
 
 
 def test_compactions_are_remembered() -> None:
-    assert read(lines(user("a"), {"type": "system", "subtype": "compact_boundary"})).compactions == (2,)
+    assert parse_transcript(lines(user("a"), {"type": "system", "subtype": "compact_boundary"})).compactions == (2,)
 
 
 def test_half_an_emoji_becomes_writable_text() -> None:
     record = b'{"type":"user","message":{"content":"bad \\ud83d half, good \\ud83d\\ude00"}}\n'
-    text = read(record).messages[0].texts[0]
+    text = parse_transcript(record).messages[0].texts[0]
     assert text.encode() and "😀" in text
 
 
 @given(st.binary(max_size=300))
 def test_no_bytes_make_it_fail(data: bytes) -> None:
-    read(data)
+    parse_transcript(data)
 
 
 _JSON = st.recursive(
@@ -195,10 +204,10 @@ _JSON = st.recursive(
 
 @given(st.lists(_JSON, max_size=5))
 def test_no_json_makes_it_fail(records: list[object]) -> None:
-    transcript = read(b"".join(json.dumps(record).encode() + b"\n" for record in records))
+    transcript = parse_transcript(b"".join(json.dumps(record).encode() + b"\n" for record in records))
     assert transcript.lines == len(records)
     for message in transcript.messages:
-        assert all(isinstance(text, str) for text in (*message.texts, asked(message), *said(message)))
+        assert all(isinstance(text, str) for text in (*message.texts, get_prompt(message), *get_own_texts(message)))
 
 
 def test_three_megabytes_take_less_than_a_second_and_200_megabytes() -> None:
@@ -206,9 +215,9 @@ def test_three_megabytes_take_less_than_a_second_and_200_megabytes() -> None:
     data = lines(*([user("继续"), user([block]), {"type": "progress", "data": {"x": "y" * 2000}}] * 450))
     assert len(data) > 3_000_000
     with within(1):
-        read(data)
+        parse_transcript(data)
     tracemalloc.start()
-    read(data)
+    parse_transcript(data)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200_000_000

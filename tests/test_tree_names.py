@@ -9,9 +9,9 @@ from conftest import git
 from team import FIXTURES, Team
 
 from kb.errors import NeedsPerson
-from kb.git.path_safety import leads_out
+from kb.git.path_safety import is_unsafe_path
 from kb.knowledge_base import KnowledgeBase
-from kb.sync.sync import sync
+from kb.sync.sync import sync_with_remote
 
 base, team = FIXTURES
 
@@ -64,7 +64,7 @@ def test_sync_writes_nothing_outside(team: Team, names: tuple[str, ...], *, ours
     subprocess.run(["git", "-C", str(root), "push", "-q", team.url, f"{commit}:refs/heads/main"], check=True)
     head = git(root, "rev-parse", "HEAD")
     with pytest.raises(NeedsPerson, match="no checkout may have"):
-        sync(kb)
+        sync_with_remote(kb)
     assert git(root, "rev-parse", "HEAD") == head and git(root, "status", "--porcelain") == ""
     assert taken(team.folder) == []
 
@@ -84,11 +84,11 @@ def test_an_accepted_review_writes_nothing_outside(kb: KnowledgeBase, root: Path
     "name", ["a/../b", "..", ".git/x", "a//b", "a/.", "a\\..\\b", ".Git ", "x/.git...", ".git:a:$DATA", "git~1", "/a"]
 )
 def test_what_leads_out(name: str) -> None:
-    assert leads_out(name)
+    assert is_unsafe_path(name)
 
 
 @pytest.mark.parametrize(
     "name", ["a/b.md", ".gitignore", "content/.gitattributes", "...a", "git", ".github/x", "a.git/b", "中文/文.md"]
 )
 def test_what_stays_inside(name: str) -> None:
-    assert not leads_out(name)
+    assert not is_unsafe_path(name)

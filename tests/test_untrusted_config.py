@@ -55,7 +55,7 @@ def everything(root: Path, environment: dict[str, str] | None = None) -> list[st
     (root / ".kb" / "index.db").unlink()
     with KnowledgeBase(str(root), environment, Clock()) as kb:
         kb.records()
-    doctor.examine(str(root), str(root), environment)
+    doctor.run_checks(str(root), str(root), environment)
     return said
 
 
@@ -128,7 +128,7 @@ def test_a_merge_is_gits_own_where_only_the_repository_names_another(
     """Of lines that both sides changed it says so, and of others it makes one file, never one side's."""
     vector(trap)
     repository = Repository(str(root), os.environ)
-    assert repository.output(["merge-tree", "--write-tree", "main", "side"]).code == 1
+    assert repository.run_git(["merge-tree", "--write-tree", "main", "side"]).code == 1
     lines = [f"{n}\n" for n in range(9)]
     for branch, number in (("main", 0), ("side", 8)):
         git(root, "switch", "-q", branch)
@@ -168,7 +168,7 @@ def test_a_record_that_should_pass_a_filter_only_the_repository_defines_is_not_s
         verdict = one(kb, FASTAPI)
         assert (verdict.verdict, verdict.spooled, commits(root)) == ("held", True, before)
         assert "filter 'trap'" in verdict.reasons[0] and "git config --global filter" in verdict.next
-        kb.records(), kb.check(), doctor.examine(str(root), str(root), os.environ)
+        kb.records(), kb.check(), doctor.run_checks(str(root), str(root), os.environ)
     assert trap.was_run() == "" and git(root, "status", "--porcelain") == ""
 
 
@@ -215,9 +215,9 @@ def test_files_that_should_pass_a_filter_only_the_repository_defines_are_not_che
     (root / "code.txt").unlink()
     trap.works("checkout", "--", "code.txt")
     with pytest.raises(GitFailed, match=re.escape("filter.trap")):
-        Repository(str(root), os.environ).output(["read-tree", "-m", "-u", "HEAD~1", "HEAD"])
+        Repository(str(root), os.environ).run_git(["read-tree", "-m", "-u", "HEAD~1", "HEAD"])
     own = users_own(trap, filter__trap__smudge="cat")
-    assert Repository(str(root), own).output(["read-tree", "-m", "-u", "HEAD", "HEAD"]).code == 0
+    assert Repository(str(root), own).run_git(["read-tree", "-m", "-u", "HEAD", "HEAD"]).code == 0
     assert trap.was_run() == ""
 
 

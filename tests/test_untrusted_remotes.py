@@ -191,7 +191,7 @@ def test_a_fetch_runs_nothing_the_repository_names(
 ) -> None:
     vector(trap, server)
     trap.works("fetch", "origin")
-    assert Repository(str(root), os.environ).output(["fetch", "origin"]).code
+    assert Repository(str(root), os.environ).run_git(["fetch", "origin"]).code
     assert trap.was_run() == ""
 
 
@@ -201,7 +201,7 @@ def test_a_fetch_starts_the_sender_of_git(root: Path, trap: Trap) -> None:
     trap.setting("remote.origin.uploadpack")
     trap.hooks(root / ".git" / "hooks")
     trap.works("fetch", "origin")
-    assert Repository(str(root), os.environ).output(["fetch", "origin"]).code == 0
+    assert Repository(str(root), os.environ).run_git(["fetch", "origin"]).code == 0
     assert trap.was_run() == "" and git(root, *QUIET, "rev-parse", "origin/main", "main").split()[0]
 
 

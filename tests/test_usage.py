@@ -9,12 +9,12 @@ import pytest
 from command_line import run
 from sessions import Session, numbered
 
-from kb.guard.response import Decision
+from kb.guard.response import HookResponse
 from kb.hooks import events
-from kb.hooks.fast_path import says_nothing
+from kb.hooks.fast_path import can_skip_event
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.model_windows import Window, find_window
-from kb.sessions.usage import Usage, band, usage_in, window_of
+from kb.sessions.model_windows import ContextWindow, find_window
+from kb.sessions.usage import ContextUsage, find_band, find_window_size, read_usage
 
 # -- bands -----------------------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ from kb.sessions.usage import Usage, band, usage_in, window_of
      (95.1, "archive", "compact"), (130, "archive", "compact")],
 )  # fmt: skip
 def test_the_bands_begin_at_50_70_85_and_above_95(root: Path, percent: float, name: str, form: str) -> None:
-    assert (band(percent).name, band(percent).form) == (name, form)
+    assert (find_band(percent).name, find_band(percent).form) == (name, form)
     told = json.loads(run(root, "context", "usage", "--percent", str(percent), "--json").out)
     assert (told["band"], told["form"], told["percent"]) == (name, form, percent)
 
@@ -51,23 +51,23 @@ def test_the_last_answer_says_how_full_the_context_is() -> None:
     session.step(used=50_000)
     session.step(used=142_000)
     session.call("Bash", "ok", command="true")
-    found = usage_in(session.data())
+    found = read_usage(session.data())
     assert (found.tokens, found.percent, found.left, found.model) == (142_000, 71.0, 58_000, "claude-opus-4-6")
 
 
 def test_words_of_an_agent_within_do_not_count_and_a_compaction_empties() -> None:
     data = used(120_000) + used(9_000).replace(b'"isSidechain":false', b'"isSidechain":true')
-    assert usage_in(data).tokens == 120_000
+    assert read_usage(data).tokens == 120_000
     for about, tokens in (({"postTokens": 20_000}, 20_000), ({"preTokens": 1}, 0), (None, 0)):
         row = json.dumps({"type": "system", "subtype": "compact_boundary", "compactMetadata": about})
-        found = usage_in(data + row.encode())
+        found = read_usage(data + row.encode())
         assert found.tokens == tokens and found.line
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b'{"usage"', b'{"message":{"usage":7}}', b'{"message":7,"usage":1}',
                                   b'{"message":{"usage":{"input_tokens":"x"}}}', b'["usage"]'])  # fmt: skip
 def test_what_says_nothing_is_empty(data: bytes) -> None:
-    assert usage_in(data) == Usage()
+    assert read_usage(data) == ContextUsage()
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,16 @@ def test_what_says_nothing_is_empty(data: bytes) -> None:
     [("claude-opus-4-6", 200_000), ("claude-opus-4-6[1m]", 1_000_000), ("gpt-5", 400_000), ("gpt-5-mini", 300_000)],
 )
 def test_the_window_of_a_model_is_a_setting(root: Path, model: str, window: int) -> None:
-    assert window_of(model, ("gpt-5=400000", "gpt-*=300000")) == window
+    assert find_window_size(model, ("gpt-5=400000", "gpt-*=300000")) == window
     (root / "kb.toml").write_text('context_windows = ["gpt-5=400000", "gpt-*=300000"]\n')
     told = run(root, "context", "usage", "--percent", "1", "--model", model, "--json")
     assert json.loads(told.out)["window"] == window
 
 
 def test_a_pattern_with_brackets_names_what_it_says() -> None:
-    assert window_of("x[1m]", ("x[1m]=500000",)) == 500_000 and window_of("x1", ("x[1m]=500000",)) == 200_000
+    assert (
+        find_window_size("x[1m]", ("x[1m]=500000",)) == 500_000 and find_window_size("x1", ("x[1m]=500000",)) == 200_000
+    )
 
 
 def test_the_command_reads_a_transcript(root: Path, tmp_path: Path) -> None:
@@ -104,12 +106,12 @@ class Agent:
         self.session.idle(10)
         self.session.call("Bash", "log\n" * 30_000, command="make")
 
-    def prompt(self, percent: float, event: str = "UserPromptSubmit", **more: Any) -> Decision:
+    def prompt(self, percent: float, event: str = "UserPromptSubmit", **more: Any) -> HookResponse:
         self.session.step(used=round(percent * 2000))
         self.session.write(self.path)
         payload = {"session_id": "s-1", "transcript_path": str(self.path), "prompt": "go on please",
                    "cwd": str(self.root), **more}  # fmt: skip
-        return events.answered(event, payload, str(self.root))
+        return events.handle_event(event, payload, str(self.root))
 
     def report(self) -> Path:
         return self.root / ".kb" / "active" / "s-1" / "dcp-report.md"
@@ -124,10 +126,10 @@ def agent(root: Path, tmp_path: Path) -> Agent:
 
 
 def test_at_70_percent_the_agent_is_told_once_that_there_is_room(agent: Agent) -> None:
-    assert agent.prompt(69) == Decision()
+    assert agent.prompt(69) == HookResponse()
     told = agent.prompt(71).context
     assert "71% of the context" in told and "58,000 tokens are free" in told
-    assert agent.prompt(72) == agent.prompt(40) == agent.prompt(75) == Decision()
+    assert agent.prompt(72) == agent.prompt(40) == agent.prompt(75) == HookResponse()
 
 
 def test_at_85_percent_the_session_is_pruned_and_the_report_written(agent: Agent) -> None:
@@ -136,7 +138,7 @@ def test_at_85_percent_the_session_is_pruned_and_the_report_written(agent: Agent
     text = agent.report().read_text()
     assert "**Trigger**: context use 86%" in text and "| Deduplication | 2 repeated reads |" in text
     assert (agent.root / ".kb" / "dcp-report.md").read_text() == text
-    assert agent.prompt(87) == Decision() and agent.archives() == []
+    assert agent.prompt(87) == HookResponse() and agent.archives() == []
 
 
 def test_above_95_percent_the_session_is_archived_and_the_person_told_how_to_go_on(agent: Agent) -> None:
@@ -145,7 +147,7 @@ def test_above_95_percent_the_session_is_archived_and_the_person_told_how_to_go_
     text = (agent.root / "content" / "sessions" / name / "dcp-report.md").read_text()
     assert "**Trigger**: before archiving" in text and "| Deduplication | 2 repeated reads |" in text
     assert f"continue {name}" in told.message and name in told.context
-    assert agent.prompt(97) == Decision() and agent.archives() == [name]
+    assert agent.prompt(97) == HookResponse() and agent.archives() == [name]
 
 
 def test_after_a_compaction_the_lights_are_lit_again(agent: Agent) -> None:
@@ -161,14 +163,14 @@ def test_at_the_end_of_a_turn_the_same_is_done(agent: Agent) -> None:
 def test_a_session_that_works_alone_hears_of_its_context_at_a_tool_call(agent: Agent) -> None:
     more = {"tool_name": "Grep", "tool_input": {}, "tool_response": {"content": "x"}}
     assert "71% of the context" in agent.prompt(71, "PostToolUse", **more).context
-    assert agent.prompt(72, "PostToolUse", **more) == Decision()
-    assert agent.prompt(97, "PreToolUse", **more) == Decision() and agent.archives() == []
+    assert agent.prompt(72, "PostToolUse", **more) == HookResponse()
+    assert agent.prompt(97, "PreToolUse", **more) == HookResponse() and agent.archives() == []
 
 
 def test_at_the_end_of_a_turn_what_the_agent_is_to_hear_waits_for_the_next(agent: Agent) -> None:
-    assert agent.prompt(75, "Stop") == Decision()
+    assert agent.prompt(75, "Stop") == HookResponse()
     assert "75% of the context" in agent.prompt(75).context
-    assert agent.prompt(76, "Stop") == agent.prompt(76) == Decision()
+    assert agent.prompt(76, "Stop") == agent.prompt(76) == HookResponse()
 
 
 def test_the_agent_hears_of_the_archive_that_was_made_at_the_end_of_a_turn(agent: Agent) -> None:
@@ -176,7 +178,7 @@ def test_the_agent_hears_of_the_archive_that_was_made_at_the_end_of_a_turn(agent
     [name] = agent.archives()
     assert name in told.message and not told.context
     assert name in agent.prompt(96).context
-    assert agent.prompt(97) == agent.prompt(97, "Stop") == Decision()
+    assert agent.prompt(97) == agent.prompt(97, "Stop") == HookResponse()
 
 
 def test_one_compaction_makes_one_archive(agent: Agent) -> None:
@@ -199,31 +201,31 @@ MODELS_OF_TODAY = [
 
 @pytest.mark.parametrize(("model", "tokens"), MODELS_OF_TODAY)
 def test_the_windows_of_todays_models_are_known(model: str, tokens: int) -> None:
-    assert find_window(model) == Window(tokens)
+    assert find_window(model) == ContextWindow(tokens)
 
 
 @pytest.mark.parametrize("model", ["", "claude-opus-9", "claude-opus-5-5x", "gpt-7", "fake-model", "gemini-1.0"])
 def test_another_model_is_not_guessed_from_its_name(model: str) -> None:
-    assert not find_window(model).is_known and find_window(model, (), 32_000) == Window(32_000)
+    assert not find_window(model).is_known and find_window(model, (), 32_000) == ContextWindow(32_000)
 
 
-def lights(root: Path, path: Path, used: int, model: str) -> Decision:
+def lights(root: Path, path: Path, used: int, model: str) -> HookResponse:
     session = Session()
     session.step(used=used, model=model)
     session.call("Bash", "log\n" * 1000, command="make")
     payload = {"session_id": "s-1", "transcript_path": session.write(path), "prompt": "go on please", "cwd": str(root)}
-    return events.answered("UserPromptSubmit", payload, str(root))
+    return events.handle_event("UserPromptSubmit", payload, str(root))
 
 
 @pytest.mark.parametrize("used", [150_000, 175_000, 193_000])
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "gemini-2.5-pro", "some-new-model"])
 def test_no_light_is_lit_above_a_guess(root: Path, tmp_path: Path, used: int, model: str) -> None:
-    assert lights(root, tmp_path / "t.jsonl", used, model) == Decision()
+    assert lights(root, tmp_path / "t.jsonl", used, model) == HookResponse()
 
 
 def test_more_tokens_than_the_window_is_another_window(root: Path, tmp_path: Path) -> None:
     for used in (300_000, 190_000, 196_000):
-        assert lights(root, tmp_path / "t.jsonl", used, "claude-sonnet-4-5") == Decision()
+        assert lights(root, tmp_path / "t.jsonl", used, "claude-sonnet-4-5") == HookResponse()
     assert run(root, "context", "usage", str(tmp_path / "t.jsonl")).out.startswith("🔴 98.0%"), "of what it says alone"
 
 
@@ -234,7 +236,7 @@ def test_a_small_transcript_may_fill_a_small_window(root: Path, tmp_path: Path, 
     session.step(used=31_204, model="local")
     payload = {"session_id": "s-1", "transcript_path": session.write(tmp_path / "t.jsonl"), "prompt": "go on please",
                "cwd": str(root)}  # fmt: skip
-    told = events.answered(event, payload, str(root))
+    told = events.handle_event(event, payload, str(root))
     assert "the context is nearly full" in told.message
     assert len(list((root / "content/sessions").glob("*-*"))) == 1
 
@@ -246,17 +248,17 @@ def test_a_tool_call_is_looked_at_until_the_next_light_is_known_to_be_far(root: 
     session = Session()
     session.step(used=60_000, model="claude-opus-5-5")
     session.write(path)
-    assert not says_nothing("PreToolUse", payload, str(root)), "nobody has looked yet"
-    events.answered("PreToolUse", payload, str(root))
-    assert says_nothing("PreToolUse", payload, str(root))
+    assert not can_skip_event("PreToolUse", payload, str(root)), "nobody has looked yet"
+    events.handle_event("PreToolUse", payload, str(root))
+    assert can_skip_event("PreToolUse", payload, str(root))
     session.call("Bash", "x" * 300_000, command="make")
     session.write(path)
-    assert says_nothing("PreToolUse", payload, str(root)), "640,000 tokens are more bytes"
+    assert can_skip_event("PreToolUse", payload, str(root)), "640,000 tokens are more bytes"
     session.call("Bash", "x" * 50_000, command="make")
     session.step(used=720_000, model="claude-opus-5-5")
     session.write(path)
-    assert not says_nothing("PreToolUse", payload, str(root))
-    assert "72% of the context" in events.answered("PreToolUse", payload, str(root)).context
+    assert not can_skip_event("PreToolUse", payload, str(root))
+    assert "72% of the context" in events.handle_event("PreToolUse", payload, str(root)).context
 
 
 @pytest.mark.parametrize("trigger", ["auto", "manual"])
@@ -265,15 +267,15 @@ def test_a_compaction_tells_how_large_the_window_is(root: Path, tmp_path: Path, 
     row = json.dumps({"type": "system", "uuid": "x", "subtype": "compact_boundary", "compactMetadata": about}) + "\n"
     session = Session()
     session.step(used=440_000, model="some-new-model")
-    used = usage_in(row.encode() + session.data())
+    used = read_usage(row.encode() + session.data())
     assert (used.window, used.is_known) == ((500_000, True) if trigger == "auto" else (1_000_000, False))
     session.step(used=4000, model="claude-sonnet-4-5")
-    used = usage_in(row.encode() + session.data())
+    used = read_usage(row.encode() + session.data())
     assert not used.is_known and used.window == 1_000_000
 
 
 def test_where_nothing_can_be_saved_nothing_is_said(root: Path, tmp_path: Path) -> None:
-    assert lights(root, tmp_path / "t.jsonl", 175_000, "claude-haiku-4-5") == Decision()
+    assert lights(root, tmp_path / "t.jsonl", 175_000, "claude-haiku-4-5") == HookResponse()
     assert (root / ".kb/active/s-1/dcp-report.md").is_file()
 
 
@@ -285,13 +287,13 @@ def test_damaged_lights_are_lit_anew(agent: Agent, damage: str) -> None:
 
 
 def test_what_a_host_measured_goes_before_the_transcript(agent: Agent) -> None:
-    assert agent.prompt(71, context_usage_percent=10) == Decision()
+    assert agent.prompt(71, context_usage_percent=10) == HookResponse()
     assert "80% of the context" in agent.prompt(10, context_tokens=160, context_window_size=200).context
 
 
 def test_broken_settings_do_not_keep_the_prompt_from_its_answer(agent: Agent) -> None:
     (agent.root / "dcp-config.yaml").write_text("dcp: [\n")
-    assert agent.prompt(86) == Decision()
+    assert agent.prompt(86) == HookResponse()
     failures = run(agent.root, "doctor", "--json").out
     assert "dcp-config.yaml" in failures
 
@@ -299,4 +301,4 @@ def test_broken_settings_do_not_keep_the_prompt_from_its_answer(agent: Agent) ->
 def test_without_a_transcript_nothing_is_said(kb: KnowledgeBase) -> None:
     for path in ("", "/nowhere/t.jsonl", os.sep):
         payload = {"session_id": "s-1", "transcript_path": path, "prompt": "go on please"}
-        assert events.answered("UserPromptSubmit", payload, kb.root) == Decision()
+        assert events.handle_event("UserPromptSubmit", payload, kb.root) == HookResponse()

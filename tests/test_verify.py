@@ -13,8 +13,8 @@ from clones import FASTAPI, one
 from command_line import run
 from conftest import git
 
-from kb.checks.verify import commands
-from kb.checks.verify import run as run_command
+from kb.checks.verify import parse_commands
+from kb.checks.verify import run_command as run_command
 from kb.knowledge_base import KnowledgeBase
 
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -56,7 +56,7 @@ def front(root: Path) -> str:
     ],
 )
 def test_commands_are_what_shells_are_shown(text: str, found: list[str]) -> None:
-    assert commands(text) == found
+    assert parse_commands(text) == found
 
 
 def test_without_run_nothing_runs(kb: KnowledgeBase, root: Path) -> None:
@@ -152,7 +152,7 @@ def test_out_of_time_everything_it_started_is_killed(kb: KnowledgeBase, root: Pa
 
 def test_what_goes_on_behind_is_not_waited_for_and_killed(kb: KnowledgeBase, root: Path) -> None:
     ran = run_command(kb, "sleep 60 & echo $!", str(root), timeout=30)
-    assert ran.passed and ran.seconds < 20
+    assert ran.has_passed and ran.seconds < 20
     assert is_gone(int(ran.output))
 
 

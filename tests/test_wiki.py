@@ -13,22 +13,29 @@ from hypothesis import strategies as st
 
 from kb.checks.findings import Finding
 from kb.config import Config
-from kb.history.timeline import Story, Version
+from kb.history.timeline import RecordVersion, Timeline
 from kb.i18n import msg
 from kb.records.kinds import KINDS, section_label
 from kb.records.model import Candidate, Evidence, Record, Section, Status
 from kb.text.segment import one_line
-from kb.wiki.graph import edges, graph_data
-from kb.wiki.markup import anchors, cited, code, link, plain, table
-from kb.wiki.page_data import chunks
-from kb.wiki.page_fingerprints import Stamps
-from kb.wiki.pages import located, navigation, pages
-from kb.wiki.permalinks import forwarding, permalinks
-from kb.wiki.render import rendered
-from kb.wiki.site_files import file_names
-from kb.wiki.wiki_model import Archive, Page, Told, Wiki, wiki
-from kb.writing.inbox import Held
-from kb.writing.reviews import Review, Sides
+from kb.wiki.graph import iter_edges, render_graph_data
+from kb.wiki.markup import (
+    escape_markdown,
+    format_code_span,
+    format_link,
+    format_table,
+    replace_citations,
+    slugify_headings,
+)
+from kb.wiki.page_data import iter_chunks
+from kb.wiki.page_fingerprints import PageFingerprints
+from kb.wiki.pages import build_pages, list_navigation, resolve_record_href
+from kb.wiki.permalinks import map_permalinks, render_redirect
+from kb.wiki.render import render_page
+from kb.wiki.site_files import list_file_names
+from kb.wiki.wiki_model import SessionForms, Wiki, WikiPage, WikiSources, build_wiki
+from kb.writing.inbox import HeldCandidate
+from kb.writing.reviews import Review, ReviewSides
 
 TODAY = "2026-05-09"
 ATTACK = '<script>document.title="taken"</script><img src=x onerror=alert(1)>'
@@ -50,7 +57,7 @@ def record(id: str, title: str = "A title", *, decision: str = "Done.", **fields
     return Record(id, kind, title, sections=(Section("decision", "Decision", decision),), **fields)  # type: ignore[arg-type]
 
 
-class Made(dict[str, Page]):
+class Made(dict[str, WikiPage]):
     """Pages by their place, with the wiki they belong to."""
 
     wiki: Wiki
@@ -61,20 +68,20 @@ def made(
     *records: Record, language: str = "en", sessions: tuple[Archived, ...] = (), compact: str = "", **told: object
 ) -> Made:
     """Return the pages of *records* by their place."""
-    archives = [Archive(session, {"compact": compact}) for session in sessions]
-    whole = wiki(records, Told(sessions=archives, **told), Config(language=language))  # type: ignore[arg-type]
-    found = Made({page.uri: page for page in pages(whole)})
+    archives = [SessionForms(session, {"compact": compact}) for session in sessions]
+    whole = build_wiki(records, WikiSources(sessions=archives, **told), Config(language=language))  # type: ignore[arg-type]
+    found = Made({page.uri: page for page in build_pages(whole)})
     found.wiki = whole
-    found.files = file_names(whole)
+    found.files = list_file_names(whole)
     return found
 
 
-def html_of(page: Page, known: Made) -> str:
+def html_of(page: WikiPage, known: Made) -> str:
     """Return *page* as HTML; a link is good if it leads to a page of *known*."""
 
     def target(href: str) -> str:
         path = os.path.normpath(os.path.join(os.path.dirname(page.uri), unquote(urldefrag(href).url)))
-        own = located(known.wiki, page, href)
+        own = resolve_record_href(known.wiki, page, href)
         good = href.startswith("#") or path in known
         return os.path.relpath(own, os.path.dirname(page.uri)) if own else href if good else ""
 
@@ -82,10 +89,10 @@ def html_of(page: Page, known: Made) -> str:
         assert uri in known or uri in known.files, f"{page.uri}: {uri}"
         return os.path.relpath(uri, os.path.dirname(page.uri))
 
-    return rendered(page.parts, target, named).html
+    return render_page(page.parts, target, named).html
 
 
-def facts(page: Page, known: Made) -> dict[str, str]:
+def facts(page: WikiPage, known: Made) -> dict[str, str]:
     """Return the table of facts of a record's *page*."""
     cells = Seen(html_of(page, known)).cells
     return dict(zip(cells[::2], cells[1::2], strict=True))
@@ -118,7 +125,7 @@ def facts(page: Page, known: Made) -> dict[str, str]:
     ],
 )
 def test_citations_become_links_and_code_stays(text: str, expected: str) -> None:
-    said = cited(
+    said = replace_citations(
         text,
         lambda what: f"<{what.project}:{what.id}>" if what.project else f"<{what.id}>",
         lambda words, label: f"<<{words}{'|' * bool(label)}{label}>>",
@@ -128,13 +135,13 @@ def test_citations_become_links_and_code_stays(text: str, expected: str) -> None
 
 @given(st.text())
 def test_plain_text_shows_exactly_itself(text: str) -> None:
-    shown = Seen(rendered(["x" + plain(text)], lambda href: "", str).html).text.strip()
+    shown = Seen(render_page(["x" + escape_markdown(text)], lambda href: "", str).html).text.strip()
     assert shown == ("x" + one_line(text)).strip()
 
 
 @given(st.text(min_size=1))
 def test_code_shows_itself_in_a_cell(text: str) -> None:
-    page = rendered([table(["a", "b"], [[code("x" + text), "last"]])], lambda href: "", str).html
+    page = render_page([format_table(["a", "b"], [[format_code_span("x" + text), "last"]])], lambda href: "", str).html
     seen = Seen(page)
     assert seen.cells == ["a", "b", "x" + one_line("x" + text)[1:], "last"]
 
@@ -148,11 +155,11 @@ def test_code_shows_itself_in_a_cell(text: str) -> None:
     ],
 )
 def test_links_are_relative(uri: str, page: str, expected: str) -> None:
-    assert link("x", uri, page) == expected
+    assert format_link("x", uri, page) == expected
 
 
 def test_anchors_of_one_page_differ() -> None:
-    assert anchors(["C++", "C#", "c", "脱敏"]) == ["c", "c_2", "c_3", "脱敏"]
+    assert slugify_headings(["C++", "C#", "c", "脱敏"]) == ["c", "c_2", "c_3", "脱敏"]
 
 
 # -- pages ----------------------------------------------------------------------------------------
@@ -259,7 +266,7 @@ def test_a_former_id_is_still_cited_and_found() -> None:
         record("C001", decision="[D003]", scope="project/shop"),
     )
     assert not known["anchors/projects/shop/C001.md"].broken
-    lasting = permalinks(known.wiki)
+    lasting = map_permalinks(known.wiki)
     titles = {address: [known.wiki.library.records[n].title for n in places] for address, places in lasting.items()}
     assert titles["r/U5/index.html"] == titles["D003/index.html"] == titles["D005/index.html"] == ["moved"]
     assert titles["anchors/projects/shop/D003.html"] == ["moved"]
@@ -269,9 +276,9 @@ def test_a_former_id_is_still_cited_and_found() -> None:
 
 def test_a_permalink_needs_no_script_and_a_doubtful_one_asks() -> None:
     known = made(record("D001", ATTACK, uid="U1"), record("D001", "other", scope="project/shop"))
-    one = forwarding(known.wiki, "r/U1/index.html", [0], lambda place: "../../anchors/global/D001.html")
+    one = render_redirect(known.wiki, "r/U1/index.html", [0], lambda place: "../../anchors/global/D001.html")
     assert 'content="0; url=../../anchors/global/D001.html"' in one and "<script" not in one and "<img" not in one
-    both = forwarding(known.wiki, "D001/index.html", [0, 1], lambda place: f"x{place}.html")
+    both = render_redirect(known.wiki, "D001/index.html", [0, 1], lambda place: f"x{place}.html")
     assert "refresh" not in both and 'href="x0.html"' in both and 'href="x1.html"' in both
 
 
@@ -289,10 +296,10 @@ def test_history_shows_what_changed_word_by_word() -> None:
     before = "---\nid: D001\nstatus: proposed\n---\n<!-- MACHINE_BLOCK_START -->\n# T\n\nWait 5 seconds <b>.\n"
     after = before.replace("proposed", "accepted").replace("5 seconds", "30 seconds")
     versions = (
-        Version("b" * 40, "2026-05-02T10:00:00+00:00", "Ann", "codex", "Change <b>", before, after),
-        Version("a" * 40, "2026-05-01T10:00:00+00:00", "Bob", "", "Write"),
+        RecordVersion("b" * 40, "2026-05-02T10:00:00+00:00", "Ann", "codex", "Change <b>", before, after),
+        RecordVersion("a" * 40, "2026-05-01T10:00:00+00:00", "Bob", "", "Write"),
     )
-    known = made(record("D001", path="p.md"), story=Story({"p.md": versions}))
+    known = made(record("D001", path="p.md"), story=Timeline({"p.md": versions}))
     page = known["anchors/global/D001.md"]
     history = page.parts[page.parts.index("## History") + 1]
     assert "<del>5</del><ins>30</ins> seconds &lt;b&gt;." in history
@@ -303,7 +310,7 @@ def test_history_shows_what_changed_word_by_word() -> None:
 
 def test_paths_and_edits_lead_to_the_code_host_where_it_is_known() -> None:
     one = record("D001", scope="project/shop", impact=("src/a b.py", "../../x"), path="content/D001-x.md")
-    told = Story({}, "https://github.com/o/r/edit/main/", code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
+    told = Timeline({}, "https://github.com/o/r/edit/main/", code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
     known = made(one, story=told)
     seen = Seen(html_of(known["anchors/projects/shop/D001.md"], known))
     assert "https://github.com/o/r/blob/HEAD/src/a%20b.py" in seen.hrefs
@@ -316,7 +323,7 @@ def test_paths_and_edits_lead_to_the_code_host_where_it_is_known() -> None:
 
 def test_a_pitfall_says_what_fixed_it_and_what_keeps_it_from_coming_back() -> None:
     fixed = {"fixed_by": "ab12cd", "regression_test": "tests/test_x.py"}
-    told = Story(code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
+    told = Timeline(code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
     known = made(record("P001", scope="project/shop", extra=fixed), story=told)
     page = known["anchors/projects/shop/P001.md"]
     assert facts(page, known)["Fixed by"] == "ab12cd" and facts(page, known)["Regression test"] == "tests/test_x.py"
@@ -415,7 +422,7 @@ def test_home_counts_and_says_what_waits_for_a_person() -> None:
 
 def test_home_names_what_changed_in_the_last_seven_days() -> None:
     days = ("2026-05-09", "2026-05-03", "2026-05-02")
-    story = Story({f"{day}.md": (Version("c", f"{day}T10:00:00Z", "Ann", "", "s"),) for day in days})
+    story = Timeline({f"{day}.md": (RecordVersion("c", f"{day}T10:00:00Z", "Ann", "", "s"),) for day in days})
     records = [record(f"D00{n}", f"changed {day}", path=f"{day}.md") for n, day in enumerate(days, 1)]
     known = made(*records, story=story, today=TODAY)
     parts = known["index.md"].parts
@@ -428,8 +435,8 @@ def test_a_review_shows_both_sides_with_every_word_that_differs() -> None:
     old = record("D001", "Wait 5 seconds", status="accepted", decision="Wait 5 seconds <b>.")
     new = record("D002", f"Wait 30 seconds {ATTACK}", status="accepted", decision="Wait 30 seconds <b>.")
     review = Review("kb/review/D002-wait", "c", "p.md", "2026-05-06T10:00:00Z", new, ("D001",), "codex", "s1")
-    sides = Sides(review, (old,), "", f"it says 30\n{ATTACK}\n\nKb-Op: review")
-    known = made(old, reviews=[sides], today=TODAY, story=Story(request="https://github.com/o/r/compare/"))
+    sides = ReviewSides(review, (old,), "", f"it says 30\n{ATTACK}\n\nKb-Op: review")
+    known = made(old, reviews=[sides], today=TODAY, story=Timeline(request="https://github.com/o/r/compare/"))
     seen = Seen(html_of(known["reviews.md"], known))
     assert "Wait <del>5</del> seconds &lt;b&gt;." in known["reviews.md"].text
     assert "Wait <ins>30</ins> seconds &lt;b&gt;." in known["reviews.md"].text
@@ -441,7 +448,7 @@ def test_a_review_shows_both_sides_with_every_word_that_differs() -> None:
 
 def test_the_inbox_shows_what_is_held_and_why() -> None:
     candidate = Candidate("decision", f"Book refunds {ATTACK}", "As a new row.", evidence=(Evidence("we book"),))
-    held = Held("8a71abfa7c30", candidate, ({"session": "s", "day": "2026-05-01"},), ("below the gate",))
+    held = HeldCandidate("8a71abfa7c30", candidate, ({"session": "s", "day": "2026-05-01"},), ("below the gate",))
     known = made(held=[held])
     seen = Seen(html_of(known["inbox.md"], known))
     for words in ("As a new row.", "we book", "below the gate", "2026-05-01", "kb inbox promote 8a71abfa7c30"):
@@ -516,8 +523,12 @@ def test_a_session_page_shows_the_compact_form() -> None:
 
 
 def test_a_session_page_shows_all_forms_and_no_endless_one() -> None:
-    archive = Archive(Archived("a"), {"compact": "short", "expanded": "long " * 30_000, "dcp-report": "told"})
-    page = next(page for page in pages(wiki([], Told(sessions=[archive]), Config())) if page.uri == "sessions/a.md")
+    archive = SessionForms(Archived("a"), {"compact": "short", "expanded": "long " * 30_000, "dcp-report": "told"})
+    page = next(
+        page
+        for page in build_pages(build_wiki([], WikiSources(sessions=[archive]), Config()))
+        if page.uri == "sessions/a.md"
+    )
     assert [part for part in page.parts if part.startswith("##")] == [
         "## Compact form",
         "## Expanded form",
@@ -528,7 +539,7 @@ def test_a_session_page_shows_all_forms_and_no_endless_one() -> None:
 
 def test_the_navigation_names_listing_pages_only() -> None:
     known = made(record("D001"), record("C001", scope="project/shop"))
-    named = navigation(known.wiki)
+    named = list_navigation(known.wiki)
     single = {"kinds/decision.md", "kinds/constraint.md", "scopes/global.md", "scopes/project-shop.md"}
     assert sorted([*named, *single]) == sorted(page.uri for page in known.values() if page.listing)
 
@@ -539,7 +550,7 @@ def test_a_long_list_is_cut_into_pages_and_still_has_everything() -> None:
     assert [known[uri].text.count("<tr>") - 1 for uri in sheets] == [250, 250, 100]
     assert known["kinds/decision.md"].parts[0] == "# Decision (1/3)"
     assert known.wiki.tags.uris == {"all": "tags.md#all", "few": "tags/page-3.md#few"}
-    named = navigation(known.wiki)
+    named = list_navigation(known.wiki)
     assert "tags.md" in named and "tags/page-2.md" not in named
 
 
@@ -710,18 +721,18 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
         supersedes=(payload,), coexists_with={payload: payload}, user=payload, date=payload, path="p.md",
         uid="U2", confirmed=payload, extra={"aliases": [payload]}, sections=(Section("", payload, payload),),
     )  # fmt: skip
-    version = Version(payload, payload, payload, payload, payload, f"{payload}\nold", f"{payload}\nnew")
-    known = made(record("D001", decision="[D002]"), bad, story=Story({"p.md": (version,)}), today=TODAY)
+    version = RecordVersion(payload, payload, payload, payload, payload, f"{payload}\nold", f"{payload}\nnew")
+    known = made(record("D001", decision="[D002]"), bad, story=Timeline({"p.md": (version,)}), today=TODAY)
     for page in known.values():
         seen = Seen(html_of(page, known))
         is_first = page.uri in ("index.md", "timeline.md")
         assert seen.tags <= TAGS | (DRAWN if is_first else set())
         assert seen.attributes <= ATTRIBUTES | (DRAWING if is_first else set())
         assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)
-    for places in permalinks(known.wiki).values():
-        led = Seen(forwarding(known.wiki, "x/index.html", places, lambda n: "y.html"))
+    for places in map_permalinks(known.wiki).values():
+        led = Seen(render_redirect(known.wiki, "x/index.html", places, lambda n: "y.html"))
         assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html", "data:,"}
-    for piece in chunks(Stamps(known.wiki), lambda uri: uri.replace(".md", ".html")):
+    for piece in iter_chunks(PageFingerprints(known.wiki), lambda uri: uri.replace(".md", ".html")):
         held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', piece.make())
         assert held and piece.path == f"data/{held[1]}.js" and json.loads(held[2])
 
@@ -741,13 +752,13 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
     ],
 )
 def test_links_lead_somewhere_or_are_marked(text: str, hrefs: list[str], nowhere: list[str]) -> None:
-    seen = Seen(rendered([text], lambda href: "", str).html)
+    seen = Seen(render_page([text], lambda href: "", str).html)
     assert (seen.hrefs, seen.nowhere) == (hrefs, nowhere)
     assert "img" not in seen.tags
 
 
 def test_code_is_coloured_or_left_as_it_is() -> None:
-    page = rendered(["```python\nif 1 < 2: pass\n```\n\n```nonsense\na < b\n```\n"], lambda href: "", str).html
+    page = render_page(["```python\nif 1 < 2: pass\n```\n\n```nonsense\na < b\n```\n"], lambda href: "", str).html
     assert '<span class="k">if</span>' in page
     assert "a &lt; b" in page
 
@@ -764,8 +775,8 @@ def test_the_map_has_every_record_and_relation() -> None:
     )
     ids = {record.id: place for place, record in enumerate(known.wiki.library.records)}
     one, two = ids["D001"], ids["D002"]
-    assert set(edges(known.wiki)) == {(two, one, "supersedes"), (two, one, "cites"), (one, two, "path")}
-    data = graph_data(known.wiki, lambda uri: uri.replace(".md", ".html"))
+    assert set(iter_edges(known.wiki)) == {(two, one, "supersedes"), (two, one, "cites"), (one, two, "path")}
+    data = render_graph_data(known.wiki, lambda uri: uri.replace(".md", ".html"))
     told = json.loads(data.removeprefix("window.kbGraph=").removesuffix(";\n"))
     assert told["nodes"][one][1] == ATTACK
     assert told["nodes"][one][-1] == "anchors/projects/shop/D001.html"
@@ -774,4 +785,4 @@ def test_the_map_has_every_record_and_relation() -> None:
 
 def test_a_file_that_everything_speaks_of_joins_nothing() -> None:
     known = made(*(record(f"D{n:03}", impact=("README.md",)) for n in range(1, 20)))
-    assert not list(edges(known.wiki))
+    assert not list(iter_edges(known.wiki))

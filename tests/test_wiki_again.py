@@ -15,15 +15,15 @@ from mkdocs.livereload import LiveReloadServer
 from test_wiki import record
 from test_wiki_site import built, own_site, shelved
 
-from kb.checks.collect_checks import checked_again
+from kb.checks.collect_checks import recheck_records
 from kb.errors import BadInput, KbError
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record
-from kb.wiki.build import build, config_file_of, serve, served
-from kb.wiki.collect import gathered
+from kb.wiki.build import build, create_server, prepare_config_file, serve
+from kb.wiki.collect import collect_wiki
 from kb.wiki.mkdocs_plugin import KbPage
-from kb.wiki.page_fingerprints import Stamps
-from kb.wiki.record_page import record_page
+from kb.wiki.page_fingerprints import PageFingerprints
+from kb.wiki.record_page import build_record_page
 
 DATES = {"sitemap.xml", "sitemap.xml.gz"}
 """They hold the day of the build, and so may differ."""
@@ -163,14 +163,14 @@ class Watched(tuple[Record, ...]):
 def test_a_page_looks_at_no_record_that_its_stamp_leaves_out(tmp_path: Path) -> None:
     root = shelved(tmp_path / "kb", linked())
     with KnowledgeBase(str(root), os.environ) as kb:
-        wiki = gathered(kb)
-    known = Stamps(wiki)
+        wiki = collect_wiki(kb)
+    known = PageFingerprints(wiki)
     looked_at = 0
     for place in range(len(wiki.library.records)):
         records = Watched(wiki.library.records)
         records.seen = set()
-        record_page(wiki._replace(library=wiki.library._replace(records=records)), place)
-        assert records.seen <= {place, *known.around(place)}
+        build_record_page(wiki._replace(library=wiki.library._replace(records=records)), place)
+        assert records.seen <= {place, *known.iter_neighbours(place)}
         looked_at += len(records.seen)
     assert looked_at > 2 * len(wiki.library.records)
 
@@ -182,7 +182,7 @@ def test_a_check_that_passes_over_clean_texts_finds_what_a_whole_one_finds(tmp_p
         edited(root, "global/CK001-before-a-release.md", found[-1] if found else words, words)
         found.append(words)
         with KnowledgeBase(str(root), os.environ) as kb:
-            assert checked_again(kb, kb.records()) == kb.check() == checked_again(kb, kb.records()), words
+            assert recheck_records(kb, kb.records()) == kb.check() == recheck_records(kb, kb.records()), words
     rules = {finding.rule for finding in kb.check()}
     assert "secret" in rules
 
@@ -201,8 +201,8 @@ def test_a_served_wiki_follows_a_record_that_is_edited(tmp_path: Path) -> None:
         finally:
             server.shutdown()
 
-    with KnowledgeBase(str(root), os.environ) as kb, config_file_of(kb, False) as config:
-        server = served(kb, config, f"127.0.0.1:{port}")
+    with KnowledgeBase(str(root), os.environ) as kb, prepare_config_file(kb, False) as config:
+        server = create_server(kb, config, f"127.0.0.1:{port}")
         Thread(target=visit, args=(server,), daemon=True).start()
         server.serve()
     assert len(seen) == 2 and git(root, "status", "--porcelain").split() == ["M", f"content/anchors/global/{CHECKLIST}"]
@@ -227,8 +227,8 @@ def test_a_served_wiki_follows_a_review_that_is_rejected(tmp_path: Path) -> None
         finally:
             server.shutdown()
 
-    with KnowledgeBase(str(root), os.environ) as kb, config_file_of(kb, False) as config:
-        server = served(kb, config, f"127.0.0.1:{port}")
+    with KnowledgeBase(str(root), os.environ) as kb, prepare_config_file(kb, False) as config:
+        server = create_server(kb, config, f"127.0.0.1:{port}")
         Thread(target=visit, args=(server,), daemon=True).start()
         server.serve()
     assert len(seen) == 2

@@ -11,12 +11,12 @@ from test_wiki import ATTACK, made, record
 from test_wiki_site import archived, built, shelved
 
 from kb.config import Config
-from kb.history.timeline import Story, Version
+from kb.history.timeline import RecordVersion, Timeline
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Evidence, Record
-from kb.wiki.page_fingerprints import Stamps
-from kb.wiki.site_files import file_names, files
-from kb.wiki.visibility import hidden
+from kb.wiki.page_fingerprints import PageFingerprints
+from kb.wiki.site_files import iter_site_files, list_file_names
+from kb.wiki.visibility import parse_exclusions
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -24,12 +24,14 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 def written(*records: Record, published: str = "", **told: object) -> dict[str, str]:
     """Return the files beside the pages of a wiki of *records*."""
     known = made(*records, **told)  # type: ignore[arg-type]
-    made_files = files(known.wiki, Stamps(known.wiki), {uri: uri.replace(".md", ".html") for uri in known}, published)
+    made_files = iter_site_files(
+        known.wiki, PageFingerprints(known.wiki), {uri: uri.replace(".md", ".html") for uri in known}, published
+    )
     return {file.path: file.make() for file in made_files}
 
 
 def test_records_json_has_every_record_and_where_it_is() -> None:
-    told = Story({"p.md": (Version("c", "2026-05-02T10:00:00Z", "Ann", "", "s"),)})
+    told = Timeline({"p.md": (RecordVersion("c", "2026-05-02T10:00:00Z", "Ann", "", "s"),)})
     old = record("D001", "用 Flask", status="superseded", scope="project/shop", uid="U1", extra={"aliases": ["D009"]})
     new = record("D002", "new", supersedes=("D001",), scope="project/shop", decision="[D001]", path="p.md", tags=("a",))
     made_files = written(old, new, story=told)
@@ -45,7 +47,7 @@ def test_records_json_has_every_record_and_where_it_is() -> None:
 
 def test_every_file_is_announced_so_that_pages_may_link_to_it() -> None:
     one = record("D001", uid="U1", scope="project/shop")
-    assert set(written(one)) == file_names(made(one).wiki)
+    assert set(written(one)) == list_file_names(made(one).wiki)
 
 
 def test_a_feed_has_the_decisions_in_force_of_its_scope_the_latest_first() -> None:
@@ -72,8 +74,8 @@ def test_a_feed_has_the_decisions_in_force_of_its_scope_the_latest_first() -> No
 @pytest.mark.parametrize("word", ["secret", "project/secret", "preference", "偏好", "#Private", "U"])
 def test_what_the_settings_name_is_left_out(word: str) -> None:
     one = record("U001", scope="project/secret", tags=("private", "other"))
-    assert hidden([word]).record(one)
-    assert not hidden([word]).record(record("D001", scope="project/shop", tags=("privately",)))
+    assert parse_exclusions([word]).is_record_excluded(one)
+    assert not parse_exclusions([word]).is_record_excluded(record("D001", scope="project/shop", tags=("privately",)))
 
 
 def test_what_is_left_out_is_in_no_file_of_the_site(tmp_path: Path) -> None:

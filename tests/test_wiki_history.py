@@ -9,14 +9,14 @@ from test_wiki import record
 from test_wiki_site import shelved
 
 from kb.git.repository import Repository
-from kb.history.timeline import Story, story
+from kb.history.timeline import Timeline, build_timeline
 from kb.knowledge_base import KnowledgeBase
 
 
-def told(place: Path) -> Story:
+def told(place: Path) -> Timeline:
     """Return what git knows of the records at *place*."""
     with KnowledgeBase(str(place), os.environ) as kb:
-        return story(kb)
+        return build_timeline(kb)
 
 
 def test_versions_come_newest_first_with_what_they_were(tmp_path: Path) -> None:

@@ -7,19 +7,19 @@ import pytest
 from test_wiki import ATTACK, TODAY, Seen, html_of, made, record
 from test_wiki_site import built, shelved
 
-from kb.history.timeline import Story, Version
+from kb.history.timeline import RecordVersion, Timeline
 from kb.records.model import Record
-from kb.wiki.health_page import orphans, unused
-from kb.wiki.page_data import ROWS, chunk_names, chunks, piece_of
-from kb.wiki.page_fingerprints import Stamps
-from kb.wiki.supersession_chart import SHOWN, arcs
+from kb.wiki.health_page import find_orphans, find_unused
+from kb.wiki.page_data import ROWS, hash_to_piece, iter_chunks, list_chunk_files
+from kb.wiki.page_fingerprints import PageFingerprints
+from kb.wiki.supersession_chart import SHOWN, render_chart
 from kb.wiki.wiki_model import Wiki
 
 
 def pieces(wiki: Wiki) -> dict[str, object]:
     """Return the values that the pieces of *wiki* hold, by their paths."""
     told = {}
-    for path, _, make in chunks(Stamps(wiki), lambda uri: uri.replace(".md", ".html")):
+    for path, _, make in iter_chunks(PageFingerprints(wiki), lambda uri: uri.replace(".md", ".html")):
         name, _, value = make().removeprefix("kbData(").removesuffix(");\n").partition(",")
         assert path == f"data/{json.loads(name)}.js"
         told[path] = json.loads(value)
@@ -30,7 +30,7 @@ def test_every_record_has_one_row_and_one_card_however_many_there_are() -> None:
     many = [record(f"D{n:04}", f"题目 {n}", scope=f"project/p{n % 3}") for n in range(1, ROWS + 51)]
     wiki = made(*many).wiki
     told = pieces(wiki)
-    assert set(told) == chunk_names(wiki) and max(len(json.dumps(one)) for one in told.values()) < 400_000
+    assert set(told) == list_chunk_files(wiki) and max(len(json.dumps(one)) for one in told.values()) < 400_000
     rows = [row for path, some in told.items() if "/rows-" in path for row in some]  # type: ignore[attr-defined]
     cards = {name for path, some in told.items() if "/cards-" in path for name in some}  # type: ignore[attr-defined]
     assert [row[0] for row in rows] == [one.id for one in wiki.library.records]
@@ -47,7 +47,7 @@ def test_a_card_says_what_holds_instead() -> None:
 
 
 def test_the_piece_of_a_card_is_told_by_the_name_of_its_page() -> None:
-    assert [piece_of(name, 7) for name in ("a", "anchors/global/D001.html", "项目/D001/")] == [6, 1, 2]
+    assert [hash_to_piece(name, 7) for name in ("a", "anchors/global/D001.html", "项目/D001/")] == [6, 1, 2]
 
 
 def test_a_wiki_of_nothing_has_its_pieces_too() -> None:
@@ -88,7 +88,7 @@ def test_orphans_have_no_relation_and_no_path() -> None:
         record("D001", "cited"), record("D002", "citing", decision="[D001]"), record("D003", impact=("src/",)),
         record("D004", "alone"), record("D005", "alone and gone", status="rejected"),
     )  # fmt: skip
-    assert [told.wiki.library.records[n].id for n in orphans(told.wiki)] == ["D004"]
+    assert [told.wiki.library.records[n].id for n in find_orphans(told.wiki)] == ["D004"]
     seen = Seen(html_of(told["health.md"], told))
     assert "Orphans (1)" in seen.headings and "anchors/global/D004.md" in seen.hrefs
 
@@ -97,13 +97,13 @@ def test_never_used_is_what_nobody_came_back_to_for_half_a_year() -> None:
     def old(id: str, **more: object) -> Record:
         return record(id, id, **{"status": "accepted", "date": "2025-01-01", "path": f"{id}.md", **more})  # type: ignore[arg-type]
 
-    version = Version("c", "2025-01-01T00:00:00Z", "Ann", "", "s")
+    version = RecordVersion("c", "2025-01-01T00:00:00Z", "Ann", "", "s")
     told = made(
         old("D001"), old("D002", date="2026-05-01"), old("D003", confirmed="2026-01-01"), old("D004", occurrences=2),
         old("D005"), old("D006", decision="[D005]"), old("D007", status="deprecated"), old("D008", date=""),
-        old("D009"), today=TODAY, story=Story({"D009.md": (version, version)}),
+        old("D009"), today=TODAY, story=Timeline({"D009.md": (version, version)}),
     )  # fmt: skip
-    assert [told.wiki.library.records[n].id for n in unused(told.wiki)] == ["D001", "D006"]
+    assert [told.wiki.library.records[n].id for n in find_unused(told.wiki)] == ["D001", "D006"]
 
 
 # -- the line of decisions ------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_the_line_joins_a_decision_to_what_it_replaced() -> None:
         record("D001", date="2026-01-01", status="superseded"),
         record("D002", date="2026-02-01", status="accepted"),
     )
-    drawn = arcs(made(old, new._replace(supersedes=("D001",)), record("C001", date="2026-01-05")).wiki)
+    drawn = render_chart(made(old, new._replace(supersedes=("D001",)), record("C001", date="2026-01-05")).wiki)
     assert drawn.count("kb-bow") == 1 and drawn.count("<circle") == 2
     assert drawn.index("D001") < drawn.index("D002") and "2026-01" in drawn and "C001" not in drawn
 
@@ -122,10 +122,10 @@ def test_the_line_joins_a_decision_to_what_it_replaced() -> None:
 def test_the_line_is_short_and_keeps_what_replaced_something() -> None:
     many = [record(f"D{n:03}", date=f"2026-01-{n % 28 + 1:02}") for n in range(3, 100)]
     pair = [record("D001", date="2020-01-01"), record("D002", date="2020-02-01", supersedes=("D001",))]
-    drawn = arcs(made(*many, *pair).wiki)
+    drawn = render_chart(made(*many, *pair).wiki)
     assert drawn.count("<circle") == SHOWN and drawn.count("kb-bow") == 1
 
 
 @pytest.mark.parametrize("date", ["", "soon", ATTACK])
 def test_without_a_day_there_is_no_line(date: str) -> None:
-    assert arcs(made(record("D001", date=date)).wiki) == ""
+    assert render_chart(made(record("D001", date=date)).wiki) == ""

@@ -11,7 +11,7 @@ from test_wiki_site import Anchored, shelved
 
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
-from kb.wiki.preview import preview
+from kb.wiki.preview import write_preview
 
 
 def base(place: Path, more: str = "") -> Path:
@@ -27,7 +27,7 @@ def base(place: Path, more: str = "") -> Path:
 def seen(root: Path, out: Path, published: str = "") -> tuple[str, int]:
     """Write the preview of *root* against its main branch into *out*."""
     with KnowledgeBase(str(root), os.environ, lambda: DAY) as kb:
-        return preview(kb, "main", str(out), published)
+        return write_preview(kb, "main", str(out), published)
 
 
 def test_a_preview_has_the_pages_that_change_and_says_what_changes(tmp_path: Path) -> None:

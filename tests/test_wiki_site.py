@@ -25,7 +25,7 @@ from kb.errors import BadInput, KbError
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Record
 from kb.records.record_file import render
-from kb.records.record_paths import folder_of
+from kb.records.record_paths import folder_for_scope
 from kb.text.segment import slugify
 from kb.wiki.build import build
 
@@ -36,7 +36,7 @@ def shelved(place: Path, records: Iterable[Record], language: str = "en", name: 
     made.close()
     (place / "kb.toml").write_text(f'name = "{name}"\nlanguage = "{language}"\n{more}', "utf-8")
     for one in records:
-        path = place / folder_of(one.scope) / f"{one.id}-{slugify(one.title)}.md"
+        path = place / folder_for_scope(one.scope) / f"{one.id}-{slugify(one.title)}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(render(one, language), "utf-8")
     git(place, "add", "-A")

@@ -110,7 +110,7 @@ def test_a_contradiction_of_an_uncommitted_record_is_kept(kb: KnowledgeBase, roo
 
 
 def test_numbers_go_on_past_999(kb: KnowledgeBase) -> None:
-    kb.index.reserve("global", "D999")
+    kb.index.reserve_id("global", "D999")
     assert one(kb, decision(0)).id == "D1000"
     assert one(kb, decision(1)).id == "D1001"
     assert [record.id for record in kb.records()] == ["D1000", "D1001"]

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.errors import BadRecord
-from kb.importers.wukong import USER_HEADING, impact_paths, parse, render
+from kb.importers.wukong import USER_HEADING, parse_anchors, parse_impact_paths, render_anchors
 from kb.records.model import Record, Section, Status
 from kb.records.record_file import read
 from kb.records.record_file import render as render_file
-from kb.records.short_form import gist, short
+from kb.records.short_form import render_short_form, summarise_section
 
 SHORT_HEADINGS = """## [D001] 使用 Ollama 作为本地 LLM
 
@@ -196,44 +196,44 @@ FILES = [("zh", SHORT_HEADINGS), ("zh", LONG_HEADINGS), ("zh", MANY), ("zh", f"{
 
 @pytest.mark.parametrize(("language", "text"), FILES)
 def test_a_file_comes_back_byte_for_byte(language, text):
-    assert render(parse(text), language) == text
+    assert render_anchors(parse_anchors(text), language) == text
 
 
 @pytest.mark.parametrize(("language", "text"), FILES)
 def test_a_file_comes_back_through_the_store(language, text):
-    stored = [read(render_file(record, language).encode()) for record in parse(text)]
-    assert render(stored, language) == text
+    stored = [read(render_file(record, language).encode()) for record in parse_anchors(text)]
+    assert render_anchors(stored, language) == text
 
 
 def test_blank_lines_follow_what_has_changed_since():
-    first, second, third = parse(UNEVEN)
+    first, second, third = parse_anchors(UNEVEN)
     text = UNEVEN.rstrip("\n")
-    assert render([first, second], "zh") == text[: text.index("---") + 4], "the last of a file ends it"
-    assert render([third, first], "zh").endswith("### 影响范围\n\n"), "what was first may come last"
-    (ending,) = parse("## [P001] 甲\n# 尾")
-    assert render([ending, first], "zh").startswith("## [P001] 甲\n# 尾\n\n\n\n## [D001]")
+    assert render_anchors([first, second], "zh") == text[: text.index("---") + 4], "the last of a file ends it"
+    assert render_anchors([third, first], "zh").endswith("### 影响范围\n\n"), "what was first may come last"
+    (ending,) = parse_anchors("## [P001] 甲\n# 尾")
+    assert render_anchors([ending, first], "zh").startswith("## [P001] 甲\n# 尾\n\n\n\n## [D001]")
     added = first._replace(sections=(*first.sections, Section("rollback", "", "改回")))
-    assert "### 决策\n接口统一用 JWT\n\n### 理由\n" in render([added], "zh"), "another section: the usual form"
+    assert "### 决策\n接口统一用 JWT\n\n### 理由\n" in render_anchors([added], "zh"), "another section: the usual form"
     filled = [s._replace(text="登录") if s.name == "impact" else s for s in first.sections]
-    again = parse(render([first._replace(sections=tuple(filled)), second], "zh"))
+    again = parse_anchors(render_anchors([first._replace(sections=tuple(filled)), second], "zh"))
     assert [again[0].section("impact"), again[1].section("decision")] == ["登录", "会话存 Redis"]
     emptied = [s._replace(text="") if s.name == "why" else s for s in first.sections]
-    assert "### 理由\n\n### 影响范围\n" in render([first._replace(sections=tuple(emptied)), second], "zh")
+    assert "### 理由\n\n### 影响范围\n" in render_anchors([first._replace(sections=tuple(emptied)), second], "zh")
 
 
 @pytest.mark.parametrize(
     "gaps", ["x", [1, 2], [1, -1, 0, 2, 0], [1, True, 0, 2, 0], [10**9, 2, 0, 2, 0], {"a": 1}, None]
 )
 def test_line_ends_that_no_file_can_have_had_are_passed_over(gaps):
-    (record,) = parse("## [C001] a\n\n**状态**: ✅ 生效\n\n### 决策\n甲\n\n### 理由\n乙\n")
+    (record,) = parse_anchors("## [C001] a\n\n**状态**: ✅ 生效\n\n### 决策\n甲\n\n### 理由\n乙\n")
     broken = record._replace(extra={"anchors_md": {"gaps": gaps}})
-    assert render([broken], "zh").replace("\n", "") == render([record], "zh").replace("\n", "")
-    assert parse(render([broken], "zh"))[0].sections == record.sections
-    assert len(render([broken], "zh")) < 200
+    assert render_anchors([broken], "zh").replace("\n", "") == render_anchors([record], "zh").replace("\n", "")
+    assert parse_anchors(render_anchors([broken], "zh"))[0].sections == record.sections
+    assert len(render_anchors([broken], "zh")) < 200
 
 
 def test_both_heading_variants_mean_the_same():
-    (one,), (other,) = parse(SHORT_HEADINGS), parse(LONG_HEADINGS)
+    (one,), (other,) = parse_anchors(SHORT_HEADINGS), parse_anchors(LONG_HEADINGS)
     assert [s.name for s in one.sections] == ["decision", "alternatives", "why", "impact", "rollback"]
     assert [s.name for s in other.sections[1:]] == [
         "decision",
@@ -252,7 +252,7 @@ def test_both_heading_variants_mean_the_same():
 
 
 def test_many_anchors_and_what_stands_between():
-    records = parse(MANY, "project/shop")
+    records = parse_anchors(MANY, "project/shop")
     assert [(r.id, r.kind, r.status, r.date) for r in records] == [
         ("U001", "preference", "proposed", "2024-02-01"),
         ("CK001", "checklist", "deprecated", ""),
@@ -263,37 +263,37 @@ def test_many_anchors_and_what_stands_between():
     assert records[1].section("decision") == "```markdown\n## [D999] 这是例子，不是锚点\n```\n\n### 步骤\n1. 跑测试"
     assert records[1].sections[1] == Section("", "参考", "见 [D001]。")
     assert records[2].sections[0] == Section("", "Preamble", "A refund takes 14 days.")
-    assert render(records, "zh", "project/shop") == MANY
+    assert render_anchors(records, "zh", "project/shop") == MANY
 
 
 def test_changes_show_and_the_rest_stays():
-    records = parse(MANY)
+    records = parse_anchors(MANY)
     records[0] = records[0]._replace(status=Status.ACCEPTED, id="U002", tags=("语言",))
     changed = MANY.replace("[U001]", "[U002]").replace("**状态**: ⚠️ 待验证", "**状态**: ✅ 生效")
     changed = changed.replace("**优先级**: 高", "**标签**: 语言\n**优先级**: 高")
-    assert render(records, "zh") == changed
+    assert render_anchors(records, "zh") == changed
 
 
 def test_crlf_and_byte_order_mark_read_the_same():
-    assert parse("\ufeff" + MANY.replace("\n", "\r\n")) == parse(MANY)
+    assert parse_anchors("\ufeff" + MANY.replace("\n", "\r\n")) == parse_anchors(MANY)
 
 
 @pytest.mark.parametrize("text", ["", "# Title\n", "## D001 no brackets\n", "```\n## [D001] in code\n```\n"])
 def test_a_file_without_anchors_is_refused(text):
     with pytest.raises(BadRecord, match="no anchor"):
-        parse(text, path="anchors.md")
+        parse_anchors(text, path="anchors.md")
 
 
 def test_an_unknown_prefix_is_refused_with_its_line():
     with pytest.raises(BadRecord, match="XY") as caught:
-        parse("# a\n\n## [XY001] b\n", path="anchors.md")
+        parse_anchors("# a\n\n## [XY001] b\n", path="anchors.md")
     assert (caught.value.path, caught.value.line) == ("anchors.md", 3)
 
 
 def test_a_kind_may_be_named_instead():
-    (record,) = parse("## [X001] b\n\n**类型**: 约束\n**状态**: 生效\n")
+    (record,) = parse_anchors("## [X001] b\n\n**类型**: 约束\n**状态**: 生效\n")
     assert (record.kind, record.status) == ("constraint", "accepted")
-    assert render([record], "zh") == "## [X001] b\n\n**类型**: 约束\n**状态**: 生效\n"
+    assert render_anchors([record], "zh") == "## [X001] b\n\n**类型**: 约束\n**状态**: 生效\n"
 
 
 FULL = Record(
@@ -308,7 +308,7 @@ FULL = Record(
 
 @pytest.mark.parametrize(("language", "heading"), [("zh", "Decision (决策)"), ("en", "Decision")])
 def test_every_field_survives(language, heading):
-    (again,) = parse(render([FULL], language))
+    (again,) = parse_anchors(render_anchors([FULL], language))
     assert again == FULL._replace(
         sections=(Section("decision", heading, "x"), Section("", "旁注", "### y\n### z")), user=FULL.user
     )
@@ -323,7 +323,7 @@ def test_every_field_survives(language, heading):
     ],
 )
 def test_impact_items_give_paths(text, paths):
-    assert impact_paths(text) == paths
+    assert parse_impact_paths(text) == paths
 
 
 # -- laws -----------------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def records(draw):
         sections=tuple(parts),
         user=draw(st.sampled_from(["", "# mine\n\n## [D001] not an anchor\n"])),
     )
-    return record._replace(impact=draw(st.sampled_from([impact_paths(record.section("impact")), ("a/b",)])))
+    return record._replace(impact=draw(st.sampled_from([parse_impact_paths(record.section("impact")), ("a/b",)])))
 
 
 def named(record):
@@ -375,12 +375,12 @@ def named(record):
 @settings(deadline=None)
 @given(st.lists(records(), min_size=1, max_size=3), st.sampled_from(["zh", "en"]))
 def test_what_is_written_is_read_again(originals, language):
-    text = render(originals, language)
-    again = parse(text)
+    text = render_anchors(originals, language)
+    again = parse_anchors(text)
     assert [named(record) for record in again] == [named(record) for record in originals]
     bare = [record._replace(sections=(), extra={}) for record in again]
     assert bare == [record._replace(sections=()) for record in originals]
-    assert render(again, language) == text
+    assert render_anchors(again, language) == text
 
 
 @settings(deadline=None)
@@ -391,7 +391,7 @@ def test_what_is_written_is_read_again(originals, language):
 )
 def test_no_line_of_any_file_is_lost(rows):
     text = "## [D000] first\n" + "\n".join(rows) + "\n"
-    out = render(parse(text), "zh").split("\n")
+    out = render_anchors(parse_anchors(text), "zh").split("\n")
     assert [row for row in out if row.strip()] == [row for row in text.split("\n") if row.strip()]
 
 
@@ -416,8 +416,8 @@ def uneven(draw):
 @settings(deadline=None)
 @given(uneven())
 def test_every_blank_line_comes_back(text):
-    stored = [read(render_file(record, "zh").encode()) for record in parse(text)]
-    assert render(parse(text), "zh") == render(stored, "zh") == text
+    stored = [read(render_file(record, "zh").encode()) for record in parse_anchors(text)]
+    assert render_anchors(parse_anchors(text), "zh") == render_anchors(stored, "zh") == text
 
 
 # -- the short form -------------------------------------------------------------------------------
@@ -436,16 +436,16 @@ STRICT = """[D001] 使用 Ollama 作为本地 LLM
 
 
 def test_the_short_form():
-    (record,) = parse(SHORT_HEADINGS)
-    assert short(record, "zh") == SHORT
-    assert short(record, "zh", strict=True) == STRICT
-    assert "- Verification: (not stated)" in short(record, "en", strict=True)
+    (record,) = parse_anchors(SHORT_HEADINGS)
+    assert render_short_form(record, "zh") == SHORT
+    assert render_short_form(record, "zh", strict=True) == STRICT
+    assert "- Verification: (not stated)" in render_short_form(record, "en", strict=True)
 
 
 def test_the_short_form_of_a_record_without_reasons():
-    assert short(Record("U001", "preference", "Answer\nbriefly"), "en") == "[U001] Answer briefly"
+    assert render_short_form(Record("U001", "preference", "Answer\nbriefly"), "en") == "[U001] Answer briefly"
     briefly = Record("U001", "preference", "Brief", sections=(Section("decision", "", "Be brief. Always."),))
-    assert short(briefly, "en") == "[U001] Brief\n- Decision: Be brief."
+    assert render_short_form(briefly, "en") == "[U001] Brief\n- Decision: Be brief."
 
 
 @pytest.mark.parametrize(
@@ -462,29 +462,29 @@ def test_the_short_form_of_a_record_without_reasons():
     ],
 )
 def test_a_section_in_a_line(text, line):
-    assert gist(text) == line
+    assert summarise_section(text) == line
 
 
 @given(st.text(max_size=300), st.sampled_from(["impact", "why", ""]))
 def test_a_line_is_short(text, name):
-    line = gist(text, name)
+    line = summarise_section(text, name)
     assert len(line) <= 60
     assert "\n" not in line
 
 
 def test_items_are_kept_whole_while_they_fit():
-    assert gist("- " + "a" * 40 + "\n- " + "b" * 40) == "a" * 40 + ", …"
+    assert summarise_section("- " + "a" * 40 + "\n- " + "b" * 40) == "a" * 40 + ", …"
 
 
 def test_user_notes_stand_under_their_heading():
-    assert f"### {USER_HEADING}\n#### mine\n" in render([FULL], "zh")
+    assert f"### {USER_HEADING}\n#### mine\n" in render_anchors([FULL], "zh")
 
 
 def test_the_short_form_of_a_checklist_has_its_items() -> None:
     items = "- [ ] run the tests\n- [x] tag it"
     for name, heading in (("decision", "Decision"), ("", "Items")):
         sections = (Section(name, heading, items), Section("why", "Why", "It was missed once."))
-        said = short(Record("CK001", "checklist", "Before a release", sections=sections), "en")
+        said = render_short_form(Record("CK001", "checklist", "Before a release", sections=sections), "en")
         assert said.splitlines()[1] == "- Decision: run the tests, tag it"
-    said = short(Record("D001", "decision", "One", sections=(Section("", "Items", items),)), "en")
+    said = render_short_form(Record("D001", "decision", "One", sections=(Section("", "Items", items),)), "en")
     assert said == "[D001] One"

@@ -10,32 +10,32 @@ from timing import within
 
 from kb.errors import BadRecord
 from kb.records import safe_yaml
-from kb.records.front_matter import MAX_BYTES, MAX_DEPTH, MAX_FRONT, decode, front
-from kb.records.record_file import record_of
+from kb.records.front_matter import MAX_BYTES, MAX_DEPTH, MAX_FRONT, decode_record, parse_front_matter
+from kb.records.record_file import parse_record
 
 
 def test_depth_is_counted_from_the_front_itself() -> None:
     inside = MAX_DEPTH - 1
-    value = front("---\na: " + "[" * inside + "]" * inside + "\n---\n")["a"]
+    value = parse_front_matter("---\na: " + "[" * inside + "]" * inside + "\n---\n")["a"]
     for _ in range(inside - 1):
         (value,) = value
     assert value == []
     for opening, closing in (("[", "]"), ("{a: ", "}"), ("[{a: ", "}]")):
         with pytest.raises(BadRecord, match="nested too deep"):
-            front("---\na: " + opening * MAX_DEPTH + closing * MAX_DEPTH + "\n---\n")
+            parse_front_matter("---\na: " + opening * MAX_DEPTH + closing * MAX_DEPTH + "\n---\n")
 
 
 def test_depth_does_not_add_up_beside_each_other() -> None:
     pieces = ", ".join("[" * (MAX_DEPTH - 2) + "]" * (MAX_DEPTH - 2) for _ in range(50))
-    assert len(front(f"---\na: [{pieces}]\n---\n")["a"]) == 50
+    assert len(parse_front_matter(f"---\na: [{pieces}]\n---\n")["a"]) == 50
 
 
 def test_size_is_counted_to_the_last_character() -> None:
     row = "a: " + "x" * (MAX_FRONT - 4) + "\n"
-    assert len(row) == MAX_FRONT and front(f"---\n{row}---\n")
+    assert len(row) == MAX_FRONT and parse_front_matter(f"---\n{row}---\n")
     with pytest.raises(BadRecord, match="larger than"):
-        front(f"---\nx{row}---\n")
-    assert len(decode(b"x" * MAX_BYTES)) == MAX_BYTES
+        parse_front_matter(f"---\nx{row}---\n")
+    assert len(decode_record(b"x" * MAX_BYTES)) == MAX_BYTES
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_size_is_counted_to_the_last_character() -> None:
 )  # fmt: skip
 def test_no_alias_no_anchor_no_tag_no_second_document(source: str) -> None:
     try:
-        read = front(f"---\n{source}\n---\n")
+        read = parse_front_matter(f"---\n{source}\n---\n")
     except BadRecord:
         return
     assert read in ({"a": 1}, {}), "what stands behind a closing line belongs to the body"
 
 
 def test_a_merge_merges_nothing() -> None:
-    assert front("---\na: {b: 1}\n<<: {c: 1}\n---\n") == {"a": {"b": 1}, "<<": {"c": 1}}
+    assert parse_front_matter("---\na: {b: 1}\n<<: {c: 1}\n---\n") == {"a": {"b": 1}, "<<": {"c": 1}}
 
 
 @pytest.mark.parametrize(
@@ -64,18 +64,18 @@ def test_a_merge_merges_nothing() -> None:
 )
 def test_a_number_too_long_to_be_one_is_text(word: str) -> None:
     with within(1):
-        assert front(f"---\na: {word}\n---\n")["a"] == word
+        assert parse_front_matter(f"---\na: {word}\n---\n")["a"] == word
 
 
 def test_not_a_number_is_known_by_its_name_alone() -> None:
-    assert math.isnan(front("---\na: .nan\n---\n")["a"])
-    assert front("---\na: nan\n---\n")["a"] == "nan"
+    assert math.isnan(parse_front_matter("---\na: .nan\n---\n")["a"])
+    assert parse_front_matter("---\na: nan\n---\n")["a"] == "nan"
 
 
 def test_ten_thousand_keys_take_no_time() -> None:
     rows = "\n".join(f"k{n}: [a, b]" for n in range(4000))
     with within(5):
-        assert len(front(f"---\n{rows}\n---\n")) == 4000
+        assert len(parse_front_matter(f"---\n{rows}\n---\n")) == 4000
 
 
 PIECES = st.sampled_from(
@@ -91,7 +91,7 @@ PIECES = st.sampled_from(
 def test_law_whatever_stands_there_is_read_or_refused(source: str) -> None:
     text = f"---\n{source}\n---\n"
     try:
-        read = front(text, "a.md")
+        read = parse_front_matter(text, "a.md")
     except BadRecord as error:
         assert error.path == "a.md" and error.line >= 1
         return
@@ -109,7 +109,7 @@ def depth(value: object) -> int:
 def test_law_any_bytes_are_a_record_or_no_record(data: bytes) -> None:
     for whole in (data, b"---\n" + data + b"\n---\n", b"---\nid: D001\nkind: decision\ntitle: x\n---\n" + data):
         try:
-            record_of(decode(whole, "a.md"), "a.md")
+            parse_record(decode_record(whole, "a.md"), "a.md")
         except BadRecord as error:
             assert error.path == "a.md"
 
@@ -121,7 +121,7 @@ def test_the_slow_reader_is_no_way_around(monkeypatch: pytest.MonkeyPatch, piece
     with within(5):
         for count in (1, 3, 2000):
             try:
-                assert depth(front(f"---\na: 1\n{piece * count}\n---\n")) <= MAX_DEPTH
+                assert depth(parse_front_matter(f"---\na: 1\n{piece * count}\n---\n")) <= MAX_DEPTH
             except BadRecord:
                 continue
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Record, Section
 from kb.similarity.duplicates import THRESHOLD
-from kb.similarity.verdict import decide
+from kb.similarity.verdict import decide_candidate
 
 HERE = Path(__file__).parent
 HALVES = ("dev", "unseen")
@@ -77,7 +77,7 @@ def shown(of: list[Pair], kb: KnowledgeBase) -> Shown:
 
 def step(pair: Pair) -> str:
     """Return what the rules make of the candidate of *pair* beside its record: merge, conflict or create."""
-    return decide(pair.candidate, [pair.record], THRESHOLD).step
+    return decide_candidate(pair.candidate, [pair.record], THRESHOLD).step
 
 
 class Score(NamedTuple):

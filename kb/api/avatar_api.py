@@ -11,29 +11,29 @@ import os
 from collections.abc import Sequence
 
 from kb.knowledge_base import KnowledgeBase
-from kb.paths import found
+from kb.paths import find_root
 
 
 def get_shi_t1_prompt(cwd: str, keywords: Sequence[str] | None = None) -> str:
     """Return the T1 hint (before work: pitfalls, constraints, patterns) for work on *keywords* in the folder *cwd*."""
-    return _hint("t1", cwd, keywords)
+    return _get_hint("t1", cwd, keywords)
 
 
 def get_shi_t2_prompt(cwd: str, keywords: Sequence[str] | None = None) -> str:
     """Return the T2 hint (after the plan: decisions, interfaces, ways back) for work on *keywords* in *cwd*."""
-    return _hint("t2", cwd, keywords)
+    return _get_hint("t2", cwd, keywords)
 
 
 def get_shi_prompt_for_avatar(cwd: str, avatar: str, task_description: str) -> str:
     """Return the hints that the *avatar* (眼 耳 鼻 舌 身 意, or an alias) gets for a task, or ""."""
-    if found(cwd, os.environ) is None:
+    if find_root(cwd, os.environ) is None:
         return ""
     with KnowledgeBase.open(cwd) as kb:
         return kb.hint_for_avatar(avatar, task_description, project=kb.project(cwd))
 
 
-def _hint(moment: str, cwd: str, keywords: Sequence[str] | None) -> str:
-    if found(cwd, os.environ) is None:
+def _get_hint(moment: str, cwd: str, keywords: Sequence[str] | None) -> str:
+    if find_root(cwd, os.environ) is None:
         return ""
     with KnowledgeBase.open(cwd) as kb:
         return kb.hint(moment, keywords or (), project=kb.project(cwd)).text

@@ -9,8 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 from kb.knowledge_base import KnowledgeBase
-from kb.records.candidate import as_json
-from kb.text.segment import tokens
+from kb.records.candidate import candidate_to_json
+from kb.text.segment import estimate_tokens
 
 if TYPE_CHECKING:
     from typing import Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def estimate_content_tokens(content: str) -> int:
     """Return about how many tokens *content* costs a model, in Chinese and in English."""
-    return tokens(content)
+    return estimate_tokens(content)
 
 
 def extract_session_memories(transcript: str, cwd: str = "") -> list[dict[str, Any]]:
@@ -26,10 +26,10 @@ def extract_session_memories(transcript: str, cwd: str = "") -> list[dict[str, A
 
     *cwd* is the folder whose knowledge base is asked (default: the current one). Raise NoKnowledgeBase and BadInput.
     """
-    from kb.capture.session_candidates import candidates_in
+    from kb.capture.session_candidates import find_candidates_in_file
 
     with KnowledgeBase.open(cwd or os.getcwd()) as kb:
-        return [as_json(candidate) for candidate in candidates_in(kb, transcript)]
+        return [candidate_to_json(candidate) for candidate in find_candidates_in_file(kb, transcript)]
 
 
 def extract_and_store_memories(transcript: str, cwd: str = "") -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.proposal_cues import FOLDER
 from kb.records.model import Candidate
-from kb.safety.personal_facts import may_be_about_a_person
-from kb.sessions.active_sessions import Row
+from kb.safety.personal_facts import can_be_personal_fact
+from kb.sessions.active_sessions import JudgedCandidate
 from kb.text.segment import normalise
 from kb.writing.privacy import is_shared
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _WRITTEN = ("created", "updated", "appended", "unchanged")
 
 
-class Consulted(NamedTuple):
+class ConsultedCandidates(NamedTuple):
     """Candidates, by what a person has said of the same."""
 
     free: list[Candidate]
@@ -29,7 +29,7 @@ class Consulted(NamedTuple):
     """The person is being asked about them now."""
 
 
-def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: str) -> Consulted:
+def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: str) -> ConsultedCandidates:
     """Return which of *candidates* may go to the gate, and which wait for an answer in *session* ("" for none).
 
     What a person has refused is left out, whatever its kind and however it is worded. What was confirmed is written
@@ -37,19 +37,19 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
     it is compared with that record and adds to it. What may be about the person is proposed to them and stays in the
     clone, where others read the knowledge base.
     """
-    personal = [one for one in candidates if may_be_about_a_person(one)]
+    personal = [one for one in candidates if can_be_personal_fact(one)]
     if not candidates or not (personal or os.path.isdir(kb.state.path(FOLDER))):
-        return Consulted(list(candidates), [])
-    from kb.capture.proposals import CONFIRMED, PENDING, REJECTED, add_personal, everything
+        return ConsultedCandidates(list(candidates), [])
+    from kb.capture.proposals import CONFIRMED, PENDING, REJECTED, add_personal, list_proposals
 
     personal = personal if personal and is_shared(kb) else []
-    known = everything(kb)
-    made = Consulted([], [])
+    known = list_proposals(kb)
+    made = ConsultedCandidates([], [])
     for candidate in candidates:
-        same = [proposal for proposal in known if is_about(kb, candidate, proposal)]
+        same = [proposal for proposal in known if is_same_as_proposal(kb, candidate, proposal)]
         statuses = {proposal.status for proposal in same}
         confirmed = [proposal for proposal in same if proposal.status == CONFIRMED]
-        if REJECTED in statuses or any(_quotes_same(candidate, one.candidate) for one in confirmed):
+        if REJECTED in statuses or any(_has_same_quote(candidate, one.candidate) for one in confirmed):
             continue
         if candidate in personal:
             if not same:
@@ -63,30 +63,34 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
     return made
 
 
-def settle_proposals(kb: Workspace, rows: Iterable[Row]) -> None:
+def close_written_proposals(kb: Workspace, rows: Iterable[JudgedCandidate]) -> None:
     """Close the open proposals of what was just written without an answer, so that it is not written twice."""
     written = [row.candidate for row in rows if row.verdict.verdict in _WRITTEN]
     if not written or not os.path.isdir(kb.state.path(FOLDER)):
         return
     from kb.capture import proposals
 
-    for proposal in proposals.pending(kb):
-        if any(is_about(kb, candidate, proposal) for candidate in written):
-            proposals.close(kb, proposal)
+    for proposal in proposals.list_pending(kb):
+        if any(is_same_as_proposal(kb, candidate, proposal) for candidate in written):
+            proposals.close_proposal(kb, proposal)
 
 
-def is_about(kb: Workspace, candidate: Candidate, proposal: Proposal) -> bool:
+def is_same_as_proposal(kb: Workspace, candidate: Candidate, proposal: Proposal) -> bool:
     """Return whether *candidate* says what *proposal* says, whatever the kind of either."""
-    from kb.capture.proposals import is_alike
-    from kb.writing.inbox import name_of
+    from kb.capture.proposals import is_same_statement
+    from kb.writing.inbox import build_held_name
 
     other = proposal.candidate
     if candidate.scope != other.scope:
         return False
-    return name_of(candidate) == proposal.name or _quotes_same(candidate, other) or is_alike(kb, candidate, other)
+    return (
+        build_held_name(candidate) == proposal.name
+        or _has_same_quote(candidate, other)
+        or is_same_statement(kb, candidate, other)
+    )
 
 
-def _quotes_same(candidate: Candidate, other: Candidate) -> bool:
+def _has_same_quote(candidate: Candidate, other: Candidate) -> bool:
     """Return whether both rest on one sentence; a proposal has it without the words that ask to keep it."""
     mine, theirs = (
         [normalise(evidence.quote) for evidence in one.evidence if evidence.quote] for one in (candidate, other)

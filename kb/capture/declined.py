@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kb.i18n import msg
 from kb.records.model import Candidate, Verdict
-from kb.sessions.active_sessions import Desk, Row, heard_of, of_project
+from kb.sessions.active_sessions import ActiveSession, JudgedCandidate, iter_project_sessions, list_known_sessions
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.gate import DECLINED
 
@@ -21,26 +21,30 @@ def keep_declined(
 
     A candidate that names no session comes from the one that runs in the project of *folder*.
     """
-    declined = kb.words(DECLINED.reason)
+    declined = kb.localise(DECLINED.reason)
     return [
-        _keep(kb, candidate, verdict, folder) if declined in verdict.reasons else verdict
+        _keep_candidate(kb, candidate, verdict, folder) if declined in verdict.reasons else verdict
         for candidate, verdict in zip(candidates, verdicts, strict=True)
     ]
 
 
-def _keep(kb: Workspace, candidate: Candidate, verdict: Verdict, folder: str) -> Verdict:
+def _keep_candidate(kb: Workspace, candidate: Candidate, verdict: Verdict, folder: str) -> Verdict:
     """Keep one declined candidate and return its *verdict* with where it is."""
-    session = candidate.session or _running_session(kb, folder)
+    session = candidate.session or _find_running_session(kb, folder)
     if not session:
         where = msg("no session is running here that could keep it")
     else:
-        Desk(kb, session).keep([Row(candidate, verdict)])
+        ActiveSession(kb, session).add_judged([JudgedCandidate(candidate, verdict)])
         where = msg("the session {session} keeps it, and its archive does", session=session)
-    return verdict._replace(reasons=(*verdict.reasons, kb.words(where)))
+    return verdict._replace(reasons=(*verdict.reasons, kb.localise(where)))
 
 
-def _running_session(kb: Workspace, folder: str) -> str:
+def _find_running_session(kb: Workspace, folder: str) -> str:
     """Return the id of the session of *folder*'s project that kb heard of last and that has not ended, or ""."""
-    scope = kb.project(folder) if folder else kb.here
-    running = (heard.session for heard in of_project(kb, heard_of(kb), scope) if Desk(kb, heard.session).is_open)
+    scope = kb.project(folder) if folder else kb.caller_scope
+    running = (
+        heard.session
+        for heard in iter_project_sessions(kb, list_known_sessions(kb), scope)
+        if ActiveSession(kb, heard.session).is_open
+    )
     return next(running, "")

@@ -10,25 +10,34 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kb.capture.failures import pitfalls
-from kb.capture.markers import marked, unreadable
+from kb.capture.failures import find_pitfalls
+from kb.capture.markers import iter_block_errors, iter_marked
 from kb.i18n import Message
 from kb.records.candidate import AREAS
 from kb.records.model import Candidate, Evidence
 from kb.sessions.cues import (
-    alternative,
+    find_alternative,
+    has_choice,
+    has_lasting_wish,
+    has_rule,
+    has_solution,
+    has_team_choice,
     is_general,
-    is_idle,
-    reasoned,
-    states_a_choice,
-    states_a_rule,
-    states_a_solution,
-    states_a_team_choice,
-    states_a_wish,
+    is_noncommittal,
+    split_reason,
 )
-from kb.sessions.prose import Piece, outside_code, paths, pieces, plain, relative, sentences, without_code
-from kb.sessions.transcript import AGENT, HUMAN, Transcript, TranscriptMessage, said
-from kb.text.segment import clip, count, count_characters, normalise
+from kb.sessions.prose import (
+    ProsePiece,
+    blank_code,
+    find_paths,
+    make_relative,
+    remove_code,
+    split_pieces,
+    split_sentences,
+    strip_markdown,
+)
+from kb.sessions.transcript import AGENT, HUMAN, Transcript, TranscriptMessage, get_own_texts
+from kb.text.segment import clip, count_characters, count_words, normalise
 
 REASONED = 0.7
 """Confidence of a sentence that says what was decided and why."""
@@ -68,67 +77,71 @@ _FILE_ENDINGS = frozenset(
 _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
 
 
-class _Place(NamedTuple):
+class _SentenceSource(NamedTuple):
     """Where a sentence stands."""
 
     message: TranscriptMessage
-    piece: Piece
+    piece: ProsePiece
     evidence: Evidence
 
 
-def candidates(transcript: Transcript, after_line: int = 0) -> list[Candidate]:
+def extract_candidates(transcript: Transcript, after_line: int = 0) -> list[Candidate]:
     """Return what *transcript* gives worth keeping, in order, the same thing once.
 
     Every candidate has evidence whose quote is a slice of the text at its line. With *after_line*, only what stands or
     was completed behind that line is returned, though everything is read: a failure may lie before the cursor.
     """
-    known = _touched(transcript)
+    known = _list_touched_files(transcript)
     found: list[tuple[int, Candidate]] = []
     for message in transcript.messages:
         if message.line > after_line:
-            found += [(message.line, candidate) for candidate in _from_message(message, transcript, known)]
-    found += [(line, candidate) for line, candidate in pitfalls(transcript) if line > after_line]
+            found += [(message.line, candidate) for candidate in _extract_from_message(message, transcript, known)]
+    found += [(line, candidate) for line, candidate in find_pitfalls(transcript) if line > after_line]
     found.sort(key=lambda pair: (-(pair[1].confidence or 0), pair[0]))
     unique: dict[tuple[str, str], tuple[int, Candidate]] = {}
     for line, candidate in found:
         unique.setdefault((candidate.kind, normalise(candidate.title)), (line, candidate))
-    return [_completed(candidate, transcript) for _, candidate in sorted(unique.values(), key=lambda pair: pair[0])]
+    return [
+        _complete_candidate(candidate, transcript) for _, candidate in sorted(unique.values(), key=lambda pair: pair[0])
+    ]
 
 
-def broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Message | str]]:
+def list_broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Message | str]]:
     """Return line and reason of every ```kb block behind *after_line* that is no candidate."""
     return [
         (message.line, reason)
         for message in transcript.messages
-        for text in said(message)
+        for text in get_own_texts(message)
         if message.line > after_line and "kb" in text
-        for reason in unreadable(text)
+        for reason in iter_block_errors(text)
     ]
 
 
-def _from_message(message: TranscriptMessage, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
+def _extract_from_message(
+    message: TranscriptMessage, transcript: Transcript, known: frozenset[str]
+) -> Iterator[Candidate]:
     evidence = Evidence("", transcript.session_id, message.line, message.time)
-    for text in said(message):
-        parts = pieces(text)
-        marks = list(marked(text, parts, evidence))
+    for text in get_own_texts(message):
+        parts = split_pieces(text)
+        marks = list(iter_marked(text, parts, evidence))
         for mark in marks:
-            near = paths(text[mark.start : mark.end], transcript.cwd, known)
+            near = find_paths(text[mark.start : mark.end], transcript.cwd, known)
             found = mark.candidate._replace(impact=mark.candidate.impact or near)
-            yield found._replace(affects_future=True) if _is_wanted(found, message) else found
+            yield found._replace(affects_future=True) if _is_marked_by_person(found, message) else found
         if message.origin == HUMAN and len(text) > _PASTED:
             continue
-        for piece in _unmarked(parts, sorted((mark.start, mark.end) for mark in marks)):
+        for piece in _iter_unmarked(parts, sorted((mark.start, mark.end) for mark in marks)):
             if piece.what in ("prose", "item"):
-                yield from _from_piece(_Place(message, piece, evidence), transcript, known)
+                yield from _extract_from_piece(_SentenceSource(message, piece, evidence), transcript, known)
 
 
-def _is_wanted(candidate: Candidate, message: TranscriptMessage) -> bool:
+def _is_marked_by_person(candidate: Candidate, message: TranscriptMessage) -> bool:
     """Return whether a person marked the line in their own words: then they want it kept."""
-    own = message.origin == HUMAN and all(len(text) <= _PASTED for text in said(message))
+    own = message.origin == HUMAN and all(len(text) <= _PASTED for text in get_own_texts(message))
     return own and candidate.affects_future is None
 
 
-def _unmarked(parts: list[Piece], taken: list[tuple[int, int]]) -> Iterator[Piece]:
+def _iter_unmarked(parts: list[ProsePiece], taken: list[tuple[int, int]]) -> Iterator[ProsePiece]:
     """Yield the *parts* outside the spans *taken*; both are in order."""
     number = 0
     for piece in parts:
@@ -138,38 +151,47 @@ def _unmarked(parts: list[Piece], taken: list[tuple[int, int]]) -> Iterator[Piec
             yield piece
 
 
-def _from_piece(place: _Place, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
+def _extract_from_piece(place: _SentenceSource, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
     near: tuple[str, ...] | None = None
-    for sentence in dict.fromkeys(sentences(place.piece.text)):  # said again in one piece, it is the same candidate
-        if len(sentence) > _LONGEST or count_characters(outside_code(sentence)) < _SHORTEST:
+    for sentence in dict.fromkeys(
+        split_sentences(place.piece.text)
+    ):  # said again in one piece, it is the same candidate
+        if len(sentence) > _LONGEST or count_characters(remove_code(sentence)) < _SHORTEST:
             continue
         told = _SENTENCE_LABEL.sub("", sentence)
-        candidate = _from_sentence(told, place.message.origin)
-        if candidate and not is_idle(told):
+        candidate = _parse_sentence(told, place.message.origin)
+        if candidate and not is_noncommittal(told):
             quoted = place.evidence._replace(quote=sentence)
             if near is None:  # once for all sentences: a piece may hold thousands that are worth keeping
-                near = paths(place.piece.text, transcript.cwd, known)
+                near = find_paths(place.piece.text, transcript.cwd, known)
             yield candidate._replace(impact=near, evidence=(quoted,))
 
 
-def _from_sentence(sentence: str, origin: str) -> Candidate | None:
-    main, why = reasoned(sentence)
+def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
+    main, why = split_reason(sentence)
     kind = ""
-    if origin == HUMAN and states_a_wish(sentence, why):
+    if origin == HUMAN and has_lasting_wish(sentence, why):
         return Candidate(
-            "preference", _title(main), decision=plain(main), why=why, affects_future=True, confidence=WISHED
+            "preference",
+            _build_title(main),
+            decision=strip_markdown(main),
+            why=why,
+            affects_future=True,
+            confidence=WISHED,
         )
     counts = bool(why) or origin == HUMAN
-    if counts and states_a_choice(main) and (why or states_a_team_choice(main)):
+    if counts and has_choice(main) and (why or has_team_choice(main)):
         kind = "decision"
-    elif counts and states_a_rule(main) and (why or is_general(main)):
+    elif counts and has_rule(main) and (why or is_general(main)):
         kind = "constraint"
-    elif origin == AGENT and states_a_solution(sentence):
+    elif origin == AGENT and has_solution(sentence):
         kind = "pitfall"
     if not kind:
         return None
-    title = _title(_overcome(main)) if kind == "pitfall" else _title(main)
-    return Candidate(kind, title, decision=plain(main), alternatives=alternative(main), why=why, confidence=REASONED)
+    title = _build_title(_extract_problem(main)) if kind == "pitfall" else _build_title(main)
+    return Candidate(
+        kind, title, decision=strip_markdown(main), alternatives=find_alternative(main), why=why, confidence=REASONED
+    )
 
 
 _CURED = re.compile(
@@ -181,12 +203,12 @@ _CURED = re.compile(
 """A sentence that says how something was cured, and what."""
 
 
-def _overcome(main: str) -> str:
+def _extract_problem(main: str) -> str:
     """Return what was overcome by the cure that *main* tells; *main* itself where it does not say.
 
     A pitfall is found by what goes wrong: “Fixed the flaky checkout test by waiting …” is about the flaky test.
     """
-    match = _CURED.search(without_code(main))
+    match = _CURED.search(blank_code(main))
     if not match:
         return main
     group = "what" if match["what"] else "what_zh"
@@ -206,29 +228,29 @@ _SENTENCE_LABEL = re.compile(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")
 _INSTEAD_END = re.compile(r"(?<!\s)\s*+(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*+$", re.IGNORECASE)
 
 
-def _title(main: str) -> str:
+def _build_title(main: str) -> str:
     """Return *main* as a title: without its lead-in words and, where it is long, without what was not taken."""
-    match = _TITLE_LEAD.match(without_code(main))
-    shorter = plain(main[match.end() :] if match and not main.lstrip().startswith("`") else main)
-    if len(shorter) > 80 and (other := alternative(shorter)) and count(head := shorter.split(other)[0]) > 8:
-        shorter = plain(_INSTEAD_END.sub("", head))
-    return clip(shorter if count(shorter) >= 3 else plain(main), 120)
+    match = _TITLE_LEAD.match(blank_code(main))
+    shorter = strip_markdown(main[match.end() :] if match and not main.lstrip().startswith("`") else main)
+    if len(shorter) > 80 and (other := find_alternative(shorter)) and count_words(head := shorter.split(other)[0]) > 8:
+        shorter = strip_markdown(_INSTEAD_END.sub("", head))
+    return clip(shorter if count_words(shorter) >= 3 else strip_markdown(main), 120)
 
 
-def _completed(candidate: Candidate, transcript: Transcript) -> Candidate:
+def _complete_candidate(candidate: Candidate, transcript: Transcript) -> Candidate:
     """Add what is certain from the candidate's own words: areas, claims, reuse, session."""
     words = "\n".join((candidate.title, candidate.decision, candidate.why))
     areas = tuple(area for area, pattern in _AREA_PATTERNS if pattern.search(words))
     reusable = True if candidate.reusable is None and _EVERYWHERE.search(words) else candidate.reusable
     return candidate._replace(
         impact_areas=candidate.impact_areas or areas,
-        claims=candidate.claims or (_claims(words) if candidate.kind in ("decision", "constraint") else {}),
+        claims=candidate.claims or (_parse_claims(words) if candidate.kind in ("decision", "constraint") else {}),
         reusable=reusable,
         session=transcript.session_id or candidate.session,
     )
 
 
-def _claims(text: str) -> dict[str, str]:
+def _parse_claims(text: str) -> dict[str, str]:
     """Return the settings *text* gives a value: a dotted key in a code span, a copula, a number or a code span."""
     return {
         key: quoted or number
@@ -237,14 +259,14 @@ def _claims(text: str) -> dict[str, str]:
     }
 
 
-def _touched(transcript: Transcript) -> frozenset[str]:
+def _list_touched_files(transcript: Transcript) -> frozenset[str]:
     """Return the files the session's tools opened, relative to its folder."""
     found = set()
     for message in transcript.messages:
         for call in message.calls:
             path = call.input.get("file_path")
             if call.name in _EDIT_TOOLS and isinstance(path, str):
-                inside = relative(path, transcript.cwd)
+                inside = make_relative(path, transcript.cwd)
                 if not inside.startswith("/"):
                     found.add(inside)
     return frozenset(found)

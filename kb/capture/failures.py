@@ -14,10 +14,18 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kb.records.model import Candidate, Evidence
-from kb.sessions.cues import is_idle, is_question
-from kb.sessions.prose import outside_code, paths, pieces, plain, relative, sentences, without_code
-from kb.sessions.transcript import AGENT, ToolCall, ToolResult, Transcript, TranscriptMessage, said
-from kb.text.segment import clip, count
+from kb.sessions.cues import is_noncommittal, is_question
+from kb.sessions.prose import (
+    blank_code,
+    find_paths,
+    make_relative,
+    remove_code,
+    split_pieces,
+    split_sentences,
+    strip_markdown,
+)
+from kb.sessions.transcript import AGENT, ToolCall, ToolResult, Transcript, TranscriptMessage, get_own_texts
+from kb.text.segment import clip, count_words
 
 EXPLAINED = 0.6
 """Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion."""
@@ -88,7 +96,7 @@ _REMEDY = re.compile(
 )
 
 
-class _Run(NamedTuple):
+class _CommandRun(NamedTuple):
     """One run of a command."""
 
     family: str
@@ -96,7 +104,7 @@ class _Run(NamedTuple):
     result: ToolResult
 
 
-class _Cause(NamedTuple):
+class _FailureCause(NamedTuple):
     """What the agent said about a failure."""
 
     message: TranscriptMessage
@@ -106,34 +114,34 @@ class _Cause(NamedTuple):
     outright: bool
 
 
-def pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
+def find_pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
     """Yield each pitfall with the line at which it was overcome."""
-    by_family: dict[str, list[_Run]] = {}
-    for run in _runs(transcript.messages):
+    by_family: dict[str, list[_CommandRun]] = {}
+    for run in _collect_runs(transcript.messages):
         by_family.setdefault(run.family, []).append(run)
     for same in by_family.values():
-        proof: _Run | None = None
+        proof: _CommandRun | None = None
         for following, failed in pairwise([*reversed(same)]):
             proof = proof if following.result.is_error else following
-            if proof is None or not failed.result.is_error or not _is_overcome(failed, following):
+            if proof is None or not failed.result.is_error or not _is_resolved(failed, following):
                 continue
-            between = _between(transcript.messages, failed.result.line, following.call.line)
-            cause = _cause(between)
+            between = _slice_messages(transcript.messages, failed.result.line, following.call.line)
+            cause = _find_cause(between)
             if cause:
-                edited = _edited([m for m in between if m.line > cause.message.line], transcript.cwd)
-                yield proof.result.line, _candidate(transcript, failed, cause, proof, edited)
+                edited = _list_edited_files([m for m in between if m.line > cause.message.line], transcript.cwd)
+                yield proof.result.line, _build_candidate(transcript, failed, cause, proof, edited)
 
 
-def _between(messages: tuple[TranscriptMessage, ...], after: int, before: int) -> tuple[TranscriptMessage, ...]:
+def _slice_messages(messages: tuple[TranscriptMessage, ...], after: int, before: int) -> tuple[TranscriptMessage, ...]:
     first = bisect_right(messages, after, key=lambda message: message.line)
     return messages[first : bisect_left(messages, before, key=lambda message: message.line)]
 
 
-def family(command: str) -> str:
+def identify_command(command: str) -> str:
     """Return what a shell *command* runs: its program with its script or subcommand, or "" for mere looking around."""
     first = _QUOTED_ARGUMENT.sub(" ", command.strip()).split("\n", 1)[0]
     last = re.split(r"&&|\|\||;", first)[-1].split("|")[0]
-    words = _started([word for word in last.split() if not word.startswith(("<", ">", "2>"))])
+    words = _strip_starters([word for word in last.split() if not word.startswith(("<", ">", "2>"))])
     if not words:
         return ""
     program = words[0].replace("\\", "/").rpartition("/")[2]
@@ -150,7 +158,7 @@ def family(command: str) -> str:
     return f"{program} {second}" if re.match(r"[a-z][\w:-]*(?: [\w:.-]+)?$", second) else program
 
 
-def _started(words: list[str]) -> list[str]:
+def _strip_starters(words: list[str]) -> list[str]:
     """Return *words* without assignments and commands that only start another."""
     while words:
         starter = next((s for s in _STARTERS if words[: len(s)] == s), None)
@@ -165,7 +173,7 @@ def _started(words: list[str]) -> list[str]:
     return words
 
 
-def _runs(messages: tuple[TranscriptMessage, ...]) -> list[_Run]:
+def _collect_runs(messages: tuple[TranscriptMessage, ...]) -> list[_CommandRun]:
     results = {result.id: result for message in messages for result in message.results}
     runs = []
     for call in (call for message in messages for call in message.calls):
@@ -173,22 +181,22 @@ def _runs(messages: tuple[TranscriptMessage, ...]) -> list[_Run]:
         if result is None or (result.is_error and _NOT_THE_TASK.search(result.text[:2000])):
             continue
         command = call.input.get("command")
-        name = family(command) if call.name in _SHELLS and isinstance(command, str) else ""
+        name = identify_command(command) if call.name in _SHELLS and isinstance(command, str) else ""
         if not name and call.name.startswith("mcp__"):
             name = call.name
         if name:
-            runs.append(_Run(name, call, result))
+            runs.append(_CommandRun(name, call, result))
     return runs
 
 
-def _is_overcome(failed: _Run, following: _Run) -> bool:
+def _is_resolved(failed: _CommandRun, following: _CommandRun) -> bool:
     """Return whether the next run no longer shows most of what went wrong in *failed*."""
     if not following.result.is_error:
         return True
-    failures, left = _failures(failed.result.text), _failures(following.result.text)
+    failures, left = _count_failures(failed.result.text), _count_failures(following.result.text)
     if failures and left and 2 * left < failures:
         return True
-    before, after = _errors(failed.result.text), _errors(following.result.text)
+    before, after = _count_error_lines(failed.result.text), _count_error_lines(following.result.text)
     return before.total() > 0 and 2 * (before & after).total() < before.total()
 
 
@@ -197,80 +205,82 @@ def _is_tally(row: str) -> bool:
     return _TALLY_WORDS.issuperset(_LETTERS.findall(row[:200].lower()))
 
 
-def _failures(text: str) -> int:
+def _count_failures(text: str) -> int:
     """Return how many failures a test run counts at its end; 0: it does not say."""
     counted = _COUNTED.findall(text[-4000:])
     return int(counted[-1]) if counted else 0
 
 
-def _errors(text: str) -> Counter[str]:
+def _count_error_lines(text: str) -> Counter[str]:
     """Return how often each error line stands in an output, numbers left out."""
-    return Counter(re.sub(r"\d+", "0", row[:200]) for row in _telling(text))
+    return Counter(re.sub(r"\d+", "0", row[:200]) for row in _list_error_lines(text))
 
 
-def _telling(text: str) -> list[str]:
+def _list_error_lines(text: str) -> list[str]:
     """Return the lines of an output that name an error; tallies such as "3 tests, 1 failure" tell nothing."""
     rows = (row.strip() for row in text[:200_000].replace("\\n", "\n").split("\n"))
     return [row for row in rows if _ERROR_LINE.search(row) and not _is_tally(row)]
 
 
-def _cause(messages: tuple[TranscriptMessage, ...]) -> _Cause | None:
+def _find_cause(messages: tuple[TranscriptMessage, ...]) -> _FailureCause | None:
     """Return the last explanation in *messages*; one that names the cause outright wins over a "because"."""
     found = [
         cause
         for message in messages
         if message.origin == AGENT
-        for text in said(message)
-        for piece in pieces(text)
+        for text in get_own_texts(message)
+        for piece in split_pieces(text)
         if piece.what in ("prose", "item")
-        for cause in _explanations(message, piece.text)
+        for cause in _iter_explanations(message, piece.text)
     ]
     outright = [cause for cause in found if cause.outright]
     return outright[-1] if outright else found[-1] if found else None
 
 
-def _explanations(message: TranscriptMessage, text: str) -> Iterator[_Cause]:
-    rows = list(sentences(text))
+def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[_FailureCause]:
+    rows = list(split_sentences(text))
     for number, row in enumerate(rows):
         if len(row) > _LONGEST:
             continue
-        masked = without_code(row)
+        masked = blank_code(row)
         outright = bool(_CAUSE.search(masked))
-        if not (outright or _BECAUSE.search(masked)) or is_idle(row) or _TRIVIAL.search(masked):
+        if not (outright or _BECAUSE.search(masked)) or is_noncommittal(row) or _TRIVIAL.search(masked):
             continue
         subject = rows[number - 1] if number and _BACK.match(masked) else row
-        if is_idle(subject) or _SLIP.search(without_code(subject)) or _TRIVIAL.search(without_code(subject)):
+        if is_noncommittal(subject) or _SLIP.search(blank_code(subject)) or _TRIVIAL.search(blank_code(subject)):
             continue
         quote = row if subject is row else text[text.find(subject) : text.find(row) + len(row)]
-        title = plain(subject[_lead(subject) :])
-        if count(outside_code(title)) < 4 or count(title) < 6:
+        title = strip_markdown(subject[_find_lead_end(subject) :])
+        if count_words(remove_code(title)) < 4 or count_words(title) < 6:
             continue
-        remedy = _remedy(rows[number + 1 : number + 2])
-        yield _Cause(message, quote, title, remedy, outright)
+        remedy = _find_remedy(rows[number + 1 : number + 2])
+        yield _FailureCause(message, quote, title, remedy, outright)
 
 
-def _remedy(following: list[str]) -> str:
+def _find_remedy(following: list[str]) -> str:
     """Return the sentence behind an explanation if it says what to do about it."""
-    return next((row for row in following if _REMEDY.match(row) and count(row) >= 6 and not is_question(row)), "")
+    return next((row for row in following if _REMEDY.match(row) and count_words(row) >= 6 and not is_question(row)), "")
 
 
-def _lead(sentence: str) -> int:
+def _find_lead_end(sentence: str) -> int:
     """Return how many characters of *sentence* only announce that a cause follows."""
-    match = _LEAD.match(without_code(sentence))
+    match = _LEAD.match(blank_code(sentence))
     return match.end() if match and not sentence.startswith("`") else 0
 
 
-def _candidate(transcript: Transcript, failed: _Run, cause: _Cause, proof: _Run, edited: tuple[str, ...]) -> Candidate:
+def _build_candidate(
+    transcript: Transcript, failed: _CommandRun, cause: _FailureCause, proof: _CommandRun, edited: tuple[str, ...]
+) -> Candidate:
     source, cwd = transcript.session_id, transcript.cwd
-    observed = f"`{_command(failed, cwd) or failed.family}`: {_main_error(failed.result.text)}".rstrip(": ")
+    observed = f"`{_format_command(failed, cwd) or failed.family}`: {_find_main_error(failed.result.text)}".rstrip(": ")
     remedy = [cause.remedy] if cause.remedy else []
-    named = paths(_command(failed, cwd), cwd)
-    proven = _command(proof, cwd)
+    named = find_paths(_format_command(failed, cwd), cwd)
+    proven = _format_command(proof, cwd)
     return Candidate(
         kind="pitfall",
         title=clip(cause.title[:1].upper() + cause.title[1:], 120),
         decision="\n".join([observed, *remedy]),
-        why=plain(cause.quote),
+        why=strip_markdown(cause.quote),
         impact=tuple(dict.fromkeys([*named, *edited]))[:5],
         verification=f"`{proven}`" if proven else "",
         confidence=EXPLAINED,
@@ -281,7 +291,7 @@ def _candidate(transcript: Transcript, failed: _Run, cause: _Cause, proof: _Run,
     )
 
 
-def _command(run: _Run, cwd: str) -> str:
+def _format_command(run: _CommandRun, cwd: str) -> str:
     """Return the command of *run* as one types it in *cwd*, or "" where it is too long to be read as an example."""
     command = str(run.call.input.get("command", "")).strip()
     if cwd:
@@ -290,18 +300,18 @@ def _command(run: _Run, cwd: str) -> str:
     return command if len(command) <= 160 and "\n" not in command and "`" not in command else ""
 
 
-def _main_error(text: str) -> str:
+def _find_main_error(text: str) -> str:
     """Return the first line of an output that names the error, or its first line."""
     rows = [row for row in text[:200_000].split("\n") if row.strip() and not _is_tally(row)]
-    return clip((_telling(text) or rows or [""])[0], 200)
+    return clip((_list_error_lines(text) or rows or [""])[0], 200)
 
 
-def _edited(messages: list[TranscriptMessage], cwd: str) -> tuple[str, ...]:
+def _list_edited_files(messages: list[TranscriptMessage], cwd: str) -> tuple[str, ...]:
     """Return the files below *cwd* that were edited in *messages*, relative to it."""
-    found = (relative(_path(call.input), cwd) for m in messages for call in m.calls if call.name in _EDITORS)
+    found = (make_relative(_get_path(call.input), cwd) for m in messages for call in m.calls if call.name in _EDITORS)
     return tuple(dict.fromkeys(path for path in found if path and not path.startswith("/")))
 
 
-def _path(given: Mapping[str, object]) -> str:
+def _get_path(given: Mapping[str, object]) -> str:
     path = given.get("file_path") or given.get("notebook_path")
     return path if isinstance(path, str) else ""

@@ -10,48 +10,48 @@ from collections.abc import Mapping, Sequence
 
 from kb.capture.declined import keep_declined
 from kb.errors import Busy, GitFailed, IndexFailed, KbError
-from kb.files import content
+from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
-from kb.records.candidate import candidates as candidates_of
+from kb.records.candidate import build_candidates as candidates_of
 from kb.records.model import Candidate, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing import pipeline, spool_attempts
-from kb.writing.landed_jobs import claimed, has_landed
-from kb.writing.pipeline import Deciding
+from kb.writing.landed_jobs import claim_job, has_landed
+from kb.writing.pipeline import CandidateTransaction
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.capture.save_session import Saved
+    from kb.capture.save_session import SavedSession
     from kb.workspace import Workspace
-    from kb.writing.group_commit import Waiting
+    from kb.writing.group_commit import QueuedWriter
 
 
-def land(kb: Workspace) -> list[Verdict]:
+def flush_pending_work(kb: Workspace) -> list[Verdict]:
     """Write what earlier calls had to spool or put off, and return the verdicts."""
-    from kb.capture.save_session import catch_up
+    from kb.capture.save_session import extract_postponed
 
-    return [*land_spool(kb), *catch_up(kb)]
+    return [*flush_spooled_jobs(kb), *extract_postponed(kb)]
 
 
-def write(
-    kb: Workspace, candidates: Sequence[Candidate], *, folder: str, dry_run: bool, waiting: Waiting, decided: bool
+def flush_and_write(
+    kb: Workspace, candidates: Sequence[Candidate], *, folder: str, dry_run: bool, waiting: QueuedWriter, decided: bool
 ) -> list[Verdict]:
     """Write what waits in the spool, then *candidates*; see `KnowledgeBase.write`."""
-    landed = [] if dry_run else land_spool(kb)
+    landed = [] if dry_run else flush_spooled_jobs(kb)
     verdicts = pipeline.write(kb, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
-    return _tell_of_the_spool(verdicts, landed)
+    return _add_spool_reasons(verdicts, landed)
 
 
-def save(
+def flush_and_save(
     kb: Workspace, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
     archive: bool = True, full: bool = False, answer: str = "",
-) -> Saved:  # fmt: skip
+) -> SavedSession:  # fmt: skip
     """Write what waits in the spool, then save the transcript *path*; see `keeping.save`."""
     from kb.capture import save_session
 
-    land_spool(kb)
+    flush_spooled_jobs(kb)
     return save_session.save(
         kb, path, session=session, folder=folder, host=host, agent=agent, archive=archive, full=full, answer=answer
     )
@@ -59,69 +59,71 @@ def save(
 
 def save_when_due(
     kb: Workspace, path: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
-) -> Saved | None:
+) -> SavedSession | None:
     """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along.
 
     It is put off first in any case, so that whatever stops the extraction, a later call takes it up.
     """
-    from kb.capture.save_session import due
+    from kb.capture.save_session import is_due
     from kb.sessions import active_sessions
 
-    active_sessions.postpone(kb.state, active_sessions.Job(path, session, folder, host, agent))
-    if due(kb, session, agent):
-        return save(kb, path, session=session, folder=folder, host=host, agent=agent, archive=False, answer=answer)
+    active_sessions.postpone_job(kb.state, active_sessions.ExtractionJob(path, session, folder, host, agent))
+    if is_due(kb, session, agent):
+        return flush_and_save(
+            kb, path, session=session, folder=folder, host=host, agent=agent, archive=False, answer=answer
+        )
     return None
 
 
-def land_spool(kb: Workspace) -> list[Verdict]:
+def flush_spooled_jobs(kb: Workspace) -> list[Verdict]:
     """Do what earlier calls had to spool, oldest first; what still cannot be done stays and holds up nothing else.
 
     A file that cannot be read, or was begun too often in vain, is set aside; its verdict is `refused` and names it.
     """
     landed: list[Verdict] = []
     end = time.monotonic() + QUEUE
-    for path in kb.state.spooled():
-        with claimed(path) as is_mine:
+    for path in kb.state.list_spooled():
+        with claim_job(path) as is_mine:
             try:
-                landed += _landed(kb, path) if is_mine else []
+                landed += _flush_job(kb, path) if is_mine else []
             except (Busy, GitFailed, IndexFailed, OSError):
-                if _cannot_write(kb) or time.monotonic() > end:
+                if _is_repository_blocked(kb) or time.monotonic() > end:
                     break
                 continue
             except spool_attempts.JobTooLong:
                 continue
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KbError) as error:
-                landed.append(_set_aside(kb, path, error))
+                landed.append(_quarantine_job(kb, path, error))
                 continue
         if time.monotonic() > end:
             break
     return landed
 
 
-def hand_in_again(kb: Workspace) -> list[Verdict]:
+def retry_quarantined_jobs(kb: Workspace) -> list[Verdict]:
     """Do what was set aside, each job with all its tries again; what still cannot be done is set aside again."""
-    for path in kb.state.unreadable():
-        kb.state.take_back(path)
-    return land_spool(kb)
+    for path in kb.state.list_quarantined():
+        kb.state.restore_job(path)
+    return flush_spooled_jobs(kb)
 
 
-def _cannot_write(kb: Workspace) -> bool:
+def _is_repository_blocked(kb: Workspace) -> bool:
     """Return whether it is the repository that is in the way, and not one file."""
     try:
-        return kb.repository.not_now() is not None
+        return kb.repository.find_commit_obstacle() is not None
     except GitFailed:
         return True
 
 
-def _set_aside(kb: Workspace, path: str, error: Exception) -> Verdict:
-    kept = kb.state.set_aside(path)
-    spool_attempts.forget_tries(path)
-    problem = kb.words(error.message) if isinstance(error, KbError) else str(error)
+def _quarantine_job(kb: Workspace, path: str, error: Exception) -> Verdict:
+    kept = kb.state.quarantine_job(path)
+    spool_attempts.delete_tries(path)
+    problem = kb.localise(error.message) if isinstance(error, KbError) else str(error)
     reason = msg("what was spooled cannot be written: {problem}; it is kept in {path}", problem=problem, path=kept)
-    return Verdict("refused", os.path.basename(path), "", reasons=(kb.words(reason),), spooled=True)
+    return Verdict("refused", os.path.basename(path), "", reasons=(kb.localise(reason),), spooled=True)
 
 
-def _tell_of_the_spool(verdicts: list[Verdict], landed: Sequence[Verdict]) -> list[Verdict]:
+def _add_spool_reasons(verdicts: list[Verdict], landed: Sequence[Verdict]) -> list[Verdict]:
     """Return *verdicts*, the first of which tells of what *landed* and could not be read."""
     bad = [
         reason for verdict in landed if verdict.spooled and verdict.verdict == "refused" for reason in verdict.reasons
@@ -129,29 +131,29 @@ def _tell_of_the_spool(verdicts: list[Verdict], landed: Sequence[Verdict]) -> li
     return [verdicts[0]._replace(reasons=(*verdicts[0].reasons, *bad)), *verdicts[1:]] if bad and verdicts else verdicts
 
 
-def _landed(kb: Workspace, path: str) -> list[Verdict]:
+def _flush_job(kb: Workspace, path: str) -> list[Verdict]:
     """Write what the spooled file *path* holds, unless that was done before, and take the file away."""
-    data, job = content(path), os.path.basename(path)
+    data, job = read_if_exists(path), os.path.basename(path)
     if data is None:
         return []
-    value = kb.state.wish(path, json.loads(data.decode()))
+    value = kb.state.unwrap_job(path, json.loads(data.decode()))
     if value is None:
         raise KbError(msg("it does not come from this clone"))
-    verdicts = [] if has_landed(kb, job) else _attempted(kb, value, path, job)
-    spool_attempts.forget_tries(path)
+    verdicts = [] if has_landed(kb, job) else _attempt_job(kb, value, path, job)
+    spool_attempts.delete_tries(path)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     return verdicts
 
 
-def _attempted(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
-    if tries := spool_attempts.vain_tries(path):
+def _attempt_job(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
+    if tries := spool_attempts.count_vain_tries(path):
         raise KbError(msg("it was begun {n} times and did not come to an end", n=tries))
-    with spool_attempts.attempt(path):
-        return _written(kb, value, path, job)
+    with spool_attempts.track_attempt(path):
+        return _write_job(kb, value, path, job)
 
 
-def _written(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
+def _write_job(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
     if "save" in value:
         from kb.capture.save_session import save
 
@@ -162,6 +164,6 @@ def _written(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> li
         return list(saved.verdicts)
     folder = str(value["folder"])
     there = folder if os.path.isdir(folder) else ""
-    deciding = Deciding(kb, "", there, job=job, decided=value.get("decided") is True)
+    deciding = CandidateTransaction(kb, "", there, job=job, decided=value.get("decided") is True)
     candidates = candidates_of(value["candidates"], path)
     return keep_declined(kb, candidates, deciding.run(candidates), there)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.records.candidate import SCHEMA, candidates
+from kb.records.candidate import SCHEMA, build_candidates
 from kb.records.model import Candidate, Evidence
-from kb.sessions.transcript import Transcript, TranscriptMessage, said
-from kb.text.segment import count
+from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
+from kb.text.segment import count_words
 
 if TYPE_CHECKING:
     from typing import Any
@@ -43,12 +43,12 @@ _TASK = {
 }
 
 
-def request(transcript: Transcript, language: str) -> dict[str, Any]:
+def build_request(transcript: Transcript, language: str) -> dict[str, Any]:
     """Return what the model is asked in *language* ("zh" or "en"): task, schema, input and lang."""
     rows = [
         {"line": message.line, "who": message.origin, "text": text}
         for message in transcript.messages
-        for text in said(message)
+        for text in get_own_texts(message)
         if text.strip()
     ]
     kept: list[dict[str, Any]] = []
@@ -67,7 +67,7 @@ def request(transcript: Transcript, language: str) -> dict[str, Any]:
     return {"task": _TASK.get(language, _TASK["en"]), "schema": schema, "input": kept[::-1], "lang": language}
 
 
-def checked(answer: object, transcript: Transcript) -> list[Candidate]:
+def parse_answer(answer: object, transcript: Transcript) -> list[Candidate]:
     """Return the candidates in a model's *answer* that the session proves.
 
     Raise BadInput if the answer has no list of candidates, or if none of those in it follows the schema: then the
@@ -83,17 +83,17 @@ def checked(answer: object, transcript: Transcript) -> list[Candidate]:
     problem: BadInput | None = None
     for number, item in enumerate(items):
         try:
-            found += candidates(item, f"KB_LLM_CMD[{number}]")
+            found += build_candidates(item, f"KB_LLM_CMD[{number}]")
         except BadInput as error:
             problem = problem or error
     if problem and not found:
         raise problem
-    mentioned = _mentioned(transcript)
-    return [proven for candidate in found if (proven := _proven(candidate, transcript, mentioned)).evidence]
+    mentioned = _join_mentions(transcript)
+    return [proven for candidate in found if (proven := _verify_candidate(candidate, transcript, mentioned)).evidence]
 
 
-def _proven(candidate: Candidate, transcript: Transcript, mentioned: str) -> Candidate:
-    quotes = [_located(evidence, transcript) for evidence in candidate.evidence]
+def _verify_candidate(candidate: Candidate, transcript: Transcript, mentioned: str) -> Candidate:
+    quotes = [_locate_quote(evidence, transcript) for evidence in candidate.evidence]
     return candidate._replace(
         evidence=tuple(dict.fromkeys(quote for quote in quotes if quote)),
         impact=tuple(path for path in candidate.impact if path and path in mentioned),
@@ -106,25 +106,25 @@ def _proven(candidate: Candidate, transcript: Transcript, mentioned: str) -> Can
     )
 
 
-def _located(evidence: Evidence, transcript: Transcript) -> Evidence | None:
+def _locate_quote(evidence: Evidence, transcript: Transcript) -> Evidence | None:
     """Return *evidence* with the line and time at which its quote really stands, the named line first."""
-    if count(evidence.quote) < _SHORTEST_QUOTE:
+    if count_words(evidence.quote) < _SHORTEST_QUOTE:
         return None
     ordered = sorted(transcript.messages, key=lambda message: message.line != evidence.line)
     place: TranscriptMessage | None = next(
-        (m for m in ordered if any(evidence.quote in text for text in said(m))), None
+        (m for m in ordered if any(evidence.quote in text for text in get_own_texts(m))), None
     )
     return Evidence(evidence.quote, transcript.session_id, place.line, place.time) if place else None
 
 
-def _mentioned(transcript: Transcript) -> str:
+def _join_mentions(transcript: Transcript) -> str:
     """Return all that was said and asked of tools, as one text to look paths up in."""
     parts: list[str] = []
     for message in transcript.messages:
-        parts += said(message)
-        parts += (_flat(call.input) for call in message.calls)
+        parts += get_own_texts(message)
+        parts += (_dump_json(call.input) for call in message.calls)
     return "\n".join(parts).replace("\\\\", "/")
 
 
-def _flat(given: Mapping[str, Any]) -> str:
+def _dump_json(given: Mapping[str, Any]) -> str:
     return json.dumps(given, ensure_ascii=False, default=str)

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from kb.errors import BadInput
 from kb.i18n import Message
-from kb.records.candidate import candidates
-from kb.records.kinds import ADR_SECTIONS, BY_PREFIX, section_named
+from kb.records.candidate import build_candidates
+from kb.records.kinds import ADR_SECTIONS, BY_PREFIX, resolve_section_name
 from kb.records.model import Candidate, Evidence
-from kb.sessions.cues import alternative, reasoned
-from kb.sessions.prose import Piece, pieces, plain
-from kb.text.segment import clip, count, first_sentence
+from kb.sessions.cues import find_alternative, split_reason
+from kb.sessions.prose import ProsePiece, split_pieces, strip_markdown
+from kb.text.segment import clip, count_words, first_sentence
 
 MARKED = 0.9
 """Confidence of a candidate that somebody marked as one."""
@@ -55,7 +55,7 @@ _VAGUE_HEADING = re.compile(
 )
 
 
-class Marked(NamedTuple):
+class MarkedCandidate(NamedTuple):
     """A marked candidate and the part of the text it takes up."""
 
     candidate: Candidate
@@ -63,7 +63,7 @@ class Marked(NamedTuple):
     end: int
 
 
-class _Block(NamedTuple):
+class _MarkedBlock(NamedTuple):
     """A candidate in the making."""
 
     kind: str
@@ -77,35 +77,35 @@ class _Block(NamedTuple):
     by_heading: bool = False
 
 
-def marked(text: str, parts: list[Piece], evidence: Evidence) -> Iterator[Marked]:
+def iter_marked(text: str, parts: list[ProsePiece], evidence: Evidence) -> Iterator[MarkedCandidate]:
     """Yield what is marked in *text*, cut into *parts*; *evidence* tells where the text stands, without a quote."""
-    block: _Block | None = None
+    block: _MarkedBlock | None = None
     for piece in parts:
         if piece.what == "code" and piece.info.split(" ")[0].lower() == "kb":
-            yield from _from_json(piece, evidence)
-        for row in _rows(piece):
-            opened = _opening(row, block)
-            if opened is not None or _ends(row, block):
-                yield from _finished(block, text, evidence)
+            yield from _parse_json_block(piece, evidence)
+        for row in _iter_lines(piece):
+            opened = _open_block(row, block)
+            if opened is not None or _is_block_end(row, block):
+                yield from _finish_block(block, text, evidence)
                 block = opened
             elif block is not None:
-                block = _continued(block, row)
-    yield from _finished(block, text, evidence)
+                block = _extend_block(block, row)
+    yield from _finish_block(block, text, evidence)
 
 
-def unreadable(text: str) -> Iterator[Message | str]:
+def iter_block_errors(text: str) -> Iterator[Message | str]:
     """Yield why a ```kb block in *text* is no candidate."""
-    for piece in pieces(text):
+    for piece in split_pieces(text):
         if piece.what == "code" and piece.info.split(" ")[0].lower() == "kb":
             try:
-                candidates(json.loads(piece.text))
+                build_candidates(json.loads(piece.text))
             except BadInput as error:
                 yield error.message
             except (ValueError, RecursionError) as error:
                 yield str(error) or "nested too deep"
 
 
-def _rows(piece: Piece) -> Iterator[Piece]:
+def _iter_lines(piece: ProsePiece) -> Iterator[ProsePiece]:
     """Yield the lines of *piece* as pieces; code stays whole, quotes and tables are somebody else's words."""
     if piece.what in ("quote", "table"):
         return
@@ -119,43 +119,43 @@ def _rows(piece: Piece) -> Iterator[Piece]:
         gap = False
 
 
-def _opening(row: Piece, block: _Block | None) -> _Block | None:
+def _open_block(row: ProsePiece, block: _MarkedBlock | None) -> _MarkedBlock | None:
     """Return the block that *row* opens, or None."""
     end = row.start + len(row.text)
     if row.what == "code":
         return None
     if row.what == "heading":
-        name = section_named(plain(row.text.lstrip("# ")))
+        name = resolve_section_name(strip_markdown(row.text.lstrip("# ")))
         if name and not (name == "decision" and (block is None or "decision" in block.fields)):
             return None
     tag = _TAG.match(row.text)
     if tag and _is_content(tag.group(3)) and (not tag.group(2) or row.what == "heading"):
-        return _Block(BY_PREFIX[tag.group(1)].name, tag.group(3), row.start, end, not tag.group(2), {})
+        return _MarkedBlock(BY_PREFIX[tag.group(1)].name, tag.group(3), row.start, end, not tag.group(2), {})
     if row.what == "heading":
-        name = section_named(plain(row.text.lstrip("# ")))
-        title = "" if name else plain(row.text.lstrip("# "))
-        return _Block("decision", title, row.start, end, False, {name: ""} if name else {}, name, True)
+        name = resolve_section_name(strip_markdown(row.text.lstrip("# ")))
+        title = "" if name else strip_markdown(row.text.lstrip("# "))
+        return _MarkedBlock("decision", title, row.start, end, False, {name: ""} if name else {}, name, True)
     label = _LABEL.match(row.text)
     if label and _is_content(label.group(2)):
         kind = _LABELS[label.group(1).lower()]
         if kind == "decision" and block is not None and not block.explicit and "decision" not in block.fields:
             return None
-        return _Block(kind, label.group(2), row.start, end, True, {})
+        return _MarkedBlock(kind, label.group(2), row.start, end, True, {})
     return None
 
 
-def _ends(row: Piece, block: _Block | None) -> bool:
+def _is_block_end(row: ProsePiece, block: _MarkedBlock | None) -> bool:
     """Return whether *row*, which opens nothing, stands behind *block* rather than in it."""
-    if block is None or _field(row):
+    if block is None or _parse_field(row):
         return False
     if block.by_heading or (row.what != "code" and not block.explicit):
         return False
     return row.after_gap or row.what in ("heading", "code") or not block.current
 
 
-def _continued(block: _Block, row: Piece) -> _Block:
+def _extend_block(block: _MarkedBlock, row: ProsePiece) -> _MarkedBlock:
     end = row.start + len(row.text)
-    field = _field(row)
+    field = _parse_field(row)
     if field:
         name, value = field
         block.fields.setdefault(name, "")
@@ -168,19 +168,19 @@ def _continued(block: _Block, row: Piece) -> _Block:
     return block._replace(end=end)
 
 
-def _field(row: Piece) -> tuple[str, str] | None:
+def _parse_field(row: ProsePiece) -> tuple[str, str] | None:
     """Return the section *row* names and what stands beside it."""
     if row.what == "code":
         return None
     if row.what == "heading":
-        name = section_named(plain(row.text.lstrip("# ")))
+        name = resolve_section_name(strip_markdown(row.text.lstrip("# ")))
         return (name, "") if name else None
     match = _FIELD.match(row.text)
-    name = section_named(match.group(1)) if match else ""
+    name = resolve_section_name(match.group(1)) if match else ""
     return (name, match.group(2).strip()) if match and name else None
 
 
-def _finished(block: _Block | None, text: str, evidence: Evidence) -> Iterator[Marked]:
+def _finish_block(block: _MarkedBlock | None, text: str, evidence: Evidence) -> Iterator[MarkedCandidate]:
     """Yield the candidate in *block*, if it is one: a mark, or a decision with at least one more ADR field."""
     if block is None:
         return
@@ -188,39 +188,39 @@ def _finished(block: _Block | None, text: str, evidence: Evidence) -> Iterator[M
     adr = [name for name in ADR_SECTIONS if name in fields]
     if not block.explicit and not ("decision" in fields and len(adr) > 1):
         return
-    content = reasoned(block.title)
-    title = plain(_ADR_NUMBER.sub("", plain(block.title if not block.explicit else content.main)))
-    decision = fields.get("decision", plain(content.main) if block.explicit else "")
+    content = split_reason(block.title)
+    title = strip_markdown(_ADR_NUMBER.sub("", strip_markdown(block.title if not block.explicit else content.main)))
+    decision = fields.get("decision", strip_markdown(content.main) if block.explicit else "")
     if not title or (not block.explicit and _VAGUE_HEADING.match(title)):
-        title = plain(first_sentence(decision))
+        title = strip_markdown(first_sentence(decision))
     quote = text[block.start : block.end].rstrip()[:_QUOTE].rstrip()
     candidate = Candidate(
         kind=block.kind,
         title=clip(title, 120),
         decision=decision,
-        alternatives=fields.get("alternatives", alternative(block.title) if block.explicit else ""),
+        alternatives=fields.get("alternatives", find_alternative(block.title) if block.explicit else ""),
         why=fields.get("why", content.why if block.explicit else ""),
         verification=fields.get("verification", ""),
         rollback=fields.get("rollback", ""),
         confidence=MARKED,
         evidence=(evidence._replace(quote=quote),),
     )
-    yield Marked(candidate, block.start, block.end)
+    yield MarkedCandidate(candidate, block.start, block.end)
 
 
-def _from_json(piece: Piece, evidence: Evidence) -> Iterator[Marked]:
+def _parse_json_block(piece: ProsePiece, evidence: Evidence) -> Iterator[MarkedCandidate]:
     try:
-        found = candidates(json.loads(piece.text))
+        found = build_candidates(json.loads(piece.text))
     except (BadInput, ValueError, RecursionError):
-        return  # `unreadable` says why
+        return  # `iter_block_errors` says why
     for candidate in found:
         quote = piece.text.strip()[:_QUOTE].rstrip()
         own = evidence._replace(quote=quote)
-        yield Marked(candidate._replace(evidence=(own,)), piece.start, piece.start + len(piece.text))
+        yield MarkedCandidate(candidate._replace(evidence=(own,)), piece.start, piece.start + len(piece.text))
 
 
 def _is_content(text: str) -> bool:
     """Return whether *text* behind a mark is a sentence of somebody, not a linter's arrow, a path or a rest."""
     if len(text) > _MARK_LIMIT or not _STARTS_LIKE_WORDS.match(text):
         return False
-    return count(text) >= 3 and not text.rstrip().endswith((":", "："))
+    return count_words(text) >= 3 and not text.rstrip().endswith((":", "："))

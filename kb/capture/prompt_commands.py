@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import UnknownId
 from kb.i18n import msg
-from kb.sessions.active_sessions import Heard
+from kb.sessions.active_sessions import KnownSession
 from kb.sessions.forms import COMPACT
-from kb.sessions.session_archive import of_own_project, sessions
-from kb.text.segment import count, slugify
+from kb.sessions.session_archive import filter_own_project, list_sessions
+from kb.text.segment import count_words, slugify
 
 if TYPE_CHECKING:
-    from kb.sessions.session_archive import Session
+    from kb.sessions.session_archive import SessionArchive
     from kb.workspace import Workspace
 
 _POLITE = re.compile(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", 16)
@@ -31,93 +31,95 @@ class PhraseAnswer(NamedTuple):
     message: str = ""
 
 
-def answered(kb: Workspace, prompt: str, *, path: str, session: str, folder: str, host: str) -> PhraseAnswer | None:
+def answer_phrase(
+    kb: Workspace, prompt: str, *, path: str, session: str, folder: str, host: str
+) -> PhraseAnswer | None:
     """Return the answer where *prompt* is one of the phrases and nothing else; None for any other prompt."""
     match = _POLITE.match(prompt.strip())
     words = match.group(1).strip() if match else ""
     if words in _PHRASES:
-        return _PHRASES[words](kb, Heard(session, path), folder, host)
+        return _PHRASES[words](kb, KnownSession(session, path), folder, host)
     go_on = _GO_ON.fullmatch(words)
-    return _continued(kb, go_on.group(1), folder) if go_on else None
+    return _continue_session(kb, go_on.group(1), folder) if go_on else None
 
 
-def _expanded(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
-    from kb.capture.form_choice import unfolded
+def _show_expanded(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
+    from kb.capture.form_choice import expand_session
 
-    return PhraseAnswer(unfolded(kb, heard).text)
-
-
-def _compact(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
-    from kb.capture.form_choice import force
-
-    return PhraseAnswer(force(kb, COMPACT, heard).text)
+    return PhraseAnswer(expand_session(kb, heard).text)
 
 
-def _archived(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
-    from kb.capture.flush_spool import save
+def _show_compact(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
+    from kb.capture.form_choice import force_form
 
-    saved = save(kb, heard.transcript, session=heard.session, folder=folder, host=host, full=True)
+    return PhraseAnswer(force_form(kb, COMPACT, heard).text)
+
+
+def _archive_session(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
+    from kb.capture.flush_spool import flush_and_save
+
+    saved = flush_and_save(kb, heard.transcript, session=heard.session, folder=folder, host=host, full=True)
     told = msg("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}",
                name=saved.archive)  # fmt: skip
-    words = kb.words(told) if saved.archive else "\n".join(saved.notes)
+    words = kb.localise(told) if saved.archive else "\n".join(saved.notes)
     return PhraseAnswer(words, "\n".join((words, *saved.notes)) if saved.archive else words)
 
 
-def _latest(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
-    own = of_own_project(kb, sessions(kb), folder)
+def _load_latest(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
+    own = filter_own_project(kb, list_sessions(kb), folder)
     if not own:
         none = msg("kb: no session of this project is archived yet; those of all: kb session list --all")
-        return PhraseAnswer(kb.words(none))
-    return PhraseAnswer(restored(kb, own[-1]))
+        return PhraseAnswer(kb.localise(none))
+    return PhraseAnswer(restore_session(kb, own[-1]))
 
 
-def _pruned(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+def _prune_session(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
     from kb.sessions import prune_transcript
 
-    wanted = prune_transcript.Wanted(propose=True)
+    wanted = prune_transcript.PruneRequest(propose=True)
     made = prune_transcript.prune(
-        heard.transcript, prune_transcript.settings_of_kb(kb), wanted, config=kb.config, now=kb.now()
+        heard.transcript, prune_transcript.load_settings(kb), wanted, config=kb.config, now=kb.now()
     )
-    prune_transcript.keep_report(kb, made.report, heard.session)
-    told = prune_transcript.told(made, kb.config.language)
+    prune_transcript.save_report(kb, made.report, heard.session)
+    told = prune_transcript.format_result(made, kb.config.language)
     return PhraseAnswer(told, told)
 
 
-_PHRASES: Mapping[str, Callable[[Workspace, Heard, str, str], PhraseAnswer]] = {
-    "详细说说": _expanded,
-    "简要概括": _compact,
-    "存档一下": _archived,
-    "加载上下文": _latest,
-    "修剪上下文": _pruned,
+_PHRASES: Mapping[str, Callable[[Workspace, KnownSession, str, str], PhraseAnswer]] = {
+    "详细说说": _show_expanded,
+    "简要概括": _show_compact,
+    "存档一下": _archive_session,
+    "加载上下文": _load_latest,
+    "修剪上下文": _prune_session,
 }
 """The phrases and what they do (RUYI-30)."""
 
 
-def _continued(kb: Workspace, name: str, folder: str) -> PhraseAnswer | None:
+def _continue_session(kb: Workspace, name: str, folder: str) -> PhraseAnswer | None:
     """Return the archived session that *name* means, a list of several, or None: then it was an ordinary prompt."""
-    from kb.sessions.session_archive import sessions_named
+    from kb.sessions.session_archive import find_sessions
 
-    found = sessions_named(kb, name, folder)
-    found = found or (sessions_named(kb, slugify(name), folder) if _NAME.fullmatch(name) else [])
+    found = find_sessions(kb, name, folder)
+    found = found or (find_sessions(kb, slugify(name), folder) if _NAME.fullmatch(name) else [])
     by_name = any(name in session.name for session in found)
-    if count(name) < _LEAST_WORDS and not (by_name and len(name) >= _LEAST_NAME and not name.isdigit()):
+    if count_words(name) < _LEAST_WORDS and not (by_name and len(name) >= _LEAST_NAME and not name.isdigit()):
         return None
     if not found:
         return None
     if len(found) == 1:
-        return PhraseAnswer(restored(kb, found[0]))
+        return PhraseAnswer(restore_session(kb, found[0]))
     choices = "\n".join(f"- {one.name}: {one.task}" for one in found[-10:])
     return PhraseAnswer(
-        kb.words(msg("kb: “{name}” may be one of these archived sessions:", name=name)) + "\n" + choices
+        kb.localise(msg("kb: “{name}” may be one of these archived sessions:", name=name)) + "\n" + choices
     )
 
 
-def restored(kb: Workspace, session: Session) -> str:
+def restore_session(kb: Workspace, session: SessionArchive) -> str:
     """Return the compact form of an archived session and where the rest of it is (RUYI-29)."""
-    from kb.sessions.session_archive import pointers, session_file
+    from kb.sessions.session_archive import list_archive_files, read_session_file
 
     try:
-        text = session_file(kb, session, f"{COMPACT}.md")
+        text = read_session_file(kb, session, f"{COMPACT}.md")
     except FileNotFoundError:
         raise UnknownId(msg("there is no session {id}", id=session.name)) from None
-    return "\n".join([text.rstrip(), "", *(f"→ {place}" for place in pointers(kb, session))])
+    return "\n".join([text.rstrip(), "", *(f"→ {place}" for place in list_archive_files(kb, session))])

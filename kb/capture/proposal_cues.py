@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import count, one_line
+from kb.text.segment import count_words, one_line
 
 WRITE, NO = "write", "no"
 _ANSWER = regex(r"mb\s*:\s*(write|no)((?:[\s,]+\d{1,3})*)\s*[.!。！]?", re.IGNORECASE)
@@ -25,7 +25,7 @@ _WIDEST = 1000
 """Characters of such a sentence."""
 
 
-class Answer(NamedTuple):
+class ProposalAnswer(NamedTuple):
     """A person's word on what is proposed."""
 
     word: str
@@ -34,36 +34,36 @@ class Answer(NamedTuple):
     """Of which of the proposals, counted from 1; () for all."""
 
 
-def answer(prompt: str) -> Answer | None:
+def parse_proposal_answer(prompt: str) -> ProposalAnswer | None:
     """Return the word that *prompt* is; None where it only mentions one, in a sentence, a quotation or code."""
     if len(prompt) > _LONGEST_ANSWER:
         return None
     match = _ANSWER.fullmatch(unicodedata.normalize("NFKC", prompt).strip())
     if not match:
         return None
-    return Answer(match.group(1).lower(), tuple(int(number) for number in re.findall(r"\d+", match.group(2))))
+    return ProposalAnswer(match.group(1).lower(), tuple(int(number) for number in re.findall(r"\d+", match.group(2))))
 
 
-def mentions(prompt: str) -> bool:
+def has_answer_word(prompt: str) -> bool:
     """Return whether *prompt* has such a word anywhere: then it begins no new proposal (the command guard)."""
     return _MENTION.search(prompt) is not None
 
 
-class Moment(NamedTuple):
+class NotableSentence(NamedTuple):
     """A sentence of a person that is worth keeping."""
 
     kind: str
     text: str
 
 
-def moment(prompt: str) -> Moment | None:
+def find_notable_sentence(prompt: str) -> NotableSentence | None:
     """Return the first sentence of *prompt* that states what is to hold from now on; mostly None."""
-    for sentence in _sentences(prompt[:_LONGEST]):
+    for sentence in _iter_sentences(prompt[:_LONGEST]):
         folded = sentence.casefold().replace("’", "'")
         if any(pattern.search(folded) for pattern in (_ASKS, _OPEN, _ONCE, _TASK)):
             continue
         if kind := next((kind for kind, pattern in _SIGNS if pattern.search(folded)), ""):
-            return Moment(kind, _bare(sentence))
+            return NotableSentence(kind, _strip_request(sentence))
     return None
 
 
@@ -75,19 +75,19 @@ _ASIDE = regex(r"(?m)^[ \t]*(?:>|\||<[a-z/!]|@\S+$|\$ |#{1,6} ).*$")
 _END = regex(r"(?<=[。！？!?；;\n])|(?<=[.])(?=\s)")
 
 
-def _sentences(prompt: str) -> Iterator[str]:
+def _iter_sentences(prompt: str) -> Iterator[str]:
     """Yield the sentences that a person says: no code, no quotation, no row of a table or page."""
     text = _QUOTED.sub("…", _ASIDE.sub("\n", _CODE.sub("…", prompt)))
     for piece in _END.split(text):
         line = one_line(piece)
-        if len(line) <= _WIDEST and _SHORTEST <= count(line) <= _LONGEST_SENTENCE and "…" not in line:
+        if len(line) <= _WIDEST and _SHORTEST <= count_words(line) <= _LONGEST_SENTENCE and "…" not in line:
             yield line
 
 
-def _bare(sentence: str) -> str:
+def _strip_request(sentence: str) -> str:
     """Return *sentence* without the words by which a person asks to keep it."""
     bare = _ASKED.sub("", sentence).strip(" \t:：,，")
-    return bare if count(bare) >= _SHORTEST - 1 else sentence
+    return bare if count_words(bare) >= _SHORTEST - 1 else sentence
 
 
 _ASKED = regex(

@@ -18,20 +18,20 @@ from kb.capture import proposal_cues as rules
 from kb.capture.proposal_cues import FOLDER, SILENT
 from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.i18n import msg
-from kb.index.lookup import name_of
-from kb.records.candidate import as_json
-from kb.records.candidate import candidates as candidates_of
+from kb.index.lookup import qualify_name
+from kb.records.candidate import build_candidates as candidates_of
+from kb.records.candidate import candidate_to_json
 from kb.records.kinds import kind_label
 from kb.records.model import Candidate, Record, Verdict
-from kb.records.record_paths import openable
+from kb.records.record_paths import resolve_openable_path
 from kb.safety import redaction
-from kb.safety.personal_facts import is_about_a_person, may_be_about_a_person, speaks_of_self
-from kb.safety.quoting import quoted
-from kb.sessions.cues import reasoned
-from kb.similarity.duplicates import match, similarity
-from kb.similarity.verdict import sections_of
-from kb.state.agent_shells import in_its_shell
-from kb.state.session_log import MOMENT, Log
+from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_personal_fact
+from kb.safety.quoting import quote_text
+from kb.sessions.cues import split_reason
+from kb.similarity.duplicates import compute_similarity, find_duplicate
+from kb.similarity.verdict import build_sections
+from kb.state.agent_shells import is_agent_shell
+from kb.state.session_log import MOMENT, SessionLog
 from kb.text.segment import clip
 from kb.writing import inbox, pipeline
 from kb.writing.privacy import is_shared
@@ -75,115 +75,124 @@ class Proposal(NamedTuple):
 # -- propose -----------------------------------------------------------------------------------------
 
 
-def propose(
-    kb: Workspace, log: Log, folder: str, host: str, verdicts: Sequence[Verdict], *, silent: bool = False
+def propose_at_turn_end(
+    kb: Workspace, log: SessionLog, folder: str, host: str, verdicts: Sequence[Verdict], *, silent: bool = False
 ) -> str:
     """Return what the person is asked at the end of the turn of *log*; "" for nothing.
 
     *silent*: nobody sees it there, so it is kept for who asks.
     """
-    known = everything(kb)
+    known = list_proposals(kb)
     found = [one for one in known if one.status == NEW and one.session in ("", log.session)]
-    for proposal in (*_held(kb, verdicts), *_noticed(kb, log, folder, host, verdicts)):
-        if not _said_before(kb, proposal.candidate, (*known, *found)):
+    for proposal in (*_collect_held(kb, verdicts), *_collect_noticed(kb, log, folder, host, verdicts)):
+        if not _is_already_proposed(kb, proposal.candidate, (*known, *found)):
             found.append(proposal)
     shown = [] if silent else found[:_AT_ONCE]
     for proposal in found[len(shown) :]:
-        _keep(kb, proposal._replace(session=log.session))
-    return _shown(kb, log.session, shown, known)
+        _save_proposal(kb, proposal._replace(session=log.session))
+    return _present_proposals(kb, log.session, shown, known)
 
 
-def _held(kb: Workspace, verdicts: Sequence[Verdict]) -> list[Proposal]:
+def _collect_held(kb: Workspace, verdicts: Sequence[Verdict]) -> list[Proposal]:
     """Return what the gate kept back just now and a person may want: what waits for a person, and what sounds so."""
     found = []
     for verdict in verdicts:
         if verdict.verdict != "held" or verdict.spooled:
             continue
         with contextlib.suppress(UnknownId):
-            candidate = inbox.one(kb, verdict.id).candidate
-            if kb.config.approval == "person" or rules.moment(f"{candidate.title}\n{candidate.decision}"):
-                found.append(Proposal(inbox.name_of(candidate), candidate, held=verdict.id))
+            candidate = inbox.find_held(kb, verdict.id).candidate
+            if kb.config.approval == "person" or rules.find_notable_sentence(
+                f"{candidate.title}\n{candidate.decision}"
+            ):
+                found.append(Proposal(inbox.build_held_name(candidate), candidate, held=verdict.id))
     return found
 
 
-def _noticed(kb: Workspace, log: Log, folder: str, host: str, verdicts: Sequence[Verdict]) -> list[Proposal]:
+def _collect_noticed(
+    kb: Workspace, log: SessionLog, folder: str, host: str, verdicts: Sequence[Verdict]
+) -> list[Proposal]:
     """Return the moments of this prompt of which nothing was written."""
     found = []
-    for row in log.here(MOMENT):
+    for row in log.list_turn_values(MOMENT):
         try:
             kind, text = json.loads(row)
-            kind = "preference" if speaks_of_self(text) else kind
-            main, why = reasoned(text)
+            kind = "preference" if has_self_description(text) else kind
+            main, why = split_reason(text)
             title = clip(text if len(text) <= kb.config.title_max else main, kb.config.title_max)
             given = {"kind": kind, "title": title, "decision": text, "why": why, "scope": kb.project(folder),
                      "host": host, "session": log.session, "evidence": [{"quote": text}]}  # fmt: skip
             [candidate] = candidates_of(given, FOLDER)
         except (ValueError, TypeError, BadInput):
             continue
-        if any(similarity(title, verdict.title) > _ALIKE for verdict in verdicts):
+        if any(compute_similarity(title, verdict.title) > _ALIKE for verdict in verdicts):
             continue
         [would] = pipeline.write(kb, [candidate], folder=folder, dry_run=True)
-        if would.verdict not in ("refused", "unchanged") or is_about_a_person(candidate):
-            found.append(Proposal(inbox.name_of(candidate), candidate))
+        if would.verdict not in ("refused", "unchanged") or is_personal_fact(candidate):
+            found.append(Proposal(inbox.build_held_name(candidate), candidate))
     return found
 
 
-def _said_before(kb: Workspace, candidate: Candidate, known: Iterable[Proposal]) -> bool:
+def _is_already_proposed(kb: Workspace, candidate: Candidate, known: Iterable[Proposal]) -> bool:
     """Return whether the same was proposed before, whatever became of it (repeat guard)."""
-    candidate, _ = redaction.redacted(candidate, kb.config.masking)
-    name = inbox.name_of(candidate)
-    return any(one.name == name or is_alike(kb, candidate, one.candidate) for one in known)
+    candidate, _ = redaction.redact_candidate(candidate, kb.config.masking)
+    name = inbox.build_held_name(candidate)
+    return any(one.name == name or is_same_statement(kb, candidate, one.candidate) for one in known)
 
 
-def is_alike(kb: Workspace, candidate: Candidate, other: Candidate) -> bool:
+def is_same_statement(kb: Workspace, candidate: Candidate, other: Candidate) -> bool:
     """Return whether both say the same of one scope, in whatever words and under whatever kind."""
     if candidate.scope != other.scope:
         return False
-    as_record = Record("", candidate.kind, other.title, other.scope, claims=other.claims, sections=sections_of(other))
-    return match(candidate, [as_record], kb.config.title_similarity) is not None
+    as_record = Record(
+        "", candidate.kind, other.title, other.scope, claims=other.claims, sections=build_sections(other)
+    )
+    return find_duplicate(candidate, [as_record], kb.config.title_similarity) is not None
 
 
-def _shown(kb: Workspace, session: str, found: Sequence[Proposal], known: Sequence[Proposal]) -> str:
+def _present_proposals(kb: Workspace, session: str, found: Sequence[Proposal], known: Sequence[Proposal]) -> str:
     """Keep *found* as shown to the person, and return the words in which they are."""
     if not found:
         return ""
     first = max((one.number for one in known if one.session == session), default=0) + 1
-    code, salt = _new_code(), os.urandom(8).hex()
-    sealed = _sealed(code, salt)
+    code, salt = _create_code(), os.urandom(8).hex()
+    sealed = _hash_code(code, salt)
     lines = []
     for number, proposal in enumerate(found, first):
         shown = proposal._replace(status=PENDING, session=session, number=number, salt=salt, code=sealed)
-        _keep(kb, shown)
-        lines.append(f"  {number}. {_line(kb, proposal)}")
+        _save_proposal(kb, shown)
+        lines.append(f"  {number}. {_format_line(kb, proposal)}")
     how = msg(
         "answer mb:write to keep it, mb:no to drop it; in a terminal: kb proposal confirm --code {code}", code=code
     )
     if len(found) > 1:
         how = msg("answer mb:write to keep them, mb:no to drop them, mb:write {number} for one of them; in a terminal: "
                   "kb proposal confirm --code {code}", number=first, code=code)  # fmt: skip
-    return "\n".join((kb.words(msg("kb: worth keeping?")), *lines, kb.words(how)))
+    return "\n".join((kb.localise(msg("kb: worth keeping?")), *lines, kb.localise(how)))
 
 
-def _line(kb: Workspace, proposal: Proposal) -> str:
+def _format_line(kb: Workspace, proposal: Proposal) -> str:
     kind = kind_label(proposal.candidate.kind, kb.config.language)
-    return f"[{kind}] {quoted(proposal.candidate.title, kb.config.title_max)}{_about_you(kb, proposal.candidate)}"
+    title = quote_text(proposal.candidate.title, kb.config.title_max)
+    return f"[{kind}] {title}{_format_privacy_note(kb, proposal.candidate)}"
 
 
-def _about_you(kb: Workspace, candidate: Candidate) -> str:
+def _format_privacy_note(kb: Workspace, candidate: Candidate) -> str:
     """Return what a person is to know of what is about them, where others would read it."""
-    if not may_be_about_a_person(candidate) or not is_shared(kb):
+    if not can_be_personal_fact(candidate) or not is_shared(kb):
         return ""
-    if is_about_a_person(candidate):
-        return kb.words(msg(" (about you: it stays in this clone)"))
-    return kb.words(msg(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)"))
+    if is_personal_fact(candidate):
+        return kb.localise(msg(" (about you: it stays in this clone)"))
+    return kb.localise(msg(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)"))
 
 
 def add_personal(kb: Workspace, candidate: Candidate, session: str) -> Proposal:
     """Keep what may be about the person of *session*, to be shown to them at the end of a turn."""
-    return _keep(kb, Proposal(inbox.name_of(candidate), candidate, session=session))
+    return _save_proposal(kb, Proposal(inbox.build_held_name(candidate), candidate, session=session))
 
 
-def add(kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", session: str = "") -> list[Proposal]:
+def add_proposals(
+    kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", session: str = ""
+) -> list[Proposal]:
     """Keep *candidates* as proposals, to be shown to the person at the end of the turn; those said before are left."""
     made: list[Proposal] = []
     for candidate in candidates:
@@ -191,89 +200,89 @@ def add(kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", ses
         [would] = pipeline.write(kb, [placed], folder=folder, dry_run=True)
         if would.verdict == "refused":
             raise BadInput("; ".join(would.reasons), hint=would.next)
-        if not _said_before(kb, placed, (*everything(kb), *made)):
-            made.append(_keep(kb, Proposal(inbox.name_of(placed), placed, session=session)))
+        if not _is_already_proposed(kb, placed, (*list_proposals(kb), *made)):
+            made.append(_save_proposal(kb, Proposal(inbox.build_held_name(placed), placed, session=session)))
     return made
 
 
 # -- the person's word -------------------------------------------------------------------------------
 
 
-class Told(NamedTuple):
+class ProposalResponse(NamedTuple):
     """What the agent and what the person is told of an answer."""
 
     context: str = ""
     message: str = ""
 
 
-def answered(kb: Workspace, session: str, said: rules.Answer, folder: str = "") -> Told:
+def apply_answer(kb: Workspace, session: str, said: rules.ProposalAnswer, folder: str = "") -> ProposalResponse:
     """Do what a person has *said*, in *folder*, of the proposals of a session."""
-    pending = _open_for_answers(kb, session)
+    pending = _list_answerable(kb, session)
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
     if not pending:
-        return Told(message=kb.words(msg("kb: nothing is proposed here; see: kb proposal list")))
+        return ProposalResponse(message=kb.localise(msg("kb: nothing is proposed here; see: kb proposal list")))
     if not wanted:
         numbers = ", ".join(map(str, said.numbers))
         none = msg("kb: of what is proposed here none has the number {numbers}; see: kb proposal list", numbers=numbers)
-        return Told(message=kb.words(none))
+        return ProposalResponse(message=kb.localise(none))
     if said.word == rules.NO:
         for proposal in wanted:
-            reject(kb, proposal)
-        told = msg("kb: dropped; it is not proposed again: {titles}", titles=_titles(kb, wanted))
-        return Told(kb.words(told), kb.words(told))
-    verdicts = [confirm(kb, proposal) for proposal in wanted]
+            reject_proposal(kb, proposal)
+        told = msg("kb: dropped; it is not proposed again: {titles}", titles=_join_titles(kb, wanted))
+        return ProposalResponse(kb.localise(told), kb.localise(told))
+    verdicts = [confirm_proposal(kb, proposal) for proposal in wanted]
     is_written = any(verdict.verdict != "refused" for verdict in verdicts)
     told = msg("kb: the person confirmed; this was written:") if is_written else msg("kb: this was not written:")
-    text = "\n".join((kb.words(told), *(_outcome(kb, verdict, folder) for verdict in verdicts)))
-    return Told(text, text)
+    text = "\n".join((kb.localise(told), *(_format_outcome(kb, verdict, folder) for verdict in verdicts)))
+    return ProposalResponse(text, text)
 
 
-def _open_for_answers(kb: Workspace, session: str) -> list[Proposal]:
+def _list_answerable(kb: Workspace, session: str) -> list[Proposal]:
     """Return the proposals that the person of *session* has been shown, or of a host that can show none."""
-    mine = [one for one in everything(kb) if one.session == session]
+    mine = [one for one in list_proposals(kb) if one.session == session]
     return [one for one in mine if one.status == PENDING] or [
         one for one in mine if one.status == NEW and one.candidate.host in SILENT
     ]
 
 
-def confirm(kb: Workspace, proposal: Proposal) -> Verdict:
+def confirm_proposal(kb: Workspace, proposal: Proposal) -> Verdict:
     """Write *proposal* on a person's word: it needs no further ground; all else is looked at as ever."""
-    from kb.writing.pipeline import Deciding
+    from kb.writing.pipeline import CandidateTransaction
 
     held = next((held for held in inbox.list_held(kb) if proposal.held and held.name == proposal.held), None)
     candidate = held.candidate if held else proposal.candidate._replace(affects_future=True)
     name = held.name if held else proposal.name
-    [verdict] = Deciding(kb, candidate.scope, "", promoted=name, by_person=True).run([candidate])
+    [verdict] = CandidateTransaction(kb, candidate.scope, "", promoted=name, by_person=True).run([candidate])
     if verdict.verdict != "refused":
-        close(kb, proposal)
+        close_proposal(kb, proposal)
     return verdict
 
 
-def close(kb: Workspace, proposal: Proposal) -> None:
+def close_proposal(kb: Workspace, proposal: Proposal) -> None:
     """Note that what is proposed is written."""
-    _keep(kb, proposal._replace(status=CONFIRMED, code=""))
+    _save_proposal(kb, proposal._replace(status=CONFIRMED, code=""))
 
 
-def reject(kb: Workspace, proposal: Proposal) -> None:
+def reject_proposal(kb: Workspace, proposal: Proposal) -> None:
     """Forget what is proposed, but for having proposed it."""
     with contextlib.suppress(UnknownId):
         if proposal.held:
-            inbox.drop(kb, proposal.held)
-    _keep(kb, proposal._replace(status=REJECTED, code=""))
+            inbox.drop_held(kb, proposal.held)
+    _save_proposal(kb, proposal._replace(status=REJECTED, code=""))
 
 
-def person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, terminal: bool) -> bool:
+def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, terminal: bool) -> bool:
     """Return whether a person must still be asked: not with the code that was shown; raise NeedsPerson for nobody.
 
     *terminal*: somebody can be asked. In the shell of an agent nobody can, whatever it looks like.
     """
     if code:
-        if not all(_opens(code, proposal) for proposal in wanted):
+        if not all(_is_valid_code(code, proposal) for proposal in wanted):
             for proposal in wanted:
-                _keep(kb, proposal._replace(tries=proposal.tries + 1))
+                _save_proposal(kb, proposal._replace(tries=proposal.tries + 1))
             raise NeedsPerson(msg("this is not the code that was shown"), hint=_ASK)
         return False
-    if not terminal or in_its_shell(kb.environment):
+    if not terminal or is_agent_shell(kb.environment):
         raise NeedsPerson(msg("only a person may decide on a proposal"), hint=_ASK)
     return True
 
@@ -281,49 +290,49 @@ def person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, terminal: bo
 _ASK = msg("answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE")
 
 
-def _outcome(kb: Workspace, verdict: Verdict, folder: str) -> str:
-    where = f" ({openable(kb.root, verdict.path, folder)})" if verdict.path else ""
+def _format_outcome(kb: Workspace, verdict: Verdict, folder: str) -> str:
+    where = f" ({resolve_openable_path(kb.root, verdict.path, folder)})" if verdict.path else ""
     if verdict.verdict == "refused":
         where = ": " + "; ".join(filter(None, (*verdict.reasons, verdict.next)))
-    return f"  {verdict.verdict}: [{name_of(kb, verdict)}] {quoted(verdict.title, kb.config.title_max)}{where}"
+    return f"  {verdict.verdict}: [{qualify_name(kb, verdict)}] {quote_text(verdict.title, kb.config.title_max)}{where}"
 
 
-def _titles(kb: Workspace, proposals: Sequence[Proposal]) -> str:
-    return "; ".join(quoted(one.candidate.title, kb.config.title_max) for one in proposals)
+def _join_titles(kb: Workspace, proposals: Sequence[Proposal]) -> str:
+    return "; ".join(quote_text(one.candidate.title, kb.config.title_max) for one in proposals)
 
 
-def _new_code() -> str:
+def _create_code() -> str:
     return "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
 
 
-def _sealed(code: str, salt: str) -> str:
+def _hash_code(code: str, salt: str) -> str:
     digest = f"{salt}{code}".encode()
     for _ in range(_ROUNDS):
         digest = sha256(digest).digest()
     return digest.hex()
 
 
-def _opens(code: str, proposal: Proposal) -> bool:
+def _is_valid_code(code: str, proposal: Proposal) -> bool:
     given = code.strip().upper().replace("-", "")
-    return bool(proposal.code) and proposal.tries < _TRIES and _sealed(given, proposal.salt) == proposal.code
+    return bool(proposal.code) and proposal.tries < _TRIES and _hash_code(given, proposal.salt) == proposal.code
 
 
 # -- kept --------------------------------------------------------------------------------------------
 
 
-def everything(kb: Workspace) -> list[Proposal]:
+def list_proposals(kb: Workspace) -> list[Proposal]:
     """Return the proposals this clone has made, oldest first; what is damaged or another clone's is none."""
     try:
         names = sorted(name for name in os.listdir(kb.state.path(FOLDER)) if name.endswith(".json"))
     except OSError:
         return []
-    found = [one for name in names if (one := _loaded(kb, name.removesuffix(".json")))]
+    found = [one for name in names if (one := _load_proposal(kb, name.removesuffix(".json")))]
     return sorted(found, key=lambda one: (one.made, one.number, one.name))
 
 
-def one(kb: Workspace, name: str) -> Proposal:
+def find_proposal(kb: Workspace, name: str) -> Proposal:
     """Return the proposal that *name*, or the beginning of it, names; raise UnknownId."""
-    found = [proposal for proposal in everything(kb) if name and proposal.name.startswith(name)]
+    found = [proposal for proposal in list_proposals(kb) if name and proposal.name.startswith(name)]
     if len(found) != 1:
         raise UnknownId(
             msg("no proposal, or more than one, is named {name}", name=name), hint=msg("see: kb proposal list")
@@ -331,12 +340,12 @@ def one(kb: Workspace, name: str) -> Proposal:
     return found[0]
 
 
-def pending(kb: Workspace) -> list[Proposal]:
+def list_pending(kb: Workspace) -> list[Proposal]:
     """Return the proposals on which nobody has decided."""
-    return [proposal for proposal in everything(kb) if proposal.status in (NEW, PENDING)]
+    return [proposal for proposal in list_proposals(kb) if proposal.status in (NEW, PENDING)]
 
 
-def _loaded(kb: Workspace, name: str) -> Proposal | None:
+def _load_proposal(kb: Workspace, name: str) -> Proposal | None:
     kept: Any = kb.state.load(FOLDER, name + ".json")
     try:
         [candidate] = candidates_of(kept["candidate"], FOLDER)
@@ -347,13 +356,13 @@ def _loaded(kb: Workspace, name: str) -> Proposal | None:
         return None
 
 
-def _keep(kb: Workspace, proposal: Proposal) -> Proposal:
+def _save_proposal(kb: Workspace, proposal: Proposal) -> Proposal:
     """Keep *proposal* without its secrets, and forget the oldest of too many."""
-    masked, _ = redaction.redacted(proposal.candidate, kb.config.masking)
+    masked, _ = redaction.redact_candidate(proposal.candidate, kb.config.masking)
     made = proposal.made or time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(kb.now()))
     kept = proposal._replace(candidate=masked, made=made)
-    kb.state.save({**kept._asdict(), "candidate": as_json(masked)}, FOLDER, kept.name + ".json")
-    done = [one for one in everything(kb) if one.status in (CONFIRMED, REJECTED)]
+    kb.state.save({**kept._asdict(), "candidate": candidate_to_json(masked)}, FOLDER, kept.name + ".json")
+    done = [one for one in list_proposals(kb) if one.status in (CONFIRMED, REJECTED)]
     for old in done[:-_KEPT]:
         with contextlib.suppress(OSError):
             os.unlink(kb.state.path(FOLDER, old.name + ".json"))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.sessions.active_sessions import rows_of
+from kb.sessions.active_sessions import parse_judged
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -26,18 +26,18 @@ class Refusal(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def refusals(kb: Workspace, since: float = 0.0) -> list[Refusal]:
+def list_refusals(kb: Workspace, since: float = 0.0) -> list[Refusal]:
     """Return what was refused in sessions read at the time *since* or later, the latest session first."""
-    return sorted(_all(kb, since), key=lambda one: -one.time)
+    return sorted(_iter_refusals(kb, since), key=lambda one: -one.time)
 
 
-def _all(kb: Workspace, since: float) -> Iterator[Refusal]:
+def _iter_refusals(kb: Workspace, since: float) -> Iterator[Refusal]:
     for folder, _, names in os.walk(kb.state.path("cursors")):
         for name in sorted(names):
             within = os.path.relpath(os.path.join(folder, name), kb.state.folder)
             kept = kb.state.load(*within.split(os.sep)) if name.endswith(".json") else None
             if isinstance(kept, dict) and float(kept.get("time") or 0) >= since:
                 session = within.split(os.sep)[1].removesuffix(".json")
-                for row in rows_of(kept):
+                for row in parse_judged(kept):
                     if row.verdict.verdict == REFUSED:
                         yield Refusal(session, float(kept.get("time") or 0), row.candidate.title, row.verdict.reasons)

@@ -13,30 +13,30 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture import extract
-from kb.capture.consent import consult_proposals, settle_proposals
-from kb.capture.session_candidates import candidates_of
+from kb.capture.consent import close_written_proposals, consult_proposals
+from kb.capture.session_candidates import find_candidates
 from kb.errors import BadInput, Busy, GitFailed, KbError
 from kb.files import json_bytes
 from kb.i18n import Message, msg
-from kb.records.candidate import as_json
+from kb.records.candidate import candidate_to_json
 from kb.records.model import GLOBAL, Candidate, Verdict
 from kb.records.record_paths import CONTENT
 from kb.safety import redaction
 from kb.sessions import active_sessions, archive_reports, subagents
 from kb.sessions import session_archive as archives
 from kb.sessions import transcript as transcripts
-from kb.sessions.active_sessions import Desk, Job, Row
-from kb.sessions.facts import Progress, where_it_stands
+from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate
+from kb.sessions.facts import SessionProgress, find_progress
 from kb.sessions.forms import EXPANDED, NORMAL
-from kb.sessions.render_forms import Known, compact_of, masked, written
+from kb.sessions.render_forms import FormFacts, mask_transcript, render_compact_form, render_form
 from kb.sessions.transcript import TranscriptMessage
-from kb.sessions.transcript_files import has_words as has_words
+from kb.sessions.transcript_files import has_content as has_content
 from kb.sessions.transcript_files import read_transcript as read_transcript
-from kb.state.state_folder import State, write_whole
+from kb.state.state_folder import StateFolder, write_atomic
 from kb.text.segment import slugify
-from kb.writing.karma import NEUTRAL, karma
+from kb.writing.karma import NEUTRAL, classify_karma
 from kb.writing.pipeline import write
-from kb.writing.spool import spool
+from kb.writing.spool import spool_candidates
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -48,7 +48,7 @@ LARGEST_EXPANDED = 200_000
 """Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
 
 
-class Saved(NamedTuple):
+class SavedSession(NamedTuple):
     """What saving a session did."""
 
     session: str
@@ -66,7 +66,7 @@ class Saved(NamedTuple):
 def save(
     kb: Workspace, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
     archive: bool = True, full: bool = False, landing: str = "", answer: str = "",
-) -> Saved:  # fmt: skip
+) -> SavedSession:  # fmt: skip
     """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
 
     For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent
@@ -74,24 +74,24 @@ def save(
     lands. When the repository cannot take the session now, the wish to save it is spooled. *answer* is the agent's
     last, which the host may not have written to the file yet.
     """
-    job = Job(path, session, folder, host, agent)
-    with kb.state.alone(os.path.realpath(path)):
-        saving = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing, answer=answer)
+    job = ExtractionJob(path, session, folder, host, agent)
+    with kb.state.hold_lock(os.path.realpath(path)):
+        saving = _SessionSave(kb, job, archive=archive and not agent, full=full, landing=landing, answer=answer)
         saved = saving.run()
-    saving.tell_session()
+    saving.report_to_session()
     if saved.archive:
-        archives.sessions(kb)
+        archives.list_sessions(kb)
     if not agent:
-        extra = catch_up(kb, saved.session, landing=landing)
+        extra = extract_postponed(kb, saved.session, landing=landing)
         saved = saved._replace(verdicts=(*saved.verdicts, *extra))
     return saved
 
 
-class _Saving:
+class _SessionSave:
     """One call of `save`, under the lock of its transcript."""
 
     def __init__(
-        self, kb: Workspace, job: Job, *, archive: bool, landing: str, full: bool = False, answer: str = ""
+        self, kb: Workspace, job: ExtractionJob, *, archive: bool, landing: str, full: bool = False, answer: str = ""
     ) -> None:
         """Read the transcript, and what is known of the session."""
         data = read_transcript(job.transcript)
@@ -102,266 +102,279 @@ class _Saving:
         self.landing = landing
         self.state = sha256(data).hexdigest()
         self.head = sha256(data[: data.find(b"\n") + 1][:_HEAD]).hexdigest()
-        read = transcripts.read(data)
+        read = transcripts.parse_transcript(data)
         whole = transcripts.add_answer(read, answer)
         self.is_late = len(whole.messages) > len(read.messages)
-        self.transcript = masked(whole, kb.config.masking)
+        self.transcript = mask_transcript(whole, kb.config.masking)
         session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
         self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
-        self.desk = Desk(kb, session, job.agent)
-        self.before = self.desk.cursor()
-        self.scope = self._scope()
-        self.rows = active_sessions.rows_of(self.before)
-        self.new: list[Row] = []
+        self.desk = ActiveSession(kb, session, job.agent)
+        self.before = self.desk.load_cursor()
+        self.scope = self._resolve_scope()
+        self.rows = active_sessions.parse_judged(self.before)
+        self.new: list[JudgedCandidate] = []
         self.asked: list[Candidate] = []
         """What the person is being asked about: it is written or dropped once they have answered."""
         self.compact = ""
-        self.stands: Progress | None = None
+        self.stands: SessionProgress | None = None
         self.shelf = ""
 
-    def _scope(self) -> str:
+    def _resolve_scope(self) -> str:
         """Return the scope of the session's folder, which may be gone by now."""
         folder, known = self.job.folder, str(self.before.get("scope") or "")
         if known and not os.path.isdir(folder):
             return known
         return self.kb.project(folder) if folder else GLOBAL
 
-    def run(self) -> Saved:
+    def run(self) -> SavedSession:
         """Extract what is new, write it, archive the whole, and move the cursor."""
         if not self.transcript.messages:
-            active_sessions.done(self.kb, self.job.session, self.job.agent)
-            return self._saved((), (), self.kb.words(msg("the transcript has no message")))
+            active_sessions.remove_postponed(self.kb, self.job.session, self.job.agent)
+            return self._build_result((), (), self.kb.localise(msg("the transcript has no message")))
         if self.archive and self.before.get("archived") == self.state and self._has_forms():
             self.shelf = str(self.before.get("archive", ""))
             if not self.before.get("asked"):
-                self.compact = active_sessions.active_compact(self.kb, self.job.session)
-                return self._saved((), (), self.kb.words(msg("saved already")))
+                self.compact = active_sessions.load_compact(self.kb, self.job.session)
+                return self._build_result((), (), self.kb.localise(msg("saved already")))
             self.archive = False
-        found, notes = self._found()
-        lasting = [candidate for candidate in found if karma(candidate) != NEUTRAL]
-        passing = [candidate for candidate in found if karma(candidate) == NEUTRAL]
-        self._show(lasting, passing)
+        found, notes = self._find_new_candidates()
+        lasting = [candidate for candidate in found if classify_karma(candidate) != NEUTRAL]
+        passing = [candidate for candidate in found if classify_karma(candidate) == NEUTRAL]
+        self._update_compact(lasting, passing)
         try:
-            verdicts = self._write(lasting, passing)
+            verdicts = self._write_candidates(lasting, passing)
         except (Busy, GitFailed) as trouble:
             if self.landing:
                 raise
-            return self._later(trouble, lasting, notes)
-        self.new = list(map(Row, lasting, verdicts))
-        settle_proposals(self.kb, self.new)
+            return self._postpone_save(trouble, lasting, notes)
+        self.new = list(map(JudgedCandidate, lasting, verdicts))
+        close_written_proposals(self.kb, self.new)
         self.rows += self.new
-        self._show()
+        self._update_compact()
         self._move_cursor()
-        return self._saved((*lasting, *passing), verdicts, *notes, *self.notes)
+        return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
 
-    def tell_session(self) -> None:
+    def report_to_session(self) -> None:
         """Tell the session what its sub-agent found; no longer under the lock of the sub-agent's transcript."""
-        if self.job.agent and self.desk.belongs_to_running:
-            subagents.returned(self.kb, self.job, self.scope, self.new, self.transcript)
+        if self.job.agent and self.desk.is_session_running:
+            subagents.add_agent_results(self.kb, self.job, self.scope, self.new, self.transcript)
 
     def _has_forms(self) -> bool:
         """Return whether the archive of before holds the forms that are wanted now."""
         shelf = str(self.before.get("archive", ""))
         return not self.full or os.path.isfile(os.path.join(self.kb.root, CONTENT, "sessions", shelf, "normal.md"))
 
-    def _saved(self, found: Iterable[Candidate], verdicts: Iterable[Verdict], *notes: str) -> Saved:
-        return Saved(self.job.session, self.compact, tuple(found), tuple(verdicts), self.shelf, notes)
+    def _build_result(self, found: Iterable[Candidate], verdicts: Iterable[Verdict], *notes: str) -> SavedSession:
+        return SavedSession(self.job.session, self.compact, tuple(found), tuple(verdicts), self.shelf, notes)
 
-    def _found(self) -> tuple[list[Candidate], list[str]]:
+    def _find_new_candidates(self) -> tuple[list[Candidate], list[str]]:
         """Return what the transcript has behind the cursor and the session has not said before."""
         same = self.before.get("transcript") == self.job.transcript
         after = int(self.before.get("line", 0)) if same and self.before.get("head", self.head) == self.head else 0
-        asked = active_sessions.candidates_kept(self.before.get("asked"))
+        asked = active_sessions.parse_kept_candidates(self.before.get("asked"))
         if after == self.transcript.lines and not self.is_late:
-            return self._decided(asked), []
+            return self._apply_consent(asked), []
         after = after if after <= self.transcript.lines else 0
-        found, notes = candidates_of(self.kb, self.transcript, after, self.job.session, self.job.host)
-        counted = [m.line for m in self.transcript.messages if m.line > after and _digest(m) == self.before.get("late")]
+        found, notes = find_candidates(self.kb, self.transcript, after, self.job.session, self.job.host)
+        counted = [
+            m.line for m in self.transcript.messages if m.line > after and _hash_message(m) == self.before.get("late")
+        ]
         found = [c for c in found if not (counted and c.evidence) or any(e.line not in counted for e in c.evidence)]
-        notes += [self.kb.words(_left_out(*broken)) for broken in extract.broken_blocks(self.transcript, after)]
+        notes += [
+            self.kb.localise(_format_broken_block(*broken))
+            for broken in extract.list_broken_blocks(self.transcript, after)
+        ]
         known = [row.candidate for row in self.rows]
-        safe = [redaction.redacted(candidate, self.kb.config.masking)[0] for candidate in found]
-        new = [candidate for candidate in safe if not active_sessions.said_before(candidate, [*known, *asked])]
+        safe = [redaction.redact_candidate(candidate, self.kb.config.masking)[0] for candidate in found]
+        new = [candidate for candidate in safe if not active_sessions.is_repeated(candidate, [*known, *asked])]
         placed = [c._replace(scope=c.scope or self.scope) for c in new]
-        return self._decided([*asked, *placed]), [redaction.redact(note)[0] for note in notes]
+        return self._apply_consent([*asked, *placed]), [redaction.redact_text(note)[0] for note in notes]
 
-    def _decided(self, candidates: list[Candidate]) -> list[Candidate]:
+    def _apply_consent(self, candidates: list[Candidate]) -> list[Candidate]:
         """Return those of *candidates* that the gate may judge: a person's word on a proposal comes before it.
 
         While the session runs, what the person is being asked about waits for the answer; later nobody will answer.
         """
-        has_ended = bool(self.landing) and not self.desk.belongs_to_running
+        has_ended = bool(self.landing) and not self.desk.is_session_running
         made = consult_proposals(self.kb, candidates, "" if has_ended else self.job.session)
         self.asked = made.waiting
         return made.free
 
-    def _show(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
+    def _update_compact(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
         """Keep the compact form where the running session finds it again; one that has ended gets none."""
         if self.job.agent or (self.landing and not self.desk.is_open):
             return
-        self.desk.note(passing)
-        self.compact = self._compact([*lasting, *self.desk.notes()])
-        self.desk.show(self.compact, self.scope, self.job.folder)
+        self.desk.add_notes(passing)
+        self.compact = self._render_compact([*lasting, *self.desk.load_notes()])
+        self.desk.save_compact(self.compact, self.scope, self.job.folder)
 
-    def _now(self) -> Progress:
+    def _get_progress(self) -> SessionProgress:
         """Return where the session stands: up to three compact forms of one call tell it."""
-        self.stands = self.stands or where_it_stands(self.transcript)
+        self.stands = self.stands or find_progress(self.transcript)
         return self.stands
 
-    def _compact(self, more: Sequence[Candidate]) -> str:
+    def _render_compact(self, more: Sequence[Candidate]) -> str:
         made = [row.verdict.id for row in self.rows if row.verdict.verdict in ("created", "updated", "appended")]
-        return compact_of(self.kb, self.transcript, [*(row.candidate for row in self.rows), *more], made, self._now())
+        return render_compact_form(
+            self.kb, self.transcript, [*(row.candidate for row in self.rows), *more], made, self._get_progress()
+        )
 
-    def _write(self, lasting: Sequence[Candidate], passing: Sequence[Candidate]) -> list[Verdict]:
+    def _write_candidates(self, lasting: Sequence[Candidate], passing: Sequence[Candidate]) -> list[Verdict]:
         candidates = [*lasting, *passing]
         if not candidates and not self.archive:
             return []
         folder = self.job.folder if os.path.isdir(self.job.folder) else ""
         subject = f"Archive session {self.desk.name[:8]}"
 
-        def files(verdicts: Sequence[Verdict]) -> dict[str, bytes]:
-            return self._files(list(map(Row, lasting, verdicts))) if self.archive else {}
+        def build_files(verdicts: Sequence[Verdict]) -> dict[str, bytes]:
+            return self._build_archive_files(list(map(JudgedCandidate, lasting, verdicts))) if self.archive else {}
 
-        return write(self.kb, candidates, folder=folder, subject=subject, beside=files, landing=True, job=self.landing)
+        return write(
+            self.kb, candidates, folder=folder, subject=subject, beside=build_files, landing=True, job=self.landing
+        )
 
-    def _files(self, new: list[Row]) -> dict[str, bytes]:
+    def _build_archive_files(self, new: list[JudgedCandidate]) -> dict[str, bytes]:
         """Return the three files of an archive (SHI-04, SHI-05, SHI-06); what holds for the session only is in none."""
         kb, rows = self.kb, [*self.rows, *new]
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
-        self.shelf = archives.free_name(kb, slugify(self.scope.removeprefix("project/")), self.desk.name)
+        self.shelf = archives.choose_free_name(kb, slugify(self.scope.removeprefix("project/")), self.desk.name)
         made = [row.verdict.id for row in rows if row.verdict.verdict in ("created", "updated", "appended")]
-        compact = compact_of(kb, self.transcript, [row.candidate for row in rows], made, self._now())
-        hui = archive_reports.hui_output(
+        compact = render_compact_form(kb, self.transcript, [row.candidate for row in rows], made, self._get_progress())
+        hui = archive_reports.build_hui_output(
             self.transcript, candidates=[row.candidate for row in rows], compact_md=compact, timestamp=when,
             project_path=self.job.folder,
         )  # fmt: skip
         hui["session_id"] = self.job.session
         place = f"{CONTENT}/sessions/{self.shelf}/"
-        report = redaction.redact(_report(kb, self.job.transcript), kb.config.masking)[0]
+        report = redaction.redact_text(_build_report(kb, self.job.transcript), kb.config.masking)[0]
         return {
-            **(self._forms(place, rows) if self.full else {}),
+            **(self._render_archive_forms(place, rows) if self.full else {}),
             **({place + "dcp-report.md": report.encode()} if report else {}),
             place + "compact.md": compact.encode(),
-            place + "hui-output.json": _masked_json(kb, hui),
-            place + "shi-result.json": _masked_json(kb, archive_reports.shi_result([row.verdict for row in rows])),
+            place + "hui-output.json": _dump_masked_json(kb, hui),
+            place + "shi-result.json": _dump_masked_json(
+                kb, archive_reports.build_shi_result([row.verdict for row in rows])
+            ),
         }
 
-    def _forms(self, place: str, rows: list[Row]) -> dict[str, bytes]:
+    def _render_archive_forms(self, place: str, rows: list[JudgedCandidate]) -> dict[str, bytes]:
         """Return the normal and the expanded form for the archive; one too large for git stays in this clone."""
         made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
-        known = Known(tuple(row.candidate for row in rows), tuple(made.values()), made)
-        transcript = masked(self.transcript, self.kb.config.masking, everything=True)
+        known = FormFacts(tuple(row.candidate for row in rows), tuple(made.values()), made)
+        transcript = mask_transcript(self.transcript, self.kb.config.masking, everything=True)
         files = {}
         for form in (NORMAL, EXPANDED):
-            formed = written(self.kb, form, transcript, known)
+            formed = render_form(self.kb, form, transcript, known)
             self.notes += formed.notes
             files[f"{place}{form}.md"] = formed.text.encode("utf-8", "replace")
         if len(files[f"{place}{EXPANDED}.md"]) > LARGEST_EXPANDED:
             local = self.kb.state.path(EXPANDED, f"{self.shelf}.md")
-            write_whole(local, files.pop(f"{place}{EXPANDED}.md"))
+            write_atomic(local, files.pop(f"{place}{EXPANDED}.md"))
             stays = msg("the expanded form is larger than {limit} bytes and stays in this clone: {path}",
                         limit=LARGEST_EXPANDED, path=local)  # fmt: skip
-            self.notes.append(self.kb.words(stays))
+            self.notes.append(self.kb.localise(stays))
         return files
 
-    def _later(self, trouble: Busy | GitFailed, lasting: Sequence[Candidate], notes: Sequence[str]) -> Saved:
+    def _postpone_save(
+        self, trouble: Busy | GitFailed, lasting: Sequence[Candidate], notes: Sequence[str]
+    ) -> SavedSession:
         """Leave the work to the next call that can commit it.
 
         Who is busy will be done by then; what git refuses ("failed to sign") a person has to mend, so it is told.
         """
-        words = self.kb.words
+        words = self.kb.localise
         stays = words(msg("the session is kept and lands with the next call"))
         problem, way_out = words(trouble.message), words(trouble.hint) or words(msg("see: kb doctor"))
         kept = f"{problem}; {stays}\n→ {way_out}" if isinstance(trouble, GitFailed) else ""
         reasons = (*notes, problem, stays)
         if not self.job.agent:
-            active_sessions.leave(self.kb.state, self.job, self.kb.now())
-            active_sessions.done(self.kb, self.job.session)
-            return self._saved((), (), *reasons)._replace(kept=kept)
-        verdicts = spool(self.kb, lasting, self.job.folder, trouble) if lasting else []
+            active_sessions.spool_session(self.kb.state, self.job, self.kb.now())
+            active_sessions.remove_postponed(self.kb, self.job.session)
+            return self._build_result((), (), *reasons)._replace(kept=kept)
+        verdicts = spool_candidates(self.kb, lasting, self.job.folder, trouble) if lasting else []
         self._move_cursor()
-        return self._saved(lasting, verdicts, *reasons)._replace(kept=kept)
+        return self._build_result(lasting, verdicts, *reasons)._replace(kept=kept)
 
     def _move_cursor(self) -> None:
         cursor = {
             "transcript": self.job.transcript, "line": self.transcript.lines, "time": self.kb.now(),
             "head": self.head, "scope": self.scope,
             "archived": self.state if self.archive else self.before.get("archived", ""),
-            "archive": self.shelf or self.before.get("archive", ""), "asked": list(map(as_json, self.asked)),
-            "late": _digest(self.transcript.messages[-1]) if self.is_late else "",
+            "archive": self.shelf or self.before.get("archive", ""), "asked": list(map(candidate_to_json, self.asked)),
+            "late": _hash_message(self.transcript.messages[-1]) if self.is_late else "",
         }  # fmt: skip
         self.desk.move_cursor(cursor, self.rows)
-        active_sessions.done(self.kb, self.job.session, self.job.agent)
+        active_sessions.remove_postponed(self.kb, self.job.session, self.job.agent)
 
 
 # -- when ------------------------------------------------------------------------------------------
 
 
-def due(kb: Workspace, session: str, agent: str = "") -> bool:
+def is_due(kb: Workspace, session: str, agent: str = "") -> bool:
     """Return whether the last extraction from *session* is long enough ago (`pause`, 30 s by default: ZCLAW-15)."""
-    last = float(Desk(kb, session, agent).cursor().get("time") or 0)
+    last = float(ActiveSession(kb, session, agent).load_cursor().get("time") or 0)
     return not last <= kb.now() < last + kb.config.pause
 
 
-def catch_up(kb: Workspace, session: str = "", *, landing: str = "") -> list[Verdict]:
+def extract_postponed(kb: Workspace, session: str = "", *, landing: str = "") -> list[Verdict]:
     """Extract what was put off, by *session* and its sub-agents or by all, and return the verdicts."""
     verdicts: list[Verdict] = []
-    for job in active_sessions.waiting(kb, session):
-        if not session and not due(kb, job.session, job.agent):
+    for job in active_sessions.list_postponed(kb, session):
+        if not session and not is_due(kb, job.session, job.agent):
             continue
         try:
-            with kb.state.alone(os.path.realpath(job.transcript)):
-                saving = _Saving(kb, job, archive=False, landing=landing)
+            with kb.state.hold_lock(os.path.realpath(job.transcript)):
+                saving = _SessionSave(kb, job, archive=False, landing=landing)
                 verdicts += saving.run().verdicts
-            saving.tell_session()
+            saving.report_to_session()
         except BadInput:
             pass
-        active_sessions.done(kb, job.session, job.agent)
+        active_sessions.remove_postponed(kb, job.session, job.agent)
     return verdicts
 
 
-def end(kb: Workspace, path: str, *, session: str, folder: str = "", host: str = "") -> None:
+def spool_ended_session(kb: Workspace, path: str, *, session: str, folder: str = "", host: str = "") -> None:
     """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it."""
-    if has_words(path):
-        active_sessions.leave(kb.state, Job(path, session, folder, host), kb.now())
-    Desk(kb, session).clear()
+    if has_content(path):
+        active_sessions.spool_session(kb.state, ExtractionJob(path, session, folder, host), kb.now())
+    ActiveSession(kb, session).remove_files()
 
 
-def keep_for_later(root: str, environment: Mapping[str, str], job: Job) -> bool:
+def spool_for_later(root: str, environment: Mapping[str, str], job: ExtractionJob) -> bool:
     """Keep the wish to save a session or to extract from a sub-agent, even where the knowledge base cannot be opened.
 
     Return whether it is kept.
     """
-    if not has_words(job.transcript):
+    if not has_content(job.transcript):
         return False
-    state = State(os.path.realpath(root), environment)
+    state = StateFolder(os.path.realpath(root), environment)
     if job.agent:
-        active_sessions.postpone(state, job)
+        active_sessions.postpone_job(state, job)
     else:
-        active_sessions.leave(state, job, time.time())
+        active_sessions.spool_session(state, job, time.time())
     return True
 
 
 # -- what a transcript says --------------------------------------------------------------------------
 
 
-def _left_out(line: int, problem: Message | str) -> Message:
+def _format_broken_block(line: int, problem: Message | str) -> Message:
     return msg("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
 
-def _report(kb: Workspace, path: str) -> str:
+def _build_report(kb: Workspace, path: str) -> str:
     """Return the report of the pruning before an archive; settings that cannot be used keep no session from it."""
-    from kb.sessions.prune_transcript import report_before_archiving
+    from kb.sessions.prune_transcript import build_archive_report
 
     try:
-        return report_before_archiving(kb, path)
+        return build_archive_report(kb, path)
     except KbError as error:
         return error.translate(kb.config.language) + "\n"
 
 
-def _digest(message: TranscriptMessage) -> str:
+def _hash_message(message: TranscriptMessage) -> str:
     return sha256("\n".join(message.texts).encode("utf-8", "replace")).hexdigest()
 
 
-def _masked_json(kb: Workspace, value: object) -> bytes:
-    return json_bytes(redaction.masked(value, kb.config.masking), indent=1) + b"\n"
+def _dump_masked_json(kb: Workspace, value: object) -> bytes:
+    return json_bytes(redaction.redact_json(value, kb.config.masking), indent=1) + b"\n"

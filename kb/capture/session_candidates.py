@@ -9,7 +9,7 @@ from kb.errors import KbError
 from kb.records.model import Candidate
 from kb.safety import redaction
 from kb.sessions import transcript as transcripts
-from kb.sessions.render_forms import masked
+from kb.sessions.render_forms import mask_transcript
 from kb.sessions.transcript import Transcript
 from kb.sessions.transcript_files import read_transcript
 
@@ -17,27 +17,29 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-def candidates_of(
+def find_candidates(
     kb: Workspace, transcript: Transcript, after: int, session: str, host: str
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
     notes: list[str] = []
     found: list[Candidate] | None = None
     if command := kb.environment.get("KB_LLM_CMD"):
-        from kb.state.llm_command import ask
+        from kb.state.llm_command import run_llm_command
 
         try:
-            answer = ask(command, llm_extract.request(transcript, kb.config.language), kb.config.llm_timeout)
-            found = [c for c in llm_extract.checked(answer, transcript) if all(e.line > after for e in c.evidence)]
+            answer = run_llm_command(
+                command, llm_extract.build_request(transcript, kb.config.language), kb.config.llm_timeout
+            )
+            found = [c for c in llm_extract.parse_answer(answer, transcript) if all(e.line > after for e in c.evidence)]
         except KbError as error:
             notes.append(error.translate(kb.config.language))
     if found is None:
-        found = extract.candidates(transcript, after)
+        found = extract.extract_candidates(transcript, after)
     return [c._replace(session=session, host=host or c.host) for c in found], notes
 
 
-def candidates_in(kb: Workspace, path: str) -> list[Candidate]:
+def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:
     """Return the candidates in the transcript *path*, without secrets; nothing is written."""
-    transcript = masked(transcripts.read(read_transcript(path)), kb.config.masking)
-    found, _ = candidates_of(kb, transcript, 0, transcript.session_id, "")
-    return [redaction.redacted(candidate, kb.config.masking)[0] for candidate in found]
+    transcript = mask_transcript(transcripts.parse_transcript(read_transcript(path)), kb.config.masking)
+    found, _ = find_candidates(kb, transcript, 0, transcript.session_id, "")
+    return [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]

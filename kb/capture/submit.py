@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kb.records.model import Candidate, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.writing.group_commit import Call, Waiting, written_by_another
+from kb.writing.group_commit import QueuedWriter, WriteRequest, wait_for_other_writer
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -19,12 +19,12 @@ def submit(
 
     While another process writes, this one waits for it before most of kb is loaded.
     """
-    waiting = Waiting(kb, Call(candidates, folder, decided=decided))
-    if dry_run or (verdicts := written_by_another(kb, waiting)) is None:
-        kb.look_ahead()
-        from kb.capture.flush_spool import write
+    waiting = QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided))
+    if dry_run or (verdicts := wait_for_other_writer(kb, waiting)) is None:
+        kb.start_scan_ahead()
+        from kb.capture.flush_spool import flush_and_write
 
-        verdicts = write(kb, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
+        verdicts = flush_and_write(kb, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
     if dry_run or not any(verdict.verdict == "refused" for verdict in verdicts):
         return verdicts
     from kb.capture.declined import keep_declined

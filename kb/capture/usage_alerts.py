@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from kb.errors import BadInput
 from kb.i18n import Message, msg
-from kb.records.record_paths import safe_id
+from kb.records.record_paths import sanitise_session_id
 from kb.sessions.model_windows import find_window
-from kb.sessions.usage import BANDS, Band, Usage, band_of, usage_in
+from kb.sessions.usage import BANDS, ContextUsage, UsageBand, find_usage_band, read_usage
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _AGAIN = 50
 """Below so many percent the orange and the red light are ready to be lit again; the yellow one is lit once."""
 
 
-class Lit(NamedTuple):
+class UsageAlert(NamedTuple):
     """What was done at a light."""
 
     light: str = ""
@@ -34,7 +34,9 @@ class Lit(NamedTuple):
     """What the person is told."""
 
 
-def usage(kb: Workspace, transcript: str = "", *, percent: float = -1.0, model: str = "", held: int = 0) -> Usage:
+def measure_usage(
+    kb: Workspace, transcript: str = "", *, percent: float = -1.0, model: str = "", held: int = 0
+) -> ContextUsage:
     """Return how full the context is: as the caller measured it (*percent*, -1 for nothing), or by the transcript.
 
     *held*: so many tokens the context has had before, as far as is known.
@@ -43,20 +45,20 @@ def usage(kb: Workspace, transcript: str = "", *, percent: float = -1.0, model: 
 
     windows, usual = kb.config.context_windows, kb.config.context_window
     if percent >= 0 or not transcript:
-        return Usage(0, find_window(model, windows, usual).tokens, model, given=percent, is_known=percent >= 0)
-    found = usage_in(read_transcript(transcript, _TAIL), windows, usual, held)
+        return ContextUsage(0, find_window(model, windows, usual).tokens, model, given=percent, is_known=percent >= 0)
+    found = read_usage(read_transcript(transcript, _TAIL), windows, usual, held)
     if found.line or os.stat(transcript).st_size <= _TAIL:
         return found
-    return usage_in(read_transcript(transcript), windows, usual, held)
+    return read_usage(read_transcript(transcript), windows, usual, held)
 
 
-def measured(kb: Workspace, transcript: str, *, percent: float, model: str) -> tuple[Usage, Band]:
+def measure_band(kb: Workspace, transcript: str, *, percent: float, model: str) -> tuple[ContextUsage, UsageBand]:
     """Return how full the context is, and the band that is."""
-    used = usage(kb, transcript, percent=percent, model=model)
-    return used, band_of(used)
+    used = measure_usage(kb, transcript, percent=percent, model=model)
+    return used, find_usage_band(used)
 
 
-def told_by_host(payload: Mapping[str, Any]) -> float:
+def parse_host_percent(payload: Mapping[str, Any]) -> float:
     """Return the percentage that a host's *payload* names; -1 where it names none."""
     value, tokens, window = (
         payload.get(key) for key in ("context_usage_percent", "context_tokens", "context_window_size")
@@ -68,7 +70,7 @@ def told_by_host(payload: Mapping[str, Any]) -> float:
     return -1.0
 
 
-class Kept(NamedTuple):
+class AlertState(NamedTuple):
     """What is remembered of the lights of a session."""
 
     lit: tuple[str, ...] = ()
@@ -80,51 +82,53 @@ class Kept(NamedTuple):
     """Bytes of the transcript up to which no tool call need look: it cannot have reached the next light."""
 
 
-def lit(
+def raise_alerts(
     kb: Workspace, session: str, transcript: str, *, percent: float = -1.0, folder: str = "", host: str = "",
     only_told: bool = False, heard: bool = True,
-) -> Lit:  # fmt: skip
+) -> UsageAlert:  # fmt: skip
     """Do what the use of the context calls for, once for each light, and return what is to be said.
 
     *only_told*: nothing is pruned or archived now; that waits for an event that has the time. *heard* False: the agent
     does not hear the answer; what it is to be told waits for one that it hears.
     """
     if not session:
-        return Lit()
-    place = ("active", safe_id(session), FILE)
-    before = _kept(kb.state.load(*place))
+        return UsageAlert()
+    place = ("active", sanitise_session_id(session), FILE)
+    before = _parse_state(kb.state.load(*place))
     try:
-        used = usage(kb, transcript, percent=percent, held=before.held)
+        used = measure_usage(kb, transcript, percent=percent, held=before.held)
     except BadInput:
-        return Lit()
-    now = band_of(used)
+        return UsageAlert()
+    now = find_usage_band(used)
     names = {"yellow"} & set(before.lit) if used.percent < _AGAIN else set(before.lit)
     waits = now.light != "yellow" if only_told else now.light == "yellow" and not heard
-    made = Lit(context=before.untold if heard else "")
+    made = UsageAlert(context=before.untold if heard else "")
     if now.light and now.light not in names and not waits:
         names |= {now.light, "yellow"}
-        done = _done(kb, now, used, session, transcript, folder, host)
+        done = _run_alert(kb, now, used, session, transcript, folder, host)
         made = done._replace(context="\n\n".join(filter(None, (made.context, done.context))))
-    after = Kept(tuple(sorted(names)), "" if heard else made.context or before.untold, max(before.held, used.tokens))
-    _keep(kb, place, before, after, used, transcript)
+    after = AlertState(
+        tuple(sorted(names)), "" if heard else made.context or before.untold, max(before.held, used.tokens)
+    )
+    _save_state(kb, place, before, after, used, transcript)
     return made
 
 
-def put_out(kb: Workspace, session: str) -> tuple[str, ...]:
+def reset_alerts(kb: Workspace, session: str) -> tuple[str, ...]:
     """Put orange and red out, as the context is compacted now, and return which were lit before."""
-    place = ("active", safe_id(session), FILE)
-    before = _kept(kb.state.load(*place)) if session else Kept()
+    place = ("active", sanitise_session_id(session), FILE)
+    before = _parse_state(kb.state.load(*place)) if session else AlertState()
     after = before._replace(lit=tuple(name for name in before.lit if name == "yellow"))
     if after != before:
         kb.state.save(after._asdict(), *place)
     return before.lit
 
 
-def _kept(value: object) -> Kept:
+def _parse_state(value: object) -> AlertState:
     """Return what *value*, read from a file, remembers; what is damaged is as good as nothing."""
     found = value if isinstance(value, dict) else {}
-    names, untold, held, until = (found.get(key) for key in Kept._fields)
-    return Kept(
+    names, untold, held, until = (found.get(key) for key in AlertState._fields)
+    return AlertState(
         tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else (),
         untold if isinstance(untold, str) else "",
         held if isinstance(held, int) else 0,
@@ -132,12 +136,14 @@ def _kept(value: object) -> Kept:
     )
 
 
-def _keep(kb: Workspace, place: tuple[str, ...], before: Kept, after: Kept, used: Usage, transcript: str) -> None:
+def _save_state(
+    kb: Workspace, place: tuple[str, ...], before: AlertState, after: AlertState, used: ContextUsage, transcript: str
+) -> None:
     """Remember *after*, and from which size of the transcript on a tool call has to look again.
 
     A token takes a byte of the file at least, so it grows by as many bytes as there are tokens left, or more.
     """
-    size = _size(transcript)
+    size = _get_size(transcript)
     next_light = next((one.above for one in BANDS if one.light and one.above > used.percent), BANDS[-1].above)
     left = round(used.window * (next_light - used.percent) / 100) if used.is_known else used.window
     until = before.until if size < before.until else size + max(left, used.window // 50)
@@ -146,48 +152,50 @@ def _keep(kb: Workspace, place: tuple[str, ...], before: Kept, after: Kept, used
         kb.state.save(after._asdict(), *place)
 
 
-def _size(path: str) -> int:
+def _get_size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except (OSError, ValueError):
         return 0
 
 
-def _done(kb: Workspace, now: Band, used: Usage, session: str, transcript: str, folder: str, host: str) -> Lit:
+def _run_alert(
+    kb: Workspace, now: UsageBand, used: ContextUsage, session: str, transcript: str, folder: str, host: str
+) -> UsageAlert:
     share = f"{used.percent:.0f}"
     if now.light == "yellow":
         room = msg(
             "kb: {percent}% of the context is in use, about {left} tokens are free. There is room enough: work on with "
             "care, nothing has to be finished in haste.", percent=share, left=f"{used.left:,}",
         )  # fmt: skip
-        return Lit(now.light, kb.words(room))
+        return UsageAlert(now.light, kb.localise(room))
     if now.light == "orange":
-        told = _pruned(kb, session, transcript, share, used.percent)
-        return Lit(now.light, "", kb.words(told) if told else "")
-    return Lit(now.light, *_archived(kb, session, transcript, folder, host))
+        told = _plan_pruning(kb, session, transcript, share, used.percent)
+        return UsageAlert(now.light, "", kb.localise(told) if told else "")
+    return UsageAlert(now.light, *_archive_session(kb, session, transcript, folder, host))
 
 
-def _pruned(kb: Workspace, session: str, transcript: str, share: str, percent: float) -> Message | None:
+def _plan_pruning(kb: Workspace, session: str, transcript: str, share: str, percent: float) -> Message | None:
     """Prune on paper, and return what the person is told; None where nothing can be saved."""
     from kb.sessions import prune_transcript
 
     trigger = msg("context use {percent}%", percent=share)
-    wanted = prune_transcript.Wanted(percent=percent, trigger=trigger)
-    settings = prune_transcript.settings_of_kb(kb)
+    wanted = prune_transcript.PruneRequest(percent=percent, trigger=trigger)
+    settings = prune_transcript.load_settings(kb)
     made = prune_transcript.prune(transcript, settings, wanted, config=kb.config, now=kb.now())
-    place = prune_transcript.keep_report(kb, made.report, session)
-    if not made.plan.saved:
+    place = prune_transcript.save_report(kb, made.report, session)
+    if not made.plan.saved_tokens:
         return None
     return msg("kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); "
                "a copy to go on with: kb prune {transcript} --out FILE",
-               percent=share, saved=f"{made.plan.saved:,}", path=place, transcript=transcript)  # fmt: skip
+               percent=share, saved=f"{made.plan.saved_tokens:,}", path=place, transcript=transcript)  # fmt: skip
 
 
-def _archived(kb: Workspace, session: str, transcript: str, folder: str, host: str) -> tuple[str, str]:
+def _archive_session(kb: Workspace, session: str, transcript: str, folder: str, host: str) -> tuple[str, str]:
     """Archive the session; return what the agent and what the person is told (RUYI-28)."""
-    from kb.capture.flush_spool import save
+    from kb.capture.flush_spool import flush_and_save
 
-    saved = save(kb, transcript, session=session, folder=folder, host=host, full=True)
+    saved = flush_and_save(kb, transcript, session=session, folder=folder, host=host, full=True)
     name = saved.archive or session
     told = msg(
         "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "
@@ -197,4 +205,4 @@ def _archived(kb: Workspace, session: str, transcript: str, folder: str, host: s
         "kb: the context is nearly full and the session is archived ({name}). Say so, finish the step at hand and go "
         "on from the compact form.", name=name,
     )  # fmt: skip
-    return kb.words(agent), kb.words(told)
+    return kb.localise(agent), kb.localise(told)

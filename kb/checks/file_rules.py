@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from kb.checks.check_context import Broken, Opened, Shelf, finding, scope_of_path
+from kb.checks.check_context import CheckContext, LoadedRecord, UnreadableFile, make_finding, parse_folder_scope
 from kb.checks.findings import Finding
 from kb.errors import BadRecord
 from kb.i18n import msg
-from kb.records.blocks import MACHINE_START, blocks, refuse_conflict_markers
-from kb.records.front_matter import KEYS, decode, front, key_line
-from kb.records.kinds import BY_NAME, KINDS, kind_named
+from kb.records.blocks import MACHINE_START, find_blocks, refuse_conflict_markers
+from kb.records.front_matter import KEYS, decode_record, find_key_line, parse_front_matter
+from kb.records.kinds import BY_NAME, KINDS, find_kind
 from kb.records.model import GLOBAL, SCOPE
-from kb.text.line_ends import line_of
+from kb.text.line_ends import find_line_number
 from kb.text.segment import clip, one_line
 
 FRESH_UID = ""
@@ -28,10 +28,10 @@ LIKE_A_KEY = 0.88
 """Similarity (difflib) from which an unknown key is taken for a slip: supercedes 0.90, superseded_by 0.78."""
 
 
-def unreadable(shelf: Shelf) -> Iterator[Finding]:
+def check_readable(shelf: CheckContext) -> Iterator[Finding]:
     """Report every file that is no record, with all that is wrong with it."""
     for broken in shelf.broken:
-        for rule, error in _causes(broken):
+        for rule, error in _find_causes(broken):
             yield Finding(
                 rule=rule,
                 severity="error",
@@ -44,10 +44,10 @@ def unreadable(shelf: Shelf) -> Iterator[Finding]:
             )
 
 
-def _causes(broken: Broken) -> list[tuple[str, BadRecord]]:
+def _find_causes(broken: UnreadableFile) -> list[tuple[str, BadRecord]]:
     path = broken.source.path
     try:
-        text = decode(broken.source.data, path)
+        text = decode_record(broken.source.data, path)
     except BadRecord as error:
         return [("unreadable", error)]
     try:
@@ -56,7 +56,7 @@ def _causes(broken: Broken) -> list[tuple[str, BadRecord]]:
         # Both sides of an open merge stand in the file: whatever else is wrong comes from that.
         return [("conflict-markers", error)]
     causes: list[tuple[str, BadRecord]] = []
-    for rule, probe in (("frontmatter", front), ("markers", blocks)):
+    for rule, probe in (("frontmatter", parse_front_matter), ("markers", find_blocks)):
         try:
             probe(text, path)
         except BadRecord as error:
@@ -66,36 +66,36 @@ def _causes(broken: Broken) -> list[tuple[str, BadRecord]]:
     return causes
 
 
-def kinds(shelf: Shelf) -> Iterator[Finding]:
+def check_kinds(shelf: CheckContext) -> Iterator[Finding]:
     """Report kinds that no row of the table has; an alias is written out as its name."""
     for one in shelf.opened:
         if one.record.kind in BY_NAME:
             continue
-        meant = kind_named(one.record.kind)
+        meant = find_kind(one.record.kind)
         message = msg("there is no kind {kind}", kind=clip(one.record.kind, 40))
         if meant:
             fix = msg("write: kind: {kind}", kind=meant.name)
-            yield finding("kind", one, message, fix, key="kind", change={"kind": meant.name})
+            yield make_finding("kind", one, message, fix, key="kind", change={"kind": meant.name})
         else:
             known = ", ".join(kind.name for kind in KINDS)
-            yield finding("kind", one, message, msg("write one of: {kinds}", kinds=known), key="kind")
+            yield make_finding("kind", one, message, msg("write one of: {kinds}", kinds=known), key="kind")
 
 
-def ids(shelf: Shelf) -> Iterator[Finding]:
+def check_ids(shelf: CheckContext) -> Iterator[Finding]:
     """Report ids of another form, ids with the prefix of another kind, and missing uids."""
     for one in shelf.opened:
         record = one.record
-        kind = kind_named(record.kind)
+        kind = find_kind(record.kind)
         if not _ID.fullmatch(record.id):
-            yield finding(
+            yield make_finding(
                 "id",
                 one,
                 msg("{id} is no id", id=clip(record.id, 40)),
-                msg("write the kind's prefix and three digits or more, such as {example}", example=_example(one)),
+                msg("write the kind's prefix and three digits or more, such as {example}", example=_example_id(one)),
                 key="id",
             )
         elif kind and record.id.rstrip("0123456789") != kind.prefix:
-            yield finding(
+            yield make_finding(
                 "id",
                 one,
                 msg("{id} does not fit the kind {kind}, whose ids begin with {prefix}", id=record.id, kind=kind.name,
@@ -104,7 +104,7 @@ def ids(shelf: Shelf) -> Iterator[Finding]:
                 key="id",
             )  # fmt: skip
         if not record.uid:
-            yield finding(
+            yield make_finding(
                 "uid",
                 one,
                 msg("there is no uid, so the record would not survive a new number"),
@@ -114,12 +114,12 @@ def ids(shelf: Shelf) -> Iterator[Finding]:
             )
 
 
-def _example(one: Opened) -> str:
-    kind = kind_named(one.record.kind)
+def _example_id(one: LoadedRecord) -> str:
+    kind = find_kind(one.record.kind)
     return f"{kind.prefix if kind else 'D'}001"
 
 
-def dates(shelf: Shelf) -> Iterator[Finding]:
+def check_dates(shelf: CheckContext) -> Iterator[Finding]:
     """Report dates that are no day, and days that have not come."""
     today = shelf.surroundings.today
     # Somewhere on earth it is already tomorrow.
@@ -130,10 +130,10 @@ def dates(shelf: Shelf) -> Iterator[Finding]:
                 continue
             if not is_day(day):
                 message = msg("{day} is no day", day=clip(day, 40))
-                yield finding("date", one, message, msg("write it as YYYY-MM-DD"), key=key)
+                yield make_finding("date", one, message, msg("write it as YYYY-MM-DD"), key=key)
             elif latest and day > latest:
                 message = msg("{day} has not come yet", day=day)
-                yield finding("date", one, message, msg("correct the day"), key=key, severity="warning")
+                yield make_finding("date", one, message, msg("correct the day"), key=key, severity="warning")
 
 
 def is_day(text: str) -> bool:
@@ -147,18 +147,18 @@ def is_day(text: str) -> bool:
     return True
 
 
-def folders(shelf: Shelf) -> Iterator[Finding]:
+def check_folders(shelf: CheckContext) -> Iterator[Finding]:
     """Report scopes of another form, files outside the folder of their scope and kind, and names without the id."""
     for one in shelf.opened:
         record = one.record
         if not _SCOPE.fullmatch(record.scope):
             message = msg("{scope} is no scope", scope=clip(record.scope, 40))
-            yield finding("scope", one, message, msg("write global or project/<name>"), key="scope")
+            yield make_finding("scope", one, message, msg("write global or project/<name>"), key="scope")
             continue
-        yield from _misplaced(one)
+        yield from _check_folder(one)
         name = record.path.rpartition("/")[2]
         if name != f"{record.id}.md" and not name.startswith(f"{record.id}-"):
-            yield finding(
+            yield make_finding(
                 "file-name",
                 one,
                 msg("the file name does not begin with the id {id}", id=clip(record.id, 40)),
@@ -167,26 +167,26 @@ def folders(shelf: Shelf) -> Iterator[Finding]:
             )
 
 
-def _misplaced(one: Opened) -> Iterator[Finding]:
+def _check_folder(one: LoadedRecord) -> Iterator[Finding]:
     record = one.record
-    kind = kind_named(record.kind)
+    kind = find_kind(record.kind)
     place = GLOBAL if record.scope == GLOBAL else f"projects/{record.scope.removeprefix('project/')}"
     wanted = f"content/{kind.folder if kind else KINDS[0].folder}/{place}"
     parent, _, name = record.path.rpartition("/")
     if parent == wanted:
         return
-    told = scope_of_path(record.path)
-    if told and told != record.scope and key_line(one.text, "scope") == 1:
+    told = parse_folder_scope(record.path)
+    if told and told != record.scope and find_key_line(one.text, "scope") == 1:
         message = msg("there is no scope, and the folder is that of {scope}", scope=told)
         fix = msg("write: scope: {scope}", scope=told)
-        yield finding("scope", one, message, fix, key="id", change={"scope": told})
+        yield make_finding("scope", one, message, fix, key="id", change={"scope": told})
     else:
         message = msg("a record of {scope} does not belong into this folder", scope=record.scope)
         fix = msg("move it: git mv {path} {wanted} — or correct the scope", path=record.path, wanted=f"{wanted}/{name}")
-        yield finding("folder", one, message, fix, key="scope")
+        yield make_finding("folder", one, message, fix, key="scope")
 
 
-def title_lines(shelf: Shelf) -> Iterator[Finding]:
+def check_title_lines(shelf: CheckContext) -> Iterator[Finding]:
     """Report a heading of the MACHINE block that names another id or title than the front."""
     for one in shelf.opened:
         match = _TITLE_LINE.search(one.text)
@@ -199,7 +199,7 @@ def title_lines(shelf: Shelf) -> Iterator[Finding]:
             rule="heading",
             severity="warning" if same_id else "error",
             path=one.record.path,
-            line=line_of(one.text, match.start("line")),
+            line=find_line_number(one.text, match.start("line")),
             message=msg("the heading says something else than the front's id and title"),
             fix=msg(
                 "write one of them anew, so that both say: [{id}] {title}",
@@ -209,19 +209,19 @@ def title_lines(shelf: Shelf) -> Iterator[Finding]:
         )
 
 
-def keys(shelf: Shelf) -> Iterator[Finding]:
+def check_keys(shelf: CheckContext) -> Iterator[Finding]:
     """Report frontmatter keys that look like a slip for one kb reads."""
     unknown = {key for one in shelf.opened for key in one.record.extra}
-    meant = {key: known for key in unknown if (known := _known_key(key))}
+    meant = {key: known for key in unknown if (known := _guess_key(key))}
     for one in shelf.opened:
         for key in one.record.extra:
             if key in meant:
                 message = msg("kb does not read the key {key}", key=clip(key, 40))
                 fix = msg("if you mean {known}, write it so", known=meant[key])
-                yield finding("key", one, message, fix, key=key, severity="warning")
+                yield make_finding("key", one, message, fix, key=key, severity="warning")
 
 
-def _known_key(key: str) -> str:
+def _guess_key(key: str) -> str:
     """Return the key of kb that *key* is a slip for, or ""."""
     from difflib import get_close_matches
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from kb.checks.purge_steps import RENAMED, steps
+from kb.checks.purge_steps import RENAMED, render_steps
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.safety import redaction
@@ -34,7 +34,7 @@ _ISSUED = re.compile(r"[A-Za-z][A-Za-z0-9]{1,11}(?:[-_][a-z0-9]{2,8})?[-_.]|AKIA
 """How tokens begin that a service has issued; that much of them is no secret."""
 
 
-class Hit(NamedTuple):
+class SecretHit(NamedTuple):
     """An object of git's that holds the secret."""
 
     kind: str
@@ -45,14 +45,14 @@ class Hit(NamedTuple):
     path: str = ""
 
 
-class Found(NamedTuple):
+class SecretReport(NamedTuple):
     """Where the secret stands."""
 
     files: tuple[str, ...]
     """Lines of files in the work tree, `path:line`."""
     state: tuple[str, ...]
     """Files below `.kb/` and in the user's state folder."""
-    hits: tuple[Hit, ...]
+    hits: tuple[SecretHit, ...]
     refs: tuple[str, ...]
     """Refs from which one of those objects can be reached."""
     named: tuple[str, ...]
@@ -65,18 +65,18 @@ class Found(NamedTuple):
         return any(self[:6])
 
 
-class Sought(NamedTuple):
+class SecretQuery(NamedTuple):
     """A secret, and the forms in which it may be written."""
 
     literals: tuple[bytes, ...]
     pattern: str = ""
     """A regular expression of fixed length that may do instead of the secret; "" where there is none."""
 
-    def stands_in(self, data: bytes) -> bool:
+    def is_found_in(self, data: bytes) -> bool:
         """Return whether *data* holds the secret in one of its forms."""
         return any(literal in data for literal in self.literals)
 
-    def masked(self, text: str) -> str:
+    def mask_secret(self, text: str) -> str:
         """Return *text* without the secret."""
         data = text.encode("utf-8", "surrogateescape")
         for literal in self.literals:
@@ -84,7 +84,7 @@ class Sought(NamedTuple):
         return data.decode("utf-8", "replace")
 
 
-class Prepared(NamedTuple):
+class PurgePlan(NamedTuple):
     """What is ready to be run by a person."""
 
     folder: str
@@ -94,7 +94,7 @@ class Prepared(NamedTuple):
     """What to do, in order, as markdown."""
 
 
-def sought(secret: str) -> Sought:
+def parse_secret(secret: str) -> SecretQuery:
     """Return what is searched for; raise BadInput for a secret too short to be one."""
     lines = [line.strip() for line in secret.strip().splitlines()]
     wanted = lines if len(lines) == 1 else [line for line in lines if len(line) >= 2 * SHORTEST and "-----" not in line]
@@ -108,10 +108,10 @@ def sought(secret: str) -> Sought:
         for form in (line, json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1], quote(line, ""))
     ]
     literals = tuple(dict.fromkeys(form.encode("utf-8", "surrogateescape") for form in forms))
-    return Sought(literals, _pattern(wanted[0]) if len(literals) == 1 else "")
+    return SecretQuery(literals, _build_token_pattern(wanted[0]) if len(literals) == 1 else "")
 
 
-def _pattern(secret: str) -> str:
+def _build_token_pattern(secret: str) -> str:
     """Return a pattern of fixed length for a token: how such tokens begin, and how many characters follow."""
     head = found[0] if (found := _ISSUED.match(secret)) else ""
     tail = secret[len(head) :]
@@ -124,29 +124,29 @@ def _pattern(secret: str) -> str:
 # -- finding --------------------------------------------------------------------------------------
 
 
-def find(kb: Workspace, wanted: Sought) -> tuple[Found, bool]:
+def locate_secret(kb: Workspace, wanted: SecretQuery) -> tuple[SecretReport, bool]:
     """Return where the secret stands, and whether its pattern finds it everywhere and nothing else in the history."""
     repository = kb.repository
     alone = bool(wanted.pattern)
     own = re.compile(wanted.pattern.encode()) if alone else None
     oids: list[tuple[str, str]] = []
-    for kind, oid, data in _objects(kb):
-        if wanted.stands_in(data):
+    for kind, oid, data in _iter_objects(kb):
+        if wanted.is_found_in(data):
             oids.append((kind, oid))
         if own and alone:
             alone = own.findall(data) == [wanted.literals[0]] * data.count(wanted.literals[0])
-    hits = tuple(_explained(kb, oids, wanted))
-    found = Found(
-        tuple(_in_work_tree(kb, wanted)), tuple(_in_state(kb, wanted)), hits,
-        tuple(map(wanted.masked, _refs(kb, hits))),
-        tuple(map(wanted.masked, _named(kb, wanted))), tuple(_inside(kb, wanted)),
+    hits = tuple(_explain_hits(kb, oids, wanted))
+    found = SecretReport(
+        tuple(_find_in_work_tree(kb, wanted)), tuple(_find_in_state(kb, wanted)), hits,
+        tuple(map(wanted.mask_secret, _find_refs(kb, hits))),
+        tuple(map(wanted.mask_secret, _find_ref_names(kb, wanted))), tuple(_find_in_git_dir(kb, wanted)),
         tuple(repository.git("config", "--get-regexp", r"^remote\..*\.url$", check=False).decode().split()[::2]),
     )  # fmt: skip
     remotes = tuple(name.removeprefix("remote.").removesuffix(".url") for name in found.remotes)
     return found._replace(remotes=remotes), alone
 
 
-def _objects(kb: Workspace) -> Iterator[tuple[str, str, bytes]]:
+def _iter_objects(kb: Workspace) -> Iterator[tuple[str, str, bytes]]:
     """Yield kind, id and bytes of every object, reachable or not."""
     form = "--batch-check=%(objecttype) %(objectname) %(objectsize)"
     rows = kb.repository.git("cat-file", "--batch-all-objects", form).decode().splitlines()
@@ -157,12 +157,12 @@ def _objects(kb: Workspace) -> Iterator[tuple[str, str, bytes]]:
         chunk.append(oid)
         size += int(length)
         if size > _AT_ONCE:
-            yield from _read(kb, chunk)
+            yield from _read_objects(kb, chunk)
             chunk, size = [], 0
-    yield from _read(kb, chunk)
+    yield from _read_objects(kb, chunk)
 
 
-def _read(kb: Workspace, oids: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
+def _read_objects(kb: Workspace, oids: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
     data = kb.repository.git("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
     at = 0
     while at < len(data):
@@ -172,19 +172,19 @@ def _read(kb: Workspace, oids: Sequence[str]) -> Iterator[tuple[str, str, bytes]
         at = end + int(size) + 2
 
 
-def _explained(kb: Workspace, oids: Sequence[tuple[str, str]], wanted: Sought) -> Iterator[Hit]:
+def _explain_hits(kb: Workspace, oids: Sequence[tuple[str, str]], wanted: SecretQuery) -> Iterator[SecretHit]:
     """Yield the objects with the commits that brought them and, for a file, its path."""
     blobs = {oid for kind, oid in oids if kind == "blob"}
-    brought = _brought(kb, blobs) if blobs else {}
+    brought = _find_introductions(kb, blobs) if blobs else {}
     for kind, oid in oids:
         if kind == "blob":
             commits, path = brought.get(oid, ([], ""))
-            yield Hit(kind, oid, tuple(commits), wanted.masked(path))
+            yield SecretHit(kind, oid, tuple(commits), wanted.mask_secret(path))
         else:
-            yield Hit(kind, oid, (oid,) if kind == "commit" else ())
+            yield SecretHit(kind, oid, (oid,) if kind == "commit" else ())
 
 
-def _brought(kb: Workspace, blobs: set[str]) -> dict[str, tuple[list[str], str]]:
+def _find_introductions(kb: Workspace, blobs: set[str]) -> dict[str, tuple[list[str], str]]:
     """Return for each blob the commits that brought it, the oldest last, and its path; reflogs are searched, too."""
     output = kb.repository.git(
         "log", "--all", "--reflog", "-m", "--root", "--raw", "--no-abbrev", "--no-renames", "-z", "--format=%x01%H"
@@ -201,12 +201,14 @@ def _brought(kb: Workspace, blobs: set[str]) -> dict[str, tuple[list[str], str]]
     return found
 
 
-def _refs(kb: Workspace, hits: Iterable[Hit]) -> list[str]:
+def _find_refs(kb: Workspace, hits: Iterable[SecretHit]) -> list[str]:
     """Return the refs that lead to a commit among *hits*, or are one of the tags."""
     commits = list(dict.fromkeys(commit for hit in hits for commit in hit.commits))
     tags = {hit.oid for hit in hits if hit.kind == "tag"}
     found = {
-        row.split(" ")[1] for row in kb.repository.refs("refs", "%(objectname) %(refname)") if row.split(" ")[0] in tags
+        row.split(" ")[1]
+        for row in kb.repository.list_refs("refs", "%(objectname) %(refname)")
+        if row.split(" ")[0] in tags
     }
     for start in range(0, len(commits), _COMMITS):
         asked = [f"--contains={commit}" for commit in commits[start : start + _COMMITS]]
@@ -214,43 +216,43 @@ def _refs(kb: Workspace, hits: Iterable[Hit]) -> list[str]:
     return sorted(found)
 
 
-def _named(kb: Workspace, wanted: Sought) -> list[str]:
-    return [name for name in kb.repository.refs("refs") if wanted.stands_in(name.encode())]
+def _find_ref_names(kb: Workspace, wanted: SecretQuery) -> list[str]:
+    return [name for name in kb.repository.list_refs("refs") if wanted.is_found_in(name.encode())]
 
 
-def _in_work_tree(kb: Workspace, wanted: Sought) -> Iterator[str]:
-    for path in _walk(kb.repository.top, {".git", ".kb"}):
-        name = wanted.masked(os.path.relpath(path, kb.repository.top))
-        if wanted.stands_in(os.fsencode(path)):
+def _find_in_work_tree(kb: Workspace, wanted: SecretQuery) -> Iterator[str]:
+    for path in _walk_files(kb.repository.top, {".git", ".kb"}):
+        name = wanted.mask_secret(os.path.relpath(path, kb.repository.top))
+        if wanted.is_found_in(os.fsencode(path)):
             yield name
-        data = _content(path)
-        if wanted.stands_in(data):
+        data = _read_content(path)
+        if wanted.is_found_in(data):
             lines = data.split(b"\n")
-            yield from (f"{name}:{number}" for number, line in enumerate(lines, 1) if wanted.stands_in(line))
+            yield from (f"{name}:{number}" for number, line in enumerate(lines, 1) if wanted.is_found_in(line))
 
 
-def _in_state(kb: Workspace, wanted: Sought) -> Iterator[str]:
+def _find_in_state(kb: Workspace, wanted: SecretQuery) -> Iterator[str]:
     """Yield the files of kb's own state, what this command has prepared before among them."""
-    elsewhere = [*kb.state.spooled(), *kb.state.unreadable()]
-    for path in dict.fromkeys([*_walk(kb.state.folder, set()), *elsewhere]):
-        if wanted.stands_in(_content(path)) or wanted.stands_in(os.fsencode(path)):
-            yield wanted.masked(path)
+    elsewhere = [*kb.state.list_spooled(), *kb.state.list_quarantined()]
+    for path in dict.fromkeys([*_walk_files(kb.state.folder, set()), *elsewhere]):
+        if wanted.is_found_in(_read_content(path)) or wanted.is_found_in(os.fsencode(path)):
+            yield wanted.mask_secret(path)
 
 
-def _inside(kb: Workspace, wanted: Sought) -> Iterator[str]:
+def _find_in_git_dir(kb: Workspace, wanted: SecretQuery) -> Iterator[str]:
     """Yield the files of git's own, but for its objects and its refs."""
-    for path in _walk(kb.repository.common_dir, {"objects", "refs"}):
-        if wanted.stands_in(_content(path)):
-            yield wanted.masked(path)
+    for path in _walk_files(kb.repository.common_dir, {"objects", "refs"}):
+        if wanted.is_found_in(_read_content(path)):
+            yield wanted.mask_secret(path)
 
 
-def _walk(top: str, without: set[str]) -> Iterator[str]:
+def _walk_files(top: str, without: set[str]) -> Iterator[str]:
     for folder, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if name not in without)
         yield from (os.path.join(folder, name) for name in sorted(names))
 
 
-def _content(path: str) -> bytes:
+def _read_content(path: str) -> bytes:
     try:
         if not os.path.isfile(path):
             return b""
@@ -263,10 +265,10 @@ def _content(path: str) -> bytes:
 # -- preparing ------------------------------------------------------------------------------------
 
 
-def prepare(kb: Workspace, secret: str, wanted: Sought, found: Found, *, alone: bool) -> Prepared:
+def prepare_purge(kb: Workspace, secret: str, wanted: SecretQuery, found: SecretReport, *, alone: bool) -> PurgePlan:
     """Write what rewrites the history into a folder only its owner can read, and return it; nothing of it is run."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(kb.now()))
-    kb.state.made()
+    kb.state.ensure_folder()
     folder = kb.state.path("purge", stamp)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     os.chmod(kb.state.path("purge"), 0o700)
@@ -276,21 +278,21 @@ def prepare(kb: Workspace, secret: str, wanted: Sought, found: Found, *, alone: 
         else [f"literal:{one.decode('utf-8', 'surrogateescape')}" for one in wanted.literals]
     )
     replacements = os.path.join(folder, "replacements.txt")
-    _keep(replacements, "".join(f"{line}==>{MASK}\n" for line in lines))
-    if names := _named(kb, wanted):
-        _keep(os.path.join(folder, "refs.txt"), "".join(f"delete {name}\n" for name in names))
+    _write_private(replacements, "".join(f"{line}==>{MASK}\n" for line in lines))
+    if names := _find_ref_names(kb, wanted):
+        _write_private(os.path.join(folder, "refs.txt"), "".join(f"delete {name}\n" for name in names))
     if any(hit.kind == "tree" for hit in found.hits):
-        _keep(os.path.join(folder, "filenames.py"), RENAMED.format(replacements=replacements))
-    text = steps(kb, found, folder, in_clear=not alone, rule=rule_of(secret))
-    _keep(os.path.join(folder, "steps.md"), text)
-    return Prepared(folder, not alone or bool(found.named), text)
+        _write_private(os.path.join(folder, "filenames.py"), RENAMED.format(replacements=replacements))
+    text = render_steps(kb, found, folder, in_clear=not alone, rule=find_secret_rule(secret))
+    _write_private(os.path.join(folder, "steps.md"), text)
+    return PurgePlan(folder, not alone or bool(found.named), text)
 
 
-def rule_of(secret: str) -> str:
+def find_secret_rule(secret: str) -> str:
     """Return the name of the rule that knows a secret like this one; "" for none."""
-    return next((rule for _, rule in redaction.secrets(secret)), "")
+    return next((rule for _, rule in redaction.locate_secrets(secret)), "")
 
 
-def _keep(path: str, text: str) -> None:
+def _write_private(path: str, text: str) -> None:
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(text.encode("utf-8", "surrogateescape"))

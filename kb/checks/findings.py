@@ -20,7 +20,7 @@ Vague = Callable[[str], bool]
 """Tells whether a title could stand over any record."""
 
 
-class Source(NamedTuple):
+class RecordSource(NamedTuple):
     """One record file as it stands in the checkout."""
 
     path: str
@@ -30,7 +30,7 @@ class Source(NamedTuple):
     """What the file says, where that is known without reading it."""
 
 
-class Text(NamedTuple):
+class CheckedText(NamedTuple):
     """A text that may cite records, seen from a scope: a record, an archived session, a page."""
 
     path: str
@@ -39,7 +39,7 @@ class Text(NamedTuple):
     is_record: bool = False
 
 
-class Versions(NamedTuple):
+class MergeVersions(NamedTuple):
     """What a merge has put together: one file as it was on both sides and where they parted."""
 
     base: Record | None
@@ -47,7 +47,7 @@ class Versions(NamedTuple):
     theirs: Record
 
 
-class Surroundings(NamedTuple):
+class CheckSurroundings(NamedTuple):
     """What is known of the world around the records; what is left out is not checked."""
 
     today: str = ""
@@ -68,9 +68,9 @@ class Surroundings(NamedTuple):
     """Which of *branches* the others are merged into; what stands there keeps its id."""
     was: Mapping[str, str] = {}
     """Uid → status before the change that is checked (on the trunk)."""
-    texts: tuple[Text, ...] = ()
+    texts: tuple[CheckedText, ...] = ()
     """Further texts whose citations, links and secrets are looked at."""
-    merges: Mapping[str, Versions] = {}
+    merges: Mapping[str, MergeVersions] = {}
     """Path of a record that both sides of the last merge have changed → what they made of it."""
     clean: frozenset[str] = frozenset()
     """`digest_of` texts in which the rules that look at one text alone have found nothing before."""
@@ -92,6 +92,6 @@ class Finding(NamedTuple):
     """The frontmatter keys whose new values settle it safely; empty where only a person can."""
 
     @property
-    def fixable(self) -> bool:
+    def is_fixable(self) -> bool:
         """Whether `fixes` settles it."""
         return bool(self.change)

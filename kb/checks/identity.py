@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from kb.checks.check_context import Opened, Shelf, finding, next_ids
+from kb.checks.check_context import CheckContext, LoadedRecord, iter_free_ids, make_finding
 from kb.checks.findings import Finding, Key
 from kb.i18n import msg
 
 
-def duplicate_ids(shelf: Shelf) -> Iterator[Finding]:
+def check_duplicate_ids(shelf: CheckContext) -> Iterator[Finding]:
     """Report every record whose id an older one of its scope has; one record in two files is one record."""
     free: dict[Key, Iterator[str]] = {}
     for key, owners in shelf.by_key.items():
@@ -18,8 +18,8 @@ def duplicate_ids(shelf: Shelf) -> Iterator[Finding]:
             if one.record.uid and one.record.uid == owners[0].record.uid:
                 continue
             prefix = one.record.id.rstrip("0123456789")
-            numbers = free.setdefault((key[0], prefix), next_ids(shelf, key[0], prefix))
-            yield finding(
+            numbers = free.setdefault((key[0], prefix), iter_free_ids(shelf, key[0], prefix))
+            yield make_finding(
                 "duplicate-id",
                 one,
                 msg("{id} also names {other}", id=one.record.scoped_id, other=owners[0].record.path),
@@ -28,17 +28,17 @@ def duplicate_ids(shelf: Shelf) -> Iterator[Finding]:
             )
 
 
-def duplicate_uids(shelf: Shelf) -> Iterator[Finding]:
+def check_duplicate_uids(shelf: CheckContext) -> Iterator[Finding]:
     """Report every record that carries the uid of another: a copy, or what a merge made of a renamed file."""
-    owners: dict[str, list[Opened]] = defaultdict(list)
-    for one in sorted(shelf.opened, key=lambda one: one.age):
+    owners: dict[str, list[LoadedRecord]] = defaultdict(list)
+    for one in sorted(shelf.opened, key=lambda one: one.age_key):
         if one.record.uid:
             owners[one.record.uid].append(one)
     for same in owners.values():
         for one in same[1:]:
             other = same[0].record
             is_one = one.record.title == other.title or one.key == same[0].key
-            yield finding(
+            yield make_finding(
                 "duplicate-uid",
                 one,
                 msg("the record of {other} stands here once more", other=other.path)
@@ -51,7 +51,7 @@ def duplicate_uids(shelf: Shelf) -> Iterator[Finding]:
             )
 
 
-def ids_on_other_branches(shelf: Shelf) -> Iterator[Finding]:
+def check_branch_ids(shelf: CheckContext) -> Iterator[Finding]:
     """Report ids that name another record elsewhere: an error for the one that has to give way, else a warning.
 
     What stands on the trunk keeps its id; between two other branches the older uid does (uids sort by time).
@@ -73,9 +73,9 @@ def ids_on_other_branches(shelf: Shelf) -> Iterator[Finding]:
         )
         if trunk in others or (not settled and min(others.values()) < ours):
             prefix = one.record.id.rstrip("0123456789")
-            numbers = free.setdefault((one.record.scope, prefix), next_ids(shelf, one.record.scope, prefix))
+            numbers = free.setdefault((one.record.scope, prefix), iter_free_ids(shelf, one.record.scope, prefix))
             fix = msg("renumber this one; {new} is free: kb renumber {id}", new=next(numbers), id=one.record.scoped_id)
-            yield finding("branch-id", one, message, fix, key="id")
+            yield make_finding("branch-id", one, message, fix, key="id")
         else:
             fix = msg("the other one is to be renumbered before it is merged")
-            yield finding("branch-id", one, message, fix, key="id", severity="warning")
+            yield make_finding("branch-id", one, message, fix, key="id", severity="warning")

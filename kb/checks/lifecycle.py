@@ -7,10 +7,10 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from kb.checks.check_context import Opened, Shelf, finding, key_of_path
+from kb.checks.check_context import CheckContext, LoadedRecord, make_finding, parse_path_key
 from kb.checks.findings import Finding, Key, Severity
 from kb.i18n import msg
-from kb.records.kinds import SECTIONS, Kind, kind_named
+from kb.records.kinds import SECTIONS, Kind, find_kind
 from kb.records.model import LIVE, TRANSITIONS, Record, Status, is_imported
 from kb.records.status_names import status_name
 from kb.text.segment import clip
@@ -22,28 +22,28 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def statuses(shelf: Shelf) -> Iterator[Finding]:
+def check_statuses(shelf: CheckContext) -> Iterator[Finding]:
     """Report statuses that are none; another spelling of one is written out (RUYI-18)."""
     known = [str(status) for status in Status]
     for one in shelf.opened:
         if one.record.status in known:
             continue
         message = msg("there is no status {status}", status=clip(one.record.status, 40))
-        meant = _meant(one.record.status)
+        meant = _guess_status(one.record.status)
         if meant:
             fix = msg("write: status: {status}", status=meant)
-            yield finding("status", one, message, fix, key="status", change={"status": meant})
+            yield make_finding("status", one, message, fix, key="status", change={"status": meant})
         else:
             fix = msg("write one of: {statuses}", statuses=", ".join(known))
-            yield finding("status", one, message, fix, key="status")
+            yield make_finding("status", one, message, fix, key="status")
 
 
-def _meant(status: str) -> str:
+def _guess_status(status: str) -> str:
     plain = _ORNAMENT.sub("", status).casefold()
     return str(_SPOKEN.get(plain, plain if plain in list(Status) else ""))
 
 
-def transitions(shelf: Shelf) -> Iterator[Finding]:
+def check_transitions(shelf: CheckContext) -> Iterator[Finding]:
     """Report a status that cannot follow the one before the change (RUYI-18)."""
     for one in shelf.opened:
         before, now = shelf.surroundings.was.get(one.record.uid, ""), one.record.status
@@ -51,15 +51,15 @@ def transitions(shelf: Shelf) -> Iterator[Finding]:
             allowed = ", ".join(status for status in Status if status in TRANSITIONS[before])
             message = msg("{now} cannot follow {before}", now=now, before=before)
             fix = msg("after {before} comes one of: {allowed}", before=before, allowed=allowed)
-            yield finding("transition", one, message, fix, key="status")
+            yield make_finding("transition", one, message, fix, key="status")
 
 
 # -- supersession ---------------------------------------------------------------------------------
 
 
-def superseded_by_nobody(shelf: Shelf) -> Iterator[Finding]:
+def check_missing_successors(shelf: CheckContext) -> Iterator[Finding]:
     """Report a superseded record whose successor is missing, or not in force yet."""
-    unread = {key[0] for broken in shelf.broken if (key := key_of_path(broken.source.path))}
+    unread = {key[0] for broken in shelf.broken if (key := parse_path_key(broken.source.path))}
     for one in shelf.opened:
         if one.record.status != Status.SUPERSEDED:
             continue
@@ -70,7 +70,7 @@ def superseded_by_nobody(shelf: Shelf) -> Iterator[Finding]:
                 "name the successor: kb supersede {id} --by NEW; without one: kb status {id} deprecated",
                 id=one.record.scoped_id,
             )
-            yield finding("superseded", one, msg("it is superseded, but by no record"), fix, key="status")
+            yield make_finding("superseded", one, msg("it is superseded, but by no record"), fix, key="status")
         elif successors and len(pending) == len(successors):
             message = msg(
                 "it is superseded by {id}, which is only {status}",
@@ -83,19 +83,19 @@ def superseded_by_nobody(shelf: Shelf) -> Iterator[Finding]:
                 id=one.record.scoped_id,
             )
             waits = any(s.record.status == Status.PROPOSED for s in pending)
-            yield finding("superseded", one, message, fix, key="status", severity="warning" if waits else "error")
+            yield make_finding("superseded", one, message, fix, key="status", severity="warning" if waits else "error")
 
 
-def unmarked(shelf: Shelf) -> Iterator[Finding]:
+def check_unmarked_records(shelf: CheckContext) -> Iterator[Finding]:
     """Report a live record that an accepted one supersedes as a whole; rings and double ids are left to their rules."""
-    tangle = tangled(shelf)
+    tangle = find_cycle_records(shelf)
     for key, successors in shelf.successors.items():
         owners = shelf.by_key.get(key, ())
-        accepted = [s for s in successors if s.record.status == Status.ACCEPTED and not _in_part(shelf, s, key)]
+        accepted = [s for s in successors if s.record.status == Status.ACCEPTED and not _is_amended_by(shelf, s, key)]
         if len(owners) != 1 or not accepted or key in tangle or owners[0].record.status not in LIVE:
             continue
         new, old = accepted[0].record, owners[0].record
-        yield finding(
+        yield make_finding(
             "unmarked",
             owners[0],
             msg("{new} supersedes it, and it is still {status}", new=new.scoped_id, status=status_name(old.status)),
@@ -105,11 +105,13 @@ def unmarked(shelf: Shelf) -> Iterator[Finding]:
         )
 
 
-def _in_part(shelf: Shelf, successor: Opened, key: Key) -> bool:
-    return any(shelf.find(successor.record.scope, reference) == key for reference in successor.record.amends)
+def _is_amended_by(shelf: CheckContext, successor: LoadedRecord, key: Key) -> bool:
+    return any(
+        shelf.resolve_reference(successor.record.scope, reference) == key for reference in successor.record.amends
+    )
 
 
-def _edges(shelf: Shelf) -> dict[Key, list[Key]]:
+def _collect_edges(shelf: CheckContext) -> dict[Key, list[Key]]:
     """Return who supersedes whom, successor first."""
     edges: dict[Key, list[Key]] = defaultdict(list)
     for old, successors in shelf.successors.items():
@@ -118,17 +120,17 @@ def _edges(shelf: Shelf) -> dict[Key, list[Key]]:
     return {key: sorted(olds) for key, olds in edges.items()}
 
 
-def tangled(shelf: Shelf) -> set[Key]:
+def find_cycle_records(shelf: CheckContext) -> set[Key]:
     """Return the records that stand on a supersede cycle or between two."""
-    edges = _edges(shelf)
+    edges = _collect_edges(shelf)
     back: dict[Key, list[Key]] = defaultdict(list)
     for new, olds in edges.items():
         for old in olds:
             back[old].append(new)
-    return _without_ends(set(edges) & set(back), edges) & _without_ends(set(edges) & set(back), back)
+    return _prune_dead_ends(set(edges) & set(back), edges) & _prune_dead_ends(set(edges) & set(back), back)
 
 
-def _without_ends(keys: set[Key], edges: Mapping[Key, list[Key]]) -> set[Key]:
+def _prune_dead_ends(keys: set[Key], edges: Mapping[Key, list[Key]]) -> set[Key]:
     """Return what is left of *keys* when those that lead nowhere go, again and again."""
     left = set(keys)
     back: dict[Key, list[Key]] = defaultdict(list)
@@ -148,20 +150,20 @@ def _without_ends(keys: set[Key], edges: Mapping[Key, list[Key]]) -> set[Key]:
     return left
 
 
-def cycles(shelf: Shelf) -> Iterator[Finding]:
+def check_cycles(shelf: CheckContext) -> Iterator[Finding]:
     """Report the rings of records that supersede one another; of rings that share a record, one at a time."""
-    tangle = tangled(shelf)
-    edges = _edges(shelf)
+    tangle = find_cycle_records(shelf)
+    edges = _collect_edges(shelf)
     follow = {key: next(old for old in edges[key] if old in tangle) for key in tangle}
-    for ring in _rings(follow):
+    for ring in _iter_cycles(follow):
         first = ring.index(min(ring))
         chain = " → ".join(id for _, id in [*ring[first:], *ring[:first], ring[first]])
         message = msg("records supersede each other in a ring: {chain}", chain=clip(chain, 200))
         fix = msg("take out the wrong supersedes: an older record cannot replace a newer one")
-        yield finding("cycle", shelf.by_key[ring[first]][0], message, fix, key="supersedes")
+        yield make_finding("cycle", shelf.by_key[ring[first]][0], message, fix, key="supersedes")
 
 
-def _rings(follow: Mapping[Key, Key]) -> Iterator[list[Key]]:
+def _iter_cycles(follow: Mapping[Key, Key]) -> Iterator[list[Key]]:
     """Yield the rings in a graph in which one edge leaves each key."""
     walked: set[Key] = set()
     for key in sorted(follow):
@@ -177,11 +179,11 @@ def _rings(follow: Mapping[Key, Key]) -> Iterator[list[Key]]:
 # -- sections -------------------------------------------------------------------------------------
 
 
-def required_sections(shelf: Shelf) -> Iterator[Finding]:
+def check_required_sections(shelf: CheckContext) -> Iterator[Finding]:
     """Report accepted records without a section their kind requires (RUYI-17); proposed ones where kb.toml refuses."""
     strict = shelf.config.missing == "refuse"
     for one in shelf.opened:
-        kind = kind_named(one.record.kind)
+        kind = find_kind(one.record.kind)
         accepted = one.record.status == Status.ACCEPTED
         if (
             kind is None
@@ -189,27 +191,27 @@ def required_sections(shelf: Shelf) -> Iterator[Finding]:
             or not (accepted or (strict and one.record.status == Status.PROPOSED))
         ):
             continue
-        missing = ", ".join(missing_sections(one.record, kind))
+        missing = ", ".join(list_missing_sections(one.record, kind))
         if missing and accepted and one.record.confirmed and not strict:
             continue  # a person has confirmed the one sentence they said: there may be no more to say
         if missing and accepted:
             fix = msg("write what is missing, or let it wait: kb status {id} proposed", id=one.record.scoped_id)
             message = msg("it is accepted without: {sections}", sections=missing)
-            yield finding("sections", one, message, fix, key="status", severity="error" if strict else "warning")
+            yield make_finding("sections", one, message, fix, key="status", severity="error" if strict else "warning")
         elif missing:
             message = msg("this knowledge base refuses records without: {sections}", sections=missing)
-            yield finding("sections", one, message, msg("write what is missing"), key="status")
+            yield make_finding("sections", one, message, msg("write what is missing"), key="status")
 
 
-def missing_sections(record: Record, kind: Kind) -> list[str]:
+def list_missing_sections(record: Record, kind: Kind) -> list[str]:
     """Return the headings, in both languages, of the required sections that say nothing."""
-    filled = {section.name for section in record.sections if says_something(section.text)}
+    filled = {section.name for section in record.sections if has_content(section.text)}
     if record.impact:
         filled.add("impact")
     return [f"{s.en} ({s.zh})" for s in SECTIONS if s.name in kind.required and s.name not in filled]
 
 
-def says_something(text: str) -> bool:
+def has_content(text: str) -> bool:
     """Return whether the *text* of a section is more than comments and a placeholder."""
     head, *tails = text.split("<!--")
     plain = (head + "".join(tail.partition("-->")[2] for tail in tails)).strip()
@@ -219,29 +221,29 @@ def says_something(text: str) -> bool:
 # -- claims ---------------------------------------------------------------------------------------
 
 
-def claims(shelf: Shelf) -> Iterator[Finding]:
+def check_claims(shelf: CheckContext) -> Iterator[Finding]:
     """Report two accepted records of one scope that claim different values for one key, unless one explains it."""
-    claimed: dict[Key, list[tuple[str, Opened]]] = defaultdict(list)
-    for one in sorted(shelf.opened, key=lambda one: one.age):
+    claimed: dict[Key, list[tuple[str, LoadedRecord]]] = defaultdict(list)
+    for one in sorted(shelf.opened, key=lambda one: one.age_key):
         if one.record.status == Status.ACCEPTED:
             for key, value in one.record.claims.items():
-                claimed[one.record.scope, _same(key)].append((_same(value), one))
+                claimed[one.record.scope, _normalise_words(key)].append((_normalise_words(value), one))
     for (_, key), made in claimed.items():
         if len({value for value, _ in made}) > 1:
-            yield from _contradictions(shelf, key, made)
+            yield from _find_claim_conflicts(shelf, key, made)
 
 
-def _same(words: str) -> str:
+def _normalise_words(words: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", words).casefold().split())
 
 
-def _contradictions(shelf: Shelf, key: str, made: list[tuple[str, Opened]]) -> Iterator[Finding]:
+def _find_claim_conflicts(shelf: CheckContext, key: str, made: list[tuple[str, LoadedRecord]]) -> Iterator[Finding]:
     """Yield, for each record, the first older one that says something else."""
     for number, (value, one) in enumerate(made):
-        against = next((o for v, o in made[:number] if v != value and not _explained(shelf, one, o)), None)
+        against = next((o for v, o in made[:number] if v != value and not _is_explained(shelf, one, o)), None)
         if against:
-            theirs = next(v for k, v in against.record.claims.items() if _same(k) == key)
-            ours, written = next((v, k) for k, v in one.record.claims.items() if _same(k) == key)
+            theirs = next(v for k, v in against.record.claims.items() if _normalise_words(k) == key)
+            ours, written = next((v, k) for k, v in one.record.claims.items() if _normalise_words(k) == key)
             message = msg(
                 "{key} is {ours} here, and {theirs} in {other}",
                 key=clip(written, 60),
@@ -253,34 +255,37 @@ def _contradictions(shelf: Shelf, key: str, made: list[tuple[str, Opened]]) -> I
                 'supersede one of them, or say why both hold: coexists_with: {{{id}: "the reason"}}',
                 id=against.record.scoped_id,
             )
-            yield finding("claims", one, message, fix, key="claims", item=written)
+            yield make_finding("claims", one, message, fix, key="claims", item=written)
 
 
-def _explained(shelf: Shelf, one: Opened, other: Opened) -> bool:
+def _is_explained(shelf: CheckContext, one: LoadedRecord, other: LoadedRecord) -> bool:
     """Return whether one of the two says how it stands to the other."""
     return any(
-        shelf.find(a.record.scope, reference) == b.key
+        shelf.resolve_reference(a.record.scope, reference) == b.key
         for a, b in ((one, other), (other, one))
         for reference in (*a.record.coexists_with, *a.record.supersedes, *a.record.amends)
     )
 
 
-def clashes(shelf: Shelf) -> Iterator[Finding]:
-    """Report an accepted record that, by its words, cannot hold beside another one; `claims` are told by their rule.
+def check_contradictions(shelf: CheckContext) -> Iterator[Finding]:
+    """Report an accepted record that, by its words, contradicts another one; claims have a rule of their own.
 
     Only records that have just changed were compared so, and not with those that either of the two explains.
     """
     at = {one.record.path: one for one in shelf.opened if shelf.surroundings.clashes}
     for (path, against), reason in shelf.surroundings.clashes.items():
         one, other = at.get(path), at.get(against)
-        if one and other and not _claim_otherwise(one.record, other.record):
+        if one and other and not _has_claim_conflict(one.record, other.record):
             fix = msg("replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
                       old=other.record.scoped_id, new=one.record.scoped_id)  # fmt: skip
             foreign = is_imported(one.record.extra) and is_imported(other.record.extra)
             severity: Severity = "warning" if foreign else "error"  # their authors let both stand, in another tool
-            yield finding("contradiction", one, reason, fix, key="title", severity=severity)
+            yield make_finding("contradiction", one, reason, fix, key="title", severity=severity)
 
 
-def _claim_otherwise(one: Record, other: Record) -> bool:
-    theirs = {_same(key): _same(value) for key, value in other.claims.items()}
-    return any(theirs.get(_same(key), _same(value)) != _same(value) for key, value in one.claims.items())
+def _has_claim_conflict(one: Record, other: Record) -> bool:
+    theirs = {_normalise_words(key): _normalise_words(value) for key, value in other.claims.items()}
+    return any(
+        theirs.get(_normalise_words(key), _normalise_words(value)) != _normalise_words(value)
+        for key, value in one.claims.items()
+    )

@@ -6,17 +6,17 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
-from kb.checks.check_context import Opened, Shelf, finding, folders_of
-from kb.checks.findings import Finding, Key, Text
+from kb.checks.check_context import CheckContext, LoadedRecord, collect_folders, make_finding
+from kb.checks.findings import CheckedText, Finding, Key
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
-from kb.records.citations import citations
-from kb.records.front_matter import body_start
+from kb.records.citations import find_citations
+from kb.records.front_matter import find_body_start
 from kb.records.kinds import BY_PREFIX
-from kb.records.model import LIVE, Record, Status, is_imported, name_for
+from kb.records.model import LIVE, Record, Status, is_imported, qualify_id
 from kb.records.status_names import status_name
-from kb.text.code_fences import code_lines
-from kb.text.line_ends import line_of, lines_of
+from kb.text.code_fences import find_code_lines
+from kb.text.line_ends import find_line_number, iter_line_numbers
 from kb.text.segment import clip
 
 _LIKE_A_CITATION = re.compile(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
@@ -27,109 +27,120 @@ _LINK_DEFINITION = re.compile(
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|#|\?|\\")
 
 
-def relations(shelf: Shelf) -> Iterator[Finding]:
+def check_relations(shelf: CheckContext) -> Iterator[Finding]:
     """Report supersedes, amends and coexists_with that name no record."""
     for one in shelf.opened:
         for key in ("supersedes", "amends", "coexists_with"):
             for reference in getattr(one.record, key):
-                if shelf.find(one.record.scope, reference) is None:
+                if shelf.resolve_reference(one.record.scope, reference) is None:
                     message = msg("there is no record {id}", id=clip(reference, 40))
                     fix = msg("correct the id under {key}, or take it out", key=key)
-                    yield finding("relation", one, message, fix, key=key, item=reference)
+                    yield make_finding("relation", one, message, fix, key=key, item=reference)
 
 
-def whole_or_part(shelf: Shelf) -> Iterator[Finding]:
+def check_double_relations(shelf: CheckContext) -> Iterator[Finding]:
     """Report a record that replaces another both as a whole and in part."""
     for one in shelf.opened:
-        whole = {shelf.find(one.record.scope, reference) for reference in one.record.supersedes} - {None}
+        whole = {shelf.resolve_reference(one.record.scope, reference) for reference in one.record.supersedes} - {None}
         for reference in one.record.amends if whole else ():
-            if shelf.find(one.record.scope, reference) in whole:
+            if shelf.resolve_reference(one.record.scope, reference) in whole:
                 message = msg("{id} stands under supersedes and under amends", id=clip(reference, 40))
                 fix = msg("keep it under one: supersedes for the whole, amends for a part")
-                yield finding("relation", one, message, fix, key="amends", item=reference)
+                yield make_finding("relation", one, message, fix, key="amends", item=reference)
 
 
-def coexistence_reasons(shelf: Shelf) -> Iterator[Finding]:
+def check_coexistence_reasons(shelf: CheckContext) -> Iterator[Finding]:
     """Report a coexists_with that does not say why."""
     for one in shelf.opened:
         for reference, reason in one.record.coexists_with.items():
             if not reason.strip():
                 message = msg("it coexists with {id}, but not a word why", id=clip(reference, 40))
                 fix = msg('write: coexists_with: {{{id}: "the reason"}}', id=clip(reference, 40))
-                yield finding("coexistence", one, message, fix, key="coexists_with", item=reference, severity="warning")
+                yield make_finding(
+                    "coexistence", one, message, fix, key="coexists_with", item=reference, severity="warning"
+                )
 
 
-def dangling_citations(shelf: Shelf) -> Iterator[Finding]:
+def check_dangling_citations(shelf: CheckContext) -> Iterator[Finding]:
     """Report `[D001]` and `[shop:D001]` in a text where no such record is found (SHI-18)."""
     for text in shelf.texts:
         wanted = {(m.group(1) or "", m.group(2)) for m in _LIKE_A_CITATION.finditer(text.text)}
-        missing = {pair for pair in wanted if _is_ours(pair[1]) and _target(shelf, text, *pair) is None}
+        missing = {pair for pair in wanted if _is_record_id(pair[1]) and _resolve_target(shelf, text, *pair) is None}
         if not missing:
             continue
-        for project, id, line in citations(text.text):
+        for project, id, line in find_citations(text.text):
             if (project, id) in missing:
                 yield Finding(
                     rule="citation",
                     severity="error" if text.is_record else "warning",
                     path=text.path,
                     line=line,
-                    message=msg("[{id}] names no record", id=_written(project, id)),
+                    message=msg("[{id}] names no record", id=_format_reference(project, id)),
                     fix=msg("correct the id; if it is no citation, write it in code marks: `[{id}]`",
-                            id=_written(project, id)),
+                            id=_format_reference(project, id)),
                 )  # fmt: skip
 
 
-def citations_of_the_dead(shelf: Shelf) -> Iterator[Finding]:
+def check_obsolete_citations(shelf: CheckContext) -> Iterator[Finding]:
     """Report a live record that leans on one which holds no more; what it replaces itself it may name."""
     dead = {key for key, owners in shelf.by_key.items() if all(one.record.status not in LIVE for one in owners)}
     for one in shelf.opened:
         if one.record.status not in LIVE or not dead:
             continue
-        text = Text(one.record.path, one.text, one.record.scope)
+        text = CheckedText(one.record.path, one.text, one.record.scope)
         found = {(m.group(1) or "", m.group(2)) for m in _LIKE_A_CITATION.finditer(one.text)}
-        replaced = {shelf.find(one.record.scope, reference) for reference in _related(one)}
-        gone = {pair: key for pair in found if (key := _target(shelf, text, *pair)) in dead and key not in replaced}
+        replaced = {shelf.resolve_reference(one.record.scope, reference) for reference in _list_relations(one)}
+        gone = {
+            pair: key for pair in found if (key := _resolve_target(shelf, text, *pair)) in dead and key not in replaced
+        }
         if not gone:
             continue
-        for project, id, line in citations(one.text):
+        for project, id, line in find_citations(one.text):
             key = gone.get((project, id))
             if key:
                 status = shelf.by_key[key][0].record.status
-                message = msg("[{id}] is {status}", id=_written(project, id), status=status_name(status))
+                message = msg("[{id}] is {status}", id=_format_reference(project, id), status=status_name(status))
                 yield Finding(
-                    "dead-citation", "warning", one.record.path, line, message, _instead(shelf, key, one.record.scope)
+                    "dead-citation",
+                    "warning",
+                    one.record.path,
+                    line,
+                    message,
+                    _suggest_replacement(shelf, key, one.record.scope),
                 )
 
 
-def _related(one: Opened) -> tuple[str, ...]:
+def _list_relations(one: LoadedRecord) -> tuple[str, ...]:
     return (*one.record.supersedes, *one.record.amends, *one.record.coexists_with)
 
 
-def _instead(shelf: Shelf, key: Key, scope: str) -> Message:
+def _suggest_replacement(shelf: CheckContext, key: Key, scope: str) -> Message:
     live = [one for one in shelf.successors.get(key, ()) if one.record.status == Status.ACCEPTED]
     if live:
-        return msg("cite [{id}] instead, or say why the old one still matters", id=_cited(live[0].record, scope))
+        return msg(
+            "cite [{id}] instead, or say why the old one still matters", id=_format_citation(live[0].record, scope)
+        )
     return msg("take the citation out, or say why the old one still matters")
 
 
-def _cited(record: Record, scope: str) -> str:
+def _format_citation(record: Record, scope: str) -> str:
     """Return how a text of *scope* cites *record*."""
-    return name_for(scope, record.scope, record.id, is_taken=False)
+    return qualify_id(scope, record.scope, record.id, is_taken=False)
 
 
-def _is_ours(id: str) -> bool:
+def _is_record_id(id: str) -> bool:
     return id.rstrip("0123456789") in BY_PREFIX
 
 
-def _target(shelf: Shelf, text: Text, project: str, id: str) -> Key | None:
-    return shelf.find(text.scope, _written(project, id))
+def _resolve_target(shelf: CheckContext, text: CheckedText, project: str, id: str) -> Key | None:
+    return shelf.resolve_reference(text.scope, _format_reference(project, id))
 
 
-def _written(project: str, id: str) -> str:
+def _format_reference(project: str, id: str) -> str:
     return f"{project}:{id}" if project else id
 
 
-def broken_links(shelf: Shelf) -> Iterator[Finding]:
+def check_links(shelf: CheckContext) -> Iterator[Finding]:
     """Report relative markdown links to files the knowledge base does not have (MBANK-06).
 
     What points out of the knowledge base, or to the root of wherever it is shown, cannot be judged here.
@@ -143,39 +154,39 @@ def broken_links(shelf: Shelf) -> Iterator[Finding]:
     for text in shelf.texts:
         if text.path in foreign:  # its other links lead to files of the repository it came from
             continue
-        links = list(_links(text.text))
-        lost = {target for target in {target for _, target in links} if not _leads_to(files, text.path, target)}
+        links = list(_find_links(text.text))
+        lost = {target for target in {target for _, target in links} if not _is_valid_target(files, text.path, target)}
         if lost and not folders:
-            folders, named = folders_of(files), _by_name(files)
-        lost = {target for target in lost if not _leads_to(folders, text.path, target)}
+            folders, named = collect_folders(files), _group_by_name(files)
+        lost = {target for target in lost if not _is_valid_target(folders, text.path, target)}
         missing = [found for found in links if found[1] in lost]
-        for line, target in dict.fromkeys(_outside_code(text.text, missing)):  # once a line is enough
+        for line, target in dict.fromkeys(_filter_outside_code(text.text, missing)):  # once a line is enough
             yield Finding(
                 rule="link",
                 severity="warning",
                 path=text.path,
                 line=line,
                 message=msg("the link leads nowhere: {target}", target=clip(target, 120)),
-                fix=_likely(named, text.path, target),
+                fix=_suggest_target(named, text.path, target),
             )
 
 
-def _links(text: str) -> Iterator[tuple[int, str]]:
+def _find_links(text: str) -> Iterator[tuple[int, str]]:
     """Yield the offset and the target of each relative link."""
     for mark, pattern in (("](", _LINK), ("]:", _LINK_DEFINITION)):
         if mark in text:
-            for match in pattern.finditer(text, body_start(text)):
+            for match in pattern.finditer(text, find_body_start(text)):
                 target = match.group(1) or match.group(2) or ""
                 if target and not _ELSEWHERE.match(target):
                     yield match.start(match.lastindex or 0), target
 
 
-def _outside_code(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+def _filter_outside_code(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield the 1-based line and the target of each of the links *found* that does not stand in code, in order."""
-    code = lines_in_code(text) if found else set()
+    code = locate_code_lines(text) if found else set()
     found = sorted(found)
     row_start = at = marks = 0
-    for (offset, target), line in zip(found, lines_of(text, (offset for offset, _ in found)), strict=True):
+    for (offset, target), line in zip(found, iter_line_numbers(text, (offset for offset, _ in found)), strict=True):
         start = max(text.rfind("\n", at, offset), text.rfind("\r", at, offset)) + 1
         if start:
             row_start, at, marks = start, start, 0
@@ -186,14 +197,14 @@ def _outside_code(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int
             yield line, target
 
 
-def _leads_to(places: frozenset[str], path: str, target: str) -> bool:
+def _is_valid_target(places: frozenset[str], path: str, target: str) -> bool:
     if f"{path.rpartition('/')[0]}/{target}" in places:
         return True
-    inside = _inside(path, target)
+    inside = _resolve_link(path, target)
     return inside in places or inside == ".." or inside.startswith("../")
 
 
-def _inside(path: str, target: str) -> str:
+def _resolve_link(path: str, target: str) -> str:
     """Return the file that *target* means in the text at *path*, relative to the knowledge base."""
     bare = target.partition("#")[0].partition("?")[0]
     if "%" in bare:
@@ -203,17 +214,17 @@ def _inside(path: str, target: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), bare))
 
 
-def lines_in_code(text: str) -> set[int]:
+def locate_code_lines(text: str) -> set[int]:
     """Return the 1-based lines of *text* that stand in code; of a text too tangled to tell, none."""
-    start = body_start(text)
-    first = line_of(text, start)
+    start = find_body_start(text)
+    first = find_line_number(text, start)
     try:
-        return {first + line for line in code_lines(text[start:])}
+        return {first + line for line in find_code_lines(text[start:])}
     except BadRecord:
         return set()
 
 
-def _by_name(files: frozenset[str]) -> Mapping[str, list[str]]:
+def _group_by_name(files: frozenset[str]) -> Mapping[str, list[str]]:
     """Return the *files* by their names without folders."""
     named: dict[str, list[str]] = {}
     for file in files:
@@ -221,8 +232,8 @@ def _by_name(files: frozenset[str]) -> Mapping[str, list[str]]:
     return named
 
 
-def _likely(named: Mapping[str, list[str]], path: str, target: str) -> Message:
-    found = named.get(posixpath.basename(_inside(path, target)), [])
+def _suggest_target(named: Mapping[str, list[str]], path: str, target: str) -> Message:
+    found = named.get(posixpath.basename(_resolve_link(path, target)), [])
     if len(found) == 1:
         likely = posixpath.relpath(found[0], posixpath.dirname(path) or ".")
         return msg("perhaps it moved: {target}", target=likely)

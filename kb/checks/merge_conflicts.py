@@ -5,36 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kb.checks.check_context import Shelf, finding
-from kb.checks.divergence import Lines
+from kb.checks.check_context import CheckContext, make_finding
+from kb.checks.divergence import DivergedRecords
 from kb.checks.findings import Finding, Key, Severity
-from kb.checks.neighbours import MOST, Neighbours, candidate_of
-from kb.checks.record_diff import identity, names
+from kb.checks.neighbours import MOST, NeighbourIndex, record_to_candidate
+from kb.checks.record_diff import has_reference_to, record_identity
 from kb.git import revisions
 from kb.i18n import Message, msg
 from kb.records.model import GLOBAL, LIVE, Record, Status
-from kb.similarity.contradictions import contradiction
+from kb.similarity.contradictions import find_contradiction
 from kb.text.segment import clip
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-class Against:
+class MergeConflicts:
     """The other line and the open branches, as the records of this line meet them."""
 
-    def __init__(self, kb: Workspace, lines: Lines, everything: Shelf) -> None:
+    def __init__(self, kb: Workspace, lines: DivergedRecords, everything: CheckContext) -> None:
         """Read the open branches; *everything* is the checkout."""
         self.lines = lines
         self.opened = {one.record.path: one for one in everything.opened if one.record.path in lines.paths}
-        self.olds = {identity(record): record for record in lines.before}
+        self.olds = {record_identity(record): record for record in lines.before}
         scopes = {record.scope for record in lines.mine} | {GLOBAL}
-        self.there = Neighbours(record for record in lines.there.values() if record.scope in scopes)
+        self.there = NeighbourIndex(record for record in lines.there.values() if record.scope in scopes)
         self.branches: list[str] = []
         self.unseen = 0
         self.elsewhere: dict[str, tuple[str, Record]] = {}
         """Identity → branch and record."""
-        self.movers = [r for r in map(self._after, lines.mine) if r.status in LIVE]
+        self.movers = [r for r in map(self._get_merged, lines.mine) if r.status in LIVE]
         """What this line changes and what speaks after the merge: it is compared with the others by its words."""
         self.clashing: set[tuple[str, str]] = set()
         """Path of one and id of the other of the records that were found to contradict each other, both ways."""
@@ -43,66 +43,70 @@ class Against:
     def _read_branches(self, kb: Workspace) -> None:
         """Find what the open branches, the youngest first, add or edit, each record once."""
         wanted: dict[tuple[str, str], str] = {}
-        branches = revisions.open_branches(kb, self.lines.parted, self.lines.revision)
+        branches = revisions.list_open_branches(kb, self.lines.parted, self.lines.revision)
         for branch in branches[: revisions.MOST_BRANCHES]:
-            paths = revisions.own_changes(kb, self.lines.parted.tip, branch.tip)
+            paths = revisions.list_own_changes(kb, self.lines.parted.tip, branch.tip)
             if paths:
                 self.branches.append(branch.name)
                 wanted |= {(branch.tip, path): branch.name for path in paths}
             self.unseen += paths is None
         self.unseen += len(branches[revisions.MOST_BRANCHES :])
-        for place, record in revisions.records_at(kb, wanted).items():
-            if identity(record) not in self.lines.touched:
-                self.elsewhere.setdefault(identity(record), (wanted[place], record))
+        for place, record in revisions.read_records_at(kb, wanted).items():
+            if record_identity(record) not in self.lines.touched_identities:
+                self.elsewhere.setdefault(record_identity(record), (wanted[place], record))
 
     # ids
 
-    def ids(self) -> Iterator[Finding]:
+    def find_taken_ids(self) -> Iterator[Finding]:
         """Yield the ids of this line that name another record there or on an open branch."""
-        taken = {_key(record): record for record in self.lines.there.values()}
+        taken = {_record_key(record): record for record in self.lines.there.values()}
         also: dict[Key, list[tuple[str, Record]]] = {}
         for branch, record in self.elsewhere.values():
-            if identity(record) not in self.lines.there:
-                also.setdefault(_key(record), []).append((branch, record))
-        for record in self._renamed():
-            other = taken.get(_key(record))
-            if other and identity(other) != identity(record) and self._keeps(other):
-                yield self._taken(record, other, self.lines.revision, None)
-            for branch, other in also.get(_key(record), []):
-                yield self._taken(record, other, branch, record.uid > other.uid)
+            if record_identity(record) not in self.lines.there:
+                also.setdefault(_record_key(record), []).append((branch, record))
+        for record in self._iter_renumbered():
+            other = taken.get(_record_key(record))
+            if other and record_identity(other) != record_identity(record) and self._is_kept(other):
+                yield self._report_taken_id(record, other, self.lines.revision, None)
+            for branch, other in also.get(_record_key(record), []):
+                yield self._report_taken_id(record, other, branch, record.uid > other.uid)
 
-    def _renamed(self) -> Iterator[Record]:
+    def _iter_renumbered(self) -> Iterator[Record]:
         """Yield the records that this line has given an id: new ones, and those that have another one now."""
         for record in self.lines.mine:
-            old = self.olds.get(identity(record))
-            if old is None or _key(old) != _key(record):
+            old = self.olds.get(record_identity(record))
+            if old is None or _record_key(old) != _record_key(record):
                 yield record
 
-    def _keeps(self, record: Record) -> bool:
+    def _is_kept(self, record: Record) -> bool:
         """Return whether *record* of the other line will be there after the merge, by the same id."""
-        after = self.lines.merged.get(identity(record))
-        return after is not None and _key(after) == _key(record)
+        after = self.lines.merged.get(record_identity(record))
+        return after is not None and _record_key(after) == _record_key(record)
 
-    def _taken(self, record: Record, other: Record, branch: str, is_younger: bool | None) -> Finding:
+    def _report_taken_id(self, record: Record, other: Record, branch: str, is_younger: bool | None) -> Finding:
         message = msg("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=clip(other.title, 80))
         fix = (
             msg("the other one is the younger and should give way; else: kb renumber {id}", id=record.scoped_id)
             if is_younger is False
             else msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
         )
-        return self._finding("branch-id", record, message, fix, "error", key="id")
+        return self._make_finding("branch-id", record, message, fix, "error", key="id")
 
     # contradictions
 
-    def contradictions(self) -> Iterator[Finding]:
+    def find_contradictions(self) -> Iterator[Finding]:
         """Yield what cannot hold beside what this line changes; what could not before either is left out."""
         movers = self.movers[:MOST]
-        among = Neighbours(movers)
-        elsewhere = Neighbours(record for _, record in self.elsewhere.values())
+        among = NeighbourIndex(movers)
+        elsewhere = NeighbourIndex(record for _, record in self.elsewhere.values())
         for record in movers:
-            there = ((o, why) for o, why in self.there.contradicted(record) if identity(o) not in self.lines.touched)
-            for other, reason in (*there, *among.contradicted(record)):
-                if (other.path, record.id) not in self.clashing and not self._stood(record, other):
+            there = (
+                (o, why)
+                for o, why in self.there.find_contradicted(record)
+                if record_identity(o) not in self.lines.touched_identities
+            )
+            for other, reason in (*there, *among.find_contradicted(record)):
+                if (other.path, record.id) not in self.clashing and not self._had_contradiction(record, other):
                     self.clashing |= {(record.path, other.id), (other.path, record.id)}
                     fix = msg(
                         "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
@@ -110,33 +114,37 @@ class Against:
                         new=record.scoped_id,
                     )
                     severity: Severity = "error" if record.status == other.status == Status.ACCEPTED else "warning"
-                    yield self._finding("contradiction", record, reason, fix, severity, key="title")
-            for other, reason in elsewhere.contradicted(record):
-                if not self._stood(record, other):
-                    message = msg("on {branch}: {reason}", branch=self.elsewhere[identity(other)][0], reason=reason)
+                    yield self._make_finding("contradiction", record, reason, fix, severity, key="title")
+            for other, reason in elsewhere.find_contradicted(record):
+                if not self._had_contradiction(record, other):
+                    message = msg(
+                        "on {branch}: {reason}", branch=self.elsewhere[record_identity(other)][0], reason=reason
+                    )
                     fix = msg("settle it with the other branch: what is merged second has to replace what was first")
-                    yield self._finding("contradiction", record, message, fix, "warning", key="title")
+                    yield self._make_finding("contradiction", record, message, fix, "warning", key="title")
 
-    def _after(self, record: Record) -> Record:
-        return self.lines.merged[identity(record)]
+    def _get_merged(self, record: Record) -> Record:
+        return self.lines.merged[record_identity(record)]
 
-    def _stood(self, record: Record, other: Record) -> bool:
+    def _had_contradiction(self, record: Record, other: Record) -> bool:
         """Return whether *record* contradicted *other* before this line changed them."""
-        old, other = self.olds.get(identity(record)), self.olds.get(identity(other), other)
-        if old is None or old.status not in LIVE or identity(other) not in self.lines.there:
+        old, other = self.olds.get(record_identity(record)), self.olds.get(record_identity(other), other)
+        if old is None or old.status not in LIVE or record_identity(other) not in self.lines.there:
             return False
-        return contradiction(candidate_of(old), other) is not None
+        return find_contradiction(record_to_candidate(old), other) is not None
 
-    def heirs(self) -> Iterator[Finding]:
+    def find_rival_successors(self) -> Iterator[Finding]:
         """Yield the records that replace one which the other line has replaced too, since the two parted."""
-        came = [self.lines.there[key] for key in self.lines.came - self.lines.touched if key in self.lines.there]
+        came = [
+            self.lines.there[key] for key in self.lines.came - self.lines.touched_identities if key in self.lines.there
+        ]
         rivals = [record for record in came if record.supersedes and record.status == Status.ACCEPTED]
         for record in self.lines.mine:
-            old = self.olds.get(identity(record))
+            old = self.olds.get(record_identity(record))
             named = set(record.supersedes) - set(old.supersedes if old else ())
             for rival in rivals if named and record.status == Status.ACCEPTED else ():
                 both = named & set(rival.supersedes)
-                if both and rival.scope == record.scope and not _explains(record, rival):
+                if both and rival.scope == record.scope and not _has_explanation(record, rival):
                     message = msg(
                         "on {branch}, {old} has been replaced by {rival} meanwhile: both replacements would hold",
                         branch=self.lines.revision,
@@ -148,18 +156,20 @@ class Against:
                         old=rival.scoped_id,
                         new=record.scoped_id,
                     )
-                    yield self._finding("heirs", record, message, fix, "warning", key="supersedes")
+                    yield self._make_finding("heirs", record, message, fix, "warning", key="supersedes")
 
-    def _finding(
+    def _make_finding(
         self, rule: str, record: Record, message: Message, fix: Message, severity: Severity, *, key: str
     ) -> Finding:
-        return finding(rule, self.opened[record.path], message, fix, severity=severity, key=key)
+        return make_finding(rule, self.opened[record.path], message, fix, severity=severity, key=key)
 
 
-def _key(record: Record) -> Key:
+def _record_key(record: Record) -> Key:
     return record.scope, record.id
 
 
-def _explains(one: Record, other: Record) -> bool:
+def _has_explanation(one: Record, other: Record) -> bool:
     """Return whether one of the two says how it stands to the other."""
-    return any(names((*a.supersedes, *a.amends, *a.coexists_with), b) for a, b in ((one, other), (other, one)))
+    return any(
+        has_reference_to((*a.supersedes, *a.amends, *a.coexists_with), b) for a, b in ((one, other), (other, one))
+    )

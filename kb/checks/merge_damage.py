@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from kb.checks.check_context import Opened, Shelf, finding
-from kb.checks.findings import Finding, Severity, Versions
-from kb.checks.link_rules import lines_in_code
+from kb.checks.check_context import CheckContext, LoadedRecord, make_finding
+from kb.checks.findings import Finding, MergeVersions, Severity
+from kb.checks.link_rules import locate_code_lines
 from kb.errors import BadRecord
 from kb.i18n import msg
-from kb.records.blocks import blocks, headings
-from kb.records.front_matter import Span
+from kb.records.blocks import find_blocks, find_headings
+from kb.records.front_matter import TextSpan
 from kb.records.model import Record, Section, is_imported
-from kb.text.code_fences import code_lines
-from kb.text.line_ends import line_of, lines
-from kb.text.segment import clip, count, one_line
+from kb.text.code_fences import find_code_lines
+from kb.text.line_ends import find_line_number, split_lines
+from kb.text.segment import clip, count_words, one_line
 
 WEIGHTY = 3
 """字 from which on a list item that stands twice was hardly meant to."""
@@ -35,24 +35,24 @@ _LEFTOVER = re.compile(r"(?m)^(?:<{7}|>{7}|\|{7})(?=[ \t]\S|\r?$)")
 # -- sections -------------------------------------------------------------------------------------
 
 
-def sections_twice(shelf: Shelf) -> Iterator[Finding]:
+def check_duplicate_sections(shelf: CheckContext) -> Iterator[Finding]:
     """Report a section that stands in a record twice: whatever asks for it gets the first."""
     for one in shelf.opened:
-        names = [_name(section) for section in one.record.sections]
+        names = [_section_key(section) for section in one.record.sections]
         if len(set(names)) == len(names):
             continue
         for number, name in enumerate(names):
             first = names.index(name)
             is_free = is_imported(one.record.extra) and not one.record.sections[number].name
             if first < number and not is_free:  # "Pros" below each option of a foreign record is asked for by nobody
-                yield _section_twice(one, first, number)
+                yield _report_duplicate_section(one, first, number)
 
 
-def _name(section: Section) -> str:
+def _section_key(section: Section) -> str:
     return section.name or one_line(section.heading).casefold()
 
 
-def _section_twice(one: Opened, first: int, number: int) -> Finding:
+def _report_duplicate_section(one: LoadedRecord, first: int, number: int) -> Finding:
     old, new = one.record.sections[first], one.record.sections[number]
     said = {"heading": clip(new.heading, 60)}
     same = one_line(old.text) == one_line(new.text)
@@ -68,53 +68,53 @@ def _section_twice(one: Opened, first: int, number: int) -> Finding:
     )
     as_written = old.heading.casefold() == new.heading.casefold()
     severity: Severity = "error" if new.name and as_written else "warning"
-    line = line_of(one.text, _sections(one.text)[number].start)
+    line = find_line_number(one.text, _find_section_spans(one.text)[number].start)
     return Finding("section-twice", severity, one.record.path, line, message, fix)
 
 
-def _sections(text: str) -> list[Span]:
+def _find_section_spans(text: str) -> list[TextSpan]:
     """Return where the sections of a record stand, each from its heading on, in the order of its `sections`."""
-    start, end = blocks(text).machine
-    return [Span(start + heading.start, start + heading.end) for heading in headings(text[start:end])]
+    start, end = find_blocks(text).machine
+    return [TextSpan(start + heading.start, start + heading.end) for heading in find_headings(text[start:end])]
 
 
-def both_texts(shelf: Shelf) -> Iterator[Finding]:
+def check_both_sides(shelf: CheckContext) -> Iterator[Finding]:
     """Report a section in which the last merge kept what both sides put in the place of the same lines."""
     for one in shelf.opened:
         versions = shelf.surroundings.merges.get(one.record.path)
         if versions is None:
             continue
         for number, section in enumerate(one.record.sections):
-            if _holds_both(section, versions):
+            if _has_both_sides(section, versions):
                 message = msg("the merge kept what both sides wrote in {heading}", heading=clip(section.heading, 60))
                 fix = msg("choose, or say it in one: kb edit {id}", id=one.record.scoped_id)
-                line = line_of(one.text, _sections(one.text)[number].start)
+                line = find_line_number(one.text, _find_section_spans(one.text)[number].start)
                 yield Finding("both-sides", "error", one.record.path, line, message, fix)
 
 
-def _holds_both(section: Section, versions: Versions) -> bool:
+def _has_both_sides(section: Section, versions: MergeVersions) -> bool:
     """Return whether *section* holds the lines of both sides where each replaced the same ones, or wrote the first."""
-    base, ours, theirs = (_lines_of(record, _name(section)) for record in versions)
-    merged = set(_rows(section.text))
+    base, ours, theirs = (_collect_lines(record, _section_key(section)) for record in versions)
+    merged = set(_split_rows(section.text))
     mine, other = ours - base, theirs - base
     if not mine - other or not other - mine or not mine | other <= merged:
         return False
     return not base or bool((base - ours) & (base - theirs))
 
 
-def _lines_of(record: Record | None, name: str) -> set[str]:
+def _collect_lines(record: Record | None, name: str) -> set[str]:
     sections = record.sections if record else ()
-    return {row for section in sections if _name(section) == name for row in _rows(section.text)}
+    return {row for section in sections if _section_key(section) == name for row in _split_rows(section.text)}
 
 
-def _rows(text: str) -> list[str]:
+def _split_rows(text: str) -> list[str]:
     return [row.strip() for row in text.split("\n") if row.strip()]
 
 
 # -- lines ----------------------------------------------------------------------------------------
 
 
-def items_twice(shelf: Shelf) -> Iterator[Finding]:
+def check_duplicate_items(shelf: CheckContext) -> Iterator[Finding]:
     """Report what stands twice in a list of the front."""
     for one in shelf.opened:
         for key in _LISTS:
@@ -122,7 +122,7 @@ def items_twice(shelf: Shelf) -> Iterator[Finding]:
             once = tuple(dict.fromkeys(items))
             if len(once) < len(items):
                 item = next(item for item in once if items.count(item) > 1)
-                yield finding(
+                yield make_finding(
                     "twice",
                     one,
                     msg("{item} stands under {key} twice", item=clip(item, 80), key=key),
@@ -134,52 +134,52 @@ def items_twice(shelf: Shelf) -> Iterator[Finding]:
                 )
 
 
-def lines_twice(shelf: Shelf) -> Iterator[Finding]:
+def check_duplicate_lines(shelf: CheckContext) -> Iterator[Finding]:
     """Report, once for a section, a list item that its list has twice, or a paragraph that the section has twice."""
     for one in shelf.opened:
         if is_imported(one.record.extra) and one.record.path not in shelf.surroundings.merges:
             continue  # its author wrote it so; only a merge repeats what nobody meant to
         texts = [*(section.text for section in one.record.sections), one.record.user]
-        if not any(_may_repeat(text) for text in texts):
+        if not any(_can_repeat(text) for text in texts):
             continue
-        spans = [*_sections(one.text), blocks(one.text).user]
+        spans = [*_find_section_spans(one.text), find_blocks(one.text).user]
         for text, span in zip(texts, spans, strict=True):
-            found = _repeated(one.text[span.start : span.end]) if _may_repeat(text) else None
+            found = _find_repeated(one.text[span.start : span.end]) if _can_repeat(text) else None
             if found:
                 row, words = found
                 message = msg("“{text}” stands here twice", text=clip(words, 80))
-                line = line_of(one.text, span.start) + row
+                line = find_line_number(one.text, span.start) + row
                 yield Finding("twice", "warning", one.record.path, line, message, msg("take one of them out"))
 
 
-def _may_repeat(text: str) -> bool:
-    rows = [row.lstrip("0123456789.)") for row in _rows(text)] if "\n" in text else []
+def _can_repeat(text: str) -> bool:
+    rows = [row.lstrip("0123456789.)") for row in _split_rows(text)] if "\n" in text else []
     return len(set(rows)) < len(rows)
 
 
-def _repeated(text: str) -> tuple[int, str] | None:
+def _find_repeated(text: str) -> tuple[int, str] | None:
     """Return the 0-based row, and the words, of the first item or paragraph in *text* that stood there before."""
     items: set[str] = set()
     paragraphs: set[str] = set()
-    for row, words, is_item in _pieces(text):
+    for row, words, is_item in _iter_pieces(text):
         if not is_item:
             items = set()  # another list begins
         if not words:
             continue
         seen = items if is_item else paragraphs
-        if words in seen and count(words) >= (WEIGHTY if is_item else PARAGRAPH):
+        if words in seen and count_words(words) >= (WEIGHTY if is_item else PARAGRAPH):
             return row, words
         seen.add(words)
     return None
 
 
-def _pieces(text: str) -> Iterator[tuple[int, str, bool]]:
+def _iter_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
     """Yield the outer list items and table rows of *text*, and its paragraphs, each with its 0-based row.
 
     A heading is a paragraph without words.
     """
     paragraph: list[str] = []
-    for number, row in enumerate([*_without_code(text), ""]):
+    for number, row in enumerate([*_blank_code_rows(text), ""]):
         item = _ITEM.match(row)
         if paragraph and (item or not row.strip()):
             yield number - len(paragraph), one_line(" ".join(paragraph)), False
@@ -192,23 +192,23 @@ def _pieces(text: str) -> Iterator[tuple[int, str, bool]]:
             paragraph.append(row)
 
 
-def _without_code(text: str) -> Iterable[str]:
+def _blank_code_rows(text: str) -> Iterable[str]:
     """Return the rows of *text*, those of fenced code empty; none of a text too tangled to tell."""
     try:
-        code = code_lines(text)
+        code = find_code_lines(text)
     except BadRecord:
         return ()
-    return ["" if number in code else row.rstrip("\r\n") for number, row in enumerate(lines(text))]
+    return ["" if number in code else row.rstrip("\r\n") for number, row in enumerate(split_lines(text))]
 
 
-def leftover_markers(shelf: Shelf) -> Iterator[Finding]:
+def check_leftover_markers(shelf: CheckContext) -> Iterator[Finding]:
     """Report a conflict marker that stayed behind alone; a file with all of them is no record."""
     for text in shelf.texts:
         match = _LEFTOVER.search(text.text) if any(mark in text.text for mark in _MARKS) else None
         if match is None:
             continue
-        line = line_of(text.text, match.start())
-        if line in lines_in_code(text.text):
+        line = find_line_number(text.text, match.start())
+        if line in locate_code_lines(text.text):
             continue
         yield Finding(
             rule="conflict-markers",

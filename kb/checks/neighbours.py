@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
 
-from kb.checks.record_diff import identity, names
+from kb.checks.record_diff import has_reference_to, record_identity
 from kb.i18n import Message
-from kb.records.model import GLOBAL, LIVE, Candidate, Record, Similar
-from kb.similarity.contradictions import contradiction
-from kb.similarity.duplicates import similar
-from kb.text.segment import index_terms, normalise
+from kb.records.model import GLOBAL, LIVE, Candidate, Record, SimilarRecord
+from kb.similarity.contradictions import find_contradiction
+from kb.similarity.duplicates import find_similar
+from kb.text.segment import build_index_terms, normalise
 
 NEAR = 48
 """Records of the likest titles that are compared, and as many for each claim and path: twice what the gate takes."""
@@ -25,7 +25,7 @@ MOST = 500
 _Mark = tuple[str, str]
 
 
-class Neighbours:
+class NeighbourIndex:
     """Live records by what could make them say the same as another, or the contrary."""
 
     def __init__(self, records: Iterable[Record]) -> None:
@@ -33,15 +33,15 @@ class Neighbours:
         self._records = [record for record in records if record.status in LIVE]
         self._marked: dict[tuple[str, _Mark], list[int]] = defaultdict(list)
         for number, record in enumerate(self._records):
-            for mark in _marks(record):
+            for mark in _collect_marks(record):
                 self._marked[record.scope, mark].append(number)
 
-    def near(self, record: Record, *scopes: str) -> list[Record]:
+    def find_near(self, record: Record, *scopes: str) -> list[Record]:
         """Return the records in *scopes* (none: that of *record*) that could say the same as *record*, itself not."""
         found: dict[int, None] = {}
         for scope in dict.fromkeys(scopes or (record.scope,)):
             weights: dict[int, float] = defaultdict(float)
-            for mark in _marks(record):
+            for mark in _collect_marks(record):
                 numbers = self._marked.get((scope, mark), ())
                 if mark[0] == "term":
                     for number in numbers:
@@ -49,34 +49,34 @@ class Neighbours:
                 else:
                     found.update(dict.fromkeys(numbers[:NEAR]))
             found.update(dict.fromkeys(nlargest(NEAR, weights, key=weights.__getitem__)))
-        own = identity(record)
-        return [other for other in map(self._records.__getitem__, found) if identity(other) != own]
+        own = record_identity(record)
+        return [other for other in map(self._records.__getitem__, found) if record_identity(other) != own]
 
-    def similar(self, record: Record) -> tuple[Similar, ...]:
+    def find_similar(self, record: Record) -> tuple[SimilarRecord, ...]:
         """Return the records most like *record*, of its scope and the global one, as the gate would name them."""
-        return similar(candidate_of(record), self.near(record, record.scope, GLOBAL))
+        return find_similar(record_to_candidate(record), self.find_near(record, record.scope, GLOBAL))
 
-    def contradicted(self, record: Record) -> Iterator[tuple[Record, Message]]:
+    def find_contradicted(self, record: Record) -> Iterator[tuple[Record, Message]]:
         """Yield each record that cannot hold beside *record*, by what both say, with the reason."""
-        candidate = candidate_of(record)
-        for other in self.near(record):
-            reason = None if _settled(other, record) else contradiction(candidate, other)
+        candidate = record_to_candidate(record)
+        for other in self.find_near(record):
+            reason = None if _has_stated_relation(other, record) else find_contradiction(candidate, other)
             if reason:
                 yield other, reason
 
 
-def _marks(record: Record) -> set[_Mark]:
-    marks = {("term", term) for term in index_terms(record.title).split()}
+def _collect_marks(record: Record) -> set[_Mark]:
+    marks = {("term", term) for term in build_index_terms(record.title).split()}
     marks |= {("path", path) for path in record.impact} | {("claim", normalise(key)) for key in record.claims}
     return marks
 
 
-def _settled(other: Record, record: Record) -> bool:
+def _has_stated_relation(other: Record, record: Record) -> bool:
     """Return whether *other* says itself how it stands to *record*."""
-    return names((*other.supersedes, *other.amends, *other.coexists_with), record)
+    return has_reference_to((*other.supersedes, *other.amends, *other.coexists_with), record)
 
 
-def candidate_of(record: Record) -> Candidate:
+def record_to_candidate(record: Record) -> Candidate:
     """Return what somebody would hand in to have *record* written."""
     return Candidate(
         record.kind,

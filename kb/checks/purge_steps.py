@@ -11,7 +11,7 @@ from kb.i18n import Message, msg
 from kb.records.record_paths import INBOX, REJECTED
 
 if TYPE_CHECKING:
-    from kb.checks.find_secret import Found
+    from kb.checks.find_secret import SecretReport
     from kb.workspace import Workspace
 
 _ISSUERS = {
@@ -47,11 +47,11 @@ return filename
 """The body of git filter-repo's callback for the names of files."""
 
 
-def steps(kb: Workspace, found: Found, folder: str, *, in_clear: bool, rule: str) -> str:
+def render_steps(kb: Workspace, found: SecretReport, folder: str, *, in_clear: bool, rule: str) -> str:
     """Return, as markdown, what to do in which order about what was *found*."""
-    words = kb.words
+    words = kb.localise
     parts = [f"# {words(msg('Remove a secret'))}\n\n{words(msg('None of the commands below has been run.'))}\n"]
-    for number, (title, said, commands) in enumerate(_steps(kb, found, folder, in_clear=in_clear, rule=rule), 1):
+    for number, (title, said, commands) in enumerate(_iter_steps(kb, found, folder, in_clear=in_clear, rule=rule), 1):
         text = "\n\n".join(words(one) for one in said)
         shell = "\n\n```sh\n" + "\n".join(commands) + "\n```" if commands else ""
         parts.append(f"## {number}. {words(title)}\n\n{text}{shell}\n")
@@ -61,8 +61,8 @@ def steps(kb: Workspace, found: Found, folder: str, *, in_clear: bool, rule: str
 Step = tuple[Message, list[Message], list[str]]
 
 
-def _steps(kb: Workspace, found: Found, folder: str, *, in_clear: bool, rule: str) -> Iterator[Step]:
-    yield _rotate(rule)
+def _iter_steps(kb: Workspace, found: SecretReport, folder: str, *, in_clear: bool, rule: str) -> Iterator[Step]:
+    yield _build_rotate_step(rule)
     if found.files:
         yield (
             msg("Take it out of the files"),
@@ -70,21 +70,21 @@ def _steps(kb: Workspace, found: Found, folder: str, *, in_clear: bool, rule: st
             [],
         )
     if found.hits or found.named:
-        yield _freeze()
-        yield _rewrite(kb, found, folder, in_clear=in_clear)
+        yield _build_freeze_step()
+        yield _build_rewrite_step(kb, found, folder, in_clear=in_clear)
     if found.named:
-        yield _rename(folder)
+        yield _build_refs_step(folder)
     if found.state or found.inside:
-        yield _leftovers(kb, found)
+        yield _build_leftovers_step(kb, found)
     if found.hits or found.inside or found.named:
-        yield _forget(kb)
+        yield _build_gc_step(kb)
     if found.hits or found.named:
-        yield _push(kb, found)
-        yield _elsewhere()
-    yield _finish(kb, folder)
+        yield _build_push_step(kb, found)
+        yield _build_forks_step()
+    yield _build_cleanup_step(kb, folder)
 
 
-def _rotate(rule: str) -> Step:
+def _build_rotate_step(rule: str) -> Step:
     said = [
         msg("Take the secret back and give out a new one. Whoever has read the repository has it: removing it from "
             "the history does not make it secret again."),
@@ -96,7 +96,7 @@ def _rotate(rule: str) -> Step:
     return msg("Rotate it first"), said, []
 
 
-def _freeze() -> Step:
+def _build_freeze_step() -> Step:
     return (
         msg("Tell everybody who has a clone"),
         [msg("From here on until the last step nobody pushes. What is not pushed yet is pushed now, or is lost work: "
@@ -105,7 +105,7 @@ def _freeze() -> Step:
     )  # fmt: skip
 
 
-def _rewrite(kb: Workspace, found: Found, folder: str, *, in_clear: bool) -> Step:
+def _build_rewrite_step(kb: Workspace, found: SecretReport, folder: str, *, in_clear: bool) -> Step:
     replacements = shlex.quote(os.path.join(folder, "replacements.txt"))
     said = [
         msg("git filter-repo rewrites all refs, those of kb under refs/kb/ too. "
@@ -126,13 +126,13 @@ def _rewrite(kb: Workspace, found: Found, folder: str, *, in_clear: bool) -> Ste
         "pipx install git-filter-repo",
         f"cp -a {top} {shlex.quote(kb.repository.top + _COPY)}",
         f"cd {top}",
-        "git stash list   # " + kb.words(msg("apply or drop what is stashed first")),
+        "git stash list   # " + kb.localise(msg("apply or drop what is stashed first")),
         "git filter-repo --force " + " ".join(options),
     ]
     return msg("Rewrite the history"), said, commands
 
 
-def _rename(folder: str) -> Step:
+def _build_refs_step(folder: str) -> Step:
     said = [msg("Their names stand in a file that only you can read. What they held is made anew under another name.")]
     return (
         msg("Take away the refs whose names hold it"),
@@ -141,7 +141,7 @@ def _rename(folder: str) -> Step:
     )
 
 
-def _leftovers(kb: Workspace, found: Found) -> Step:
+def _build_leftovers_step(kb: Workspace, found: SecretReport) -> Step:
     said: list[Message] = []
     commands: list[str] = []
     if found.state:
@@ -153,7 +153,7 @@ def _leftovers(kb: Workspace, found: Found) -> Step:
     return msg("Clear away what else there is"), said, commands
 
 
-def _forget(kb: Workspace) -> Step:
+def _build_gc_step(kb: Workspace) -> Step:
     commands = [
         f"cd {shlex.quote(kb.repository.top)}",
         "git reflog expire --expire=now --expire-unreachable=now --all",
@@ -163,7 +163,7 @@ def _forget(kb: Workspace) -> Step:
     return msg("Let git forget the old objects"), [msg("Until then they can be read by their ids.")], commands
 
 
-def _push(kb: Workspace, found: Found) -> Step:
+def _build_push_step(kb: Workspace, found: SecretReport) -> Step:
     said = [
         msg("git filter-repo has removed the remote origin, so that nothing is pushed by mistake. Affected here: "
             "{refs}", refs=", ".join(found.refs) or "–"),
@@ -173,7 +173,7 @@ def _push(kb: Workspace, found: Found) -> Step:
     ]  # fmt: skip
     commands = []
     for remote in found.remotes:
-        url = kb.words(msg("URL of {remote}", remote=remote))
+        url = kb.localise(msg("URL of {remote}", remote=remote))
         commands += [
             f"git remote add {shlex.quote(remote)} {shlex.quote(f'<{url}>')}",
             f"git push --force --all {shlex.quote(remote)}",
@@ -181,13 +181,13 @@ def _push(kb: Workspace, found: Found) -> Step:
             *(
                 f"git push --force {shlex.quote(remote)} '{ref}*:{ref}*'"
                 for ref in _SHARED
-                if kb.repository.refs(f"{ref}*")
+                if kb.repository.list_refs(f"{ref}*")
             ),
         ]
     return msg("Push it over the old history"), said, commands
 
 
-def _elsewhere() -> Step:
+def _build_forks_step() -> Step:
     said = [
         msg("Forks keep the old commits: ask their owners, or delete the forks."),
         msg("GitHub and GitLab keep what pull and merge requests have shown, and answer to the old ids from caches: "
@@ -197,7 +197,7 @@ def _elsewhere() -> Step:
     return msg("What no push reaches"), said, []
 
 
-def _finish(kb: Workspace, folder: str) -> Step:
+def _build_cleanup_step(kb: Workspace, folder: str) -> Step:
     said = [
         msg("The copy and the prepared folder hold the secret: take both away. Then run kb purge-secret again, here "
             "and in a new clone: it must find nothing."),

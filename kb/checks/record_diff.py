@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kb.checks.findings import Finding
 from kb.i18n import Message
-from kb.records.model import Record, Similar, Status
+from kb.records.model import Record, SimilarRecord, Status
 from kb.text.segment import clip, one_line
 
 SHOWN = 200
@@ -22,7 +22,7 @@ _UNIT = re.compile(r"(?<=[。！？；])|(?<=[.!?;])[ \t]+|\n")
 STEPS = ("new", "changed", "superseded", "amended", "removed")
 
 
-class Part(NamedTuple):
+class PartChange(NamedTuple):
     """One part of a record that is no longer the same."""
 
     name: str
@@ -33,7 +33,7 @@ class Part(NamedTuple):
     is_section: bool = False
 
 
-class Change(NamedTuple):
+class RecordChange(NamedTuple):
     """One record that a branch changes."""
 
     step: str
@@ -42,16 +42,16 @@ class Change(NamedTuple):
     """As it will be after the merge; a removed one as it was."""
     before: Record | None = None
     """As it was where the two parted, with the status it has on the other side now."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PartChange, ...] = ()
     by: tuple[Record, ...] = ()
     """The records that supersede it, or else those that newly amend it."""
-    similar: tuple[Similar, ...] = ()
+    similar: tuple[SimilarRecord, ...] = ()
     """For a new one, the records that are there already and resemble it."""
     elsewhere: tuple[str, ...] = ()
     """The parts that the other line of history has changed too, since the two parted."""
 
     @property
-    def moved(self) -> tuple[str, str] | None:
+    def status_change(self) -> tuple[str, str] | None:
         """The status before and after, where they differ."""
         old = self.before.status if self.before else self.record.status
         return (old, self.record.status) if old != self.record.status else None
@@ -63,7 +63,7 @@ class Comparison(NamedTuple):
     revision: str
     base: str
     """The commit in which the two parted."""
-    changes: tuple[Change, ...]
+    changes: tuple[RecordChange, ...]
     meaning: tuple[Message, ...]
     """What the merge will mean."""
     findings: tuple[Finding, ...]
@@ -82,103 +82,110 @@ class Comparison(NamedTuple):
     """The ids of records of projects: a global record with such an id needs its scope to be found."""
 
 
-def identity(record: Record) -> str:
+def record_identity(record: Record) -> str:
     """Return what tells *record* from others, through new numbers and names."""
     return record.uid or record.path
 
 
-def changes(before: Iterable[Record], after: Iterable[Record], world: Mapping[str, Record]) -> list[Change]:
+def diff_records(before: Iterable[Record], after: Iterable[Record], world: Mapping[str, Record]) -> list[RecordChange]:
     """Return what became of the records of the changed files, as they were *before* and are *after*.
 
     *world* holds every record as it will be after the merge, by identity; who amends or supersedes is found there.
     """
-    olds = {identity(record): record for record in before}
-    news = {identity(record): record for record in after}
-    found = [_change(olds.get(key), record) for key, record in news.items()]
-    found += [Change("removed", record, record) for key, record in olds.items() if key not in news]
-    amending = _amending(found, world)
+    olds = {record_identity(record): record for record in before}
+    news = {record_identity(record): record for record in after}
+    found = [_diff_record(olds.get(key), record) for key, record in news.items()]
+    found += [RecordChange("removed", record, record) for key, record in olds.items() if key not in news]
+    amending = _find_amending(found, world)
     successors = [record for record in world.values() if record.supersedes]
     shown = [
-        change._replace(by=_heirs(change.record, successors) or amending.get(identity(change.record), ()))
+        change._replace(
+            by=_find_replacements(change.record, successors) or amending.get(record_identity(change.record), ())
+        )
         for change in found
-        if change.step != "changed" or change.parts or change.moved or identity(change.record) in amending
+        if change.step != "changed"
+        or change.parts
+        or change.status_change
+        or record_identity(change.record) in amending
     ]
-    known = {identity(change.record) for change in shown}
-    shown += [Change("amended", world[key], world[key], by=by) for key, by in amending.items() if key not in known]
+    known = {record_identity(change.record) for change in shown}
+    shown += [
+        RecordChange("amended", world[key], world[key], by=by) for key, by in amending.items() if key not in known
+    ]
     order = {step: number for number, step in enumerate(STEPS)}
     return sorted(shown, key=lambda c: (order[c.step], c.record.scope, len(c.record.id), c.record.id))
 
 
-def _change(old: Record | None, new: Record) -> Change:
+def _diff_record(old: Record | None, new: Record) -> RecordChange:
     if old is None:
-        return Change("new", new)
+        return RecordChange("new", new)
     ended = new.status == Status.SUPERSEDED != old.status
-    return Change("superseded" if ended else "changed", new, old, tuple(parts(old, new)))
+    return RecordChange("superseded" if ended else "changed", new, old, tuple(diff_parts(old, new)))
 
 
-def _heirs(record: Record, successors: Iterable[Record]) -> tuple[Record, ...]:
+def _find_replacements(record: Record, successors: Iterable[Record]) -> tuple[Record, ...]:
     """Return those of *successors* that supersede *record*, where it is superseded."""
     if record.status != Status.SUPERSEDED:
         return ()
-    return tuple(one for one in successors if one.scope == record.scope and names(one.supersedes, record))
+    return tuple(one for one in successors if one.scope == record.scope and has_reference_to(one.supersedes, record))
 
 
-def _amending(found: Iterable[Change], world: Mapping[str, Record]) -> dict[str, tuple[Record, ...]]:
+def _find_amending(found: Iterable[RecordChange], world: Mapping[str, Record]) -> dict[str, tuple[Record, ...]]:
     """Return the identities of the records that changed ones newly amend, each with those."""
     by: dict[str, tuple[Record, ...]] = {}
-    called = named(world.values())
+    called = group_by_name(world.values())
     for change in found:
         earlier = change.before.amends if change.before else ()
         for reference in change.record.amends:
             for record in called.get((change.record.scope, reference), ()) if reference not in earlier else ():
-                by[identity(record)] = (*by.get(identity(record), ()), change.record)
+                by[record_identity(record)] = (*by.get(record_identity(record), ()), change.record)
     return by
 
 
-def named(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
+def group_by_name(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
     """Return *records* by scope and by everything that names them there."""
     found: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        for own in _names(record):
+        for own in _list_names(record):
             found.setdefault((record.scope, own), []).append(record)
     return found
 
 
-def names(references: Iterable[str], record: Record) -> bool:
+def has_reference_to(references: Iterable[str], record: Record) -> bool:
     """Return whether one of *references*, written in the scope of *record*, names it."""
-    own = _names(record)
+    own = _list_names(record)
     return any(reference in own for reference in references)
 
 
-def _names(record: Record) -> set[str]:
+def _list_names(record: Record) -> set[str]:
     return {record.id, record.uid, f"{record.scope.removeprefix('project/')}:{record.id}"} - {""}
 
 
 # -- parts ----------------------------------------------------------------------------------------
 
 
-def parts(old: Record, new: Record) -> Iterator[Part]:
+def diff_parts(old: Record, new: Record) -> Iterator[PartChange]:
     """Yield what differs between two versions of a record; the status and kb's own bookkeeping are left out."""
     for key in _KEYS:
         one, other = getattr(old, key), getattr(new, key)
         if one != other:
-            yield Part(key, *differing(_written(one), _written(other)))
-    mine, theirs = _sections(old), _sections(new)
+            yield PartChange(key, *diff_texts(_format_value(one), _format_value(other)))
+    mine, theirs = _collect_sections(old), _collect_sections(new)
     for name in dict.fromkeys([*mine, *theirs]):
         one, other = mine.get(name, ""), theirs.get(name, "")
         if one_line(one) != one_line(other):
-            yield Part(name, *differing(one, other), is_section=True)
+            yield PartChange(name, *diff_texts(one, other), is_section=True)
     if one_line(old.user) != one_line(new.user):
-        yield Part("user", *differing(old.user, new.user))
+        yield PartChange("user", *diff_texts(old.user, new.user))
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, Mapping):
         return "\n".join(f"{key}: {item}" if item else str(key) for key, item in value.items())
     return "\n".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _sections(record: Record) -> dict[str, str]:
+def _collect_sections(record: Record) -> dict[str, str]:
     """Return the texts by the canonical names of their sections, by their headings where there is none."""
     found: dict[str, str] = {}
     for section in record.sections:
@@ -187,26 +194,26 @@ def _sections(record: Record) -> dict[str, str]:
     return found
 
 
-def differing(before: str, after: str) -> tuple[str, str]:
+def diff_texts(before: str, after: str) -> tuple[str, str]:
     """Return the lines and sentences that only one of two texts has, each side cut to SHOWN around the difference."""
-    mine, theirs = _units(before), _units(after)
+    mine, theirs = _split_units(before), _split_units(after)
     gone = " ".join(unit for unit in mine if unit not in theirs)
     come = " ".join(unit for unit in theirs if unit not in mine)
-    start = _shared(gone, come)
-    return _cut(gone, start), _cut(come, start)
+    start = _count_common_prefix(gone, come)
+    return _cut_text(gone, start), _cut_text(come, start)
 
 
-def _units(text: str) -> list[str]:
+def _split_units(text: str) -> list[str]:
     return [unit for unit in map(one_line, _UNIT.split(text)) if unit]
 
 
-def _shared(one: str, other: str) -> int:
+def _count_common_prefix(one: str, other: str) -> int:
     """Return how many characters both texts begin with."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _cut(text: str, start: int) -> str:
+def _cut_text(text: str, start: int) -> str:
     if len(text) > SHOWN and start > 2 * _LEAD:
         text = "…" + text[start - _LEAD :]
     return clip(text, SHOWN)

@@ -11,7 +11,7 @@ from kb.text.segment import one_line
 _SEVERITY = {"error": msg("error"), "warning": msg("warning")}
 
 
-def as_text(findings: Iterable[Finding], language: str = "en") -> str:
+def format_text(findings: Iterable[Finding], language: str = "en") -> str:
     """Return two lines for each finding: the place, which a terminal can open, with what is wrong; the next step."""
     rows = []
     for f in findings:
@@ -23,7 +23,7 @@ def as_text(findings: Iterable[Finding], language: str = "en") -> str:
     return "".join(rows)
 
 
-def as_json(findings: Iterable[Finding], language: str = "en") -> list[dict[str, object]]:
+def format_json(findings: Iterable[Finding], language: str = "en") -> list[dict[str, object]]:
     """Return the findings as values for JSON."""
     return [
         {
@@ -33,13 +33,13 @@ def as_json(findings: Iterable[Finding], language: str = "en") -> list[dict[str,
             "line": f.line,
             "message": f.message.translate(language),
             "fix": f.fix.translate(language),
-            "fixable": f.fixable,
+            "fixable": f.is_fixable,
         }
         for f in findings
     ]
 
 
-def as_github(findings: Iterable[Finding], language: str = "en", prefix: str = "") -> str:
+def format_github(findings: Iterable[Finding], language: str = "en", prefix: str = "") -> str:
     """Return the workflow commands that put each finding beside its line in a pull request.
 
     *prefix* is the folder of the knowledge base within its repository. GitHub shows ten errors and ten warnings of a
@@ -49,20 +49,20 @@ def as_github(findings: Iterable[Finding], language: str = "en", prefix: str = "
     rows = []
     for f in sorted(findings, key=lambda f: f.severity != "error"):
         message = f"{one_line(f.message.translate(language))}\n→ {one_line(f.fix.translate(language))}"
-        place = f"file={_property(folder + f.path)},line={f.line},title={_property(f'kb: {f.rule}')}"
-        rows.append(f"::{f.severity} {place}::{_value(message)}\n")
+        place = f"file={_escape_property(folder + f.path)},line={f.line},title={_escape_property(f'kb: {f.rule}')}"
+        rows.append(f"::{f.severity} {place}::{_escape_value(message)}\n")
     return "".join(rows)
 
 
-def _value(text: str) -> str:
+def _escape_value(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _value(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_value(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def summary(findings: Sequence[Finding], language: str = "en", records: int = 0) -> str:
+def summarise_findings(findings: Sequence[Finding], language: str = "en", records: int = 0) -> str:
     """Return one line that counts what was found in how many files; *records*: how many were checked."""
     if not findings:
         return msg("records: {records}; nothing to complain of", records=records).translate(language)
@@ -74,6 +74,6 @@ def summary(findings: Sequence[Finding], language: str = "en", records: int = 0)
         warnings=len(findings) - errors,
         files=len({f.path for f in findings}),
     ).translate(language)
-    fixable = sum(f.fixable for f in findings)
+    fixable = sum(f.is_fixable for f in findings)
     offer = msg("settled by kb check --fix: {count}", count=fixable).translate(language)
     return f"{counts}; {offer}" if fixable else counts

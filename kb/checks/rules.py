@@ -5,55 +5,55 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kb.checks import content_rules, file_rules, identity, lifecycle, link_rules, merge_damage, staleness, trust_rules
-from kb.checks.check_context import Rule, Shelf, shelf
-from kb.checks.findings import Finding, Secrets, Source, Surroundings, Vague
+from kb.checks.check_context import CheckContext, Rule, load_check_context
+from kb.checks.findings import CheckSurroundings, Finding, RecordSource, Secrets, Vague
 from kb.config import Config
 
 RULES: tuple[Rule, ...] = (
-    file_rules.unreadable,
-    file_rules.kinds,
-    file_rules.ids,
-    file_rules.dates,
-    file_rules.folders,
-    file_rules.title_lines,
-    file_rules.keys,
-    identity.duplicate_ids,
-    identity.duplicate_uids,
-    identity.ids_on_other_branches,
-    link_rules.relations,
-    link_rules.whole_or_part,
-    link_rules.coexistence_reasons,
-    link_rules.dangling_citations,
-    link_rules.citations_of_the_dead,
-    link_rules.broken_links,
-    lifecycle.statuses,
-    lifecycle.transitions,
-    lifecycle.superseded_by_nobody,
-    lifecycle.unmarked,
-    lifecycle.cycles,
-    lifecycle.required_sections,
-    lifecycle.claims,
-    lifecycle.clashes,
-    merge_damage.sections_twice,
-    merge_damage.both_texts,
-    merge_damage.items_twice,
-    merge_damage.lines_twice,
-    merge_damage.leftover_markers,
-    staleness.impact_paths,
-    staleness.stale_records,
-    staleness.failed_verifications,
-    staleness.known_fixes,
-    staleness.old_records,
-    content_rules.secrets_in_texts,
-    content_rules.vague_titles,
-    trust_rules.untrusted,
+    file_rules.check_readable,
+    file_rules.check_kinds,
+    file_rules.check_ids,
+    file_rules.check_dates,
+    file_rules.check_folders,
+    file_rules.check_title_lines,
+    file_rules.check_keys,
+    identity.check_duplicate_ids,
+    identity.check_duplicate_uids,
+    identity.check_branch_ids,
+    link_rules.check_relations,
+    link_rules.check_double_relations,
+    link_rules.check_coexistence_reasons,
+    link_rules.check_dangling_citations,
+    link_rules.check_obsolete_citations,
+    link_rules.check_links,
+    lifecycle.check_statuses,
+    lifecycle.check_transitions,
+    lifecycle.check_missing_successors,
+    lifecycle.check_unmarked_records,
+    lifecycle.check_cycles,
+    lifecycle.check_required_sections,
+    lifecycle.check_claims,
+    lifecycle.check_contradictions,
+    merge_damage.check_duplicate_sections,
+    merge_damage.check_both_sides,
+    merge_damage.check_duplicate_items,
+    merge_damage.check_duplicate_lines,
+    merge_damage.check_leftover_markers,
+    staleness.check_impact_paths,
+    staleness.check_stale_records,
+    staleness.check_verifications,
+    staleness.check_fixes,
+    staleness.check_old_records,
+    content_rules.check_secrets,
+    content_rules.check_vague_titles,
+    trust_rules.check_untrusted,
 )
 """A new rule: one function, one word here."""
 
 
-def check(
-    sources: Iterable[Source],
-    surroundings: Surroundings,
+def check_sources(
+    sources: Iterable[RecordSource],
+    surroundings: CheckSurroundings,
     config: Config,
     *,
     secrets: Secrets,
@@ -61,10 +61,10 @@ def check(
     rules: Iterable[Rule] = RULES,
 ) -> list[Finding]:
     """Return everything that is wrong with the records, by path and line; an empty list is a clean bill."""
-    return found(shelf(sources, surroundings, config, secrets, vague), rules)
+    return apply_rules(load_check_context(sources, surroundings, config, secrets, vague), rules)
 
 
-def found(everything: Shelf, rules: Iterable[Rule] = RULES) -> list[Finding]:
+def apply_rules(everything: CheckContext, rules: Iterable[Rule] = RULES) -> list[Finding]:
     """Return what the *rules* find on the shelf, by path and line."""
     findings = [finding for rule in rules for finding in rule(everything)]
     return sorted(findings, key=lambda f: (f.path, f.line, f.rule, str(f.message)))

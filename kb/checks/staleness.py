@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from fnmatch import translate
 
-from kb.checks.check_context import Opened, Shelf, finding, folders_of
+from kb.checks.check_context import CheckContext, LoadedRecord, collect_folders, make_finding
 from kb.checks.file_rules import is_day
 from kb.checks.findings import Finding, Severity
 from kb.i18n import Message, msg
@@ -30,50 +30,50 @@ _OUTSIDE = re.compile(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)"
 _LINE_NUMBER = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
 
 
-def impact_paths(shelf: Shelf) -> Iterator[Finding]:
+def check_impact_paths(shelf: CheckContext) -> Iterator[Finding]:
     """Report impact paths that lead out of the project, and those that its tree does not have (RUYI-16)."""
-    trees: dict[str, _Tree] = {}
+    trees: dict[str, _ProjectTree] = {}
     for one in shelf.opened:
         if one.record.status not in LIVE:
             continue
         project = one.record.scope.removeprefix("project/")
         files = shelf.surroundings.trees.get(project)
         if files is not None and project not in trees and one.record.impact:
-            trees[project] = _Tree(files)
+            trees[project] = _ProjectTree(files)
         for path in one.record.impact:
             if "://" in path:
                 continue
             if _OUTSIDE.match(path):
                 message = msg("{path} leads out of the project", path=clip(path, 120))
                 fix = msg("write the path relative to the project's root")
-                yield finding("impact", one, message, fix, key="impact", item=path)
-            elif files is not None and not trees[project].has(path):
-                yield _dangling(shelf, one, path, trees[project])
+                yield make_finding("impact", one, message, fix, key="impact", item=path)
+            elif files is not None and not trees[project].has_path(path):
+                yield _report_missing_path(shelf, one, path, trees[project])
 
 
-class _Tree:
+class _ProjectTree:
     """The files of a project, with what was asked about them before."""
 
     def __init__(self, files: frozenset[str]) -> None:
         self.files = files
-        self.folders = folders_of(files)
+        self.folders = collect_folders(files)
         self.answers: dict[str, bool] = {}
         self.names: dict[str, list[str]] = {}
 
-    def has(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
         """Return whether *path*, which may be a folder or have wildcards, stands in the tree."""
         if path not in self.answers:
-            bare = bare_path(path)
-            self.answers[path] = bare in self.files or bare in self.folders or self._matches(bare)
+            bare = normalise_path(path)
+            self.answers[path] = bare in self.files or bare in self.folders or self._has_match(bare)
         return self.answers[path]
 
-    def _matches(self, path: str) -> bool:
+    def _has_match(self, path: str) -> bool:
         if not any(mark in path for mark in "*?["):
             return False
         pattern = re.compile(translate(path.replace("**/", "*")))
         return any(pattern.match(file) for file in self.files)
 
-    def named(self, name: str) -> list[str]:
+    def find_by_name(self, name: str) -> list[str]:
         """Return the files with this last part of their path."""
         if not self.names:
             for file in self.files:
@@ -81,33 +81,33 @@ class _Tree:
         return self.names.get(name, [])
 
 
-def bare_path(path: str) -> str:
+def normalise_path(path: str) -> str:
     """Return *path* as git writes it: forward slashes, no `./`, no line number."""
     bare = _LINE_NUMBER.sub("", path.strip().replace("\\", "/"))
     return bare.removeprefix("./").rstrip("/") or "."
 
 
-def _dangling(shelf: Shelf, one: Opened, path: str, tree: _Tree) -> Finding:
+def _report_missing_path(shelf: CheckContext, one: LoadedRecord, path: str, tree: _ProjectTree) -> Finding:
     vanished = shelf.surroundings.changes.get(one.record.path, {}).get(path, 0.0) is None
     message = (
         msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
         if vanished
         else msg("the project has no {path}", path=clip(path, 120))
     )
-    moved = tree.named(bare_path(path).rpartition("/")[2])
+    moved = tree.find_by_name(normalise_path(path).rpartition("/")[2])
     fix = (
         msg("perhaps it moved: {target}", target=moved[0])
         if len(moved) == 1
         else msg("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.scoped_id)
     )
     severity: Severity = "error" if one.record.status == Status.ACCEPTED else "warning"
-    return finding("impact", one, message, fix, key="impact", item=path, severity=severity)
+    return make_finding("impact", one, message, fix, key="impact", item=path, severity=severity)
 
 
-def stale_records(shelf: Shelf) -> Iterator[Finding]:
+def check_stale_records(shelf: CheckContext) -> Iterator[Finding]:
     """Report accepted records whose impact files changed much or vanished since they were confirmed (RUYI-16).
 
-    A vanished path of a project whose tree is known is reported by `impact_paths`.
+    A vanished path of a project whose tree is known is reported by `check_impact_paths`.
     """
     for one in shelf.opened:
         changes = shelf.surroundings.changes.get(one.record.path)
@@ -116,7 +116,9 @@ def stale_records(shelf: Shelf) -> Iterator[Finding]:
         if one.record.scope.removeprefix("project/") not in shelf.surroundings.trees:
             for path in (path for path, share in changes.items() if share is None):
                 message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
-                yield finding("stale", one, message, _reread(one), key="impact", item=path, severity="warning")
+                yield make_finding(
+                    "stale", one, message, _suggest_reread(one), key="impact", item=path, severity="warning"
+                )
         share, path = max(((share, path) for path, share in changes.items() if share is not None), default=(0.0, ""))
         if share >= STALE_SHARE:
             message = msg(
@@ -125,44 +127,44 @@ def stale_records(shelf: Shelf) -> Iterator[Finding]:
                 path=clip(path, 120),
                 day=one.record.confirmed or one.record.date or "?",
             )
-            yield finding("stale", one, message, _reread(one), key="impact", item=path, severity="warning")
+            yield make_finding("stale", one, message, _suggest_reread(one), key="impact", item=path, severity="warning")
 
 
-def _reread(one: Opened) -> Message:
+def _suggest_reread(one: LoadedRecord) -> Message:
     return msg("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
 
 
-def failed_verifications(shelf: Shelf) -> Iterator[Finding]:
+def check_verifications(shelf: CheckContext) -> Iterator[Finding]:
     """Report live records whose verification failed when it was last run (RUYI-16)."""
     for one in shelf.opened:
         kept = one.record.extra.get(VERIFIED)
         if one.record.status in LIVE and isinstance(kept, Mapping) and kept.get("result") == VERIFICATION_FAILED:
             message = msg("its verification failed on {day}", day=kept.get("date") or "–")
             fix = msg("mend the code or the record, then: kb verify {id}", id=one.record.id)
-            yield finding("verification", one, message, fix, key=VERIFIED, severity="warning")
+            yield make_finding("verification", one, message, fix, key=VERIFIED, severity="warning")
 
 
-def known_fixes(shelf: Shelf) -> Iterator[Finding]:
+def check_fixes(shelf: CheckContext) -> Iterator[Finding]:
     """Report a fix whose commit the project does not have, and a regression test that its tree lacks (ZCLAW-60)."""
     for one in shelf.opened:
         commit = str(one.record.extra.get(FIXED_BY, ""))
         if shelf.surroundings.fixes.get(one.record.path) is False:
             message = msg("the project has no commit {commit}", commit=clip(commit, 64))
             fix = msg("name the commit that fixed it, or take {key} out", key=FIXED_BY)
-            yield finding("fix", one, message, fix, key=FIXED_BY)
+            yield make_finding("fix", one, message, fix, key=FIXED_BY)
         test = str(one.record.extra.get(REGRESSION_TEST, ""))
         files = shelf.surroundings.trees.get(one.record.scope.removeprefix("project/"))
-        if test and files is not None and bare_path(test.partition("::")[0]) not in files:
+        if test and files is not None and normalise_path(test.partition("::")[0]) not in files:
             message = msg("the project has no {path}", path=clip(test, 120))
             fix = msg("name the test that keeps it from coming back, or take {key} out", key=REGRESSION_TEST)
-            yield finding("fix", one, message, fix, key=REGRESSION_TEST)
+            yield make_finding("fix", one, message, fix, key=REGRESSION_TEST)
         if commit and not test and one.record.status in LIVE:
             message = msg("it says what fixed it, and no test that keeps it from coming back")
             fix = msg("add {key}: with the path of the test", key=REGRESSION_TEST)
-            yield finding("fix", one, message, fix, key=FIXED_BY, severity="warning")
+            yield make_finding("fix", one, message, fix, key=FIXED_BY, severity="warning")
 
 
-def _came_on(record: Record) -> date | None:
+def _find_import_day(record: Record) -> date | None:
     """Return the day on which a record of another tool was imported, by its uid: what it is dated was long before.
 
     The first ten characters of a ULID are the milliseconds since 1970, in Crockford's base 32.
@@ -175,7 +177,7 @@ def _came_on(record: Record) -> date | None:
     return date(1970, 1, 1) + timedelta(days=milliseconds // 86_400_000)
 
 
-def old_records(shelf: Shelf) -> Iterator[Finding]:
+def check_old_records(shelf: CheckContext) -> Iterator[Finding]:
     """Report what waits too long for a verdict, and what nobody confirmed for long and no file speaks for."""
     if not shelf.surroundings.today:
         return
@@ -184,16 +186,16 @@ def old_records(shelf: Shelf) -> Iterator[Finding]:
         day = one.record.confirmed or one.record.date
         if not is_day(day):
             continue
-        since = max(date.fromisoformat(day), _came_on(one.record) or date.min)
+        since = max(date.fromisoformat(day), _find_import_day(one.record) or date.min)
         age = (today - since).days
         if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
             message = msg("it has been waiting for a verdict for {days} days", days=age)
             fix = msg("settle it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
-            yield finding("unsettled", one, message, fix, key="status", severity="warning")
+            yield make_finding("unsettled", one, message, fix, key="status", severity="warning")
         elif (
             one.record.status == Status.ACCEPTED
             and age > UNCONFIRMED_DAYS
             and not shelf.surroundings.changes.get(one.record.path)
         ):
             message = msg("nobody has confirmed it for {days} days", days=age)
-            yield finding("stale", one, message, _reread(one), key="date", severity="warning")
+            yield make_finding("stale", one, message, _suggest_reread(one), key="date", severity="warning")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kb.checks.check_context import Opened, Shelf, finding
-from kb.checks.content_rules import broken_texts
-from kb.checks.findings import Finding, Text
+from kb.checks.check_context import CheckContext, LoadedRecord, make_finding
+from kb.checks.content_rules import iter_unreadable_texts
+from kb.checks.findings import CheckedText, Finding
 from kb.i18n import Message, msg
-from kb.records.front_matter import front, front_span
-from kb.safety.injection import HIDDEN, INSTRUCTION, TURNS, Trouble, troubles
+from kb.records.front_matter import find_front_matter, parse_front_matter
+from kb.safety.injection import HIDDEN, INSTRUCTION, TURNS, Threat, find_threats
 
 if TYPE_CHECKING:
     from typing import Any
@@ -18,56 +18,56 @@ if TYPE_CHECKING:
     from kb.checks.findings import Severity
 
 
-def untrusted(shelf: Shelf) -> Iterator[Finding]:
+def check_untrusted(shelf: CheckContext) -> Iterator[Finding]:
     """Report characters that hide something, an error, and what tells an agent what to do, a warning.
 
     A comment that a page does not show is no finding by itself: half of them are notes to authors and tools.
     """
-    for text in (*shelf.texts, *broken_texts(shelf)):
-        found = [] if shelf.is_clean(text.text) else troubles(text.text)
-        yield from _hidden(text, [trouble for trouble in found if trouble.kind == HIDDEN])
+    for text in (*shelf.texts, *iter_unreadable_texts(shelf)):
+        found = [] if shelf.is_clean(text.text) else find_threats(text.text)
+        yield from _report_hidden(text, [trouble for trouble in found if trouble.kind == HIDDEN])
         for order in (trouble for trouble in found if trouble.kind == INSTRUCTION):
-            yield Finding("untrusted", "warning", text.path, order.line, _said(order), _TAKE_OUT)
+            yield Finding("untrusted", "warning", text.path, order.line, _format_problem(order), _TAKE_OUT)
     for one in shelf.opened:
-        yield from () if shelf.is_clean(one.text) else _escaped(one)
+        yield from () if shelf.is_clean(one.text) else _report_escaped(one)
 
 
 _TAKE_OUT = msg("take it out, or quote it where you write about such texts; agents get no more than the title")
 
 
-def _said(trouble: Trouble) -> Message:
+def _format_problem(trouble: Threat) -> Message:
     return msg("the text {problem}: {words}", problem=trouble.problem, words=trouble.words)
 
 
-def _hidden(text: Text, found: Sequence[Trouble]) -> Iterator[Finding]:
+def _report_hidden(text: CheckedText, found: Sequence[Threat]) -> Iterator[Finding]:
     """Report hidden characters once for a text, where they turn the direction of a line if they do."""
     if found:
         first = next((trouble for trouble in found if trouble.problem == TURNS), found[0])
         fix = msg("take out such characters; lines of this file that have some: {count}", count=len(found))
-        yield Finding("untrusted", "error", text.path, first.line, _said(first), fix)
+        yield Finding("untrusted", "error", text.path, first.line, _format_problem(first), fix)
 
 
-def _escaped(one: Opened) -> Iterator[Finding]:
+def _report_escaped(one: LoadedRecord) -> Iterator[Finding]:
     """Report what stands in the front behind escapes, as `"\\u202e"`, where the text itself shows no trouble."""
-    span = front_span(one.text)
+    span = find_front_matter(one.text)
     source = one.text[span.start : span.end] if span else ""
     if "\\" not in source:
         return
-    told = {trouble.words for trouble in troubles(source)}
-    for key, value in front(one.text).items():
-        for trouble in troubles("\n".join(_texts(value))):
+    told = {trouble.words for trouble in find_threats(source)}
+    for key, value in parse_front_matter(one.text).items():
+        for trouble in find_threats("\n".join(_iter_texts(value))):
             severity: Severity = "error" if trouble.kind == HIDDEN else "warning"
             if trouble.words not in told:
-                yield finding("untrusted", one, _said(trouble), _TAKE_OUT, key=key, severity=severity)
+                yield make_finding("untrusted", one, _format_problem(trouble), _TAKE_OUT, key=key, severity=severity)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iter_texts(value: Any) -> Iterator[str]:
     """Yield every text in a value of the front."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from (str(key), *_texts(item))
+            yield from (str(key), *_iter_texts(item))
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _texts(item)
+            yield from _iter_texts(item)

@@ -16,16 +16,16 @@ from kb.errors import KbError
 from kb.i18n import msg
 from kb.records.model import Record, Verdict
 from kb.safety import redaction
-from kb.safety.injection import HIDDEN, troubles, visible
-from kb.text.line_ends import lines
-from kb.writing.edit import alone, as_it_is
+from kb.safety.injection import HIDDEN, find_threats, reveal_hidden
+from kb.text.line_ends import split_lines
+from kb.writing.edit import commit_step, reload_record
 
 if TYPE_CHECKING:
     import subprocess
     from types import FrameType
 
     from kb.workspace import Workspace
-    from kb.writing.transaction import Writing
+    from kb.writing.transaction import Transaction
 
 PASSED, FAILED = "passed", "failed"
 KEY = "verified"
@@ -47,7 +47,7 @@ _WIDEST = 400
 _NOT_PASSED_ON = ("GIT_", "KB_")
 
 
-class Ran(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended."""
 
     command: str
@@ -59,7 +59,7 @@ class Ran(NamedTuple):
     timed_out: bool = False
 
     @property
-    def passed(self) -> bool:
+    def has_passed(self) -> bool:
         """Return whether it ended well and in time."""
         return self.code == 0 and not self.timed_out
 
@@ -67,24 +67,24 @@ class Ran(NamedTuple):
 # -- what there is to run -------------------------------------------------------------------------
 
 
-def commands(text: str) -> list[str]:
+def parse_commands(text: str) -> list[str]:
     """Return the commands in a Verification section: shell blocks, and lines that begin with "$ "; prose is none.
 
     A block is one command, or where it shows prompts one for each of them.
     """
     found: list[str] = []
-    rows = iter([row.rstrip("\r\n") for row in lines(text)])
+    rows = iter([row.rstrip("\r\n") for row in split_lines(text)])
     for row in rows:
         fence = _FENCE.match(row)
         prompt = _PROMPT.match(row)
         if fence:
-            found += _of_block(list(_until(rows, fence[1])), fence[2].lower())
+            found += _parse_block(list(_iter_until_fence(rows, fence[1])), fence[2].lower())
         elif prompt:
             found.append(prompt[2].removesuffix("`") if prompt[1] else prompt[2])
     return [command for command in found if command]
 
 
-def _until(rows: Iterator[str], marks: str) -> Iterator[str]:
+def _iter_until_fence(rows: Iterator[str], marks: str) -> Iterator[str]:
     """Yield the rows of a block up to the fence of *marks* that closes it."""
     for row in rows:
         inside = row.strip(" \t>")
@@ -93,18 +93,18 @@ def _until(rows: Iterator[str], marks: str) -> Iterator[str]:
         yield row
 
 
-def _of_block(rows: Sequence[str], language: str) -> Iterator[str]:
+def _parse_block(rows: Sequence[str], language: str) -> Iterator[str]:
     if language not in _SHELLS:
         return
     if language in _TRANSCRIPTS or any(row.lstrip().startswith("$ ") for row in rows):
-        yield from _typed(iter(rows))
+        yield from _parse_transcript(iter(rows))
     elif any(row.strip() and not row.lstrip().startswith("#") for row in rows):
         from textwrap import dedent
 
         yield dedent("\n".join(rows)).strip("\n")
 
 
-def _typed(rows: Iterator[str]) -> Iterator[str]:
+def _parse_transcript(rows: Iterator[str]) -> Iterator[str]:
     """Yield what stands behind the prompts of a transcript; a backslash at the end goes on in the next row."""
     for row in rows:
         if row.lstrip().startswith("$ "):
@@ -117,9 +117,9 @@ def _typed(rows: Iterator[str]) -> Iterator[str]:
 def refuse_hidden(found: Sequence[str], path: str = "") -> None:
     """Raise KbError where a command would run as something else than it shows."""
     for command in found:
-        if visible(command) != command or any(trouble.kind == HIDDEN for trouble in troubles(command)):
+        if reveal_hidden(command) != command or any(trouble.kind == HIDDEN for trouble in find_threats(command)):
             raise KbError(
-                msg("a command is not what it shows: {command}", command=visible(command)),
+                msg("a command is not what it shows: {command}", command=reveal_hidden(command)),
                 path=path,
                 hint=msg("see: kb check"),
             )
@@ -128,7 +128,7 @@ def refuse_hidden(found: Sequence[str], path: str = "") -> None:
 # -- running it -----------------------------------------------------------------------------------
 
 
-def run(kb: Workspace, command: str, folder: str, timeout: float = TIMEOUT) -> Ran:
+def run_command(kb: Workspace, command: str, folder: str, timeout: float = TIMEOUT) -> CommandResult:
     """Run *command* with `sh` in *folder*; after *timeout* seconds it is killed with all it has started.
 
     A line that fails ends it. It has no input, and its environment nothing of kb's and of an outer git's.
@@ -139,26 +139,26 @@ def run(kb: Workspace, command: str, folder: str, timeout: float = TIMEOUT) -> R
     began = time.monotonic()
     process = None
     try:
-        with _interrupts_held_back():
+        with _defer_interrupts():
             process = subprocess.Popen(
-                ["sh", "-e", "-c", command], cwd=folder, env=_environment(kb.environment), start_new_session=True,
+                ["sh", "-e", "-c", command], cwd=folder, env=_clean_environment(kb.environment), start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             )  # fmt: skip
-        output = _printed(process, began + timeout)
+        output = _read_output(process, began + timeout)
         process.wait(max(began + timeout - time.monotonic(), 0.01))
         timed_out = False
-    except (subprocess.TimeoutExpired, _OutOfTime) as late:
+    except (subprocess.TimeoutExpired, _CommandTimeout) as late:
         output = late.output or b""
         timed_out = True
     finally:
         if process:
-            _end(process)
+            _kill_group(process)
     assert process is not None
-    return Ran(command, process.returncode, time.monotonic() - began, _told(kb, output), timed_out)
+    return CommandResult(command, process.returncode, time.monotonic() - began, _format_output(kb, output), timed_out)
 
 
 @contextlib.contextmanager
-def _interrupts_held_back() -> Iterator[None]:
+def _defer_interrupts() -> Iterator[None]:
     """Let an interrupt wait until the block has ended.
 
     In the middle of `Popen` it would leave a process behind that nobody knows, in a session of its own, where Ctrl-C
@@ -181,7 +181,7 @@ def _interrupts_held_back() -> Iterator[None]:
         before(number, frame)
 
 
-class _OutOfTime(Exception):
+class _CommandTimeout(Exception):
     """A command has printed *output* and not ended in time."""
 
     def __init__(self, output: bytes) -> None:
@@ -189,11 +189,11 @@ class _OutOfTime(Exception):
         self.output = output
 
 
-def _environment(environment: Mapping[str, str]) -> dict[str, str]:
+def _clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in environment.items() if not key.startswith(_NOT_PASSED_ON)}
 
 
-def _printed(process: subprocess.Popen[bytes], deadline: float) -> bytes:
+def _read_output(process: subprocess.Popen[bytes], deadline: float) -> bytes:
     """Return the last of what *process* prints until it ends; raise _OutOfTime at *deadline*.
 
     Whoever it has started and keeps its output open is not waited for.
@@ -210,10 +210,10 @@ def _printed(process: subprocess.Popen[bytes], deadline: float) -> bytes:
         del kept[:-_KEPT]
         if not chunk and (ready or process.poll() is not None):
             return bytes(kept)
-    raise _OutOfTime(bytes(kept))
+    raise _CommandTimeout(bytes(kept))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill what is left of the group of *process*."""
     import signal
 
@@ -224,10 +224,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
 
 
-def _told(kb: Workspace, output: bytes) -> str:
+def _format_output(kb: Workspace, output: bytes) -> str:
     """Return the last lines of *output* as they can be shown: without secrets, and nothing drives a terminal."""
-    text, _ = redaction.redact(output.decode("utf-8", "replace"), kb.config.masking)
-    rows = visible(text).rstrip("\n").split("\n")
+    text, _ = redaction.redact_text(output.decode("utf-8", "replace"), kb.config.masking)
+    rows = reveal_hidden(text).rstrip("\n").split("\n")
     more = ["…"] if len(rows) > _SHOWN else []
     shown = (row if len(row) <= _WIDEST else row[: _WIDEST - 1] + "…" for row in rows[-_SHOWN:])
     return "\n".join((*more, *shown))
@@ -236,16 +236,16 @@ def _told(kb: Workspace, output: bytes) -> str:
 # -- what came of it ------------------------------------------------------------------------------
 
 
-def keep(kb: Workspace, record: Record, *, passed: bool) -> Verdict:
+def save_result(kb: Workspace, record: Record, *, passed: bool) -> Verdict:
     """Note in the front of *record* that its commands were run today; one that passed is confirmed by that too."""
     stamp = {"date": kb.today(), "result": PASSED if passed else FAILED}
     changes: dict[str, object] = {KEY: stamp, **({"confirmed": kb.today()} if passed else {})}
     said = msg("its verification has passed") if passed else msg("its verification has failed")
 
-    def step(writing: Writing) -> Verdict:
-        now = as_it_is(writing, record)
+    def save_step(writing: Transaction) -> Verdict:
+        now = reload_record(writing, record)
         if now.extra.get(KEY) == stamp and (not passed or now.confirmed == kb.today()):
-            return writing.verdict("unchanged", now, [said])
-        return writing.verdict("updated", writing.edit(now, changes, KEY), [said])
+            return writing.build_verdict("unchanged", now, [said])
+        return writing.build_verdict("updated", writing.plan_front_edit(now, changes, KEY), [said])
 
-    return alone(kb, step, f"Verify [{record.id}]: {stamp['result']}", f"{KEY} {stamp['result']}")
+    return commit_step(kb, save_step, f"Verify [{record.id}]: {stamp['result']}", f"{KEY} {stamp['result']}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from kb.startup.process import begin, leave
+from kb.startup.process import delay_gc, exit_process
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -16,15 +16,15 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
             if stream is sys.stdout or not stream.isatty():  # a progress bar drives the terminal on purpose
-                prints.show_what_hides(stream)
+                prints.sanitise_stream(stream)
     if arguments is None:
-        begin()
+        delay_gc()
     words = sys.argv[1:] if arguments is None else arguments
-    code = plain.answered(words)
+    code = plain.run_if_plain(words)
     if code is None:
         from kb.cli import group
 
-        code = group.answered(words)
+        code = group.run_command_line(words)
     if arguments is None:
-        leave(code)
+        exit_process(code)
     sys.exit(code)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import json_option, with_kb
-from kb.cli.prints import name_broken, print_json, record_line
+from kb.cli.prints import format_record_line, print_json, warn_of_broken_files
 from kb.records.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def command(kb: KnowledgeBase, view: str, as_json: bool) -> None:
     if view == "prefs":
         records = [record for record in records if record.kind == "preference"]
     groups = {name: [r for r in records if label.get(r.kind) == name] for name in dict.fromkeys(label.values())}
-    name_broken(kb)
+    warn_of_broken_files(kb)
     if as_json:
         print_json(
             {name: [{**r._asdict(), "karma": label[r.kind]} for r in group] for name, group in groups.items() if group}
@@ -35,4 +35,4 @@ def command(kb: KnowledgeBase, view: str, as_json: bool) -> None:
         if group:
             click.echo(f"{name} ({len(group)})")
         for record in group:
-            click.echo(f"  {record_line(kb, record)}")
+            click.echo(f"  {format_record_line(kb, record)}")

@@ -1,4 +1,4 @@
-"""What `show`, `search` and `write` do, without click: agents call these most, and click is half of a start."""
+"""What `kb show`, `kb search` and `kb write` do, without click: agents call these most, and click is half a start."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from kb.cli.prints import explain_nothing, failed, name_broken, print_json, print_verdicts, spoken, warn, warn_of_orders
+from kb.cli.prints import (
+    detect_language,
+    print_json,
+    print_verdicts,
+    report_error,
+    warn,
+    warn_empty_result,
+    warn_of_broken_files,
+    warn_of_injection,
+)
 from kb.config import NO_MODEL
 from kb.errors import BadInput, KbError
 from kb.i18n import msg
@@ -16,33 +25,33 @@ from kb.startup.namedtuple import TYPE_CHECKING
 if TYPE_CHECKING:
     from kb.knowledge_base import Filter, KnowledgeBase
     from kb.records.model import Candidate
-    from kb.search.answer import Answer, Explained
+    from kb.search.answer import SearchAnswer, SearchResult
 
 
-def show(
+def print_record(
     kb: KnowledgeBase, name: str, *, short: bool = False, strict: bool = False, scope: str = "", as_json: bool = False,
     commit: str = "",
 ) -> None:  # fmt: skip
     """Print the file of a record, or its short form; *commit*: as it stood there."""
     text = ""
     if commit:
-        from kb.history.snapshot import record_at
+        from kb.history.snapshot import find_record_at
 
-        record, text = record_at(kb, commit, name, scope=scope or kb.here)
+        record, text = find_record_at(kb, commit, name, scope=scope or kb.caller_scope)
     else:
         record = kb.record(name, scope=scope)
-    warn_of_orders(kb, [record])
+    warn_of_injection(kb, [record])
     if as_json:
         print_json(record)
     elif short or strict:
         from kb.records import short_form as forms
 
-        print(forms.short(record, kb.config.language, strict=strict))
+        print(forms.render_short_form(record, kb.config.language, strict=strict))
     else:
         print(text or kb.text(record), end="")
 
 
-def search(
+def print_search_results(
     kb: KnowledgeBase,
     words: Sequence[str],
     *,
@@ -57,94 +66,94 @@ def search(
 
     *commit*: as they stood there; *agent*: only those it had a hand in.
     """
-    kb.look()
+    kb.start_scan()
     project, query = kb.project(os.getcwd()), " ".join(words)
     if commit or agent:
-        from kb.history.search_past import asked
+        from kb.history.search_past import search_history
 
-        found = asked(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
+        found = search_history(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
     else:
-        from kb.search.answer import explained
+        from kb.search.answer import search_records
 
-        found = explained(kb, query, wanted=wanted, project=project, limit=limit)
+        found = search_records(kb, query, wanted=wanted, project=project, limit=limit)
     answers = found.answers
-    name_broken(kb)
+    warn_of_broken_files(kb)
     if not answers:
-        explain_nothing(kb, msg("nothing found"), "".join(wanted.scopes))
+        warn_empty_result(kb, msg("nothing found"), "".join(wanted.scopes))
     if found.ran and not explain and (kb.config.embedder, kb.config.reranker) != (NO_MODEL, NO_MODEL):
         warn(kb, msg("searched: {ran}", ran=found.ran))
-    warn_of_orders(kb, [answer.record for answer in answers])
+    warn_of_injection(kb, [answer.record for answer in answers])
     if as_json:
-        print_json(_explained_rows(found) if explain else [_row(answer) for answer in answers])
+        print_json(_build_explained_rows(found) if explain else [_build_row(answer) for answer in answers])
         return
     if explain:
-        _tell_how(kb, found)
-    from kb.index.lookup import name_of
+        _print_explanation(kb, found)
+    from kb.index.lookup import qualify_name
 
     for answer in answers:
-        print(f"{name_of(kb, answer.record):6} {answer.record.title}  ({answer.record.scope})")
+        print(f"{qualify_name(kb, answer.record):6} {answer.record.title}  ({answer.record.scope})")
         if answer.note:
-            print(f"       {kb.words(answer.note)}")
+            print(f"       {kb.localise(answer.note)}")
         if answer.snippet:
             print(f"       {answer.snippet}")
         if explain:
             parts = " ".join(f"{part} {much:.3f}" for part, much in answer.parts.items())
             score = msg("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–")
-            print("      ", kb.words(score))
+            print("      ", kb.localise(score))
 
 
-def _tell_how(kb: KnowledgeBase, found: Explained) -> None:
+def _print_explanation(kb: KnowledgeBase, found: SearchResult) -> None:
     """Print how the words were understood."""
-    print(kb.words(msg("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
+    print(kb.localise(msg("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
     if found.ran:
-        print(kb.words(msg("searched: {ran}", ran=found.ran)))
+        print(kb.localise(msg("searched: {ran}", ran=found.ran)))
     terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
     told = msg("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
-    print(kb.words(told))
+    print(kb.localise(told))
 
 
-def _explained_rows(found: Explained) -> object:
+def _build_explained_rows(found: SearchResult) -> object:
     return {
         **found._asdict(),
         "ran": str(found.ran),
-        "answers": [{**_row(answer), "parts": answer.parts} for answer in found.answers],
+        "answers": [{**_build_row(answer), "parts": answer.parts} for answer in found.answers],
     }
 
 
-def _row(answer: Answer) -> dict[str, object]:
+def _build_row(answer: SearchAnswer) -> dict[str, object]:
     return {**answer.record._asdict(), "score": answer.score, "snippet": answer.snippet, "note": str(answer.note)}
 
 
-def write(
+def write_candidates(
     kb: KnowledgeBase, candidates: Sequence[Candidate], *, dry_run: bool = False, as_json: bool = False,
     decided: bool = False,
 ) -> int:  # fmt: skip
     """Hand *candidates* to the gate, print the verdicts and return the exit code they call for."""
     verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run, decided=decided)
-    name_broken(kb)
+    warn_of_broken_files(kb)
     return print_verdicts(kb, verdicts, as_json=as_json)
 
 
-def keep_for_later(place: str, read: Callable[[], Sequence[Candidate]], why: KbError) -> int:
+def spool_candidates(place: str, read: Callable[[], Sequence[Candidate]], why: KbError) -> int:
     """Keep what `kb write` was handed, where the knowledge base at *place* cannot be opened; return the exit code.
 
     *place* "": the one around the current folder. Conflict markers in kb.toml must not cost what somebody hands in.
     """
-    from kb.index.lookup import root_around, root_at
+    from kb.index.lookup import find_base_root, require_base_root
     from kb.writing.spool import spool_without_settings
 
-    code = failed(why, place)
-    root = root_at(place) if place else root_around(os.getcwd(), os.environ)
+    code = report_error(why, place)
+    root = require_base_root(place) if place else find_base_root(os.getcwd(), os.environ)
     try:
         kept = spool_without_settings(root, os.environ, read())
     except OSError:
         return code
     said = msg("kept in {path}; the next call that can writes it", path=kept)
-    print("    " + said.translate(spoken(place)), file=sys.stderr)
+    print("    " + said.translate(detect_language(place)), file=sys.stderr)
     return EXIT_REFUSED
 
 
-def handed_in(source: str) -> list[Candidate]:
+def read_candidates(source: str) -> list[Candidate]:
     """Return the candidates in the file *source*, "-" for stdin; raise BadInput."""
     from kb.records import candidate
 
@@ -158,4 +167,4 @@ def handed_in(source: str) -> list[Candidate]:
         raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=source) from None
     if len(data) > candidate.MAX_INPUT:
         raise BadInput(msg("the input has more than {limit} bytes", limit=candidate.MAX_INPUT), path=source)
-    return candidate.parse(data, "stdin" if source == "-" else source)
+    return candidate.parse_candidates(data, "stdin" if source == "-" else source)

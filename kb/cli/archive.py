@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, usage, with_kb
-from kb.cli.session import archived
+from kb.cli.door import json_option, usage_error, with_kb
+from kb.cli.session import archive_session
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def command(
     What it decided goes through the gate. Without TRANSCRIPT, the last session of this project. An expanded form of
     more than 200,000 bytes stays in this clone.
     """
-    from kb.sessions.prune_transcript import latest_transcript
+    from kb.sessions.prune_transcript import find_latest_transcript
 
     if transcript and given:
-        raise usage(msg("give the transcript once"))
-    archived(kb, transcript or given or latest_transcript(kb), session, cwd, full=full, as_json=as_json)
+        raise usage_error(msg("give the transcript once"))
+    archive_session(kb, transcript or given or find_latest_transcript(kb), session, cwd, full=full, as_json=as_json)

@@ -9,8 +9,8 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.ink import MARKDOWN
-from kb.cli.past import as_json as as_values
-from kb.cli.past import told
+from kb.cli.past import iter_change_lines
+from kb.cli.past import serialise_changes as as_values
 from kb.cli.prints import print_json
 from kb.i18n import msg
 
@@ -28,14 +28,14 @@ def command(kb: KnowledgeBase, span: str, as_json: bool) -> None:
     The release notes of decisions, as markdown. A alone means A..HEAD.
     """
     from kb.history import revision_spec
-    from kb.history.changes import between
-    from kb.index.lookup import name_of
+    from kb.history.changes import build_change_log
+    from kb.index.lookup import qualify_name
 
-    happened = between(kb, *revision_spec.two(kb, span))
+    happened = build_change_log(kb, *revision_spec.resolve_range(kb, span))
     if as_json:
         print_json(as_values(happened))
         return
     title = msg("Records from {older} to {newer}", older=happened.older[:10], newer=happened.newer[:10])
-    click.echo(f"{MARKDOWN.heading}{kb.words(title)}\n")
-    lines = list(told(happened, kb.config.language, MARKDOWN, partial(name_of, kb)))
-    click.echo("\n".join(lines[:-1] or [kb.words(msg("no record changes"))]))
+    click.echo(f"{MARKDOWN.heading}{kb.localise(title)}\n")
+    lines = list(iter_change_lines(happened, kb.config.language, MARKDOWN, partial(qualify_name, kb)))
+    click.echo("\n".join(lines[:-1] or [kb.localise(msg("no record changes"))]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import usage, with_kb
+from kb.cli.door import usage_error, with_kb
 from kb.cli.prints import print_json
 from kb.errors import BadInput
 from kb.i18n import msg
@@ -50,72 +50,72 @@ def command(
     on other open branches, the ids that are taken on both sides, and what will hold after the merge. Exit 1 on errors
     in what changes, not on those that are there anyway.
     """
-    below = [_inside(kb, path) for path in paths]
+    below = [_resolve_relative_path(kb, path) for path in paths]
     form = "json" if as_json else form
     if revision is not None and fix:
-        raise usage(msg("give --fix or --against, not both"))
-    found = _checked(kb, below, form, fix) if revision is None else _compared(kb, revision, below, form)
+        raise usage_error(msg("give --fix or --against, not both"))
+    found = _run_check(kb, below, form, fix) if revision is None else _run_comparison(kb, revision, below, form)
     sys.exit(1 if any(strict or finding.severity == "error" for finding in found) else 0)
 
 
-def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
+def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
     """Check the records, print what is found and return it."""
     from kb.checks import report
-    from kb.checks.collect_checks import checked, those
-    from kb.git.dropped_records import tell_put_back
-    from kb.writing.concurrent_git import tell_kept_work
+    from kb.checks.collect_checks import filter_findings, run_check
+    from kb.git.dropped_records import report_put_back
+    from kb.writing.concurrent_git import report_rescued_work
 
     reader = "" if form == "markdown" else None  # who reads the page stands anywhere
-    found, records, shared = checked(kb, fix=fix, below=below, reader=reader)
-    found = [*found, *those(_stale_layout(kb), below)]
+    found, records, shared = run_check(kb, fix=fix, below=below, reader=reader)
+    found = [*found, *filter_findings(_find_stale_layout(kb), below)]
     language = kb.config.language
     if form == "json":
-        print_json(report.as_json(found, language))
+        print_json(report.format_json(found, language))
     elif form == "github":
-        click.echo(report.as_github(found, language, kb.repository.prefix), nl=False)
+        click.echo(report.format_github(found, language, kb.repository.prefix), nl=False)
     elif form == "markdown":
         from kb.cli import comment
 
-        click.echo(comment.found(found, kb.config.name, language, shared), nl=False)
+        click.echo(comment.render_findings(found, kb.config.name, language, shared), nl=False)
     else:
-        click.echo(report.as_text(found, language), nl=False)
-        click.echo(report.summary(found, language, records), err=True)
-    for said in filter(None, (tell_put_back(kb), tell_kept_work(kb))):
+        click.echo(report.format_text(found, language), nl=False)
+        click.echo(report.summarise_findings(found, language, records), err=True)
+    for said in filter(None, (report_put_back(kb), report_rescued_work(kb))):
         click.echo(said.translate(language), err=True)
     return found
 
 
-def _stale_layout(kb: KnowledgeBase) -> list[Finding]:
+def _find_stale_layout(kb: KnowledgeBase) -> list[Finding]:
     """Return that `anchors.md` of the layout of one project is older than the records, where it is."""
     from kb.checks.findings import Finding
-    from kb.importers.project_layout import stale_anchors
+    from kb.importers.project_layout import find_stale_anchors
 
-    path = stale_anchors(kb)
+    path = find_stale_anchors(kb)
     message = msg("it is not up to date with the records")
     return [Finding("layout", "warning", path, 1, message, msg("run: kb layout migrate project"))] if path else []
 
 
-def _compared(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:
+def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:
     """Compare the checkout with *revision*, print the outcome and return what is against the merge."""
     from kb.checks import report
-    from kb.checks.compare import compare
+    from kb.checks.compare import compare_with_revision
     from kb.cli import comment
 
-    comparison = compare(kb, revision, below=below)
+    comparison = compare_with_revision(kb, revision, below=below)
     language = kb.config.language
     if form == "json":
-        print_json(comment.as_json(comparison, language))
+        print_json(comment.serialise_comparison(comparison, language))
     elif form == "github":
-        click.echo(report.as_github(comparison.findings, language, kb.repository.prefix), nl=False)
+        click.echo(report.format_github(comparison.findings, language, kb.repository.prefix), nl=False)
     else:
         from kb.cli.ink import MARKDOWN, PLAIN
 
         ink = MARKDOWN if form == "markdown" else PLAIN
-        click.echo(comment.compared(comparison, kb.config.name, language, ink), nl=False)
+        click.echo(comment.render_comparison(comparison, kb.config.name, language, ink), nl=False)
     return comparison.findings
 
 
-def _inside(kb: KnowledgeBase, path: str) -> str:
+def _resolve_relative_path(kb: KnowledgeBase, path: str) -> str:
     """Return *path* relative to the knowledge base; "" for all of it."""
     if not os.path.lexists(path):
         raise BadInput(msg("there is no such file or folder"), path=path)

@@ -25,15 +25,15 @@ def command(kb: KnowledgeBase, session: str, budget: int | None) -> None:
     With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.
     """
     if budget is not None:
-        from kb.capture.compress import compressed
-        from kb.sessions.active_sessions import latest
+        from kb.capture.compress import compress_session
+        from kb.sessions.active_sessions import find_latest_session
 
-        path = session if os.path.isfile(session) else latest(kb, session).transcript
-        click.echo(compressed(kb, path, budget).text, nl=False)
+        path = session if os.path.isfile(session) else find_latest_session(kb, session).transcript
+        click.echo(compress_session(kb, path, budget).text, nl=False)
         return
-    from kb.capture.form_choice import forced, note
+    from kb.capture.form_choice import describe_forced_form, force_session_form
 
-    made = forced(kb, "compact", session)
+    made = force_session_form(kb, "compact", session)
     click.echo(made.text, nl=False)
-    for row in (*made.notes, note(kb, "compact")):
+    for row in (*made.notes, describe_forced_form(kb, "compact")):
         click.echo(row, err=True)

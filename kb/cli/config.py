@@ -16,10 +16,10 @@ from kb.i18n import msg
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Print every setting of kb.toml with its value here, its default and what it means."""
-    from kb.config import Config, load, meaning_of
-    from kb.paths import found
+    from kb.config import Config, describe_setting, load
+    from kb.paths import find_root
 
-    root = ctx.find_root().obj or found(os.getcwd(), os.environ)
+    root = ctx.find_root().obj or find_root(os.getcwd(), os.environ)
     config = load(root) if root else Config()
     if as_json:
         print_json(config._asdict())
@@ -28,4 +28,4 @@ def command(ctx: click.Context, as_json: bool) -> None:
         value = getattr(config, key)
         differs = msg("(default: {default})", default=repr(default)).translate(config.language)
         click.echo(f"{key} = {value!r}" + ("" if value == default else f"  {differs}"))
-        click.echo(f"    {meaning_of(key, config.language)}")
+        click.echo(f"    {describe_setting(key, config.language)}")

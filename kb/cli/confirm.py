@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import json_option, scope_option, with_kb
-from kb.cli.prints import show_verdicts
+from kb.cli.prints import print_verdicts_and_exit
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
@@ -20,4 +20,4 @@ if TYPE_CHECKING:
 @with_kb
 def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
     """Stamp a record as found true today; `kb check` counts its age from there."""
-    show_verdicts(kb, [kb.confirm(name, scope=scope)], as_json=as_json)
+    print_verdicts_and_exit(kb, [kb.confirm(name, scope=scope)], as_json=as_json)

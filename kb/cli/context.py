@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, kind_wanted, language_in_use, percent_option, with_kb
+from kb.cli.door import json_option, percent_option, resolve_kind, resolve_language, with_kb
 from kb.cli.prints import print_json, warn
 from kb.i18n import msg
 
@@ -42,8 +42,8 @@ def build(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json: bool) 
     """
     from kb.knowledge_base import Filter
 
-    made = kb.context(query, budget=budget, wanted=Filter(kind_wanted(kind)), project=kb.project(os.getcwd()))
-    warnings = [kb.words(warning) for warning in made.warnings]
+    made = kb.context(query, budget=budget, wanted=Filter(resolve_kind(kind)), project=kb.project(os.getcwd()))
+    warnings = [kb.localise(warning) for warning in made.warnings]
     if as_json:
         shown = [{"id": one.record.id, "scope": one.record.scope, "path": one.record.path, "form": one.form}
                  for one in made.shown]  # fmt: skip
@@ -73,15 +73,15 @@ def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, a
     """
     from kb.context import build_context
 
-    loaded = build_context.load(kb, query, project=kb.project(os.getcwd()), most=most)
+    loaded = build_context.load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
     if as_json:
         background = {"project": loaded.project, "stack": loaded.stack, "domains": loaded.domains}
-        print_json({**background, "related": loaded.related, "knowledge": loaded.knowledge})
+        print_json({**background, "related": loaded.related, "knowledge": loaded.domain_notes})
     elif as_list:
-        for row in build_context.listed(loaded.answers[:most]):
-            click.echo(kb.words(row))
+        for row in build_context.render_numbered_list(loaded.answers[:most]):
+            click.echo(kb.localise(row))
     else:
-        made = build_context.summary(loaded, budget)
+        made = build_context.render_summary(loaded, budget)
         click.echo(made.translate(kb.config.language))
         for sentence in made.omitted:
             warn(kb, sentence)
@@ -92,17 +92,19 @@ def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, a
 @command.command("tokens", short_help="Estimate the tokens of a text.")
 @click.argument("file", default="-", type=click.Path())
 @json_option
-def tokens_(file: str, as_json: bool) -> None:
+def print_token_estimate(file: str, as_json: bool) -> None:
     """Estimate the tokens of FILE, or of stdin, and count its words and CJK characters."""
-    from kb.text.segment import count, tokens
+    from kb.text.segment import count_words, estimate_tokens
 
     with click.open_file(file, encoding="utf-8", errors="replace") as opened:
         text = opened.read()
     if as_json:
-        print_json({"tokens": tokens(text), "count": count(text)})
+        print_json({"tokens": estimate_tokens(text), "count": count_words(text)})
         return
-    told = msg("{tokens} tokens, {count} words and CJK characters", tokens=tokens(text), count=count(text))
-    click.echo(told.translate(language_in_use()))
+    told = msg(
+        "{tokens} tokens, {count} words and CJK characters", tokens=estimate_tokens(text), count=count_words(text)
+    )
+    click.echo(told.translate(resolve_language()))
 
 
 @command.command("usage", short_help="Tell how full the context is.")
@@ -111,7 +113,9 @@ def tokens_(file: str, as_json: bool) -> None:
 @click.option("--model", default="", help="The model, for the size of its context (see context_windows).")
 @json_option
 @with_kb
-def usage_(kb: KnowledgeBase, transcript: str | None, percent: float | None, model: str, as_json: bool) -> None:
+def show_context_usage(
+    kb: KnowledgeBase, transcript: str | None, percent: float | None, model: str, as_json: bool
+) -> None:
     """Tell how full the context is by the usage fields of TRANSCRIPT, and what that calls for.
 
     Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning,
@@ -120,8 +124,8 @@ def usage_(kb: KnowledgeBase, transcript: str | None, percent: float | None, mod
     from kb.capture import usage_alerts
     from kb.sessions import prune_transcript
 
-    path = "" if percent is not None else transcript or prune_transcript.latest_transcript(kb)
-    used, now = usage_alerts.measured(kb, path, percent=-1.0 if percent is None else percent, model=model)
+    path = "" if percent is not None else transcript or prune_transcript.find_latest_transcript(kb)
+    used, now = usage_alerts.measure_band(kb, path, percent=-1.0 if percent is None else percent, model=model)
     if as_json:
         print_json({"percent": used.percent, "tokens": used.tokens, "window": used.window,
                     "window_known": used.is_known, "model": used.model,
@@ -129,7 +133,7 @@ def usage_(kb: KnowledgeBase, transcript: str | None, percent: float | None, mod
         return
     light = {"yellow": "⚠️ ", "orange": "🟠 ", "red": "🔴 "}.get(now.light, "")
     of = f" ({used.tokens:,} / {used.window:,})" if used.tokens else ""
-    click.echo(f"{light}{used.percent:.1f}%{of}: {kb.words(_CALLS_FOR[now.name])}")
+    click.echo(f"{light}{used.percent:.1f}%{of}: {kb.localise(_CALLS_FOR[now.name])}")
     if used.tokens and not used.is_known:
         model = used.model or "?"
         warn(kb, msg("the window of {model} is not known, so no light is lit; set context_window or context_windows "

@@ -10,17 +10,18 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.ink import PLAIN
-from kb.cli.past import as_json as as_values
-from kb.cli.past import told
+from kb.cli.past import iter_change_lines
+from kb.cli.past import serialise_changes as as_values
 from kb.cli.prints import print_json
-from kb.context.disclose import base_name, passage
+from kb.context.disclose import quote_base_name
+from kb.context.record_view import sanitise_text
 from kb.i18n import Message, msg
 
 if TYPE_CHECKING:
     from kb.history.digest import Digest
     from kb.knowledge_base import KnowledgeBase
 
-_QUOTED = PLAIN._replace(text=lambda words: passage(PLAIN.text(words)))
+_QUOTED = PLAIN._replace(text=lambda words: sanitise_text(PLAIN.text(words)))
 """For a reader who may be an agent: titles and folder names that pass for a tag of the host are quoted."""
 _SHOWN = 10
 """Records of one part that are named; the others are counted."""
@@ -35,51 +36,51 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
 
     What was used is what this clone has handed to agents; other clones count for themselves.
     """
-    from kb.history.digest import digest
+    from kb.history.digest import build_digest
 
-    found = digest(kb, kb.day_named(since))
+    found = build_digest(kb, kb.day_named(since))
     if as_json:
-        print_json(_values(kb, found))
+        print_json(_serialise_digest(kb, found))
         return
-    title = msg("{name} since {day}", name=base_name(kb), day=found.since)
-    click.echo("\n".join([kb.words(title), "", *lines(kb, found)]).rstrip("\n"))
+    title = msg("{name} since {day}", name=quote_base_name(kb), day=found.since)
+    click.echo("\n".join([kb.localise(title), "", *iter_digest_lines(kb, found)]).rstrip("\n"))
 
 
-def lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
+def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     """Yield what a person reads of a digest."""
-    from kb.index.lookup import name_of
+    from kb.index.lookup import qualify_name
 
-    changes = list(told(found.changes, kb.config.language, _QUOTED, partial(name_of, kb)))
-    yield from changes or [kb.words(msg("no record changes")), ""]
-    reviews = [f"{one.branch}: [{name_of(kb, one.record)}] {one.record.title}" for one in found.reviews]
-    yield from _part(kb, msg("Open reviews"), reviews, msg("decide them: kb review"))
-    waiting = [f"{one.path}: {kb.words(one.message)}" for one in found.waiting]
-    yield from _part(kb, msg("To be read again"), waiting, msg("if one still holds: kb confirm ID"))
+    changes = list(iter_change_lines(found.changes, kb.config.language, _QUOTED, partial(qualify_name, kb)))
+    yield from changes or [kb.localise(msg("no record changes")), ""]
+    reviews = [f"{one.branch}: [{qualify_name(kb, one.record)}] {one.record.title}" for one in found.reviews]
+    yield from _iter_part(kb, msg("Open reviews"), reviews, msg("decide them: kb review"))
+    waiting = [f"{one.path}: {kb.localise(one.message)}" for one in found.waiting]
+    yield from _iter_part(kb, msg("To be read again"), waiting, msg("if one still holds: kb confirm ID"))
     refused = [f"{one.title}: {'; '.join(one.reasons)} ({one.session})" for one in found.refused]
     again = msg("to write one all the same: kb write, with what its reason asks for")
-    yield from _part(kb, msg("Refused in sessions"), refused, again)
-    unused = [f"[{name_of(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
+    yield from _iter_part(kb, msg("Refused in sessions"), refused, again)
+    unused = [f"[{qualify_name(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
     counted = msg("not handed to an agent of this clone since {day}", day=found.counted_from)
-    yield from _part(kb, msg("Used by nobody"), unused, counted)
+    yield from _iter_part(kb, msg("Used by nobody"), unused, counted)
 
 
-def _part(kb: KnowledgeBase, heading: Message, rows: list[str], remark: Message) -> Iterator[str]:
+def _iter_part(kb: KnowledgeBase, heading: Message, rows: list[str], remark: Message) -> Iterator[str]:
     if rows:
-        yield f"{kb.words(heading)} ({len(rows)})"
+        yield f"{kb.localise(heading)} ({len(rows)})"
         yield ""
         yield from (f"- {_QUOTED.text(row)}" for row in rows[:_SHOWN])
         if more := len(rows) - _SHOWN:
-            yield from [f"- {kb.words(msg('… and {count} more', count=more))}"] if more > 0 else []
-        yield f"  → {kb.words(remark)}"
+            yield from [f"- {kb.localise(msg('… and {count} more', count=more))}"] if more > 0 else []
+        yield f"  → {kb.localise(remark)}"
         yield ""
 
 
-def _values(kb: KnowledgeBase, found: Digest) -> dict[str, object]:
+def _serialise_digest(kb: KnowledgeBase, found: Digest) -> dict[str, object]:
     return {
         "since": found.since,
         **as_values(found.changes),
         "reviews": [{"branch": one.branch, "id": one.record.id, "title": one.record.title} for one in found.reviews],
-        "waiting": [{"path": one.path, "rule": one.rule, "message": kb.words(one.message)} for one in found.waiting],
+        "waiting": [{"path": one.path, "rule": one.rule, "message": kb.localise(one.message)} for one in found.waiting],
         "unused": [{"id": one.id, "uid": one.uid, "scope": one.scope, "title": one.title} for one in found.unused],
         "counted_from": found.counted_from,
         "refused": [one._asdict() for one in found.refused],

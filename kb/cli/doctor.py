@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from kb.cli.door import json_option, language_in_use
+from kb.cli.door import json_option, resolve_language
 from kb.cli.prints import print_json
 from kb.i18n import msg
 
@@ -21,11 +21,11 @@ _MARKS = {"ok": "✅", "note": "⚠️", "failed": "❌", "skipped": "–"}
 def command(ctx: click.Context, fix: bool, as_json: bool) -> None:
     """Look at git, the repository, the index, the spool, the hooks and more; exit 1 where something failed."""
     from kb import doctor
-    from kb.paths import found
+    from kb.paths import find_root
 
-    root = ctx.find_root().obj or found(os.getcwd(), os.environ) or ""
-    outcomes = doctor.examine(root, os.getcwd(), os.environ, fix=fix)
-    language = language_in_use()
+    root = ctx.find_root().obj or find_root(os.getcwd(), os.environ) or ""
+    outcomes = doctor.run_checks(root, os.getcwd(), os.environ, fix=fix)
+    language = resolve_language()
     if as_json:
         print_json(
             [

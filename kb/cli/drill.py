@@ -31,17 +31,17 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
         print_json(plan)
         return
     if plan.mode == "none":
-        click.echo(kb.words(msg("nothing recorded is about this")))
-        click.echo(kb.words(msg("what is missing, and where to look: {command}", command=plan.escalate)))
+        click.echo(kb.localise(msg("nothing recorded is about this")))
+        click.echo(kb.localise(msg("what is missing, and where to look: {command}", command=plan.escalate)))
         return
     for file in plan.files:
-        lines = kb.words(msg("lines: {n}", n=file.lines))
+        lines = kb.localise(msg("lines: {n}", n=file.lines))
         click.echo(f"{file.path}  [{file.id}] {file.title}  ({lines})")
     said = (
         msg("if they do not answer: {command}", command=plan.escalate)
         if plan.mode == "direct"
         else msg("{n} more files are about this; have a pack made: {command}", n=plan.further, command=plan.escalate)
     )
-    click.echo(kb.words(said))
+    click.echo(kb.localise(said))
     cite = ", ".join(f"[{file.id}]" for file in plan.files) or "[ID]"
-    click.echo(kb.words(msg("cite what you answer from: {ids}", ids=cite)))
+    click.echo(kb.localise(msg("cite what you answer from: {ids}", ids=cite)))

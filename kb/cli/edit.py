@@ -9,16 +9,16 @@ import click
 
 from kb.cli.door import scope_option, with_kb
 from kb.cli.person import has_decided, is_at_terminal, yes_option
-from kb.cli.prints import show_verdicts, warn
-from kb.errors import KbError, NeedsPerson, Overtaken
+from kb.cli.prints import print_verdicts_and_exit, warn
+from kb.errors import ConcurrentEdit, KbError, NeedsPerson
 from kb.i18n import msg
-from kb.records.front_matter import decode
+from kb.records.front_matter import decode_record
 from kb.records.model import Record, Verdict
 from kb.writing import edit_drafts
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
-    from kb.writing.edit_drafts import Draft
+    from kb.writing.edit_drafts import EditDraft
 
 
 @click.command(short_help="Edit a record in your editor.")
@@ -34,56 +34,56 @@ def command(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> None:
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
     record = kb.record(name, scope=scope)
-    _need_editor(kb, record)
-    _name_left(kb, record)
+    _require_editor(kb, record)
+    _warn_of_left_drafts(kb, record)
     opened = kb.text(record)
-    draft = edit_drafts.begin_draft(kb, record, opened)
+    draft = edit_drafts.create_draft(kb, record, opened)
     try:
-        verdict = _edited(kb, record, draft, opened, decided=has_decided(kb, yes=yes))
+        verdict = _edit_until_valid(kb, record, draft, opened, decided=has_decided(kb, yes=yes))
     except BaseException:
-        _leave(kb, draft, opened)
+        _keep_or_drop_draft(kb, draft, opened)
         raise
-    edit_drafts.drop_draft(draft)
-    show_verdicts(kb, [verdict], as_json=False)
+    edit_drafts.delete_draft(draft)
+    print_verdicts_and_exit(kb, [verdict], as_json=False)
 
 
-def _need_editor(kb: KnowledgeBase, record: Record) -> None:
+def _require_editor(kb: KnowledgeBase, record: Record) -> None:
     """Raise NeedsPerson where only an editor for terminals could be started, and there is no terminal."""
-    if is_at_terminal() or _named_editor(kb):
+    if is_at_terminal() or _find_editor(kb):
         return
     said = msg("there is no terminal to edit in, and $EDITOR names no program")
     hint = msg("from a program: kb write --updates {id}; see: kb write --help", id=record.scoped_id)
     raise NeedsPerson(said, hint=hint)
 
 
-def _named_editor(kb: KnowledgeBase) -> str:
+def _find_editor(kb: KnowledgeBase) -> str:
     """Return the editor that the environment names, as click looks for it; "" for none."""
     return kb.environment.get("VISUAL") or kb.environment.get("EDITOR") or ""
 
 
-def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str, *, decided: bool) -> Verdict:
+def _edit_until_valid(kb: KnowledgeBase, record: Record, draft: EditDraft, opened: str, *, decided: bool) -> Verdict:
     """Let the person edit *draft* until it can be committed or they stop; return the verdict."""
-    base, committed = opened, kb.repository.blob("HEAD", record.path)
+    base, committed = opened, kb.repository.read_blob("HEAD", record.path)
     while True:
         _open_editor(kb, record, draft.path)
         try:
-            text = decode(edit_drafts.read_draft(draft), os.path.basename(draft.path))
+            text = decode_record(edit_drafts.read_draft(draft), os.path.basename(draft.path))
             if text in (base, ""):
-                return unchanged(record)
+                return build_unchanged_verdict(record)
             return kb.replace_text(record, text, opened=base, committed=committed, decided=decided)
         except KbError as error:
-            if isinstance(error, Overtaken) and error.marked:
+            if isinstance(error, ConcurrentEdit) and error.marked:
                 edit_drafts.write_draft(draft.path, error.marked.decode())
                 base, committed = error.seen.decode(), error.committed
-            _show(kb, error)
-            if not click.confirm(kb.words(msg("edit again?")), default=True, err=True):
+            _print_error(kb, error)
+            if not click.confirm(kb.localise(msg("edit again?")), default=True, err=True):
                 error.hint = msg("what you wrote is kept in {path}", path=draft.path)
                 raise
 
 
 def _open_editor(kb: KnowledgeBase, record: Record, path: str) -> None:
     """Let the person edit the file *path*; raise KbError where no editor starts, or it ends with a failure."""
-    editor = _named_editor(kb) or "vi"
+    editor = _find_editor(kb) or "vi"
     try:
         click.edit(filename=path)
     except click.ClickException as error:
@@ -95,30 +95,30 @@ def _open_editor(kb: KnowledgeBase, record: Record, path: str) -> None:
         raise KbError(said, hint=hint) from None
 
 
-def _show(kb: KnowledgeBase, error: KbError) -> None:
+def _print_error(kb: KnowledgeBase, error: KbError) -> None:
     click.echo(f"kb: {error.translate(kb.config.language)}", err=True)
-    if hint := kb.words(error.hint):
+    if hint := kb.localise(error.hint):
         click.echo(f"    → {hint}", err=True)
 
 
-def _leave(kb: KnowledgeBase, draft: Draft, opened: str) -> None:
+def _keep_or_drop_draft(kb: KnowledgeBase, draft: EditDraft, opened: str) -> None:
     """Keep what was typed and say where; a file in which nothing was typed goes."""
     if edit_drafts.read_draft(draft) in (opened.encode(), b""):
-        edit_drafts.drop_draft(draft)
+        edit_drafts.delete_draft(draft)
         return
-    edit_drafts.keep_draft(draft)
+    edit_drafts.release_draft(draft)
     warn(kb, msg("what you wrote is kept in {path}", path=draft.path))
 
 
-def _name_left(kb: KnowledgeBase, record: Record) -> None:
+def _warn_of_left_drafts(kb: KnowledgeBase, record: Record) -> None:
     """Name what was typed into *record* before and never committed."""
-    for draft in edit_drafts.left_drafts(kb):
+    for draft in edit_drafts.list_abandoned_drafts(kb):
         if os.path.basename(draft.path).startswith((f"{record.id}.", f"{record.id}-")):
             warn(kb, msg("what was typed before was never committed: {path}; take over what holds, then delete it",
                          path=draft.path))  # fmt: skip
 
 
-def unchanged(record: Record) -> Verdict:
+def build_unchanged_verdict(record: Record) -> Verdict:
     """Return the verdict on a record whose editor was left without a change."""
     return Verdict(
         "unchanged", record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status)

@@ -20,9 +20,9 @@ def command(kb: KnowledgeBase, session: str) -> None:
 
     SESSION is its id or the beginning of it; without it, the last session of this project.
     """
-    from kb.capture.form_choice import forced, note
+    from kb.capture.form_choice import describe_forced_form, force_session_form
 
-    made = forced(kb, "expanded", session)
+    made = force_session_form(kb, "expanded", session)
     click.echo(made.text, nl=False)
-    for row in (*made.notes, note(kb, "expanded")):
+    for row in (*made.notes, describe_forced_form(kb, "expanded")):
         click.echo(row, err=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import one, scope_option, with_kb
-from kb.cli.prints import name_broken, warn_of_orders
+from kb.cli.door import as_filter_values, scope_option, with_kb
+from kb.cli.prints import warn_of_broken_files, warn_of_injection
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
@@ -22,17 +22,17 @@ def command() -> None:
 @scope_option
 @click.option("-o", "--output", "out", default="-", metavar="FILE", help="Where to (default: stdout).")
 @with_kb
-def wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
+def export_wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
     """Write the anchors of a scope (default: all) as one file, oldest first; `kb import wukong` reads it back equal."""
-    from kb.importers.wukong import render
+    from kb.importers.wukong import render_anchors
     from kb.knowledge_base import Filter
     from kb.writing.plain_files import write_export
 
-    records = sorted(kb.records(Filter(scopes=one(scope))), key=lambda record: record.uid or "~")
-    name_broken(kb)
-    text = render(records, "zh", scope or "global")  # the form is Chinese, whoever reads it
+    records = sorted(kb.records(Filter(scopes=as_filter_values(scope))), key=lambda record: record.uid or "~")
+    warn_of_broken_files(kb)
+    text = render_anchors(records, "zh", scope or "global")  # the form is Chinese, whoever reads it
     if out == "-":
-        warn_of_orders(kb, records)
+        warn_of_injection(kb, records)
         click.echo(text, nl=False)
         return
     write_export(kb, out, text.encode())

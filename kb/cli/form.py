@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import opened, percent_option, usage
+from kb.cli.door import open_base, percent_option, usage_error
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -32,46 +32,46 @@ def command(
     Without FORM and --for, how full the context is decides. `kb form lint FILE` proves a form that somebody wrote.
     """
     if words[:1] == (_LINT,):
-        _lint(words[1:])
-    with opened(ctx) as kb:
+        _lint_form(words[1:])
+    with open_base(ctx) as kb:
         from kb.sessions import render_forms
 
         form = words[0] if words and words[0] in render_forms.FORMS else ""
         rest = words[1:] if form else words
         if len(rest) > 1 or (situation and (form or situation not in render_forms.SITUATIONS)):
             names = ", ".join((*render_forms.FORMS, _LINT))
-            raise usage(msg("give one form ({forms}) or one situation ({situations}), and one source",
+            raise usage_error(msg("give one form ({forms}) or one situation ({situations}), and one source",
                             forms=names, situations=", ".join(render_forms.SITUATIONS)))  # fmt: skip
         if limit is not None:
             kb.config = kb.config._replace(compact_limit=limit)
         wanted = form or render_forms.SITUATIONS.get(situation, "")
-        _print(kb, wanted, rest[0] if rest else "", -1.0 if percent is None else percent)
+        _print_form(kb, wanted, rest[0] if rest else "", -1.0 if percent is None else percent)
 
 
-def _print(kb: KnowledgeBase, form: str, source: str, percent: float) -> None:
-    from kb.capture.form_choice import form_wanted
+def _print_form(kb: KnowledgeBase, form: str, source: str, percent: float) -> None:
+    from kb.capture.form_choice import render_wanted_form
 
-    made = form_wanted(kb, form, source, percent=percent)
+    made = render_wanted_form(kb, form, source, percent=percent)
     click.echo(made.text, nl=False)
     for note in made.notes:
         click.echo(note, err=True)
 
 
-def _lint(paths: tuple[str, ...]) -> None:
+def _lint_form(paths: tuple[str, ...]) -> None:
     """Prove the form in a file, or on stdin, and leave with 1 where it is none."""
-    from kb.cli.door import language_in_use
-    from kb.sessions.render_forms import linted
+    from kb.cli.door import resolve_language
+    from kb.sessions.render_forms import lint_form
 
     if len(paths) > 1:
-        raise usage(msg("give one form ({forms}) or one situation ({situations}), and one source",
+        raise usage_error(msg("give one form ({forms}) or one situation ({situations}), and one source",
                         forms=_LINT, situations="FILE"))  # fmt: skip
     path = paths[0] if paths else "-"
     with click.open_file(path, encoding="utf-8", errors="replace") as file:
-        form, troubles = linted(file.read())
+        form, troubles = lint_form(file.read())
     name = "stdin" if path == "-" else os.fspath(path)
     for trouble in troubles:
-        click.echo(f"{name}:{trouble.line}: {trouble.said.translate(language_in_use())}")
+        click.echo(f"{name}:{trouble.line}: {trouble.said.translate(resolve_language())}")
     bad = any(not trouble.is_warning for trouble in troubles)
     if not bad:
-        click.echo(msg("{name}: a proper {form} form", name=name, form=form).translate(language_in_use()), err=True)
+        click.echo(msg("{name}: a proper {form} form", name=name, form=form).translate(resolve_language()), err=True)
     sys.exit(1 if bad else 0)

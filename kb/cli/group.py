@@ -10,12 +10,12 @@ import click
 
 from kb import __version__
 from kb.cli.command_table import ALIASES, COMMANDS
-from kb.cli.prints import failed
+from kb.cli.prints import report_error
 from kb.errors import KbError
 from kb.i18n import load_translations, msg
 
 
-def _shows_help(command: click.Command, rest: list[str]) -> bool:
+def _should_show_help(command: click.Command, rest: list[str]) -> bool:
     """Return whether *command* explains itself when it is called with *rest*, as a group does without a command."""
     return bool({"-h", "--help"} & {*rest}) or (
         isinstance(command, click.Group) and command.no_args_is_help and not rest
@@ -41,30 +41,30 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first of *args* names; raise UsageError for none."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from kb.cli.door import usage
+            from kb.cli.door import usage_error
 
-            raise usage(msg("there is no command {name}", name=args[0]))
+            raise usage_error(msg("there is no command {name}", name=args[0]))
         name, command, rest = super().resolve_command(ctx, args)
-        if command and _shows_help(command, rest):
-            from kb.cli.door import language_in_use
+        if command and _should_show_help(command, rest):
+            from kb.cli.door import resolve_language
             from kb.cli.translated import translate_command
 
-            command = translate_command(command, ctx, language_in_use(ctx))
+            command = translate_command(command, ctx, resolve_language(ctx))
         return name, command, rest
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help of `kb` itself, in the language of the knowledge base."""
-        from kb.cli.door import language_in_use
+        from kb.cli.door import resolve_language
         from kb.cli.translated import translate_command
 
-        translated = translate_command(self, ctx, language_in_use(ctx))
+        translated = translate_command(self, ctx, resolve_language(ctx))
         click.Group.format_help(cast("Commands", translated), ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
-        from kb.cli.door import language_in_use
+        from kb.cli.door import resolve_language
 
-        known = load_translations(language_in_use(ctx))
+        known = load_translations(resolve_language(ctx))
         with formatter.section(known.gettext("Commands")):
             formatter.write_dl([(name, known.gettext(line)) for name, (_, line) in COMMANDS.items()])
         with formatter.section(known.gettext("Other names")):
@@ -87,7 +87,7 @@ class Commands(click.Group):
         except BrokenPipeError:
             raise
         except (KbError, OSError) as error:
-            sys.exit(failed(error, ctx.obj or ""))
+            sys.exit(report_error(error, ctx.obj or ""))
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -105,7 +105,7 @@ def command(ctx: click.Context, place: str | None) -> None:
     ctx.obj = place
 
 
-def answered(arguments: list[str]) -> int:
+def run_command_line(arguments: list[str]) -> int:
     """Run the command line *arguments* and return its exit code."""
     try:
         code = command.main(arguments, prog_name="kb", standalone_mode=False)
@@ -113,10 +113,10 @@ def answered(arguments: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
     except click.ClickException as error:
-        from kb.cli.usage import show_usage
+        from kb.cli.usage import print_usage_error
 
-        show_usage(error)
+        print_usage_error(error)
         return error.exit_code
     except click.Abort:
-        failed(KbError(msg("stopped")))
+        report_error(KbError(msg("stopped")))
         return 130

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kb.cli.door import json_option, opened
+from kb.cli.door import json_option, open_base
 from kb.cli.prints import print_json, warn
 from kb.i18n import msg
 
@@ -23,18 +23,20 @@ def command(ctx: click.Context, paths: tuple[str, ...], config: bool, as_json: b
     from kb.guard import decide
 
     if config:
-        click.echo(decide.settings_text(), nl=False)
+        click.echo(decide.render_default_settings(), nl=False)
         return
-    with opened(ctx) as kb:
-        found = decide.standing(kb, os.getcwd(), paths)
-        risks = [(path, risk.name, kb.words(risk.reason)) for path, risk in found.risks]
+    with open_base(ctx) as kb:
+        found = decide.load_guard_status(kb, os.getcwd(), paths)
+        risks = [(path, risk.name, kb.localise(risk.reason)) for path, risk in found.risks]
         if found.notice:
             warn(kb, found.notice)
         if as_json:
             print_json({"mode": found.mode, "read": list(found.read), "risks": {path: name for path, name, _ in risks}})
             return
-        click.echo(kb.words(msg("mode: {mode}", mode=found.mode)))
-        what = kb.words(msg(" or ")).join(found.read) or kb.words(msg("any record of the knowledge base"))
-        click.echo(kb.words(msg("to be read first: {what}", what=what)))
+        click.echo(kb.localise(msg("mode: {mode}", mode=found.mode)))
+        what = kb.localise(msg(" or ")).join(found.read) or kb.localise(msg("any record of the knowledge base"))
+        click.echo(kb.localise(msg("to be read first: {what}", what=what)))
         for path, name, reason in risks:
-            click.echo(kb.words(msg("{path}: {level} risk: {reason}", path=path, level=_LEVELS[name], reason=reason)))
+            click.echo(
+                kb.localise(msg("{path}: {level} risk: {reason}", path=path, level=_LEVELS[name], reason=reason))
+            )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, refuse_stranger, with_kb
+from kb.cli.door import json_option, require_known_avatar, with_kb
 from kb.cli.prints import print_json
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def command(
     """Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions)."""
     project = kb.project(cwd or os.getcwd())
     if moment == "avatar":
-        refuse_stranger(avatar)
+        require_known_avatar(avatar)
         text, hint = kb.hint_for_avatar(avatar, task, project=project), None
     else:
         hint = kb.hint(moment, keywords, task=task, project=project)
         text = hint.text
-    warnings = [kb.words(warning) for warning in hint.warnings] if hint else []
+    warnings = [kb.localise(warning) for warning in hint.warnings] if hint else []
     if as_json:
         print_json({"text": text, "ids": list(hint.ids) if hint else [], "warnings": warnings})
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import json_option, scope_option, with_kb
-from kb.cli.prints import padded, print_json
+from kb.cli.prints import pad_text, print_json
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
@@ -30,7 +30,7 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
         print_json(moments)
         return
     for moment in moments:
-        stage = padded(STAGES[moment.stage] if kb.config.language == "zh" else moment.stage, 8)
+        stage = pad_text(STAGES[moment.stage] if kb.config.language == "zh" else moment.stage, 8)
         click.echo(
             f"{moment.time[:16]}  {stage}  {moment.cause}" + (f"  {moment.commit[:10]}" if moment.commit else "")
         )

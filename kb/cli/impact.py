@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import json_option, scope_option, with_kb
-from kb.cli.prints import explain_nothing, padded, print_json, record_line
+from kb.cli.prints import format_record_line, pad_text, print_json, warn_empty_result
 from kb.i18n import msg
 from kb.text.segment import clip
 
@@ -38,19 +38,19 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
 
     Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.
     """
-    from kb.history.dependents import impact
+    from kb.history.dependents import find_dependents
 
-    found = impact(kb, name, scope=scope)
+    found = find_dependents(kb, name, scope=scope)
     if as_json:
         print_json(found)
         return
     for one in found.records:
         detail = f"  {one.detail}" if one.relation.startswith("same") else ""
-        relation = padded(kb.words(_RELATIONS[one.relation]), 14)
-        click.echo(f"{relation} {record_line(kb, one.record)}{detail}")
+        relation = pad_text(kb.localise(_RELATIONS[one.relation]), 14)
+        click.echo(f"{relation} {format_record_line(kb, one.record)}{detail}")
     for place in found.places:
         path = os.path.relpath(place.path) if os.path.isabs(place.path) else place.path
         line = f"{path}:{place.line}: {clip(place.text, _LINE)}" if place.line else path
-        click.echo(f"{padded(kb.words(_KINDS[place.kind]), 14)} {line}")
+        click.echo(f"{pad_text(kb.localise(_KINDS[place.kind]), 14)} {line}")
     if not found.records and not found.places:
-        explain_nothing(kb, msg("nothing depends on it"))
+        warn_empty_result(kb, msg("nothing depends on it"))

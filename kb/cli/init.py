@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import usage
+from kb.cli.door import usage_error
 from kb.config import FILE
 from kb.i18n import Message, msg
 
@@ -46,12 +46,12 @@ def command(
     from kb.knowledge_base import make
 
     if (path is not None) + here + user > 1:
-        raise usage(
+        raise usage_error(
             msg("give a PATH or --here, not both") if path and here else msg("give one of PATH, --here, --user")
         )
     if source and not ci:
-        raise usage(msg("--from is for --ci"))
-    place = _place(path, here=here, user=user)
+        raise usage_error(msg("--from is for --ci"))
+    place = _resolve_folder(path, here=here, user=user)
     given = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
     kb, files = make(
         place, os.environ, inside=here, name=name, language=given, with_ci=ci, source=source
@@ -60,43 +60,46 @@ def command(
         click.echo(kb.root)
         for file in files:
             click.echo(f"  + {file}", err=True)
-        for said in (*_unchanged(kb, name, language), *_remarks(kb.root, files, with_ci=ci, source=source)):
-            click.echo(kb.words(said), err=True)
+        for said in (
+            *_iter_unchanged_settings(kb, name, language),
+            *_iter_remarks(kb.root, files, with_ci=ci, source=source),
+        ):
+            click.echo(kb.localise(said), err=True)
         if layout == "project":
-            from kb.importers.project_layout import migrate
+            from kb.importers.project_layout import migrate_layout
 
-            for file in migrate(kb, layout).files:
+            for file in migrate_layout(kb, layout).files:
                 click.echo(f"  + {file}", err=True)
 
 
-def _place(path: str | None, *, here: bool, user: bool) -> str:
+def _resolve_folder(path: str | None, *, here: bool, user: bool) -> str:
     """Return where the knowledge base is to be, or is; raise KbError in a repository of which nothing is said."""
     from kb.paths import user_home
-    from kb.writing.init_base import place_around
+    from kb.writing.init_base import find_base_folder
 
     if path or here:
         return path or os.getcwd()
     named = click.get_current_context().find_root().obj or os.environ.get("KB_HOME")
-    return user_home(os.environ) if user else str(named or place_around(os.getcwd(), os.environ))
+    return user_home(os.environ) if user else str(named or find_base_folder(os.getcwd(), os.environ))
 
 
-def _unchanged(kb: KnowledgeBase, name: str, language: str | None) -> Iterator[Message]:
+def _iter_unchanged_settings(kb: KnowledgeBase, name: str, language: str | None) -> Iterator[Message]:
     """Yield the settings that were wished for and are others, as the `kb.toml` that was there says."""
     for setting, wished, value in (("name", name, kb.config.name), ("language", language, kb.config.language)):
         if wished and wished != value:
             yield msg("{setting} stays {value}: to change it, edit {file}", setting=setting, value=value, file=FILE)
 
 
-def _remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> Iterator[Message]:
+def _iter_remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> Iterator[Message]:
     """Yield what a person should know of what was done, or was not."""
     from kb.installation import UNKNOWN
-    from kb.writing.workflows import workflows
+    from kb.writing.workflows import build_workflows
 
     if not files:
         yield msg("nothing was missing")
     if not with_ci:
         return
-    there = {path: _text(root, path) for path in (*workflows(), *workflows("gitlab"))}
+    there = {path: _read_text(root, path) for path in (*build_workflows(), *build_workflows("gitlab"))}
     if lacking := [path for path, text in there.items() if UNKNOWN in text]:
         yield msg(
             "{files} do not say yet where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG",
@@ -106,7 +109,7 @@ def _remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> 
         yield msg("{files} are as they were: to change where kb comes from, edit them", files=", ".join(others))
 
 
-def _text(root: str, path: str) -> str:
+def _read_text(root: str, path: str) -> str:
     try:
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
             return file.read()

@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"^([0-9]{0,9})([#+=.)-])")
 _TICKS = re.compile("`+")
 
 
-class Ink(NamedTuple):
+class PageStyle(NamedTuple):
     """How words are put on a page."""
 
     text: Callable[[str], str]
@@ -34,23 +34,23 @@ class Ink(NamedTuple):
     """Characters of the page."""
 
 
-class Item(NamedTuple):
+class PageItem(NamedTuple):
     """One item of a part: as it is wanted, and on one line for where there is no room."""
 
     full: str
     brief: str
 
 
-class Part(NamedTuple):
+class PagePart(NamedTuple):
     """A heading and the items below it."""
 
     title: str
-    items: Sequence[Item]
+    items: Sequence[PageItem]
     end: str = ""
     """What stands below the last one."""
 
 
-def harmless(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return *text* as markdown that shows it on one line and does nothing else."""
     plain = html.escape(one_line(text), quote=False)
     apart = _REFERENCE.sub(lambda match: match.group() + _APART, plain)
@@ -58,7 +58,7 @@ def harmless(text: str) -> str:
     return _BLOCK.sub(r"\1\\\2", escaped)
 
 
-def code(text: str) -> str:
+def format_code(text: str) -> str:
     """Return *text* as a code span, whatever ticks it has itself."""
     plain = one_line(text)
     ticks = "`" * (1 + max(map(len, _TICKS.findall(plain)), default=0))
@@ -66,42 +66,42 @@ def code(text: str) -> str:
     return f"{ticks}{room}{plain}{room}{ticks}" if plain else ""
 
 
-MARKDOWN = Ink(harmless, code, "**{}**".format, "### ", 60_000)
+MARKDOWN = PageStyle(escape_markdown, format_code, "**{}**".format, "### ", 60_000)
 """For a comment; GitHub takes 65,536 characters."""
-PLAIN = Ink(one_line, one_line, str, "", 1_000_000)
+PLAIN = PageStyle(one_line, one_line, str, "", 1_000_000)
 """For a terminal."""
 
 
-def fitted(parts: Sequence[Part], room: int, more: Callable[[int], str]) -> str:
+def fit_parts(parts: Sequence[PagePart], room: int, more: Callable[[int], str]) -> str:
     """Return *parts*, those without items left out, in *room* characters.
 
     Where not everything fits, the parts share the room: items become brief, and what is left out is counted in words
     by *more*.
     """
     parts = [part for part in parts if part.items]
-    wanted = {number: len(_whole(part)) for number, part in enumerate(parts)}
+    wanted = {number: len(_render_whole(part)) for number, part in enumerate(parts)}
     given: dict[int, int] = {}
     for number in sorted(wanted, key=wanted.__getitem__):
         given[number] = min(wanted[number], room // (len(parts) - len(given)))
         room -= given[number]
     return "".join(
-        _whole(part) if given[number] == wanted[number] else _cut(part, given[number], more)
+        _render_whole(part) if given[number] == wanted[number] else _render_shortened(part, given[number], more)
         for number, part in enumerate(parts)
     )
 
 
-def _whole(part: Part) -> str:
-    return _made(part, [item.full for item in part.items])
+def _render_whole(part: PagePart) -> str:
+    return _render_part(part, [item.full for item in part.items])
 
 
-def _made(part: Part, rows: Sequence[str]) -> str:
+def _render_part(part: PagePart, rows: Sequence[str]) -> str:
     return "\n" + part.title + "\n\n" + "".join(row + "\n" for row in rows) + part.end
 
 
-def _cut(part: Part, room: int, more: Callable[[int], str]) -> str:
+def _render_shortened(part: PagePart, room: int, more: Callable[[int], str]) -> str:
     """Return as many of the items as fit into *room*, as many of those in full as fit too, and how many are missing."""
-    room -= len(_whole(part._replace(items=()))) + len(more(len(part.items))) + 1
-    kept = list(_kept(part.items, room))
+    room -= len(_render_whole(part._replace(items=()))) + len(more(len(part.items))) + 1
+    kept = list(_iter_fitting(part.items, room))
     room -= sum(len(item.brief) + 1 for item in kept)
     rows = []
     for item in kept:
@@ -109,10 +109,10 @@ def _cut(part: Part, room: int, more: Callable[[int], str]) -> str:
         rows.append(item.full if further <= room else item.brief)
         room -= further if further <= room else 0
     missing = len(part.items) - len(kept)
-    return _made(part, [*rows, more(missing)] if missing else rows)
+    return _render_part(part, [*rows, more(missing)] if missing else rows)
 
 
-def _kept(items: Sequence[Item], room: int) -> Iterator[Item]:
+def _iter_fitting(items: Sequence[PageItem], room: int) -> Iterator[PageItem]:
     for item in items:
         room -= len(item.brief) + 1
         if room < 0:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, as_json: bool) -> None:
     """List the groups of words that mean the same here, or load more; search, contexts and packs find by them."""
     if ctx.invoked_subcommand is None:
-        with_kb(_list)(as_json)
+        with_kb(_list_keywords)(as_json)
 
 
-def _list(kb: KnowledgeBase, as_json: bool) -> None:
-    from kb.writing.keywords import keywords
+def _list_keywords(kb: KnowledgeBase, as_json: bool) -> None:
+    from kb.writing.keywords import list_groups
 
-    groups = keywords(kb)
+    groups = list_groups(kb)
     if as_json:
         print_json([list(group.words) for group in groups])
         return
@@ -39,10 +39,10 @@ def _list(kb: KnowledgeBase, as_json: bool) -> None:
 @command.command("load", short_help="Add groups of words.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @with_kb
-def load(kb: KnowledgeBase, file: str) -> None:
+def load_keywords(kb: KnowledgeBase, file: str) -> None:
     """Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml."""
     from kb.search.answer import MAX_SYNONYMS
-    from kb.writing.keywords import load as loaded
+    from kb.writing.keywords import add_groups as loaded
 
     with open(file, encoding="utf-8", errors="replace") as opened:
         added = loaded(kb, opened.read(MAX_SYNONYMS), file)

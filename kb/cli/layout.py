@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import json_option, with_kb
-from kb.cli.prints import print_json, show_verdict
+from kb.cli.prints import print_json, print_verdict
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ def migrate(kb: KnowledgeBase, layout: str, dry_run: bool, as_json: bool) -> Non
     `project` writes .wukong/context/ (anchors.md, dcp-config.yaml, templates/ and sessions/), `user` removes it. Both
     take back first what only that tree has; an anchor that was edited there stops them.
     """
-    from kb.importers.project_layout import migrate as migrated
+    from kb.importers.project_layout import migrate_layout as migrated
 
     done = migrated(kb, layout, dry_run=dry_run)
     if as_json:
         print_json(done)
         return
     for verdict in done.brought:
-        show_verdict(kb, verdict)
+        print_verdict(kb, verdict)
     for path in done.files:
         click.echo(path)
     if not done.commit:
-        click.echo(kb.words(msg("the layout is {layout} already", layout=layout)), err=True)
+        click.echo(kb.localise(msg("the layout is {layout} already", layout=layout)), err=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
-from kb.cli.prints import explain_nothing, name_broken, print_json, record_line, warn_of_orders
+from kb.cli.door import as_filter_values, json_option, resolve_kind, scope_option, status_option, with_kb
+from kb.cli.prints import format_record_line, print_json, warn_empty_result, warn_of_broken_files, warn_of_injection
 from kb.i18n import msg
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL
@@ -48,21 +48,23 @@ def command(
     from kb.knowledge_base import Filter
 
     since = kb.day_named(since) if since else ""
-    scopes = (kb.here, GLOBAL) if is_here and not scope and kb.here != GLOBAL else one(scope)
-    records = kb.records(Filter(kind_wanted(kind), one(status), scopes, tag, since))
-    name_broken(kb)
+    scopes = (
+        (kb.caller_scope, GLOBAL) if is_here and not scope and kb.caller_scope != GLOBAL else as_filter_values(scope)
+    )
+    records = kb.records(Filter(resolve_kind(kind), as_filter_values(status), scopes, tag, since))
+    warn_of_broken_files(kb)
     if category:
         names = {k.name for k in KINDS if k.category == category}
         records = [record for record in records if record.kind in names]
     if not records:
-        explain_nothing(kb, msg("no record"), scope)
-    warn_of_orders(kb, records, titles=not (as_json or table))
+        warn_empty_result(kb, msg("no record"), scope)
+    warn_of_injection(kb, records, titles=not (as_json or table))
     if as_json:
         print_json(records)
     elif table:
-        from kb.records.short_form import table as as_table
+        from kb.records.short_form import render_table as as_table
 
         click.echo(as_table(records, kb.config.language))
     else:
         for record in records:
-            click.echo(record_line(kb, record))
+            click.echo(format_record_line(kb, record))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import usage, with_kb
-from kb.cli.session import loaded
+from kb.cli.door import usage_error, with_kb
+from kb.cli.session import print_session
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ def command(kb: KnowledgeBase, name: str) -> None:
 
     NAME is a unique part of the archive's name, or words of its task.
     """
-    from kb.sessions.session_archive import sessions_named
+    from kb.sessions.session_archive import find_sessions
 
-    named = sessions_named(kb, name)
+    named = find_sessions(kb, name)
     if len(named) > 1:
         choices = ", ".join(session.name for session in named[-10:])
-        raise usage(msg("{id} names several sessions: {choices}", id=name, choices=choices))
-    loaded(kb, name)
+        raise usage_error(msg("{id} names several sessions: {choices}", id=name, choices=choices))
+    print_session(kb, name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import json_option, scope_option, with_kb
-from kb.cli.prints import padded, print_json
+from kb.cli.prints import pad_text, print_json
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -30,5 +30,5 @@ def command(kb: KnowledgeBase, name: str, patch: bool, scope: str, as_json: bool
         print_json(changes)
         return
     for change in changes:
-        operation = padded(change.operation or kb.words(msg("by hand")), 10)
+        operation = pad_text(change.operation or kb.localise(msg("by hand")), 10)
         click.echo(f"{change.commit[:10]} {change.time[:16]} {operation} {change.subject}  ({change.author})")

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import language_in_use, opened, usage
-from kb.cli.settings import carry_out, project_wanted
+from kb.cli.door import open_base, resolve_language, usage_error
+from kb.cli.settings import resolve_project, show_and_apply
 from kb.errors import KbError
 from kb.i18n import Message, msg
-from kb.installation import command_for
+from kb.installation import build_install_command
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.mcp.http_server import Address, Token
+    from kb.mcp.http_server import AccessToken, ListenAddress
 
 
 @click.group(invoke_without_command=True, short_help="Serve agents over MCP.")
@@ -35,19 +35,19 @@ def command(
     if ctx.invoked_subcommand is not None:
         return
     if not is_http and (address or remote or names or new_token):
-        raise usage(msg("--address, --remote, --name and --new-token go with --http"))
-    _needs_sdk()
+        raise usage_error(msg("--address, --remote, --name and --new-token go with --http"))
+    _require_sdk()
     if is_http:
         _serve_http(ctx, address, names, remote=remote, new_token=new_token)
         return
     from kb.mcp import serve_stdio
 
     if sys.stdin and sys.stdin.isatty():
-        _tell(msg("an agent speaks to this on stdin; to connect one: kb mcp install claude"))
+        _print_message(msg("an agent speaks to this on stdin; to connect one: kb mcp install claude"))
     serve_stdio(ctx.find_root().obj or "")
 
 
-def _where(function: Callable[..., Any]) -> Callable[..., Any]:
+def _location_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command take a client and one of its settings files."""
     for option in (
         click.option("--dry-run", is_flag=True, help="Show what would change and change nothing."),
@@ -60,9 +60,9 @@ def _where(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @command.command("install", short_help="Connect a client.")
-@_where
+@_location_options
 @click.pass_context
-def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+def install_server(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
     """Write kb's server into the settings of CLIENT and show the change.
 
     CLIENT is claude, codex, gemini, copilot, cursor or opencode. Everything else in the file stays as it is; again, it
@@ -70,30 +70,30 @@ def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, d
     """
     from kb.hooks import mcp_install
 
-    found = mcp_install.client_named(client)
-    path = found.file(project_wanted(is_user, is_project), os.environ)
+    found = mcp_install.get_client(client)
+    path = found.file(resolve_project(is_user, is_project), os.environ)
     place = ctx.find_root().obj
-    words = [mcp_install.program(shared=is_project), *(("--kb", os.path.abspath(place)) if place else ()), "mcp"]
-    carry_out(
-        mcp_install.installation(found, path, words, os.environ),
+    words = [mcp_install.find_program(shared=is_project), *(("--kb", os.path.abspath(place)) if place else ()), "mcp"]
+    show_and_apply(
+        mcp_install.plan_installation(found, path, words, os.environ),
         dry_run=dry_run,
         nothing=msg("the server stands in {path} already", path=path),
         done=msg("server written to {path}; the client starts it when it next starts", path=path),
     )
     if not _has_sdk():
-        _tell(msg("but it will not start: this kb has no MCP SDK; {step}", step=_get_sdk()))
+        _print_message(msg("but it will not start: this kb has no MCP SDK; {step}", step=_explain_sdk_install()))
 
 
 @command.command("uninstall", short_help="Take the server out.")
-@_where
-def uninstall(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+@_location_options
+def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
     """Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was."""
     from kb.hooks import mcp_install
 
-    found = mcp_install.client_named(client)
-    path = found.file(project_wanted(is_user, is_project), os.environ)
-    carry_out(
-        mcp_install.removal(found, path, os.environ),
+    found = mcp_install.get_client(client)
+    path = found.file(resolve_project(is_user, is_project), os.environ)
+    show_and_apply(
+        mcp_install.plan_removal(found, path, os.environ),
         dry_run=dry_run,
         nothing=msg("no server of kb stands in {path}", path=path),
         done=msg("server taken out of {path}", path=path),
@@ -102,26 +102,28 @@ def uninstall(client: str, is_user: bool, is_project: bool, dry_run: bool) -> No
 
 def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote: bool, new_token: bool) -> None:
     """Say where and with which token to call, and answer until the user stops it."""
-    from kb.mcp import Desk, http_server, server
+    from kb.mcp import ServerContext, build_server, http_server
 
-    where = http_server.address(text or http_server.DEFAULT, names, remote=remote)
-    with opened(ctx) as kb:
+    where = http_server.parse_address(text or http_server.DEFAULT, names, remote=remote)
+    with open_base(ctx) as kb:
         root = kb.root
-    token = http_server.token(root, os.environ, anew=new_token)
-    with http_server.bound(where) as listening:
+    token = http_server.ensure_token(root, os.environ, anew=new_token)
+    with http_server.bind_socket(where) as listening:
         _announce(where._replace(port=listening.getsockname()[1]), token)
-        http_server.serve(server(Desk(root, os.getcwd(), os.environ)), where, listening, token.secret)
+        http_server.serve(build_server(ServerContext(root, os.getcwd(), os.environ)), where, listening, token.secret)
 
 
-def _announce(where: Address, token: Token) -> None:
+def _announce(where: ListenAddress, token: AccessToken) -> None:
     click.echo(where.url)
     if token.is_new:
-        _tell(msg("the token, shown this once: {secret}", secret=token.secret))
-    _tell(msg("the token stands in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path))
+        _print_message(msg("the token, shown this once: {secret}", secret=token.secret))
+    _print_message(
+        msg("the token stands in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path)
+    )
 
 
-def _tell(said: Message) -> None:
-    click.echo(said.translate(language_in_use()), err=True)
+def _print_message(said: Message) -> None:
+    click.echo(said.translate(resolve_language()), err=True)
 
 
 def _has_sdk() -> bool:
@@ -130,11 +132,11 @@ def _has_sdk() -> bool:
     return find_spec("mcp") is not None
 
 
-def _get_sdk() -> Message:
+def _explain_sdk_install() -> Message:
     """Say how the SDK is installed."""
-    return msg("install it: {command}", command=command_for("mcp"))
+    return msg("install it: {command}", command=build_install_command("mcp"))
 
 
-def _needs_sdk() -> None:
+def _require_sdk() -> None:
     if not _has_sdk():
-        raise KbError(msg("kb mcp needs the MCP SDK"), hint=_get_sdk())
+        raise KbError(msg("kb mcp needs the MCP SDK"), hint=_explain_sdk_install())

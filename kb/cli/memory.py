@@ -28,13 +28,13 @@ def command(kb: KnowledgeBase, check: bool, force: bool, as_json: bool) -> None:
     """
     from kb.context import memory_md
 
-    pages = memory_md.pages(kb, force=force) if check else memory_md.write(kb, force=force)
+    pages = memory_md.build_pages(kb, force=force) if check else memory_md.write(kb, force=force)
     if as_json:
         print_json([{"path": page.path, "stale": page.is_stale} for page in pages])
     for page in pages:
         if not as_json:
             state = msg("not up to date") if check else msg("written")
-            click.echo(f"{page.path}  {kb.words(state if page.is_stale else msg('up to date'))}")
+            click.echo(f"{page.path}  {kb.localise(state if page.is_stale else msg('up to date'))}")
         for note in page.notes:
             warn(kb, note) if isinstance(note, Message) else click.echo(note, err=True)
     sys.exit(1 if check and any(page.is_stale for page in pages) else 0)

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from kb.cli.prints import spoken
+from kb.cli.prints import detect_language
 from kb.i18n import Message, msg
 
 FAILED = 255
@@ -25,13 +25,13 @@ def command(base: str, ours: str, theirs: str, path: str) -> None:
     git calls this as kb merge-driver %O %A %B %P; kb init tells it to. PATH is how the record is called. Exit 0:
     merged, 1: conflicts stand between markers, above 128: nothing was written.
     """
-    from kb.merge.merge_record import merged
+    from kb.merge.merge_record import merge_record
 
     try:
-        old, mine, other = (_read(name) for name in (base, ours, theirs))
-        found = merged(old or None, mine, other, path=path)
+        old, mine, other = (_read_file(name) for name in (base, ours, theirs))
+        found = merge_record(old or None, mine, other, path=path)
         if found.data != mine:
-            _write(ours, found.data)
+            _write_atomically(ours, found.data)
     except Exception:  # whatever it is, git must not take one side for the merge
         import traceback
 
@@ -39,16 +39,16 @@ def command(base: str, ours: str, theirs: str, path: str) -> None:
         sys.exit(FAILED)
     said = [*found.removed, *(conflict.said for conflict in found.conflicts)]
     if said:
-        _tell(path, said, has_conflicts=bool(found.conflicts))
+        _print_messages(path, said, has_conflicts=bool(found.conflicts))
     sys.exit(1 if found.conflicts else 0)
 
 
-def _read(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
 
 
-def _write(path: str, data: bytes) -> None:
+def _write_atomically(path: str, data: bytes) -> None:
     """Write a file whole or not at all."""
     beside = f"{path}.kb"
     try:
@@ -62,8 +62,8 @@ def _write(path: str, data: bytes) -> None:
         raise
 
 
-def _tell(path: str, said: list[Message], *, has_conflicts: bool) -> None:
-    language = spoken()
+def _print_messages(path: str, said: list[Message], *, has_conflicts: bool) -> None:
+    language = detect_language()
     for sentence in said:
         click.echo(f"kb: {path}: {sentence.translate(language)}", err=True)
     if has_conflicts:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, usage, with_kb
+from kb.cli.door import json_option, usage_error, with_kb
 from kb.cli.prints import print_json
 from kb.i18n import msg
 
@@ -28,18 +28,18 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str,
     YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The code
     is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a person.
     """
-    from kb.context.build_pack import SCHEMA, as_yaml, troubles
+    from kb.context.build_pack import SCHEMA, as_yaml, find_pack_problems
 
     if schema:
         print_json(SCHEMA)
     elif check:
         with open(check, encoding="utf-8", errors="replace") as file:
-            found = troubles(kb, file.read(), check)
+            found = find_pack_problems(kb, file.read(), check)
         for trouble in found:
             click.echo(trouble)
         sys.exit(1 if found else 0)
     elif not words:
-        raise usage(msg("give a question"))
+        raise usage_error(msg("give a question"))
     else:
         made = kb.pack(" ".join(words), folder=os.getcwd())
         if as_json:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import usage
-from kb.cli.ink import Ink
+from kb.cli.door import usage_error
+from kb.cli.ink import PageStyle
 from kb.i18n import msg
 from kb.records.kinds import SECTIONS, section_label
-from kb.records.short_form import gist
+from kb.records.short_form import summarise_section
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.history.changes import Between, Entry
+    from kb.history.changes import ChangeLog, ChangeLogEntry
     from kb.knowledge_base import KnowledgeBase
     from kb.records.model import Record
 
@@ -46,29 +46,31 @@ def past_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def commit_wanted(kb: KnowledgeBase, as_of: str, revision: str) -> str:
+def resolve_commit(kb: KnowledgeBase, as_of: str, revision: str) -> str:
     """Return the commit that --as-of or --at names; "" without them."""
     if as_of and revision:
-        raise usage(msg("give --as-of or --at, not both"))
+        raise usage_error(msg("give --as-of or --at, not both"))
     if not as_of and not revision:
         return ""
     from kb.history import revision_spec
 
-    return revision_spec.end_of(kb, as_of) if as_of else revision_spec.revision(kb, revision)
+    return revision_spec.find_last_commit_of_day(kb, as_of) if as_of else revision_spec.resolve_revision(kb, revision)
 
 
-def told(happened: Between, language: str, ink: Ink, named: Callable[[Record], str]) -> Iterator[str]:
+def iter_change_lines(
+    happened: ChangeLog, language: str, ink: PageStyle, named: Callable[[Record], str]
+) -> Iterator[str]:
     """Yield the lines that tell what became of the records, by what it was; *named* says how one is found."""
     for what, heading in _HEADINGS.items():
         entries = [entry for entry in happened.entries if entry.what == what]
         if entries:
             yield ink.strong(ink.text(f"{heading.translate(language)} ({len(entries)})"))
             yield ""
-            yield from (f"- {_line(entry, language, ink, named)}" for entry in entries)
+            yield from (f"- {_format_entry(entry, language, ink, named)}" for entry in entries)
             yield ""
 
 
-def _line(entry: Entry, language: str, ink: Ink, named: Callable[[Record], str]) -> str:
+def _format_entry(entry: ChangeLogEntry, language: str, ink: PageStyle, named: Callable[[Record], str]) -> str:
     record = entry.record
     colon, comma = ("：", "、") if language == "zh" else (": ", ", ")
     line = ink.text(f"[{named(record)}] {record.title} ({record.scope})")
@@ -77,12 +79,12 @@ def _line(entry: Entry, language: str, ink: Ink, named: Callable[[Record], str])
     elif entry.what == "edited":
         names = [section_label(part, language) if part in _LABELS else part for part in entry.parts]
         line += colon + ink.text(comma.join(names)) if names else ""
-    elif why := gist(record.section("why")):
+    elif why := summarise_section(record.section("why")):
         line += " — " + ink.text(why)
     return line
 
 
-def as_json(happened: Between) -> dict[str, object]:
+def serialise_changes(happened: ChangeLog) -> dict[str, object]:
     """Return what happened as values for JSON."""
     return {
         "older": happened.older,

@@ -9,7 +9,7 @@ import click
 from kb.errors import NeedsPerson
 from kb.i18n import msg
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.state.agent_shells import in_its_shell
+from kb.state.agent_shells import is_agent_shell
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
@@ -24,7 +24,7 @@ def is_at_terminal() -> bool:
 
 def has_decided(kb: KnowledgeBase, *, yes: bool = False) -> bool:
     """Return whether a person asks: by *yes*, or at a terminal that is no agent's shell."""
-    return yes or (is_at_terminal() and not in_its_shell(kb.environment))
+    return yes or (is_at_terminal() and not is_agent_shell(kb.environment))
 
 
 def require_person(kb: KnowledgeBase, *, yes: bool = False) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kb.cli.prints import failed
+from kb.cli.prints import report_error
 from kb.errors import KbError, NoKnowledgeBase
 from kb.records.model import SCOPE
 from kb.startup.lazy_regex import regex
@@ -24,7 +24,7 @@ _SCOPE = regex(SCOPE)
 _LIMIT = regex(r"[1-9][0-9]{0,8}")
 
 
-class Form(NamedTuple):
+class PlainCommand(NamedTuple):
     """What may stand on a plain command line, and what answers it."""
 
     flags: Mapping[str, str]
@@ -36,44 +36,44 @@ class Form(NamedTuple):
     answer: Callable[[KnowledgeBase, list[str], Mapping[str, Any]], int]
 
 
-def _show(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
-    from kb.cli.answers import show
+def _run_show(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
+    from kb.cli.answers import print_record
 
-    show(kb, words[0], **given)
+    print_record(kb, words[0], **given)
     return 0
 
 
-def _search(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
-    from kb.cli.answers import search
+def _run_search(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
+    from kb.cli.answers import print_search_results
     from kb.knowledge_base import Filter
 
     scope = given.get("scope", "")
-    search(kb, words, wanted=Filter(scopes=(scope,) if scope else ()), limit=int(given.get("limit", 10)),
+    print_search_results(kb, words, wanted=Filter(scopes=(scope,) if scope else ()), limit=int(given.get("limit", 10)),
            as_json=bool(given.get("as_json")))  # fmt: skip
     return 0
 
 
-def _write(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
-    from kb.cli.answers import handed_in, write
+def _run_write(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
+    from kb.cli.answers import read_candidates, write_candidates
 
-    return write(kb, handed_in(words[0]), **given)
+    return write_candidates(kb, read_candidates(words[0]), **given)
 
 
-FORMS: Mapping[str, Form] = {
-    "show": Form(
-        {"--json": "as_json", "--short": "short", "--strict": "strict"}, {"--scope": "scope"}, range(1, 2), _show
+FORMS: Mapping[str, PlainCommand] = {
+    "show": PlainCommand(
+        {"--json": "as_json", "--short": "short", "--strict": "strict"}, {"--scope": "scope"}, range(1, 2), _run_show
     ),
-    "search": Form(
-        {"--json": "as_json"}, {"--scope": "scope", "-n": "limit", "--limit": "limit"}, range(1, 100), _search
+    "search": PlainCommand(
+        {"--json": "as_json"}, {"--scope": "scope", "-n": "limit", "--limit": "limit"}, range(1, 100), _run_search
     ),
-    "write": Form({"--json": "as_json", "--dry-run": "dry_run"}, {}, range(1, 2), _write),
+    "write": PlainCommand({"--json": "as_json", "--dry-run": "dry_run"}, {}, range(1, 2), _run_write),
 }
 
 
-def answered(line: Sequence[str]) -> int | None:
+def run_if_plain(line: Sequence[str]) -> int | None:
     """Answer a plain command *line* and return its exit code; None for one that is not plain."""
     form = FORMS.get(line[0]) if line else None
-    read = _read(line[1:], form) if form else None
+    read = _parse_line(line[1:], form) if form else None
     if form is None or read is None:
         return None
     from kb.knowledge_base import KnowledgeBase
@@ -86,22 +86,22 @@ def answered(line: Sequence[str]) -> int | None:
         except KbError as error:
             if form is not FORMS["write"] or read[1].get("dry_run"):
                 raise
-            return _keep(read[0][0], error)
+            return _spool_candidates(read[0][0], error)
         with kb:
             return form.answer(kb, *read)
     except BrokenPipeError:
         return 1
     except (KbError, OSError) as error:
-        return failed(error)
+        return report_error(error)
 
 
-def _keep(source: str, why: KbError) -> int:
-    from kb.cli.answers import handed_in, keep_for_later
+def _spool_candidates(source: str, why: KbError) -> int:
+    from kb.cli.answers import read_candidates, spool_candidates
 
-    return keep_for_later("", lambda: handed_in(source), why)
+    return spool_candidates("", lambda: read_candidates(source), why)
 
 
-def _read(line: Sequence[str], form: Form) -> tuple[list[str], dict[str, Any]] | None:
+def _parse_line(line: Sequence[str], form: PlainCommand) -> tuple[list[str], dict[str, Any]] | None:
     """Return the words and options of *line*; None where it is not plain."""
     words: list[str] = []
     given: dict[str, Any] = {}

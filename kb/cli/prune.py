@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, percent_option, usage, with_kb
+from kb.cli.door import json_option, percent_option, usage_error, with_kb
 from kb.cli.prints import print_json
 from kb.i18n import msg
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kb.knowledge_base import KnowledgeBase
-    from kb.sessions.prune_transcript import Pruned, Wanted
+    from kb.sessions.prune_transcript import PruneRequest, PruneResult
 
 
-class Prune(click.Group):
+class PruneGroup(click.Group):
     """A group whose first command is meant where none is named: `kb prune FILE` is `kb prune transcript FILE`."""
 
     def resolve_command(
@@ -35,7 +35,7 @@ class Prune(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=Prune, short_help="Prune a session's transcript.")
+@click.group(cls=PruneGroup, short_help="Prune a session's transcript.")
 def command() -> None:
     """Prune a session's transcript: `kb prune FILE` is `kb prune transcript FILE`."""
 
@@ -50,7 +50,7 @@ def command() -> None:
 @percent_option("How full the context is (default: by the transcript).")
 @json_option
 @click.pass_context
-def transcript_(
+def prune_file(
     ctx: click.Context, /, transcript: str | None, out: str, only: tuple[str, ...], propose: bool, yes: bool,
     explain: bool, percent: float | None, as_json: bool,
 ) -> None:  # fmt: skip
@@ -64,82 +64,84 @@ def transcript_(
 
     percent = -1.0 if percent is None else percent
     trigger = msg("context use {percent}%", percent=f"{percent:g}") if percent > 85 else msg("asked for")
-    wanted = prune_transcript.Wanted(prune_transcript.strategies_named(only), propose, yes, percent, trigger)
-    kb = _around(ctx)
+    wanted = prune_transcript.PruneRequest(prune_transcript.parse_strategies(only), propose, yes, percent, trigger)
+    kb = _open_base_if_any(ctx)
     try:
         if not transcript and kb is None:
-            raise usage(msg("{name} is missing", name="TRANSCRIPT"))
-        path = transcript or prune_transcript.latest_transcript(kb) if kb else str(transcript)
-        made = _made(kb, path, out, wanted)
+            raise usage_error(msg("{name} is missing", name="TRANSCRIPT"))
+        path = transcript or prune_transcript.find_latest_transcript(kb) if kb else str(transcript)
+        made = _run_pruning(kb, path, out, wanted)
         if kb and not made.plan.idle:
-            prune_transcript.keep_report(kb, made.report)
-        _show(made, kb.config.language if kb else "en", explain=explain, as_json=as_json, to_stderr=out == "-")
+            prune_transcript.save_report(kb, made.report)
+        _print_result(made, kb.config.language if kb else "en", explain=explain, as_json=as_json, to_stderr=out == "-")
     finally:
         if kb:
             kb.close()
 
 
-def _around(ctx: click.Context) -> KnowledgeBase | None:
+def _open_base_if_any(ctx: click.Context) -> KnowledgeBase | None:
     """Return the knowledge base in use, if there is one."""
-    from kb.cli.door import opened
+    from kb.cli.door import open_base
     from kb.errors import NoKnowledgeBase
 
     try:
-        return opened(ctx)
+        return open_base(ctx)
     except NoKnowledgeBase:
         if ctx.find_root().obj:
             raise
         return None
 
 
-def _made(kb: KnowledgeBase | None, path: str, out: str, wanted: Wanted) -> Pruned:
+def _run_pruning(kb: KnowledgeBase | None, path: str, out: str, wanted: PruneRequest) -> PruneResult:
     from kb.sessions import prune_transcript
 
-    settings = prune_transcript.settings_at(kb.root if kb else "")
+    settings = prune_transcript.load_root_settings(kb.root if kb else "")
     more: dict[str, Any] = {"config": kb.config, "now": kb.now()} if kb else {}
     if out and out != "-":
         return prune_transcript.write_copy(path, out, settings, wanted, **more)
     return prune_transcript.prune(path, settings, wanted, out=(sys.stdout.buffer,) if out else (), **more)
 
 
-def _show(made: Pruned, language: str, *, explain: bool, as_json: bool, to_stderr: bool) -> None:
+def _print_result(made: PruneResult, language: str, *, explain: bool, as_json: bool, to_stderr: bool) -> None:
     if as_json:
         plan = made.plan
-        cuts = [{**cut._asdict(), "value": None, "saved": cut.saved} for cut in plan.cuts]
-        print_json({**plan._asdict(), "cuts": cuts, "saved": plan.saved, "percent_after": plan.percent_after,
+        cuts = [{**cut._asdict(), "value": None, "saved": cut.saved_tokens} for cut in plan.cuts]
+        print_json({**plan._asdict(), "cuts": cuts, "saved": plan.saved_tokens, "percent_after": plan.percent_after,
                     "proposals": [one._replace(cut=one.cut._replace(value=None)) for one in made.proposals],
                     "dropped": made.dropped})  # fmt: skip
         return
-    from kb.sessions.prune_transcript import told
+    from kb.sessions.prune_transcript import format_result
 
-    click.echo(told(made, language, explain=explain), err=to_stderr, nl=False)
+    click.echo(format_result(made, language, explain=explain), err=to_stderr, nl=False)
 
 
 @command.command("report", short_help="Show the newest report.")
 @with_kb
-def report(kb: KnowledgeBase) -> None:
+def show_report(kb: KnowledgeBase) -> None:
     """Show the report of the newest pruning."""
     from kb.sessions import prune_transcript
 
-    click.echo(prune_transcript.last_report(kb), nl=False)
+    click.echo(prune_transcript.load_last_report(kb), nl=False)
 
 
 @command.command("config", short_help="Show or check the settings of pruning.")
 @click.option("--check", "is_check", is_flag=True, help="Only prove the file; 2 where it cannot be used.")
 @click.argument("file", required=False, type=click.Path())
 @click.pass_context
-def config_(ctx: click.Context, is_check: bool, file: str | None) -> None:
+def show_config(ctx: click.Context, is_check: bool, file: str | None) -> None:
     """Print every key of dcp-config.yaml with the value that holds, as such a file; or prove FILE.
 
     The file stands at the root of the knowledge base, beside kb.toml.
     """
     from kb.sessions import prune_transcript
 
-    kb = None if file else _around(ctx)
+    kb = None if file else _open_base_if_any(ctx)
     settings = (
-        prune_transcript.settings_in(file) if file else prune_transcript.settings_at(kb.root if kb else os.getcwd())
+        prune_transcript.load_settings_file(file)
+        if file
+        else prune_transcript.load_root_settings(kb.root if kb else os.getcwd())
     )
     if kb:
         kb.close()
     if not is_check:
-        click.echo(prune_transcript.settings_text(settings, kb.root if kb else ""), nl=False)
+        click.echo(prune_transcript.render_settings(settings, kb.root if kb else ""), nl=False)

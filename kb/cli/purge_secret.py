@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, opened, usage
+from kb.cli.door import json_option, open_base, usage_error
 from kb.cli.prints import print_json
 from kb.errors import NeedsPerson
 from kb.i18n import msg
 
 if TYPE_CHECKING:
-    from kb.checks.find_secret import Found, Prepared
+    from kb.checks.find_secret import PurgePlan, SecretReport
     from kb.knowledge_base import KnowledgeBase
 
 _LONGEST = 100_000
@@ -33,48 +33,52 @@ def command(ctx: click.Context, as_json: bool) -> None:
     was found, and a person goes on.
     """
     if ctx.args:
-        raise usage(msg("the secret is typed or piped in: on the command line it would stay in the shell's history"))
-    with opened(ctx) as kb:
+        raise usage_error(
+            msg("the secret is typed or piped in: on the command line it would stay in the shell's history")
+        )
+    with open_base(ctx) as kb:
         from kb.checks import find_secret
 
-        secret = _asked(kb)
-        wanted = find_secret.sought(secret)
-        found, alone = find_secret.find(kb, wanted)
-        prepared = find_secret.prepare(kb, secret, wanted, found, alone=alone) if found else None
+        secret = _read_secret(kb)
+        wanted = find_secret.parse_secret(secret)
+        found, alone = find_secret.locate_secret(kb, wanted)
+        prepared = find_secret.prepare_purge(kb, secret, wanted, found, alone=alone) if found else None
         if as_json:
             print_json({"found": found, "prepared": prepared and prepared._replace(steps="")})
         else:
-            _show(kb, found, prepared)
+            _print_result(kb, found, prepared)
         if prepared:
             ctx.exit(NeedsPerson.exit_code)
 
 
-def _asked(kb: KnowledgeBase) -> str:
+def _read_secret(kb: KnowledgeBase) -> str:
     if sys.stdin.isatty():
-        return str(click.prompt(kb.words(msg("The secret (it is not shown)")), hide_input=True, err=True))
+        return str(click.prompt(kb.localise(msg("The secret (it is not shown)")), hide_input=True, err=True))
     return sys.stdin.buffer.read(_LONGEST).decode("utf-8", "surrogateescape")
 
 
-def _show(kb: KnowledgeBase, found: Found, prepared: Prepared | None) -> None:
+def _print_result(kb: KnowledgeBase, found: SecretReport, prepared: PurgePlan | None) -> None:
     if prepared is None:
-        click.echo(kb.words(msg("It is nowhere in this clone: not in a file, not in an object of git, not in .kb/.")))
+        click.echo(
+            kb.localise(msg("It is nowhere in this clone: not in a file, not in an object of git, not in .kb/."))
+        )
         return
     rows = [
-        *(kb.words(msg("file {place}", place=place)) for place in found.files),
-        *(kb.words(msg("state {place}", place=place)) for place in found.state),
+        *(kb.localise(msg("file {place}", place=place)) for place in found.files),
+        *(kb.localise(msg("state {place}", place=place)) for place in found.state),
         *(
-            kb.words(msg("{kind} {oid} {path}", kind=hit.kind, oid=hit.oid[:12], path=hit.path)).rstrip()
+            kb.localise(msg("{kind} {oid} {path}", kind=hit.kind, oid=hit.oid[:12], path=hit.path)).rstrip()
             + "".join(f" ← {commit[:12]}" for commit in hit.commits[-3:])
             for hit in found.hits
         ),
-        *(kb.words(msg("ref {place}", place=place)) for place in (*found.refs, *found.named)),
-        *(kb.words(msg("git {place}", place=place)) for place in found.inside),
+        *(kb.localise(msg("ref {place}", place=place)) for place in (*found.refs, *found.named)),
+        *(kb.localise(msg("git {place}", place=place)) for place in found.inside),
     ]
     for row in rows[:_SHOWN]:
         click.echo(row)
     if len(rows) > _SHOWN:
-        click.echo(kb.words(msg("… and {count} more places", count=len(rows) - _SHOWN)))
+        click.echo(kb.localise(msg("… and {count} more places", count=len(rows) - _SHOWN)))
     click.echo("\n" + prepared.steps)
-    click.echo(kb.words(msg("prepared in {folder}; read steps.md there", folder=prepared.folder)), err=True)
+    click.echo(kb.localise(msg("prepared in {folder}; read steps.md there", folder=prepared.folder)), err=True)
     if prepared.in_clear:
-        click.echo(kb.words(msg("a file there names the secret in clear text; only you can read it")), err=True)
+        click.echo(kb.localise(msg("a file there names the secret in clear text; only you can read it")), err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import json_option, scope_option, with_kb
-from kb.cli.prints import padded, print_json
+from kb.cli.prints import pad_text, print_json
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -28,6 +28,6 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
         print_json(links)
         return
     for link in dict.fromkeys(link._replace(line=0) for link in links):  # once, on however many lines
-        relation = padded(kb.words(_RELATIONS[link.relation]), 11)
-        title = link.title or kb.words(msg("not found"))
+        relation = pad_text(kb.localise(_RELATIONS[link.relation]), 11)
+        title = link.title or kb.localise(msg("not found"))
         click.echo(f"{'→' if link.outward else '←'} {relation} [{link.name}] {title}")

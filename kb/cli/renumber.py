@@ -27,17 +27,17 @@ def command(kb: KnowledgeBase, name: str, scope: str, dry_run: bool, as_json: bo
     One commit: the file, its front and title, and every citation that means the record. The old number stays an alias.
     A citation of which history does not say which of the two it means stays as it is and is named.
     """
-    from kb.sync.renumber import renumber
+    from kb.sync.renumber import renumber_records
 
-    done = renumber(kb, name, scope=scope, dry_run=dry_run)
+    done = renumber_records(kb, name, scope=scope, dry_run=dry_run)
     if as_json:
         print_json(done)
         return
     for one in done.renumbered:
         said = msg("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)
-        click.echo(f"{kb.words(said)}  {one.path}")
+        click.echo(f"{kb.localise(said)}  {one.path}")
     if not done.renumbered:
-        click.echo(kb.words(msg("no number is given out twice")))
+        click.echo(kb.localise(msg("no number is given out twice")))
     sys.stdout.flush()
     for path in done.followed:
         warn(kb, msg("its citations follow: {path}", path=path))

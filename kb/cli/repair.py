@@ -28,16 +28,16 @@ def command(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: boo
     A record is merged anew from the parents of the merge where it still stands as its lines were put together, or has
     conflict markers or a section twice. What both sides decided differently is named for you: exit 5.
     """
-    from kb.sync.repair import repair
+    from kb.sync.repair import repair_merges
 
-    done = repair(kb, names, every=every, dry_run=dry_run)
+    done = repair_merges(kb, names, every=every, dry_run=dry_run)
     if as_json:
         print_json(done)
     else:
         for path in done.mended:
-            click.echo(kb.words(msg("mended: {path}", path=path)))
+            click.echo(kb.localise(msg("mended: {path}", path=path)))
         if not done.mended:
-            click.echo(kb.words(msg("nothing to mend in {n} merges", n=done.merges)))
+            click.echo(kb.localise(msg("nothing to mend in {n} merges", n=done.merges)))
     sys.stdout.flush()
     for one in done.undecided:
         for reason in one.reasons:

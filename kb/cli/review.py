@@ -9,7 +9,7 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.person import require_person, yes_option
-from kb.cli.prints import explain_nothing, print_json, show_verdicts
+from kb.cli.prints import print_json, print_verdicts_and_exit, warn_empty_result
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -22,43 +22,43 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, as_json: bool) -> None:
     """List the open reviews: contradictions that a person decides. Merging the branch is accepting it."""
     if ctx.invoked_subcommand is None:
-        with_kb(_list)(as_json)
+        with_kb(_list_reviews)(as_json)
 
 
-def _list(kb: KnowledgeBase, as_json: bool) -> None:
-    from kb.index.lookup import name_of
-    from kb.sync.mergeability import judged
-    from kb.writing.reviews import age
+def _list_reviews(kb: KnowledgeBase, as_json: bool) -> None:
+    from kb.index.lookup import qualify_name
+    from kb.sync.mergeability import assess_reviews
+    from kb.writing.reviews import format_age
 
-    reviews = judged(kb, kb.reviews())
+    reviews = assess_reviews(kb, kb.reviews())
     if as_json:
         print_json(reviews)
         return
     if not reviews:
-        explain_nothing(kb, msg("no review is open"))
+        warn_empty_result(kb, msg("no review is open"))
     for review in reviews:
-        old = ", ".join(f"[{name_of(kb, old)}] {old.title}" for old in kb.sides(review.branch).old)
-        since = kb.words(age(review, kb.today()))
+        old = ", ".join(f"[{qualify_name(kb, old)}] {old.title}" for old in kb.sides(review.branch).old)
+        since = kb.localise(format_age(review, kb.today()))
         about = ", ".join(filter(None, (since, "/".join(filter(None, (review.host, review.session))), review.standing)))
         click.echo(f"{review.branch}  ({about})")
-        click.echo(f"    + [{name_of(kb, review.record)}] {review.record.title}\n    − {old}")
+        click.echo(f"    + [{qualify_name(kb, review.record)}] {review.record.title}\n    − {old}")
 
 
 @command.command("show", short_help="Print both sides of a review beside each other.")
 @click.argument("name", metavar="BRANCH|ID")
 @json_option
 @with_kb
-def show(kb: KnowledgeBase, name: str, as_json: bool) -> None:
+def show_review(kb: KnowledgeBase, name: str, as_json: bool) -> None:
     """Print both sides of a review beside each other, why they contradict, and the diff."""
     sides = kb.sides(name)
     if as_json:
         print_json(sides)
         return
-    from kb.records.short_form import beside
+    from kb.records.short_form import render_side_by_side
 
     click.echo(sides.reasons.partition("\n\nKb-Op: ")[0])
     for old in sides.old:
-        click.echo(beside(old, sides.review.record, kb.config.language))
+        click.echo(render_side_by_side(old, sides.review.record, kb.config.language))
     click.echo(sides.diff)
 
 
@@ -67,10 +67,10 @@ def show(kb: KnowledgeBase, name: str, as_json: bool) -> None:
 @yes_option
 @json_option
 @with_kb
-def accept(kb: KnowledgeBase, name: str, yes: bool, as_json: bool) -> None:
+def accept_review(kb: KnowledgeBase, name: str, yes: bool, as_json: bool) -> None:
     """Do here what merging the pull request would do. It takes a person."""
     require_person(kb, yes=yes)
-    show_verdicts(kb, [kb.accept(name)], as_json=as_json)
+    print_verdicts_and_exit(kb, [kb.accept(name)], as_json=as_json)
 
 
 @command.command("reject", short_help="Close a review.")
@@ -78,13 +78,13 @@ def accept(kb: KnowledgeBase, name: str, yes: bool, as_json: bool) -> None:
 @yes_option
 @json_option
 @with_kb
-def reject(kb: KnowledgeBase, name: str, yes: bool, as_json: bool) -> None:
+def reject_review(kb: KnowledgeBase, name: str, yes: bool, as_json: bool) -> None:
     """Do here what closing the pull request would do; the branch stays readable under refs/kb/rejected/.
 
     It takes a person.
     """
     require_person(kb, yes=yes)
-    show_verdicts(kb, [kb.reject(name)], as_json=as_json)
+    print_verdicts_and_exit(kb, [kb.reject(name)], as_json=as_json)
 
 
 @command.command("push", short_help="Push a review and open its request.")
@@ -92,7 +92,7 @@ def reject(kb: KnowledgeBase, name: str, yes: bool, as_json: bool) -> None:
 @click.option("--remote", default="origin", show_default=True, help="Where to.")
 @click.option("--open", "open_it", is_flag=True, help="Run gh or glab, where it is installed.")
 @with_kb
-def push(kb: KnowledgeBase, name: str, remote: str, open_it: bool) -> None:
+def push_review(kb: KnowledgeBase, name: str, remote: str, open_it: bool) -> None:
     """Push the branch of a review and print the command that opens the pull or merge request."""
     for line in kb.request(name, remote, open_it=open_it):
         click.echo(line)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli import answers
-from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, usage, with_kb
-from kb.cli.past import commit_wanted, past_options
+from kb.cli.door import as_filter_values, json_option, resolve_kind, scope_option, status_option, usage_error, with_kb
+from kb.cli.past import past_options, resolve_commit
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ def command(
 
     since, until = (kb.day_named(day) if day else "" for day in (since, until))
     path = os.path.normpath(path).replace(os.sep, "/") if path else ""
-    wanted = Filter(kind_wanted(kind), one(status), one(scope), tag, since, until, path)
+    wanted = Filter(resolve_kind(kind), as_filter_values(status), as_filter_values(scope), tag, since, until, path)
     if not words and wanted == Filter() and not agent:
-        raise usage(msg("give words to look for, or a filter"))
-    answers.search(
+        raise usage_error(msg("give words to look for, or a filter"))
+    answers.print_search_results(
         kb, words, wanted=wanted, limit=limit, explain=explain, as_json=as_json,
-        commit=commit_wanted(kb, as_of, revision), agent=agent,
+        commit=resolve_commit(kb, as_of, revision), agent=agent,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import json_option, with_kb
-from kb.cli.prints import explain_nothing, leave_with, print_json, show_verdict
+from kb.cli.prints import exit_for_verdicts, print_json, print_verdict, warn_empty_result
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -30,23 +30,23 @@ def command() -> None:
 @with_kb
 def save(kb: KnowledgeBase, transcript: str, session: str, cwd: str, full: bool, as_json: bool) -> None:
     """Put what a session decided through the gate and archive it under content/sessions/."""
-    archived(kb, transcript, session, cwd, full=full, as_json=as_json)
+    archive_session(kb, transcript, session, cwd, full=full, as_json=as_json)
 
 
-def archived(kb: KnowledgeBase, path: str, session: str, cwd: str, *, full: bool, as_json: bool) -> NoReturn:
+def archive_session(kb: KnowledgeBase, path: str, session: str, cwd: str, *, full: bool, as_json: bool) -> NoReturn:
     """Archive the session whose transcript is *path*, say what became of it, and leave."""
     saved = kb.save_session(path, session=session, folder=cwd, host="cli", full=full)
     settled = [verdict for verdict in saved.verdicts if verdict.verdict != "held"]  # it is archived all the same
     if as_json:
         print_json(saved)
-        leave_with(settled)
+        exit_for_verdicts(settled)
     for verdict in saved.verdicts:
-        show_verdict(kb, verdict)
+        print_verdict(kb, verdict)
     for note in saved.notes:
         click.echo(note, err=True)
     if saved.archive:
         click.echo(f"content/sessions/{saved.archive}")
-    leave_with(settled)
+    exit_for_verdicts(settled)
 
 
 @command.command("list", short_help="List archived sessions.")
@@ -55,20 +55,20 @@ def archived(kb: KnowledgeBase, path: str, session: str, cwd: str, *, full: bool
 @click.option("--since", default="", help="today, yesterday, week, or a day (2026-11-21).")
 @json_option
 @with_kb
-def list_(kb: KnowledgeBase, project: str, is_all: bool, since: str, as_json: bool) -> None:
+def list_sessions(kb: KnowledgeBase, project: str, is_all: bool, since: str, as_json: bool) -> None:
     """List the archived sessions of a project, oldest first; in the knowledge base itself, those of all."""
-    from kb.sessions.session_archive import YESTERDAY, of_own_project
+    from kb.sessions.session_archive import YESTERDAY, filter_own_project
 
     day = kb.day_named(since) if since else ""
     known = kb.sessions()
-    own = known if project or is_all else of_own_project(kb, known)
+    own = known if project or is_all else filter_own_project(kb, known)
     rows = [s for s in own if (not project or s.project == project) and s.time[:10] >= day]
     if since in YESTERDAY:
         rows = [s for s in rows if s.time[:10] == day]
     if not rows:
-        name = project or kb.here.removeprefix("project/")
+        name = project or kb.caller_scope.removeprefix("project/")
         elsewhere = msg("no session of {project} is archived; those of all: kb session list --all", project=name)
-        explain_nothing(kb, elsewhere if known and not since and not is_all else msg("no session is archived"))
+        warn_empty_result(kb, elsewhere if known and not since and not is_all else msg("no session is archived"))
     if as_json:
         print_json(rows)
         return
@@ -79,18 +79,18 @@ def list_(kb: KnowledgeBase, project: str, is_all: bool, since: str, as_json: bo
 @command.command("load", short_help="Print an archived session to go on from.")
 @click.argument("name")
 @with_kb
-def load(kb: KnowledgeBase, name: str) -> None:
+def load_session(kb: KnowledgeBase, name: str) -> None:
     """Print the compact form of an archived session, with pointers to the rest; a unique part of its name will do."""
-    loaded(kb, name)
+    print_session(kb, name)
 
 
-def loaded(kb: KnowledgeBase, name: str) -> None:
+def print_session(kb: KnowledgeBase, name: str) -> None:
     """Print the compact form of the archived session *name*, and where the rest of it is."""
-    from kb.sessions.session_archive import pointers
+    from kb.sessions.session_archive import list_archive_files
 
     session = kb.session_named(name)
     click.echo(kb.session_file(session.name))
-    for path in pointers(kb, session):
+    for path in list_archive_files(kb, session):
         click.echo(f"→ {path}", err=True)
 
 
@@ -99,39 +99,39 @@ def loaded(kb: KnowledgeBase, name: str) -> None:
 @click.option("--dry-run", is_flag=True, help="Only tell which.")
 @json_option
 @with_kb
-def prune(kb: KnowledgeBase, older: str, dry_run: bool, as_json: bool) -> None:
+def prune_archives(kb: KnowledgeBase, older: str, dry_run: bool, as_json: bool) -> None:
     """Take archives that are older than an age out of the checkout, in one commit; those that a record cites stay.
 
     History keeps them. An expanded form that was too large for git was only in this clone, and goes for good.
     """
-    from kb.sessions.retention import days_in, retire
+    from kb.sessions.retention import parse_days, retire_archives
 
-    done = retire(kb, days_in(older), dry_run=dry_run)
+    done = retire_archives(kb, parse_days(older), dry_run=dry_run)
     if as_json:
         print_json(done)
         return
     for session in done.gone:
         click.echo(f"{session.time[:16]}  {session.name}  {session.task}")
     for session, record in done.kept:
-        click.echo(kb.words(msg("{name} stays: [{id}] cites it", name=session.name, id=record)), err=True)
+        click.echo(kb.localise(msg("{name} stays: [{id}] cites it", name=session.name, id=record)), err=True)
     if not done.gone:
-        click.echo(kb.words(msg("no archive is older than {age} and cited by no record", age=older)), err=True)
+        click.echo(kb.localise(msg("no archive is older than {age} and cited by no record", age=older)), err=True)
     elif dry_run:
-        click.echo(kb.words(msg("nothing is removed; without --dry-run these would be")), err=True)
+        click.echo(kb.localise(msg("nothing is removed; without --dry-run these would be")), err=True)
 
 
 @command.command("status", short_help="Tell how a running session stands.")
 @click.argument("session", default="")
 @json_option
 @with_kb
-def status(kb: KnowledgeBase, session: str, as_json: bool) -> None:
+def show_status(kb: KnowledgeBase, session: str, as_json: bool) -> None:
     """Tell how full the context of a running SESSION is and in which form it is shown.
 
     SESSION is its id or the beginning of it; without it, the last session of this project.
     """
-    from kb.capture.form_choice import standing
+    from kb.capture.form_choice import get_form_status
 
-    now = standing(kb, session)
+    now = get_form_status(kb, session)
     if as_json:
         print_json({"session": now.session, "transcript": now.transcript, "form": now.form, "forced": now.forced,
                     "percent": now.usage.percent, "tokens": now.usage.tokens, "window": now.usage.window,

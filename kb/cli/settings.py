@@ -8,36 +8,36 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import language_in_use, usage
+from kb.cli.door import resolve_language, usage_error
 from kb.i18n import Message, msg
 
 if TYPE_CHECKING:
-    from kb.hooks.settings_file import Change
+    from kb.hooks.settings_file import SettingsEdit
 
 
-def project_wanted(is_user: bool, is_project: bool) -> str:
+def resolve_project(is_user: bool, is_project: bool) -> str:
     """Return the top of the project around where its settings are meant, "" for the user's own."""
-    from kb.hooks.settings_file import project_around
+    from kb.hooks.settings_file import find_project_root
 
     if is_user and is_project:
-        raise usage(msg("give --user or --project, not both"))
-    return project_around(os.getcwd()) if is_project else ""
+        raise usage_error(msg("give --user or --project, not both"))
+    return find_project_root(os.getcwd()) if is_project else ""
 
 
-def carry_out(change: Change, *, dry_run: bool, nothing: Message, done: Message) -> None:
+def show_and_apply(change: SettingsEdit, *, dry_run: bool, nothing: Message, done: Message) -> None:
     """Show what *change* changes and do it; say *nothing* where that is so, *done* afterwards."""
-    from kb.hooks.settings_file import apply
+    from kb.hooks.settings_file import apply_edit
 
-    if not change.is_one:
-        click.echo(nothing.translate(language_in_use()), err=True)
+    if not change.has_changes:
+        click.echo(nothing.translate(resolve_language()), err=True)
         return
-    _show_difference(change)
+    _print_diff(change)
     if not dry_run:
-        apply(change, os.environ)
-        click.echo(done.translate(language_in_use()), err=True)
+        apply_edit(change, os.environ)
+        click.echo(done.translate(resolve_language()), err=True)
 
 
-def _show_difference(change: Change) -> None:
+def _print_diff(change: SettingsEdit) -> None:
     """Print what changes, as a unified diff."""
     sides = [[] if data is None else data.decode("utf-8-sig").splitlines() for data in (change.before, change.after)]
     names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]

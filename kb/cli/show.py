@@ -8,7 +8,7 @@ import click
 
 from kb.cli import answers
 from kb.cli.door import json_option, scope_option, with_kb
-from kb.cli.past import commit_wanted, past_options
+from kb.cli.past import past_options, resolve_commit
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
@@ -29,5 +29,5 @@ def command(
 
     With --as-of or --at, the records as they stood then, from git's history.
     """
-    commit = commit_wanted(kb, as_of, revision)
-    answers.show(kb, name, short=short, strict=strict, scope=scope, as_json=as_json, commit=commit)
+    commit = resolve_commit(kb, as_of, revision)
+    answers.print_record(kb, name, short=short, strict=strict, scope=scope, as_json=as_json, commit=commit)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import refuse_stranger, with_kb
+from kb.cli.door import require_known_avatar, with_kb
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 @with_kb
 def command(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> None:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
-    refuse_stranger(avatar)
-    from kb.sessions.active_sessions import running_named
+    require_known_avatar(avatar)
+    from kb.sessions.active_sessions import find_running_session
 
-    session = running_named(kb, session) if session else ""
+    session = find_running_session(kb, session) if session else ""
     click.echo(kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd()), style=style))

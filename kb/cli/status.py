@@ -8,7 +8,7 @@ import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.person import has_decided, yes_option
-from kb.cli.prints import show_verdicts
+from kb.cli.prints import print_verdicts_and_exit
 from kb.records.model import Status
 
 if TYPE_CHECKING:
@@ -29,4 +29,6 @@ def command(kb: KnowledgeBase, name: str, status: str, why: str, scope: str, yes
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
     decided = has_decided(kb, yes=yes)
-    show_verdicts(kb, [kb.change_status(name, status, why=why, scope=scope, decided=decided)], as_json=as_json)
+    print_verdicts_and_exit(
+        kb, [kb.change_status(name, status, why=why, scope=scope, decided=decided)], as_json=as_json
+    )

@@ -8,7 +8,7 @@ import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.person import has_decided, yes_option
-from kb.cli.prints import show_verdicts
+from kb.cli.prints import print_verdicts_and_exit
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
@@ -28,4 +28,6 @@ def command(kb: KnowledgeBase, old: str, new: str, in_part: bool, scope: str, ye
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
     decided = has_decided(kb, yes=yes)
-    show_verdicts(kb, [kb.supersede(old, by=new, in_part=in_part, scope=scope, decided=decided)], as_json=as_json)
+    print_verdicts_and_exit(
+        kb, [kb.supersede(old, by=new, in_part=in_part, scope=scope, decided=decided)], as_json=as_json
+    )

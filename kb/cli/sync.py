@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kb.knowledge_base import KnowledgeBase
-    from kb.sync.sync import Synced
+    from kb.sync.sync import SyncResult
 
 _HOW = {
     "forward": msg("received {n} commits"),
@@ -39,26 +39,26 @@ def command(kb: KnowledgeBase, remote: str, push: bool, as_json: bool) -> None:
     next free one, and what cites it follows. Without a connection nothing happens and nothing is lost. Where the branch
     takes no pushes, the commits go to a branch for a pull request. Exit 5 where a person has to decide.
     """
-    from kb.sync.sync import sync
+    from kb.sync.sync import sync_with_remote
 
-    done = sync(kb, remote, push=push)
+    done = sync_with_remote(kb, remote, push=push)
     if as_json:
-        print_json(_in_words(kb, done))
+        print_json(_serialise_result(kb, done))
         return
-    for line in _lines(done):
-        click.echo(kb.words(line))
+    for line in _iter_results(done):
+        click.echo(kb.localise(line))
     sys.stdout.flush()
-    for note in _notes(done):
+    for note in _iter_notes(done):
         warn(kb, note)
 
 
-def _in_words(kb: KnowledgeBase, done: Synced) -> dict[str, object]:
+def _serialise_result(kb: KnowledgeBase, done: SyncResult) -> dict[str, object]:
     """Return *done* with its sentences in the language of *kb*."""
-    told = [{"branch": note.branch, "said": kb.words(note.said)} for note in done.reviews]
-    return {**done._asdict(), "reviews": told, "notes": [kb.words(note) for note in done.notes]}
+    told = [{"branch": note.branch, "said": kb.localise(note.said)} for note in done.reviews]
+    return {**done._asdict(), "reviews": told, "notes": [kb.localise(note) for note in done.notes]}
 
 
-def _lines(done: Synced) -> Iterator[Message]:
+def _iter_results(done: SyncResult) -> Iterator[Message]:
     """Yield what came and went."""
     name = f"{done.remote}/{done.branch}"
     if done.received and done.how:
@@ -75,7 +75,7 @@ def _lines(done: Synced) -> Iterator[Message]:
         yield msg("{name}: everything is in sync", name=name)
 
 
-def _notes(done: Synced) -> Iterator[Message]:
+def _iter_notes(done: SyncResult) -> Iterator[Message]:
     """Yield what a person should know."""
     yield from done.notes
     if done.rescue:

@@ -16,12 +16,12 @@ _AS_IT_STANDS = "\b"
 """What click begins a paragraph with that it must not wrap."""
 
 
-def paragraphs(text: str) -> list[str]:
+def split_paragraphs(text: str) -> list[str]:
     """Return the paragraphs of a help text, each on one line; not what is to be shown as it stands."""
-    return [_on_one_line(part) for part in cleandoc(text).split("\n\n") if part and not part.startswith(_AS_IT_STANDS)]
+    return [_join_lines(part) for part in cleandoc(text).split("\n\n") if part and not part.startswith(_AS_IT_STANDS)]
 
 
-def _on_one_line(part: str) -> str:
+def _join_lines(part: str) -> str:
     return " ".join(part.split())
 
 
@@ -30,7 +30,7 @@ def translate_help(text: str | None, language: str) -> str | None:
     if not text:
         return text
     known = load_translations(language)
-    parts = ((part, _on_one_line(part)) for part in cleandoc(text).split("\n\n"))
+    parts = ((part, _join_lines(part)) for part in cleandoc(text).split("\n\n"))
     found = ((part, line, known.gettext(line)) for part, line in parts)
     return "\n\n".join(part if text == line else text for part, line, text in found)
 
@@ -43,10 +43,10 @@ def translate_command(command: click.Command, context: click.Context, language: 
     os.environ["LANGUAGE"] = language
     gettext.bindtextdomain(DOMAIN, LOCALE)
     gettext.textdomain(DOMAIN)
-    return _translate(command, context.help_option_names, language)
+    return _translate_copy(command, context.help_option_names, language)
 
 
-def _translate(command: click.Command, help_names: Sequence[str], language: str) -> click.Command:
+def _translate_copy(command: click.Command, help_names: Sequence[str], language: str) -> click.Command:
     made = copy.copy(command)
     made.help, made.short_help = (translate_help(text, language) for text in (command.help, command.short_help))
     made.params = [copy.copy(param) for param in command.params]
@@ -55,5 +55,5 @@ def _translate(command: click.Command, help_names: Sequence[str], language: str)
         if isinstance(param, click.Option):
             param.help = translate_help(param.help, language)
     if isinstance(made, click.Group):
-        made.commands = {name: _translate(one, help_names, language) for name, one in made.commands.items()}
+        made.commands = {name: _translate_copy(one, help_names, language) for name, one in made.commands.items()}
     return made

@@ -14,7 +14,7 @@ from kb.i18n import msg
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
-    from kb.search.embedding import Standing
+    from kb.search.embedding import VectorStatus
 
 _EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -29,7 +29,7 @@ def command() -> None:
 @click.option("--anew", is_flag=True, help="Forget the vectors there are first.")
 @json_option
 @with_kb
-def build(kb: KnowledgeBase, anew: bool, as_json: bool) -> None:
+def build_vectors(kb: KnowledgeBase, anew: bool, as_json: bool) -> None:
     """Give every record a vector that has none, in batches.
 
     What was made stays when this is broken off; the next call goes on. Records that have not changed are not embedded
@@ -37,42 +37,42 @@ def build(kb: KnowledgeBase, anew: bool, as_json: bool) -> None:
     """
     from kb.search import embedding
 
-    embedding.build(kb, _Progress(kb), anew=anew)
-    _tell(kb, embedding.standing(kb), as_json=as_json)
+    embedding.build_vectors(kb, _VectorProgress(kb), anew=anew)
+    _print_status(kb, embedding.get_vector_status(kb), as_json=as_json)
 
 
 @command.command("status", short_help="Tell how things stand with the vectors.")
 @json_option
 @with_kb
-def status(kb: KnowledgeBase, as_json: bool) -> None:
+def show_status(kb: KnowledgeBase, as_json: bool) -> None:
     """Tell which embedder is used, whether it can be, and how many records have a vector."""
     from kb.search import embedding
 
-    _tell(kb, embedding.standing(kb), as_json=as_json)
+    _print_status(kb, embedding.get_vector_status(kb), as_json=as_json)
 
 
 @command.command("embed", short_help="Print the vector of a text.")
 @click.argument("text")
 @click.option("--passage", is_flag=True, help="As a text that is searched; without it, as a question.")
 @with_kb
-def embed(kb: KnowledgeBase, text: str, passage: bool) -> None:
+def embed_text(kb: KnowledgeBase, text: str, passage: bool) -> None:
     """Print the vector of TEXT as JSON."""
     from kb.search import embedding
 
-    print_json(embedding.vector(kb, text, "passage" if passage else "query"))
+    print_json(embedding.embed_text(kb, text, "passage" if passage else "query"))
 
 
 @command.command("drop", short_help="Forget all vectors.")
 @with_kb
-def drop(kb: KnowledgeBase) -> None:
+def drop_vectors(kb: KnowledgeBase) -> None:
     """Forget all vectors; search goes on by words. `kb vectors build` makes them again."""
     from kb.search import embedding
 
-    embedding.drop(kb)
+    embedding.delete_vectors(kb)
     warn(kb, msg("the vectors are gone; no record is"))
 
 
-class _Progress:
+class _VectorProgress:
     """One line on stderr that tells how many vectors are made."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -80,7 +80,7 @@ class _Progress:
 
     def __call__(self, done: int, of: int) -> None:
         """Say that *done* are made."""
-        line = self._kb.words(msg("vectors: {done} of {number}", done=done, number=of))
+        line = self._kb.localise(msg("vectors: {done} of {number}", done=done, number=of))
         if sys.stderr.isatty():
             print(f"\r{line}", end="\n" if done == of else "", file=sys.stderr, flush=True)
         elif done == of or time.monotonic() - self._told > _EVERY:
@@ -88,15 +88,15 @@ class _Progress:
             print(line, file=sys.stderr, flush=True)
 
 
-def _tell(kb: KnowledgeBase, now: Standing, *, as_json: bool) -> None:
+def _print_status(kb: KnowledgeBase, now: VectorStatus, *, as_json: bool) -> None:
     if as_json:
         print_json({**now._asdict(), "problem": str(now.problem)})
         return
-    print(kb.words(msg("embedder: {name}", name=now.embedder)))
+    print(kb.localise(msg("embedder: {name}", name=now.embedder)))
     if now.problem:
-        print(kb.words(msg("it cannot be used: {problem}", problem=now.problem)))
+        print(kb.localise(msg("it cannot be used: {problem}", problem=now.problem)))
     told = msg(
         "records with a vector: {n}, without: {m}; {size} MB in {file}",
         n=now.vectors, m=now.waiting, size=f"{now.bytes / 1e6:.1f}", file=".kb/vectors.bin",
     )  # fmt: skip
-    print(kb.words(told))
+    print(kb.localise(told))

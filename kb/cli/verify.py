@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.checks.verify import TIMEOUT, Ran, commands, keep, refuse_hidden, run
+from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
 from kb.cli.door import json_option, scope_option, with_kb
-from kb.cli.prints import print_json, show_verdict, warn
+from kb.cli.prints import print_json, print_verdict, warn
 from kb.errors import BadInput, KbError, NeedsPerson
 from kb.i18n import msg
-from kb.index.lookup import name_of
-from kb.safety.injection import instruction, visible
+from kb.index.lookup import qualify_name
+from kb.safety.injection import find_instruction, reveal_hidden
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
@@ -47,41 +47,43 @@ def command(
     """
     record = kb.record(name, scope=scope)
     text = record.section("verification")
-    found = commands(text)
+    found = parse_commands(text)
     if not as_json:
-        _show(kb, record, text, found)
+        _print_verification(kb, record, text, found)
     if not wanted:
         if as_json:
             print_json({"id": record.id, "verification": text, "commands": found})
         return
-    folder = _folder(kb, cwd)
-    _agreed(kb, record, found, folder, yes=yes, as_json=as_json)
-    ran = [_ran(kb, one, folder, timeout, as_json=as_json) for one in found]
-    verdict = keep(kb, record, passed=all(one.passed for one in ran))
+    folder = _resolve_folder(kb, cwd)
+    _require_consent(kb, record, found, folder, yes=yes, as_json=as_json)
+    ran = [_run_and_print(kb, one, folder, timeout, as_json=as_json) for one in found]
+    verdict = save_result(kb, record, passed=all(one.has_passed for one in ran))
     if as_json:
         print_json({"id": record.id, "verification": text, "commands": found, "ran": ran, "verdict": verdict})
     else:
-        show_verdict(kb, verdict)
-    sys.exit(0 if all(one.passed for one in ran) else 1)
+        print_verdict(kb, verdict)
+    sys.exit(0 if all(one.has_passed for one in ran) else 1)
 
 
-def _show(kb: KnowledgeBase, record: Record, text: str, found: Sequence[str]) -> None:
-    click.echo(f"[{name_of(kb, record)}] {visible(record.title)}\n")
-    click.echo(visible(text) or kb.words(msg("it does not say how it is verified")))
+def _print_verification(kb: KnowledgeBase, record: Record, text: str, found: Sequence[str]) -> None:
+    click.echo(f"[{qualify_name(kb, record)}] {reveal_hidden(record.title)}\n")
+    click.echo(reveal_hidden(text) or kb.localise(msg("it does not say how it is verified")))
     if found:
-        click.echo("\n" + kb.words(msg("commands: {count}", count=len(found))))
+        click.echo("\n" + kb.localise(msg("commands: {count}", count=len(found))))
     for one in found:
-        click.echo("\n".join(f"{'  ' if n else '$ '}{row}" for n, row in enumerate(visible(one).split("\n"))))
+        click.echo("\n".join(f"{'  ' if n else '$ '}{row}" for n, row in enumerate(reveal_hidden(one).split("\n"))))
 
 
-def _folder(kb: KnowledgeBase, cwd: str) -> str:
+def _resolve_folder(kb: KnowledgeBase, cwd: str) -> str:
     folder = os.path.abspath(cwd) if cwd else kb.repository.top
     if not os.path.isdir(folder):
         raise BadInput(msg("there is no such folder"), path=cwd)
     return folder
 
 
-def _agreed(kb: KnowledgeBase, record: Record, found: Sequence[str], folder: str, *, yes: bool, as_json: bool) -> None:
+def _require_consent(
+    kb: KnowledgeBase, record: Record, found: Sequence[str], folder: str, *, yes: bool, as_json: bool
+) -> None:
     """Return when the commands may run: they are to be seen, and a person has said yes; raise KbError elsewhere."""
     if not found:
         raise KbError(
@@ -89,7 +91,9 @@ def _agreed(kb: KnowledgeBase, record: Record, found: Sequence[str], folder: str
             hint=msg("write it in a block ```sh, or behind “$ ”: kb edit {id}", id=record.scoped_id),
         )  # fmt: skip
     refuse_hidden(found, record.path)
-    if order := instruction("\n".join((record.title, *(section.text for section in record.sections), record.user))):
+    if order := find_instruction(
+        "\n".join((record.title, *(section.text for section in record.sections), record.user))
+    ):
         warn(kb, msg("careful: the text {problem}: {words}", problem=order.problem, words=order.words))
     if yes:
         return
@@ -98,24 +102,24 @@ def _agreed(kb: KnowledgeBase, record: Record, found: Sequence[str], folder: str
             msg("nobody has said that these commands may run"), path=record.path,
             hint=msg("read them, then: kb verify {id} --run --yes", id=record.scoped_id),
         )  # fmt: skip
-    if not click.confirm(kb.words(msg("run this in {folder}?", folder=folder)), default=False, err=True):
+    if not click.confirm(kb.localise(msg("run this in {folder}?", folder=folder)), default=False, err=True):
         raise NeedsPerson(msg("nothing was run"))
 
 
-def _ran(kb: KnowledgeBase, one: str, folder: str, timeout: float, *, as_json: bool) -> Ran:
+def _run_and_print(kb: KnowledgeBase, one: str, folder: str, timeout: float, *, as_json: bool) -> CommandResult:
     if not as_json:
-        click.echo(f"$ {visible(one)}", err=True)
-    ran = run(kb, one, folder, timeout)
+        click.echo(f"$ {reveal_hidden(one)}", err=True)
+    ran = run_command(kb, one, folder, timeout)
     if not as_json:
         if ran.output:
             click.echo(ran.output)
-        click.echo(f"    {_ended(kb, ran)}", err=True)
+        click.echo(f"    {_format_result(kb, ran)}", err=True)
     return ran
 
 
-def _ended(kb: KnowledgeBase, ran: Ran) -> str:
+def _format_result(kb: KnowledgeBase, ran: CommandResult) -> str:
     if ran.timed_out:
-        return kb.words(msg("✗ killed after {seconds} seconds", seconds=round(ran.seconds, 1)))
-    if ran.passed:
+        return kb.localise(msg("✗ killed after {seconds} seconds", seconds=round(ran.seconds, 1)))
+    if ran.has_passed:
         return f"✓ {ran.seconds:.1f} s"
-    return kb.words(msg("✗ exit code {code}", code=ran.code))
+    return kb.localise(msg("✗ exit code {code}", code=ran.code))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import with_kb
-from kb.cli.prints import name_broken
+from kb.cli.prints import warn_of_broken_files
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ def command() -> None:
 @click.option("--strict/--no-strict", default=False, help="Fail where a citation or a link leads nowhere.")
 @own_option
 @with_kb
-def build(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> None:
+def build_wiki(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> None:
     """Build the wiki as files that a browser opens, and print the path of the first page."""
     from kb.wiki.build import build as built
 
-    _begin(kb, own_config)
+    _warn_before_build(kb, own_config)
     tell = lambda words: click.echo(words, err=True)  # noqa: E731
-    click.echo(built(kb, out, strict, tell, own_config=own_config, progress=_Progress(kb)))
+    click.echo(built(kb, out, strict, tell, own_config=own_config, progress=_BuildProgress(kb)))
 
 
-class _Progress:
+class _BuildProgress:
     """Says from time to time how far a long build is."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -54,18 +54,18 @@ class _Progress:
         """Say that so many of the *pages* are *made*, if nothing was said for a while."""
         if monotonic() - self.said > PAUSE:
             self.said = monotonic()
-            click.echo(self.kb.words(msg("pages made: {made} of {pages}", made=made, pages=pages)), err=True)
+            click.echo(self.kb.localise(msg("pages made: {made} of {pages}", made=made, pages=pages)), err=True)
 
 
 @command.command("serve", short_help="Serve the wiki.")
 @click.option("--address", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="Where it listens.")
 @own_option
 @with_kb
-def serve(kb: KnowledgeBase, address: str, own_config: bool) -> None:
+def serve_wiki(kb: KnowledgeBase, address: str, own_config: bool) -> None:
     """Show the wiki in a browser until you stop it; it follows the records as they change."""
     from kb.wiki.build import serve as served
 
-    _begin(kb, own_config)
+    _warn_before_build(kb, own_config)
     served(kb, address, own_config=own_config)
 
 
@@ -74,21 +74,21 @@ def serve(kb: KnowledgeBase, address: str, own_config: bool) -> None:
 @click.option("-o", "--output", "out", default="preview", show_default=True, metavar="FOLDER", help="Where to.")
 @click.option("--site", "published", default="", metavar="URL", help="Where the whole wiki is, for links that leave.")
 @with_kb
-def preview(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:
+def preview_changes(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:
     """Write a report of what merging changes, with both sides, and the pages of the changed records alone."""
-    from kb.wiki.preview import preview as previewed
+    from kb.wiki.preview import write_preview as previewed
 
     first, number = previewed(kb, revision, out, published)
-    click.echo(kb.words(msg("records that change: {number}", number=number)), err=True)
+    click.echo(kb.localise(msg("records that change: {number}", number=number)), err=True)
     click.echo(first)
 
 
-def _begin(kb: KnowledgeBase, own_config: bool) -> None:
+def _warn_before_build(kb: KnowledgeBase, own_config: bool) -> None:
     """Name what the wiki will do without: broken records, and settings that nobody has said yes to."""
     from kb.wiki.build import has_own_config
 
     kb.records()
-    name_broken(kb)
+    warn_of_broken_files(kb)
     if has_own_config(kb) and not own_config:
         said = msg("mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config")
-        click.echo(f"kb: {kb.words(said)}", err=True)
+        click.echo(f"kb: {kb.localise(said)}", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli import answers
-from kb.cli.door import json_option, opened, usage
+from kb.cli.door import json_option, open_base, usage_error
 from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import print_json
 from kb.errors import KbError, NoKnowledgeBase
@@ -74,27 +74,27 @@ def command(
         print_json(candidate.SCHEMA)
         return
     if source and any(value not in (None, ()) for value in given.values()):
-        raise usage(msg("give a file, - for stdin, or --kind and --title"))
+        raise usage_error(msg("give a file, - for stdin, or --kind and --title"))
     try:
-        kb = opened(ctx)
+        kb = open_base(ctx)
     except NoKnowledgeBase:
         raise
     except KbError as error:
         if dry_run or (given["updates"] and not given["title"]):
             raise
         place = str(ctx.find_root().obj or "")
-        ctx.exit(answers.keep_for_later(place, lambda: _candidates(None, source, given), error))
+        ctx.exit(answers.spool_candidates(place, lambda: _read_candidates(None, source, given), error))
     with kb:
-        candidates = _candidates(kb, source, given)
+        candidates = _read_candidates(kb, source, given)
         decided = yes or (not source and has_decided(kb))
-        ctx.exit(answers.write(kb, candidates, dry_run=dry_run, as_json=as_json, decided=decided))
+        ctx.exit(answers.write_candidates(kb, candidates, dry_run=dry_run, as_json=as_json, decided=decided))
 
 
-def _candidates(kb: KnowledgeBase | None, source: str | None, given: dict[str, Any]) -> list[Candidate]:
-    return answers.handed_in(source) if source else [_from_options(kb, given)]
+def _read_candidates(kb: KnowledgeBase | None, source: str | None, given: dict[str, Any]) -> list[Candidate]:
+    return answers.read_candidates(source) if source else [_build_candidate(kb, given)]
 
 
-def _from_options(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
+def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
     from kb.records import candidate
 
     if kb and given["updates"] and not (given["kind"] and given["title"]):
@@ -102,7 +102,7 @@ def _from_options(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
         known = {"kind": record.kind, "title": record.title, "scope": record.scope}
         given = {**given, **{key: given[key] or value for key, value in known.items()}, "project": None}
     if not given["kind"] or not given["title"]:
-        raise usage(msg("give a file, - for stdin, or --kind and --title"))
+        raise usage_error(msg("give a file, - for stdin, or --kind and --title"))
     value: dict[str, Any] = {
         key: given[key] for key in ("kind", "title", "scope", "project", "updates", "session", "host") if given[key]
     }
@@ -115,13 +115,13 @@ def _from_options(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
         value["reusable"] = given["reusable"]
     for key, name in (("claims", "claims"), ("coexists", "coexists_with")):
         if given[key]:
-            value[name] = dict(_pair(item) for item in given[key])
+            value[name] = dict(_parse_pair(item) for item in given[key])
     value.setdefault("host", "cli")
-    return candidate.candidates(value, "the options")[0]
+    return candidate.build_candidates(value, "the options")[0]
 
 
-def _pair(item: str) -> tuple[str, str]:
+def _parse_pair(item: str) -> tuple[str, str]:
     key, sign, value = item.partition("=")
     if not sign or not key.strip():
-        raise usage(msg("“{item}” is not of the form KEY=VALUE", item=item))
+        raise usage_error(msg("“{item}” is not of the form KEY=VALUE", item=item))
     return key.strip(), value.strip()

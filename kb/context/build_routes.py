@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from kb.context import routing
-from kb.context.build_context import telling
-from kb.context.routing import Drill, File, Route
-from kb.files import content, within
+from kb.context.build_context import find_relevant_hits
+from kb.context.routing import AnsweringFile, Drill, Route
+from kb.files import read_if_exists, resolve_within
 from kb.index.schema import Filter
 from kb.records.kinds import BY_NAME, KINDS
 from kb.records.model import GLOBAL, LIVE
@@ -30,27 +30,27 @@ _CONVENTIONAL = ("pattern", "constraint", "preference")
 def route(kb: Workspace, text: str, *, project: str = GLOBAL) -> Route:
     """Return what to read before the work that *text* speaks of."""
     text = one_line(text)
-    index = kb.fresh()
-    globs = {kind.name: glob(kind.prefix) for kind in KINDS if index.count(Filter(kinds=(kind.name,)))}
-    if routing.is_talk(text) or not globs:
+    index = kb.sync_index()
+    globs = {kind.name: build_glob(kind.prefix) for kind in KINDS if index.count(Filter(kinds=(kind.name,)))}
+    if routing.is_small_talk(text) or not globs:
         return Route()
-    wanted = routing.intents(text)
-    about = [hit.record.path for hit in telling(kb, text, project=project, first=0)][: routing.MAX_FILES]
-    if not about and not any(intent.conventions for intent in wanted) and not routing.names_code(text):
+    wanted = routing.find_intents(text)
+    about = [hit.record.path for hit in find_relevant_hits(kb, text, project=project, first=0)][: routing.MAX_FILES]
+    if not about and not any(intent.conventions for intent in wanted) and not routing.has_file_path(text):
         return Route()
-    conventions = _conventions(kb, globs)
+    conventions = _find_conventions(kb, globs)
     missing = "" if CONVENTIONS in conventions else CONVENTIONS
-    reads = routing.reads(wanted, about, globs, conventions, kb.config.language, instead_of=missing)
+    reads = routing.build_reading_list(wanted, about, globs, conventions, kb.config.language, instead_of=missing)
     return Route(tuple(intent.name for intent in wanted), reads)
 
 
-def _conventions(kb: Workspace, globs: dict[str, str]) -> list[str]:
+def _find_conventions(kb: Workspace, globs: dict[str, str]) -> list[str]:
     if os.path.isfile(os.path.join(kb.root, CONVENTIONS)):
         return [CONVENTIONS]
     return [globs[kind] for kind in _CONVENTIONAL if kind in globs] or list(globs.values())
 
 
-def glob(prefix: str) -> str:
+def build_glob(prefix: str) -> str:
     """Return what finds the files of the records whose ids begin with *prefix*."""
     return f"{CONTENT}/{BY_NAME['decision'].folder}/**/{prefix}[0-9]*.md"
 
@@ -58,8 +58,10 @@ def glob(prefix: str) -> str:
 def drill(kb: Workspace, question: str, *, project: str = GLOBAL) -> Drill:
     """Return how to find the answer to *question*: which files to read directly, or that a pack is to be made."""
     files = []
-    for hit in telling(kb, question, project=project, first=0):
+    for hit in find_relevant_hits(kb, question, project=project, first=0):
         if hit.record.status in LIVE:
-            data = content(within(kb.root, hit.record.path)) or b""
-            files.append(File(hit.record.path, len(data.splitlines()), hit.record.id, one_line(hit.record.title)))
-    return routing.drilled(files, one_line(question))
+            data = read_if_exists(resolve_within(kb.root, hit.record.path)) or b""
+            files.append(
+                AnsweringFile(hit.record.path, len(data.splitlines()), hit.record.id, one_line(hit.record.title))
+            )
+    return routing.plan_drill(files, one_line(question))

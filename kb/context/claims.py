@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from kb.records.kinds import section_named
+from kb.records.kinds import resolve_section_name
 
 _WEIGHED = frozenset({"alternatives", "rollback", "evidence"})
 _GONE = re.compile(
@@ -90,7 +90,7 @@ class Claim(NamedTuple):
     value: str = ""
 
 
-class Answer(NamedTuple):
+class ClaimMismatch(NamedTuple):
     """What the files say to a claim that they do not bear out."""
 
     claim: Claim
@@ -100,7 +100,7 @@ class Answer(NamedTuple):
     """False where the files cannot answer: a person has to look."""
 
 
-class Tree:
+class ProjectTree:
     """The files of a project: all their names, and the texts that may be read."""
 
     def __init__(self, files: Iterable[str], texts: Mapping[str, str]) -> None:
@@ -124,11 +124,11 @@ class Tree:
         """What the manifests name: lower-case name → operator and version."""
         found: dict[str, tuple[str, str]] = {}
         for path in sorted(self.texts):
-            for name, operator, version in _required(path.rpartition("/")[2], self.texts[path]):
+            for name, operator, version in _iter_requirements(path.rpartition("/")[2], self.texts[path]):
                 found.setdefault(name.lower().replace("_", "-"), (operator, version))
         return found
 
-    def has(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
         """Return whether *path*, from the project's root or from a folder in it, is a file or folder."""
         bare = path.rstrip("/")
         if "*" in bare:
@@ -140,7 +140,7 @@ class Tree:
             or any(one.endswith(f"/{bare}") for one in (*self.files, *self.folders))
         )
 
-    def holds(self, word: str) -> bool:
+    def has_word(self, word: str) -> bool:
         """Return whether *word* stands by itself in any text that is no prose."""
         pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
         return any(word in text and pattern.search(text) for text in self.code.values())
@@ -149,24 +149,24 @@ class Tree:
 # -- what is claimed ------------------------------------------------------------------------------
 
 
-def claims(text: str, impact: Iterable[str] = ()) -> list[Claim]:
+def extract_claims(text: str, impact: Iterable[str] = ()) -> list[Claim]:
     """Return what the file *text* of a record, whose front names *impact*, claims."""
     found = [Claim("path", path, 0, path) for path in impact if "://" not in path and not path.startswith(("/", "~"))]
     section = ""
     for number, line in enumerate(text.splitlines(), 1):
         if heading := _HEADING.match(line):
-            section = section_named(heading.group(1))
+            section = resolve_section_name(heading.group(1))
         elif section and section not in _WEIGHED and not _GONE.search(line):
-            found += _in_line(line, number, impact=section == "impact")
+            found += _extract_line_claims(line, number, impact=section == "impact")
     seen: dict[tuple[str, str, str], Claim] = {}
     for claim in found:
         seen.setdefault((claim.kind, claim.name, claim.value), claim)
     return list(seen.values())
 
 
-def _in_line(line: str, number: int, *, impact: bool) -> Iterator[Claim]:
+def _extract_line_claims(line: str, number: int, *, impact: bool) -> Iterator[Claim]:
     ticked = _TICKED.findall(line)
-    for path in _paths(line, ticked):
+    for path in _extract_paths(line, ticked):
         yield Claim("path", path, number, path)
     for name in [m.group(1) for t in ticked if (m := _CALL.fullmatch(t.strip()))] + _NAMED_SYMBOL.findall(line):
         yield Claim("symbol", name, number, name.rpartition(".")[2])
@@ -183,7 +183,7 @@ def _in_line(line: str, number: int, *, impact: bool) -> Iterator[Claim]:
         yield Claim("env", f"{name}={value}" if value else name, number, name, value)
 
 
-def _paths(line: str, ticked: Iterable[str]) -> Iterator[str]:
+def _extract_paths(line: str, ticked: Iterable[str]) -> Iterator[str]:
     found = [match.group(1) for each in ticked if (match := _TICKED_PATH.fullmatch(_LINE_NUMBER.sub("", each.strip())))]
     found += _PATH.findall(_URL.sub(" ", _TICKED.sub(" ", line)))
     yield from (path for path in dict.fromkeys(found) if not path.startswith("../"))
@@ -192,7 +192,7 @@ def _paths(line: str, ticked: Iterable[str]) -> Iterator[str]:
 # -- what the files answer ------------------------------------------------------------------------
 
 
-def answers(claims: Iterable[Claim], tree: Tree) -> Iterator[Answer]:
+def find_mismatches(claims: Iterable[Claim], tree: ProjectTree) -> Iterator[ClaimMismatch]:
     """Yield for each of *claims* that *tree* does not bear out what it says instead."""
     for claim in claims:
         answer = _ANSWERS[claim.kind](claim, tree)
@@ -200,52 +200,58 @@ def answers(claims: Iterable[Claim], tree: Tree) -> Iterator[Answer]:
             yield answer
 
 
-def _path(claim: Claim, tree: Tree) -> Answer | None:
+def _check_path(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     path = _LINE_NUMBER.sub("", claim.name)
-    if tree.has(path) or (path.startswith(".") and path.partition("/")[0] not in tree.folders):
+    if tree.has_path(path) or (path.startswith(".") and path.partition("/")[0] not in tree.folders):
         return None  # what a program makes at work stands in no tree
     moved = sorted(file for file in tree.files if file.rpartition("/")[2] == path.rpartition("/")[2])
-    return Answer(claim, moved[0] if len(moved) == 1 else "")
+    return ClaimMismatch(claim, moved[0] if len(moved) == 1 else "")
 
 
-def _symbol(claim: Claim, tree: Tree) -> Answer | None:
+def _check_symbol(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     if not tree.code:
-        return Answer(claim, "", is_sure=False)
-    return None if tree.holds(claim.name) else Answer(claim, "")
+        return ClaimMismatch(claim, "", is_sure=False)
+    return None if tree.has_word(claim.name) else ClaimMismatch(claim, "")
 
 
-def _version(claim: Claim, tree: Tree) -> Answer | None:
+def _check_version(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     name = claim.name.lower().replace("_", "-")
     known = tree.versions.get(name) or tree.versions.get(_NAMES.get(name, name))
-    if known is None or _agree(claim.value, *known):
+    if known is None or _is_compatible_version(claim.value, *known):
         return None
-    return Answer(claim, f"{claim.name} {known[0]}{known[1]}")
+    return ClaimMismatch(claim, f"{claim.name} {known[0]}{known[1]}")
 
 
-def _port(claim: Claim, tree: Tree) -> Answer | None:
+def _check_port(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     if claim.name in tree.ports or any(re.search(rf"(?<!\d){claim.name}(?!\d)", t) for t in tree.code.values()):
         return None
-    return Answer(claim, ", ".join(sorted(tree.ports, key=int)[:5]), is_sure=bool(tree.ports))
+    return ClaimMismatch(claim, ", ".join(sorted(tree.ports, key=int)[:5]), is_sure=bool(tree.ports))
 
 
-def _env(claim: Claim, tree: Tree) -> Answer | None:
+def _check_env(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     if not tree.code:
-        return Answer(claim, "", is_sure=False)
-    if not tree.holds(claim.name):
-        return Answer(claim, "")
+        return ClaimMismatch(claim, "", is_sure=False)
+    if not tree.has_word(claim.name):
+        return ClaimMismatch(claim, "")
     pattern = re.compile(rf"(?m)(?<!\w){claim.name}[\"']?\s*[:=]\s*[\"']?([^\s\"'#,;]+)")
     values = {value.rstrip(".)") for text in tree.code.values() for value in pattern.findall(text)}
     if not claim.value or not values or claim.value.rstrip(".)") in values or any(v[:1] in "$(<{" for v in values):
         return None
-    return Answer(claim, ", ".join(sorted(values)[:3]))
+    return ClaimMismatch(claim, ", ".join(sorted(values)[:3]))
 
 
-_ANSWERS = {"path": _path, "symbol": _symbol, "version": _version, "port": _port, "env": _env}
+_ANSWERS = {
+    "path": _check_path,
+    "symbol": _check_symbol,
+    "version": _check_version,
+    "port": _check_port,
+    "env": _check_env,
+}
 
 
-def _agree(claimed: str, operator: str, version: str) -> bool:
+def _is_compatible_version(claimed: str, operator: str, version: str) -> bool:
     """Return whether a record that says *claimed* ("3.11" or ">=3.11") and a manifest can both be right."""
-    said, there = _parts(claimed.lstrip(">=")), _parts(version)
+    said, there = _parse_version(claimed.lstrip(">=")), _parse_version(version)
     size = min(len(said), len(there))
     if said[:size] == there[:size]:
         return True
@@ -256,14 +262,14 @@ def _agree(claimed: str, operator: str, version: str) -> bool:
     return said > there if operator == ">=" else said < there if operator == "<=" else False
 
 
-def _parts(version: str) -> tuple[int, ...]:
+def _parse_version(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def _required(name: str, text: str) -> Iterator[tuple[str, str, str]]:
+def _iter_requirements(name: str, text: str) -> Iterator[tuple[str, str, str]]:
     """Yield name, operator and version of what the manifest called *name* requires."""
     if name == "package.json":
-        yield from _node(text)
+        yield from _iter_node_requirements(text)
     elif name in ("pyproject.toml", "Cargo.toml", "Pipfile"):
         pairs = [(key, operator or "==", version) for key, operator, version in _TOML_PAIR.findall(text)]
         yield from (
@@ -282,7 +288,7 @@ def _required(name: str, text: str) -> Iterator[tuple[str, str, str]]:
         yield from ((key, "==", version) for key, version in _IMAGE.findall(text))
 
 
-def _node(text: str) -> Iterator[tuple[str, str, str]]:
+def _iter_node_requirements(text: str) -> Iterator[tuple[str, str, str]]:
     try:
         package = json.loads(text)
         groups = [package.get(key) for key in ("dependencies", "devDependencies", "peerDependencies", "engines")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kb.startup.namedtuple import NamedTuple
 
 
-class Words(NamedTuple):
+class HintPhrases(NamedTuple):
     """What the frames of hints say in one language."""
 
     t1: str
@@ -46,7 +46,7 @@ class Words(NamedTuple):
     comma: str
 
 
-ZH = Words(
+ZH = HintPhrases(
     t1="## [识 T1] 启动提示",
     t2="## [识 T2] 设计参考",
     risks="⚠️ **相关风险**:",
@@ -80,7 +80,7 @@ ZH = Words(
     colon="：",
     comma="、",
 )
-EN = Words(
+EN = HintPhrases(
     t1="## [T1] Before you start",
     t2="## [T2] Before you design",
     risks="⚠️ **Risks**:",

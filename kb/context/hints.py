@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kb.config import Config
-from kb.context.budget import fitting, joined
-from kb.context.hint_phrases import EN, ZH, Words
+from kb.context.budget import join_lines, select_fitting
+from kb.context.hint_phrases import EN, ZH, HintPhrases
 from kb.i18n import Message, msg
 from kb.records.kinds import BY_NAME, Kind
 from kb.records.model import LIVE, Record, Status
@@ -19,17 +19,17 @@ from kb.safety.quoting import (
     NAME_LIMIT,
     PATH_LIMIT,
     TITLE_LIMIT,
-    Told,
-    allowed,
-    cell,
-    no_tags,
-    quoted,
-    sentence,
-    told,
+    QuotedRecord,
+    escape_cell,
+    escape_tags,
+    quote_first_sentence,
+    quote_record,
+    quote_text,
+    select_hintable,
 )
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import one_line, tokens
+from kb.text.segment import estimate_tokens, one_line
 
 T1, T2 = "t1", "t2"
 _CALLABLE = regex(r"(?:[\w.-]{1,40}:)?[\w-]{1,40}")
@@ -73,30 +73,30 @@ class Hint(NamedTuple):
 # -- T1 and T2 ------------------------------------------------------------------------------------
 
 
-class _Entry(NamedTuple):
+class _HintEntry(NamedTuple):
     part: str
     record: Record
     line: str = ""
 
 
-def t1(records: Sequence[Record], config: Config) -> Hint:
+def render_t1(records: Sequence[Record], config: Config) -> Hint:
     """Return the hint before a task starts: risks, constraints and patterns among *records*, best first."""
-    live = [record for record in records if record.status in LIVE and _kind(record).hint == T1]
-    kept, warnings = allowed(live)
-    entries = [_Entry(_t1_part(record), record) for record in kept]
-    return _hint(entries, warnings, config, T1, ("risks", "constraints", "patterns"))
+    live = [record for record in records if record.status in LIVE and _find_kind(record).hint == T1]
+    kept, warnings = select_hintable(live)
+    entries = [_HintEntry(_choose_t1_part(record), record) for record in kept]
+    return _render_hint(entries, warnings, config, T1, ("risks", "constraints", "patterns"))
 
 
-def t2(records: Sequence[Record], config: Config) -> Hint:
+def render_t2(records: Sequence[Record], config: Config) -> Hint:
     """Return the hint once a plan is fixed: decisions as history, interfaces, rollbacks among *records*, best first."""
-    live = [record for record in records if record.status in LIVE and _kind(record).hint == T2]
-    kept, warnings = allowed(live)
+    live = [record for record in records if record.status in LIVE and _find_kind(record).hint == T2]
+    kept, warnings = select_hintable(live)
     entries = []
     for record in kept:
-        entries.append(_Entry("interfaces" if record.kind == "interface" else "history", record))
-        if sentence(record, "rollback"):
-            entries.append(_Entry("rollbacks", record))
-    return _hint(entries, warnings, config, T2, ("history", "interfaces", "rollbacks"))
+        entries.append(_HintEntry("interfaces" if record.kind == "interface" else "history", record))
+        if quote_first_sentence(record, "rollback"):
+            entries.append(_HintEntry("rollbacks", record))
+    return _render_hint(entries, warnings, config, T2, ("history", "interfaces", "rollbacks"))
 
 
 _AT_ONCE = 32
@@ -105,58 +105,64 @@ _LEAST_ROOM = 12
 """Estimated tokens below which no line of a record has room."""
 
 
-def _hint(
-    entries: Sequence[_Entry], warnings: Sequence[Message], config: Config, moment: str, parts: Sequence[str]
+def _render_hint(
+    entries: Sequence[_HintEntry], warnings: Sequence[Message], config: Config, moment: str, parts: Sequence[str]
 ) -> Hint:
-    words = _words(config)
-    few: list[_Entry] = []
+    words = _choose_phrases(config)
+    few: list[_HintEntry] = []
     for entry in entries:
         if sum(other.part == entry.part for other in few) < config.hint_items:
             few.append(entry)
     if not few:
         return Hint(words.nothing, tuple(warnings))
-    lines, more = _lined(few, words)
+    lines, more = _add_lines(few, words)
 
-    def render(taken: list[_Entry]) -> str:
-        blocks = [_block(part, [e.line for e in taken if e.part == part], words) for part in parts]
+    def render(taken: list[_HintEntry]) -> str:
+        blocks = [_format_block(part, [e.line for e in taken if e.part == part], words) for part in parts]
         footer = "---\n" + getattr(words, f"{moment}_footer")
         return "\n\n".join([getattr(words, moment), *filter(None, blocks), footer])
 
-    taken = fitting(lines, config.hint_tokens, render)
+    taken = select_fitting(lines, config.hint_tokens, render)
     if not taken:
         return Hint("", (*warnings, *more, msg("no hint fits {budget} tokens", budget=config.hint_tokens)))
     shown = [entry.record for entry in taken]
     return Hint(render(taken), (*warnings, *more), tuple(r for n, r in enumerate(shown) if r not in shown[:n]))
 
 
-def _lined(entries: Sequence[_Entry], words: Words, among: Sequence[Record] = ()) -> tuple[list[_Entry], list[Message]]:
+def _add_lines(
+    entries: Sequence[_HintEntry], words: HintPhrases, among: Sequence[Record] = ()
+) -> tuple[list[_HintEntry], list[Message]]:
     """Return *entries* with their lines, and what to warn of; of what speaks to an agent only the name is said.
 
     *among*: the records that may stand beside them, where those are more.
     """
     among = among or [entry.record for entry in entries]
-    known: list[Told] = []
+    known: list[QuotedRecord] = []
     lined = []
     for entry in entries:
         one = next((each for each in known if each.original is entry.record), None)
         if one is None:
-            known.append(one := told(entry.record, words.untitled))
+            known.append(one := quote_record(entry.record, words.untitled))
         if entry.part != "rollbacks" or not one.warning:
-            lined.append(entry._replace(line=_line(entry.part, one, among, words)))
+            lined.append(entry._replace(line=_format_line(entry.part, one, among, words)))
     return lined, [one.warning for one in known if one.warning]
 
 
-def _line(part: str, one: Told, among: Sequence[Record], words: Words) -> str:
+def _format_line(part: str, one: QuotedRecord, among: Sequence[Record], words: HintPhrases) -> str:
     """Return what is said of a record in one *part* of a hint."""
-    name, title = _name(one.original, among), quoted(one.record.title, CELL_LIMIT if part == "history" else TITLE_LIMIT)
+    name, title = (
+        _format_name(one.original, among),
+        quote_text(one.record.title, CELL_LIMIT if part == "history" else TITLE_LIMIT),
+    )
     if part == "history":
-        return f"| [{name}] | {cell(title)}{_mark(one, words)} | {cell(sentence(one.record, 'why')) or '–'} |"
+        why = escape_cell(quote_first_sentence(one.record, "why")) or "–"
+        return f"| [{name}] | {escape_cell(title)}{_format_mark(one, words)} | {why} |"
     if part == "rollbacks":
-        return f"- {name}: {sentence(one.record, 'rollback')}"
-    return f"- [{name}] {title}{_mark(one, words)}"
+        return f"- {name}: {quote_first_sentence(one.record, 'rollback')}"
+    return f"- [{name}] {title}{_format_mark(one, words)}"
 
 
-def _block(part: str, lines: list[str], words: Words) -> str:
+def _format_block(part: str, lines: list[str], words: HintPhrases) -> str:
     if not lines:
         return ""
     if part == "history":
@@ -164,96 +170,97 @@ def _block(part: str, lines: list[str], words: Words) -> str:
     return "\n".join([getattr(words, part), *lines])
 
 
-def _t1_part(record: Record) -> str:
+def _choose_t1_part(record: Record) -> str:
     """Return the part of T1 in which *record* stands: its category tells risks and patterns from constraints."""
-    return {"anti-pattern": "risks", "pattern": "patterns"}.get(_kind(record).category, "constraints")
+    return {"anti-pattern": "risks", "pattern": "patterns"}.get(_find_kind(record).category, "constraints")
 
 
-def _place(path: str) -> str:
+def _format_path(path: str) -> str:
     """Return *path* as it stands behind a title; one too long for a line is left out, for half a path opens nothing."""
-    shown = quoted(path, 2 * PATH_LIMIT)
+    shown = quote_text(path, 2 * PATH_LIMIT)
     return f" ({shown})" if path and not shown.endswith("…") else ""
 
 
-def _name(record: Record, among: Sequence[Record]) -> str:
+def _format_name(record: Record, among: Sequence[Record]) -> str:
     """Return the id of *record*, with its scope where another of the same id stands beside it."""
     if not any(other.id == record.id and other.scope != record.scope for other in among):
-        return quoted(record.id, NAME_LIMIT)
-    return f"{quoted(record.scope.removeprefix('project/'), NAME_LIMIT)}:{quoted(record.id, NAME_LIMIT)}"
+        return quote_text(record.id, NAME_LIMIT)
+    return f"{quote_text(record.scope.removeprefix('project/'), NAME_LIMIT)}:{quote_text(record.id, NAME_LIMIT)}"
 
 
-def _mark(one: Told, words: Words) -> str:
+def _format_mark(one: QuotedRecord, words: HintPhrases) -> str:
     live: Mapping[str, str] = {Status.ACCEPTED: "", Status.PROPOSED: f" ({words.unverified})"}
     withheld = f" ({words.withheld})" if one.warning else ""
     return live.get(one.record.status, f" ({words.dead})") + withheld
 
 
-def _kind(record: Record) -> Kind:
+def _find_kind(record: Record) -> Kind:
     return BY_NAME.get(record.kind) or Kind(record.kind, "", record.kind, record.kind)
 
 
-def _words(config: Config) -> Words:
+def _choose_phrases(config: Config) -> HintPhrases:
     return ZH if config.language == "zh" else EN
 
 
 # -- prompts, starts, sub-agents ------------------------------------------------------------------
 
 
-def anchors(records: Sequence[Record], config: Config) -> Hint:
+def render_anchors(records: Sequence[Record], config: Config) -> Hint:
     """Return the list of *records*, best first, that a sub-agent starts with (RUYI "召唤分身时的上下文传递")."""
-    words = _words(config)
-    kept, warnings = allowed(records)
-    facts = [told(record, words.untitled) for record in kept[: 2 * config.hint_items]]
+    words = _choose_phrases(config)
+    kept, warnings = select_hintable(records)
+    facts = [quote_record(record, words.untitled) for record in kept[: 2 * config.hint_items]]
     footer = f"---\n{words.t2_footer}"
 
-    def render(taken: Sequence[Told]) -> str:
-        lines = [_line("anchors", one, [fact.original for fact in facts], words) for one in taken]
+    def render(taken: Sequence[QuotedRecord]) -> str:
+        lines = [_format_line("anchors", one, [fact.original for fact in facts], words) for one in taken]
         return "\n".join([*lines, "", footer])
 
-    taken = fitting(facts, config.hint_tokens, render)
+    taken = select_fitting(facts, config.hint_tokens, render)
     warnings += [fact.warning for fact in facts if fact.warning]
     return Hint(render(taken) if taken else "", tuple(warnings), tuple(fact.original for fact in taken))
 
 
-def prompt_hint(records: Sequence[Record], config: Config) -> Hint:
+def render_prompt_hint(records: Sequence[Record], config: Config) -> Hint:
     """Return what a prompt is answered with: *records*, best first, quoted as data; no text without records."""
-    words = _words(config)
-    kept, warnings = allowed(records)
+    words = _choose_phrases(config)
+    kept, warnings = select_hintable(records)
     few = kept[: config.hint_items]
-    facts = [told(record, words.untitled) for record in few]
+    facts = [quote_record(record, words.untitled) for record in few]
     warnings += [fact.warning for fact in facts if fact.warning]
 
-    def render(taken: list[Told]) -> str:
-        footer = words.prompt_footer.format(id=_name_to_call(taken[0].original, few))
-        return "\n".join([words.prompt, *(_fact(fact, few, words) for fact in taken), footer])
+    def render(taken: list[QuotedRecord]) -> str:
+        footer = words.prompt_footer.format(id=_format_command_name(taken[0].original, few))
+        return "\n".join([words.prompt, *(_format_quote(fact, few, words) for fact in taken), footer])
 
-    taken = fitting(facts, config.prompt_tokens, render)
+    taken = select_fitting(facts, config.prompt_tokens, render)
     return Hint(render(taken) if taken else "", tuple(warnings), tuple(fact.original for fact in taken))
 
 
-def _name_to_call(record: Record, among: Sequence[Record]) -> str:
+def _format_command_name(record: Record, among: Sequence[Record]) -> str:
     """Return the name of *record* for a command; no more than "ID" for one that is none."""
-    name = _name(record, among)
+    name = _format_name(record, among)
     return name if _CALLABLE.fullmatch(name) else "ID"
 
 
-def _fact(fact: Told, among: Sequence[Record], words: Words) -> str:
+def _format_quote(fact: QuotedRecord, among: Sequence[Record], words: HintPhrases) -> str:
     """Return the line that quotes a record with its origin: its id, and where its file stands."""
-    kind = _kind(fact.original)
-    label = quoted(kind.zh if words is ZH else kind.en, NAME_LIMIT)
-    why = sentence(fact.record, "why")
+    kind = _find_kind(fact.original)
+    label = quote_text(kind.zh if words is ZH else kind.en, NAME_LIMIT)
+    why = quote_first_sentence(fact.record, "why")
     reason = f" — {why}" if why else ""
-    place = _place(fact.original.path)
-    title = quoted(fact.record.title, TITLE_LIMIT)
-    return f"> - [{_name(fact.original, among)}] {label}{words.colon}{title}{_mark(fact, words)}{reason}{place}"
+    place = _format_path(fact.original.path)
+    title = quote_text(fact.record.title, TITLE_LIMIT)
+    name = _format_name(fact.original, among)
+    return f"> - [{name}] {label}{words.colon}{title}{_format_mark(fact, words)}{reason}{place}"
 
 
-def most_at_start(config: Config) -> int:
+def get_start_limit(config: Config) -> int:
     """Return how many records a starting session can be told of, at most."""
     return config.start_tokens // _LEAST_ROOM
 
 
-def start_context(
+def render_start_context(
     compact: str, records: Sequence[Record], config: Config, *, counts: Mapping[str, int], reviews: int = 0
 ) -> Hint:
     """Return what a starting session is told, within `start_tokens`; no text for an empty knowledge base.
@@ -261,64 +268,69 @@ def start_context(
     *compact* is the compact form to restore, or ""; its whole lines stand before the *records* that always hold.
     *counts* has the number of live records of each kind.
     """
-    words = _words(config)
+    words = _choose_phrases(config)
     if not compact.strip() and not any(counts.values()) and not reviews:
         return Hint()
     heading = "" if compact.lstrip().startswith("#") else words.compact
-    opening = _opening(config, counts, reviews)
+    opening = _format_opening(config, counts, reviews)
 
-    def render(taken: list[_Entry]) -> str:
+    def render(taken: list[_HintEntry]) -> str:
         restored = [e.line for e in taken if e.part == "compact"]
         always = [e.line for e in taken if e.part == "always"]
         blocks = (
-            joined(restored, header=heading),
+            join_lines(restored, header=heading),
             opening,
-            joined(always, header=words.always),
+            join_lines(always, header=words.always),
             words.pointer,
         )
         return "\n\n".join(filter(None, blocks))
 
-    rows = [_Entry("compact", Record("", "", ""), row) for row in _rows(compact)]
-    taken = fitting(rows, config.start_tokens, render)
+    rows = [_HintEntry("compact", Record("", "", ""), row) for row in _split_compact(compact)]
+    taken = select_fitting(rows, config.start_tokens, render)
     warnings: list[Message] = []
     live = [record for record in records if record.status in LIVE]
     for first in range(0, len(live), _AT_ONCE):
-        if tokens(render(taken)) > config.start_tokens - _LEAST_ROOM:
+        if estimate_tokens(render(taken)) > config.start_tokens - _LEAST_ROOM:
             break
-        kept, held_back = allowed(live[first : first + _AT_ONCE])
-        holding = [_Entry("always", record, _line("always", Told(record, record), live, words)) for record in kept]
-        likely = fitting(holding, config.start_tokens, render, taken)
-        lines, more = _lined(likely[len(taken) :], words, live)
-        taken = fitting(lines, config.start_tokens, render, taken)
+        kept, held_back = select_hintable(live[first : first + _AT_ONCE])
+        holding = [
+            _HintEntry("always", record, _format_line("always", QuotedRecord(record, record), live, words))
+            for record in kept
+        ]
+        likely = select_fitting(holding, config.start_tokens, render, taken)
+        lines, more = _add_lines(likely[len(taken) :], words, live)
+        taken = select_fitting(lines, config.start_tokens, render, taken)
         warnings += (*held_back, *more)
-    if not taken and not fitting([None], config.start_tokens, lambda _: render([])):
+    if not taken and not select_fitting([None], config.start_tokens, lambda _: render([])):
         return Hint("", (*warnings, msg("no hint fits {budget} tokens", budget=config.start_tokens)))
     return Hint(render(taken), tuple(warnings), tuple(e.record for e in taken if e.part == "always"))
 
 
-def _opening(config: Config, counts: Mapping[str, int], reviews: int) -> str:
-    words = _words(config)
+def _format_opening(config: Config, counts: Mapping[str, int], reviews: int) -> str:
+    words = _choose_phrases(config)
     labels = [(BY_NAME[name], n) for name, n in counts.items() if n and name in BY_NAME]
     spoken = words.comma.join(f"{kind.zh} {n}" if words is ZH else f"{kind.en} {n}" for kind, n in labels)
-    rows = [words.start.format(name=quoted(config.name, TITLE_LIMIT))]
+    rows = [words.start.format(name=quote_text(config.name, TITLE_LIMIT))]
     rows += [words.holdings.format(counts=spoken)] if spoken else []
     rows += [words.reviews.format(n=reviews)] if reviews else []
     return "\n".join(rows)
 
 
-def _rows(compact: str) -> list[str]:
+def _split_compact(compact: str) -> list[str]:
     """Return the lines of the compact form: what hides in them is shown, and nothing passes for a tag of the host."""
-    from kb.safety.injection import visible
+    from kb.safety.injection import reveal_hidden
 
-    return no_tags(visible(compact.strip())).split("\n") if compact.strip() else []
+    return escape_tags(reveal_hidden(compact.strip())).split("\n") if compact.strip() else []
 
 
-def framed(text: str, config: Config) -> str:
+def add_quote_notice(text: str, config: Config) -> str:
     """Return *text*, hints in the protocol's own form, with whose words they are above it."""
-    return f"{_words(config).prompt}\n\n{text}" if text else ""
+    return f"{_choose_phrases(config).prompt}\n\n{text}" if text else ""
 
 
-def spawn(compact: str, hint_text: str, task: str, pointer: str, *, language: str = "zh", style: str = "shi") -> str:
+def render_spawn_prompt(
+    compact: str, hint_text: str, task: str, pointer: str, *, language: str = "zh", style: str = "shi"
+) -> str:
     """Return the prompt for a sub-agent: compact form, hints, task, and where the whole context stands.
 
     The layouts are fixed (SHI and RUYI "召唤分身时的上下文传递"); a part with nothing in it is left out.
@@ -326,7 +338,7 @@ def spawn(compact: str, hint_text: str, task: str, pointer: str, *, language: st
     words = ZH if language == "zh" else EN
     target = one_line(pointer).replace("\\", "\\\\").replace('"', '\\"')
     more = words.more.format(pointer=target) if pointer else ""
-    rows = _rows(compact)
+    rows = _split_compact(compact)
     parts = (
         (words.compact, "\n".join(rows[1:] if rows and rows[0].startswith("## 🔸") else rows)),
         (words.anchors if style == "ruyi" else words.hints, hint_text),
@@ -341,6 +353,6 @@ def is_avatar(name: str) -> bool:
     return name.strip().casefold() in _AVATARS
 
 
-def moments(avatar: str) -> tuple[str, ...]:
+def list_moments(avatar: str) -> tuple[str, ...]:
     """Return which of "t1" and "t2" the *avatar* gets, by its name or an alias; () for an unknown one."""
     return _MOMENTS.get(_AVATARS.get(avatar.strip().casefold(), ""), ())

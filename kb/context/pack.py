@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.records.front_matter import body_start
+from kb.records.front_matter import find_body_start
 from kb.records.model import Record
-from kb.search.query import keywords
-from kb.search.query_terms import asked
-from kb.text.line_ends import line_of
-from kb.text.segment import first_sentence, folded, one_line, ranked_terms, stem
+from kb.search.query import extract_keywords
+from kb.search.query_terms import weigh_query_terms
+from kb.text.line_ends import find_line_number
+from kb.text.segment import extract_ranking_terms, first_sentence, fold_text, one_line, stem
 
 if TYPE_CHECKING:
     from typing import Any
@@ -35,7 +35,7 @@ _NO_TEXT = re.compile(r"[ \t]*+(?:#{1,6}[ \t].*|<!--.*-->|[:|-][ \t:|-]*+|`{3,}.
 _SENTENCE = re.compile(r"[^。！？!?\r\n]+?(?:[。！？!?]+|\.(?=\s)|\r\n|\n|\r|\Z)\s*")
 
 
-class Evidence(NamedTuple):
+class QuotedEvidence(NamedTuple):
     """A piece of a record's file, word for word."""
 
     id: str
@@ -54,7 +54,7 @@ class Evidence(NamedTuple):
     """ISO 8601: of that commit; without one, of the file."""
 
 
-class Line(NamedTuple):
+class SummaryLine(NamedTuple):
     """What a record says in one line."""
 
     id: str
@@ -69,7 +69,7 @@ class OpenQuestion(NamedTuple):
     look: tuple[str, ...]
 
 
-class Conflict(NamedTuple):
+class FileConflict(NamedTuple):
     """A record and the project's files say different things of something that can be checked."""
 
     id: str
@@ -83,7 +83,7 @@ class Conflict(NamedTuple):
     proposal: str
 
 
-class Doubt(NamedTuple):
+class UnverifiedClaim(NamedTuple):
     """A claim that no rule can check: a person has to look."""
 
     id: str
@@ -97,11 +97,11 @@ class Pack(NamedTuple):
 
     version: str
     question: str
-    summary: tuple[Line, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
+    summary: tuple[SummaryLine, ...] = ()
+    evidence: tuple[QuotedEvidence, ...] = ()
     open_questions: tuple[OpenQuestion, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    needs_review: tuple[Doubt, ...] = ()
+    conflicts: tuple[FileConflict, ...] = ()
+    needs_review: tuple[UnverifiedClaim, ...] = ()
     withheld: tuple[str, ...] = ()
     """Why records that answer too are not quoted: they speak to an agent."""
 
@@ -116,25 +116,25 @@ class Quote(NamedTuple):
     line: int
 
 
-def quotes(text: str, question: str) -> list[Quote]:
+def select_quotes(text: str, question: str) -> list[Quote]:
     """Return the pieces of the file *text* that say most of *question*; its first words where none says any."""
-    wanted = asked(question)
-    found = [(_worth(piece, wanted), quote) for quote in _paragraphs(text) if (piece := quote.text)]
+    wanted = weigh_query_terms(question)
+    found = [(_score_text(piece, wanted), quote) for quote in _iter_paragraphs(text) if (piece := quote.text)]
     if not found:
         return []
     found.sort(key=lambda each: (-each[0], each[1].line))
     least = _SECOND * found[0][0]
-    best = [quote for worth, quote in found[:PER_RECORD] if worth and worth >= least] or [_first(found)]
-    return sorted((_cut(quote, wanted) for quote in best), key=lambda quote: quote.line)
+    best = [quote for worth, quote in found[:PER_RECORD] if worth and worth >= least] or [_find_first_quote(found)]
+    return sorted((_shorten_quote(quote, wanted) for quote in best), key=lambda quote: quote.line)
 
 
-def _first(found: Sequence[tuple[float, Quote]]) -> Quote:
+def _find_first_quote(found: Sequence[tuple[float, Quote]]) -> Quote:
     return min((quote for _, quote in found), key=lambda quote: quote.line)
 
 
-def _paragraphs(text: str) -> Iterator[Quote]:
+def _iter_paragraphs(text: str) -> Iterator[Quote]:
     """Yield the paragraphs of the body: no headings, markers, rulers or fences alone."""
-    for match in _PARAGRAPH.finditer(text, body_start(text)):
+    for match in _PARAGRAPH.finditer(text, find_body_start(text)):
         rows = match.group().splitlines(keepends=True)
         at = match.start()
         while rows and _NO_TEXT.match(rows[0]):
@@ -143,20 +143,20 @@ def _paragraphs(text: str) -> Iterator[Quote]:
             rows.pop()
         piece = "".join(rows).rstrip()
         if piece:
-            yield Quote(piece, line_of(text, at))
+            yield Quote(piece, find_line_number(text, at))
 
 
-def _worth(text: str, wanted: Mapping[str, float]) -> float:
-    held = set(ranked_terms(text))
+def _score_text(text: str, wanted: Mapping[str, float]) -> float:
+    held = set(extract_ranking_terms(text))
     return sum(weight for term, weight in wanted.items() if term in held)
 
 
-def _cut(quote: Quote, wanted: Mapping[str, float]) -> Quote:
+def _shorten_quote(quote: Quote, wanted: Mapping[str, float]) -> Quote:
     """Return the sentences of *quote* around the one that says most, `LONGEST` characters of them at most."""
     if len(quote.text) <= LONGEST:
         return quote
     spans = [match.span() for match in _SENTENCE.finditer(quote.text)] or [(0, len(quote.text))]
-    best = max(range(len(spans)), key=lambda n: (_worth(quote.text[slice(*spans[n])], wanted), -n))
+    best = max(range(len(spans)), key=lambda n: (_score_text(quote.text[slice(*spans[n])], wanted), -n))
     start, end = spans[best]
     for _, further in spans[best + 1 :]:
         if further - start > LONGEST:
@@ -166,22 +166,22 @@ def _cut(quote: Quote, wanted: Mapping[str, float]) -> Quote:
     return Quote(piece, quote.line + len(re.findall(r"\r\n|\n|\r", quote.text[:start])))
 
 
-def summary(record: Record) -> Line:
+def summarise_record(record: Record) -> SummaryLine:
     """Return what *record* says in one line: its title, and the first sentence of its decision or reason."""
     said = next((record.section(name) for name in ("decision", "why", "context") if record.section(name).strip()), "")
     first = first_sentence(said)
     title = one_line(record.title)
-    return Line(record.id, record.scope, f"{title}: {first}" if first and first != title else title)
+    return SummaryLine(record.id, record.scope, f"{title}: {first}" if first and first != title else title)
 
 
 # -- what is open ---------------------------------------------------------------------------------
 
 
-def uncovered(question: str, texts: Iterable[str]) -> list[str]:
+def find_uncovered_words(question: str, texts: Iterable[str]) -> list[str]:
     """Return the words of *question* that none of *texts* has."""
-    whole = folded("\n".join(texts))
-    held = set(ranked_terms(whole))
-    return [word for word in keywords(question, _TERMS) if stem(word) not in held and word not in whole]
+    whole = fold_text("\n".join(texts))
+    held = set(extract_ranking_terms(whole))
+    return [word for word in extract_keywords(question, _TERMS) if stem(word) not in held and word not in whole]
 
 
 # -- the form -------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ _TEXT: Mapping[str, Any] = {"type": "string"}
 _NAMES = {"id": _TEXT, "scope": _TEXT}
 
 
-def _items(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _build_array_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
     item = {"type": "object", "properties": dict(fields), "required": [*fields], "additionalProperties": False}
     return {"type": "array", "items": item}
 
@@ -198,8 +198,8 @@ def _items(fields: Mapping[str, Any]) -> dict[str, Any]:
 _FIELDS: Mapping[str, Any] = {
     "version": {"const": VERSION},
     "question": _TEXT,
-    "summary": _items({**_NAMES, "text": _TEXT}),
-    "evidence": _items(
+    "summary": _build_array_schema({**_NAMES, "text": _TEXT}),
+    "evidence": _build_array_schema(
         {
             **_NAMES,
             "title": _TEXT,
@@ -211,8 +211,10 @@ _FIELDS: Mapping[str, Any] = {
             "date": {**_TEXT, "format": "date-time"},
         }
     ),
-    "open_questions": _items({"question": _TEXT, "look": {"type": "array", "items": _TEXT, "minItems": 1}}),
-    "conflicts": _items(
+    "open_questions": _build_array_schema(
+        {"question": _TEXT, "look": {"type": "array", "items": _TEXT, "minItems": 1}}
+    ),
+    "conflicts": _build_array_schema(
         {
             **_NAMES,
             "kind": {"enum": ["path", "symbol", "version", "port", "env"]},
@@ -223,7 +225,7 @@ _FIELDS: Mapping[str, Any] = {
             "proposal": _TEXT,
         }
     ),
-    "needs_review": _items({**_NAMES, "said": _TEXT, "why": _TEXT}),
+    "needs_review": _build_array_schema({**_NAMES, "said": _TEXT, "why": _TEXT}),
     "withheld": {"type": "array", "items": _TEXT},
 }
 SCHEMA: Mapping[str, Any] = {
@@ -237,7 +239,7 @@ SCHEMA: Mapping[str, Any] = {
 """The form of a pack, as JSON or YAML."""
 
 
-def problems(value: object, schema: Mapping[str, Any] = SCHEMA, place: str = "pack") -> Iterator[str]:
+def iter_schema_errors(value: object, schema: Mapping[str, Any] = SCHEMA, place: str = "pack") -> Iterator[str]:
     """Yield the places of *value* that are not as *schema* says; it knows what the schema of a pack is made of."""
     if "const" in schema or "enum" in schema:
         if value not in schema.get("enum", [schema.get("const")]):
@@ -250,45 +252,46 @@ def problems(value: object, schema: Mapping[str, Any] = SCHEMA, place: str = "pa
         known = schema["properties"]
         yield from (f"{place}.{key}" for key in (*schema["required"], *value) if key not in value or key not in known)
         for key in known.keys() & value.keys():
-            yield from problems(value[key], known[key], f"{place}.{key}")
+            yield from iter_schema_errors(value[key], known[key], f"{place}.{key}")
     elif isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             yield place
         for number, item in enumerate(value):
-            yield from problems(item, schema["items"], f"{place}[{number}]")
-    elif isinstance(value, str | int) and not _is_enough(value, schema):
+            yield from iter_schema_errors(item, schema["items"], f"{place}[{number}]")
+    elif isinstance(value, str | int) and not _is_above_minimum(value, schema):
         yield place
 
 
-def _is_enough(value: str | int, schema: Mapping[str, Any]) -> bool:
+def _is_above_minimum(value: str | int, schema: Mapping[str, Any]) -> bool:
     least: int = schema.get("minimum", 0) if isinstance(value, int) else schema.get("minLength", 0)
     return (value if isinstance(value, int) else len(value)) >= least
 
 
-def yaml(value: object, indent: str = "") -> str:
+def dump_yaml(value: object, indent: str = "") -> str:
     """Return *value*, made of values, mappings, lists, text and numbers, as YAML; every text as JSON writes it."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping) and value:
-        return "".join(f"{indent}{key}:{_below(item, indent)}" for key, item in value.items())
+        return "".join(f"{indent}{key}:{_dump_nested(item, indent)}" for key, item in value.items())
     if isinstance(value, list | tuple) and value:
         rows = [
-            yaml(item, f"{indent}  ") if isinstance(item, Mapping | list | tuple) and item else "" for item in value
+            dump_yaml(item, f"{indent}  ") if isinstance(item, Mapping | list | tuple) and item else ""
+            for item in value
         ]
         return "".join(
-            f"{indent}- {row[len(indent) + 2 :]}" if row else f"{indent}- {_scalar(item)}\n"
+            f"{indent}- {row[len(indent) + 2 :]}" if row else f"{indent}- {_dump_scalar(item)}\n"
             for row, item in zip(rows, value, strict=True)
         )
-    return f"{indent}{_scalar(value)}\n"
+    return f"{indent}{_dump_scalar(value)}\n"
 
 
-def _below(value: object, indent: str) -> str:
+def _dump_nested(value: object, indent: str) -> str:
     if isinstance(value, Mapping | list | tuple) and value:
-        return "\n" + yaml(value, f"{indent}  ")
-    return f" {_scalar(value)}\n"
+        return "\n" + dump_yaml(value, f"{indent}  ")
+    return f" {_dump_scalar(value)}\n"
 
 
-def _scalar(value: object) -> str:
-    from kb.safety.injection import escaped
+def _dump_scalar(value: object) -> str:
+    from kb.safety.injection import escape_hidden
 
-    return escaped(json.dumps(value, ensure_ascii=False))
+    return escape_hidden(json.dumps(value, ensure_ascii=False))

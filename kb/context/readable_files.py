@@ -19,11 +19,11 @@ SAMPLES = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.tfvar
 """Files whose names say that they hold no secret."""
 
 
-def readable(
+def build_read_filter(
     allow: Sequence[str] = (), deny: Sequence[str] = (), *, never: Sequence[str] = NEVER
 ) -> Callable[[str], bool]:
     """Return the test whether the file at a path (forward slashes) may be read: allowed, and denied by nothing."""
-    allowed, denied, secret, samples = map(_pattern, (tuple(allow), tuple(deny), tuple(never), SAMPLES))
+    allowed, denied, secret, samples = map(_compile_globs, (tuple(allow), tuple(deny), tuple(never), SAMPLES))
 
     def is_readable(path: str) -> bool:
         parts = path.split("/")
@@ -37,7 +37,7 @@ def readable(
 
 
 @lru_cache(maxsize=64)
-def _pattern(globs: tuple[str, ...]) -> Callable[[str], object]:
+def _compile_globs(globs: tuple[str, ...]) -> Callable[[str], object]:
     if not globs:
         return lambda _: None
     return re.compile("|".join(translate(glob.replace("**/", "*")) for glob in globs), re.IGNORECASE).match

@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kb.config import Config
-from kb.context.budget import fitting
-from kb.context.hint_phrases import EN, ZH, Words
+from kb.context.budget import select_fitting
+from kb.context.hint_phrases import EN, ZH, HintPhrases
 from kb.i18n import Message, msg
 from kb.records.kinds import kind_label, section_label
 from kb.records.model import LIVE, Record, Status
-from kb.records.short_form import short
-from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, Told, no_tags, quoted, told
-from kb.text.segment import tokens
+from kb.records.short_form import render_short_form
+from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord, escape_tags, quote_record, quote_text
+from kb.text.segment import estimate_tokens
 
 FEW = 12
 """So many records stand in one context, at most."""
 
 
-class Shown(NamedTuple):
+class ShownRecord(NamedTuple):
     """A record in a context."""
 
     record: Record
@@ -35,7 +35,7 @@ class Context(NamedTuple):
     """What an agent is given for a question."""
 
     text: str = ""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[ShownRecord, ...] = ()
     tokens: int = 0
     """Estimated; at most the budget."""
     left: int = 0
@@ -43,52 +43,56 @@ class Context(NamedTuple):
     warnings: tuple[Message, ...] = ()
 
 
-class _Entry(NamedTuple):
-    one: Told
+class _ContextEntry(NamedTuple):
+    one: QuotedRecord
     form: str
 
 
-def composed(records: Sequence[Record], budget: int, config: Config) -> Context:
+def render_context(records: Sequence[Record], budget: int, config: Config) -> Context:
     """Return the context with *records*, best first, that takes at most *budget* estimated tokens."""
     words = ZH if config.language == "zh" else EN
-    facts = [told(record, words.untitled) for record in records]
+    facts = [quote_record(record, words.untitled) for record in records]
 
-    def render(entries: Sequence[_Entry]) -> str:
-        blocks = [_block(entry, words, config.language) for entry in entries]
+    def render(entries: Sequence[_ContextEntry]) -> str:
+        blocks = [_render_record(entry, words, config.language) for entry in entries]
         return "\n\n".join([words.prompt, *blocks, words.context_footer])
 
-    few = [_Entry(fact, "short") for fact in facts[:FEW]]
-    taken = fitting(few, budget, render)
+    few = [_ContextEntry(fact, "short") for fact in facts[:FEW]]
+    taken = select_fitting(few, budget, render)
     for at, entry in enumerate(taken):
         wider = [*taken[:at], entry._replace(form="whole"), *taken[at + 1 :]]
-        if not entry.one.warning and tokens(render(wider)) <= budget:
+        if not entry.one.warning and estimate_tokens(render(wider)) <= budget:
             taken = wider
     text = render(taken) if taken else ""
-    shown = tuple(Shown(entry.one.original, entry.form) for entry in taken)
+    shown = tuple(ShownRecord(entry.one.original, entry.form) for entry in taken)
     warnings = tuple(entry.one.warning for entry in taken if entry.one.warning)
     if few and not taken:
         warnings = (msg("no record fits {budget} tokens", budget=budget),)
-    return Context(text, shown, tokens(text), len(records) - len(taken), warnings)
+    return Context(text, shown, estimate_tokens(text), len(records) - len(taken), warnings)
 
 
-def _block(entry: _Entry, words: Words, language: str) -> str:
+def _render_record(entry: _ContextEntry, words: HintPhrases, language: str) -> str:
     """Return one record, every line of it quoted, under a line that says which it is and where its file stands."""
     record = entry.one.record
-    scope = quoted(record.scope, NAME_LIMIT)
+    scope = quote_text(record.scope, NAME_LIMIT)
     standing = {Status.ACCEPTED: "", Status.PROPOSED: f", {words.unverified}"}.get(
         Status(record.status) if record.status in LIVE else Status.REJECTED, f", {words.dead}"
     )
-    about = f"{quoted(kind_label(record.kind, language), NAME_LIMIT)}, {scope}{standing}"
-    place = quoted(entry.one.original.path, PATH_LIMIT)
-    title = quoted(record.title, TITLE_LIMIT)
-    head = f"> [{quoted(record.id, NAME_LIMIT)}] {title} ({about}) {place}".rstrip()
+    about = f"{quote_text(kind_label(record.kind, language), NAME_LIMIT)}, {scope}{standing}"
+    place = quote_text(entry.one.original.path, PATH_LIMIT)
+    title = quote_text(record.title, TITLE_LIMIT)
+    head = f"> [{quote_text(record.id, NAME_LIMIT)}] {title} ({about}) {place}".rstrip()
     if entry.one.warning:
         return f"{head} ({words.withheld})"
-    body = _whole(record, language) if entry.form == "whole" else short(record, language).partition("\n")[2]
-    return "\n".join([head, *(f"> {row}".rstrip() for row in _safe(body).split("\n") if body)])
+    body = (
+        _render_whole(record, language)
+        if entry.form == "whole"
+        else render_short_form(record, language).partition("\n")[2]
+    )
+    return "\n".join([head, *(f"> {row}".rstrip() for row in _sanitise_text(body).split("\n") if body)])
 
 
-def _whole(record: Record, language: str) -> str:
+def _render_whole(record: Record, language: str) -> str:
     """Return all that *record* says, section by section."""
     parts = [f"**{section.heading.strip()}**\n{section.text.strip()}" for section in record.sections if section.text]
     if record.impact and not record.section("impact"):
@@ -96,8 +100,8 @@ def _whole(record: Record, language: str) -> str:
     return "\n".join([*parts, *([record.user.strip()] if record.user.strip() else [])])
 
 
-def _safe(text: str) -> str:
+def _sanitise_text(text: str) -> str:
     """Return *text* with what hides in it shown, and nothing that passes for a tag of the host."""
-    from kb.safety.injection import visible
+    from kb.safety.injection import reveal_hidden
 
-    return no_tags(visible(text))
+    return escape_tags(reveal_hidden(text))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kb.config import Config
-from kb.context.hint_phrases import EN, ZH, Words
+from kb.context.hint_phrases import EN, ZH, HintPhrases
 from kb.i18n import Message
 from kb.records.model import Record
-from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, Told, no_tags, quoted, told
+from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord, escape_tags, quote_record, quote_text
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import tokens
+from kb.text.segment import estimate_tokens
 
 _LISTED = 50
 """Tags, paths and ids of one record that are handed over."""
 
 
-class Row(NamedTuple):
+class RecordRow(NamedTuple):
     """A record in a list."""
 
     id: str
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     """Why its text is not handed on."""
 
 
-class Part(NamedTuple):
+class RecordPart(NamedTuple):
     """A section of a record."""
 
     name: str
@@ -38,85 +38,87 @@ class Part(NamedTuple):
     text: str
 
 
-class Whole(NamedTuple):
+class RecordView(NamedTuple):
     """A record, as much of it as fits."""
 
-    row: Row
+    row: RecordRow
     uid: str
     tags: tuple[str, ...]
     impact: tuple[str, ...]
     supersedes: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[RecordPart, ...]
     left_out: tuple[str, ...] = ()
     """The names of the parts that do not fit."""
 
 
-def frame(config: Config) -> str:
+def render_quote_notice(config: Config) -> str:
     """Return the line that says whose words follow, and that they are data."""
-    return _words(config).prompt
+    return _choose_phrases(config).prompt
 
 
-def passage(text: str) -> str:
+def sanitise_text(text: str) -> str:
     """Return untrusted *text* of several lines: what hides in it is shown, and nothing passes for a tag of the host."""
-    from kb.safety.injection import visible
+    from kb.safety.injection import reveal_hidden
 
-    return no_tags(visible(text))
+    return escape_tags(reveal_hidden(text))
 
 
-def row(record: Record, config: Config) -> Row:
+def build_record_row(record: Record, config: Config) -> RecordRow:
     """Return *record* for a list."""
-    return _row(told(record, _words(config).untitled))
+    return _build_row(quote_record(record, _choose_phrases(config).untitled))
 
 
-def whole(record: Record, config: Config, *, budget: int, only: str = "") -> Whole:
+def build_record_view(record: Record, config: Config, *, budget: int, only: str = "") -> RecordView:
     """Return *record* with those of its parts that together cost at most *budget* estimated tokens, in their order.
 
     *only*: one part by its name; one that is too long by itself is cut at the end of a line.
     """
-    one = told(record, _words(config).untitled)
-    parts = [part for part in _parts(one.record) if only in ("", part.name)]
-    if len(parts) == 1 and tokens(parts[0].text) > budget:
-        kept, left = [parts[0]._replace(text=_cut(parts[0].text, budget))], [parts[0].name]
+    one = quote_record(record, _choose_phrases(config).untitled)
+    parts = [part for part in _iter_parts(one.record) if only in ("", part.name)]
+    if len(parts) == 1 and estimate_tokens(parts[0].text) > budget:
+        kept, left = [parts[0]._replace(text=_truncate_lines(parts[0].text, budget))], [parts[0].name]
     else:
-        kept, left = _fitting(parts, budget)
-    return Whole(
-        _row(one),
-        quoted(record.uid, NAME_LIMIT),
-        _short(one.record.tags),
-        _short(one.record.impact),
-        _short(record.supersedes),
+        kept, left = _select_fitting(parts, budget)
+    return RecordView(
+        _build_row(one),
+        quote_text(record.uid, NAME_LIMIT),
+        _quote_words(one.record.tags),
+        _quote_words(one.record.impact),
+        _quote_words(record.supersedes),
         tuple(kept),
         tuple(left),
     )
 
 
-def _row(one: Told) -> Row:
+def _build_row(one: QuotedRecord) -> RecordRow:
     record = one.original
-    return Row(
-        quoted(record.id, NAME_LIMIT),
-        quoted(record.scope, PATH_LIMIT),
-        quoted(record.kind, NAME_LIMIT),
-        quoted(record.status, NAME_LIMIT),
-        quoted(one.record.title, 2 * TITLE_LIMIT),
-        quoted(record.date, NAME_LIMIT),
-        quoted(record.path, 2 * PATH_LIMIT),
+    return RecordRow(
+        quote_text(record.id, NAME_LIMIT),
+        quote_text(record.scope, PATH_LIMIT),
+        quote_text(record.kind, NAME_LIMIT),
+        quote_text(record.status, NAME_LIMIT),
+        quote_text(one.record.title, 2 * TITLE_LIMIT),
+        quote_text(record.date, NAME_LIMIT),
+        quote_text(record.path, 2 * PATH_LIMIT),
         one.warning,
     )
 
 
-def _parts(record: Record) -> Iterator[Part]:
+def _iter_parts(record: Record) -> Iterator[RecordPart]:
     for section in record.sections:
         if section.text.strip():
-            yield Part(quoted(section.name or section.heading, TITLE_LIMIT), passage(section.text.strip()))
+            yield RecordPart(
+                quote_text(section.name or section.heading, TITLE_LIMIT), sanitise_text(section.text.strip())
+            )
     if record.user.strip():
-        yield Part("user", passage(record.user.strip()))
+        yield RecordPart("user", sanitise_text(record.user.strip()))
 
 
-def _fitting(parts: Sequence[Part], budget: int) -> tuple[list[Part], list[str]]:
-    kept: list[Part] = []
+def _select_fitting(parts: Sequence[RecordPart], budget: int) -> tuple[list[RecordPart], list[str]]:
+    kept: list[RecordPart] = []
     left: list[str] = []
     for part in parts:
-        cost = tokens(part.text)
+        cost = estimate_tokens(part.text)
         if cost <= budget:
             budget -= cost
             kept.append(part)
@@ -125,19 +127,19 @@ def _fitting(parts: Sequence[Part], budget: int) -> tuple[list[Part], list[str]]
     return kept, left
 
 
-def _cut(text: str, budget: int) -> str:
+def _truncate_lines(text: str, budget: int) -> str:
     """Return whole lines from the beginning of *text* that cost at most *budget*; of one long line, its beginning."""
     kept: list[str] = []
     for line in text.split("\n"):
-        if tokens("\n".join([*kept, line])) > budget:
+        if estimate_tokens("\n".join([*kept, line])) > budget:
             break
         kept.append(line)
     return "\n".join(kept) or text[:budget]
 
 
-def _short(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(quoted(word, PATH_LIMIT) for word in words[:_LISTED])
+def _quote_words(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(quote_text(word, PATH_LIMIT) for word in words[:_LISTED])
 
 
-def _words(config: Config) -> Words:
+def _choose_phrases(config: Config) -> HintPhrases:
     return ZH if config.language == "zh" else EN

@@ -14,7 +14,7 @@ OK, NOTE, FAILED, SKIPPED = "ok", "note", "failed", "skipped"
 """What a check can find; a note is worth knowing and no failure."""
 
 
-class Found(NamedTuple):
+class DoctorFinding(NamedTuple):
     """What a check found."""
 
     state: str
@@ -23,7 +23,7 @@ class Found(NamedTuple):
     """A remedy that fits better than the check's own."""
 
 
-class Place(NamedTuple):
+class DoctorTarget(NamedTuple):
     """What is examined."""
 
     root: str
@@ -39,17 +39,17 @@ class Place(NamedTuple):
     """Seconds since 1970."""
 
 
-class Check(NamedTuple):
+class DoctorCheck(NamedTuple):
     """One thing to look at."""
 
     name: str
-    look: Callable[[Place], Found]
+    look: Callable[[DoctorTarget], DoctorFinding]
     remedy: Message
-    mend: Callable[[Place], None] | None = None
+    mend: Callable[[DoctorTarget], None] | None = None
     """What makes it good without taking a risk."""
 
 
-def opened(place: Place) -> KnowledgeBase:
+def require_base(place: DoctorTarget) -> KnowledgeBase:
     """Return the opened knowledge base of *place*."""
     assert place.kb is not None
     return place.kb

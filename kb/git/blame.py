@@ -7,14 +7,14 @@ import datetime
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.git.git_process import COMMANDS, Output, failure
+from kb.git.git_process import COMMANDS, CommandOutput, build_git_error
 from kb.git.repository import Repository
 
 if TYPE_CHECKING:
     import git
 
 
-class Change(NamedTuple):
+class FileCommit(NamedTuple):
     """One commit that touched a file."""
 
     commit: str
@@ -26,39 +26,39 @@ class Change(NamedTuple):
     """The `Kb-Op` trailer, or "" for a commit made by hand."""
 
 
-def changes_of(repository: Repository, path: str, limit: int = 1000) -> list[Change]:
+def list_file_commits(repository: Repository, path: str, limit: int = 1000) -> list[FileCommit]:
     """Return the commits that touched *path*, under whatever slug it had then, oldest first."""
     if not repository.head().oid:
         return []
-    with _opened(repository) as repo:
-        names = _names(repo, repository.full(path))
+    with _open_gitpython(repository) as repo:
+        names = _list_past_paths(repo, repository.to_git_path(path))
         rows = repo.git.log("--format=%H%x00%cI%x00%an%x00%B%x01", f"-{limit}", "--", *names).split("\x01")
-        return [_change(*row.lstrip("\n").split("\0")) for row in reversed(rows[:-1])]
+        return [_parse_file_commit(*row.lstrip("\n").split("\0")) for row in reversed(rows[:-1])]
 
 
-def patches(repository: Repository, path: str, limit: int = 50) -> str:
+def read_patch_log(repository: Repository, path: str, limit: int = 50) -> str:
     """Return the log of *path* with its patches, newest first, as git prints it."""
-    with _opened(repository) as repo:
-        names = _names(repo, repository.full(path))
+    with _open_gitpython(repository) as repo:
+        names = _list_past_paths(repo, repository.to_git_path(path))
         text: str = repo.git.log(*COMMANDS["log"], "-p", f"-{limit}", "--no-color", "--", *names)
         return text
 
 
 @contextlib.contextmanager
-def _opened(repository: Repository) -> Iterator[git.Repo]:
+def _open_gitpython(repository: Repository) -> Iterator[git.Repo]:
     """Lend *repository* as GitPython has it, with the environment all commands have; raise GitFailed."""
     import git
 
     try:
         with git.Repo(repository.top, search_parent_directories=False) as repo:
-            repo.git.update_environment(**repository.guard.given(["log"]))
+            repo.git.update_environment(**repository.guard.build_environment(["log"]))
             yield repo
     except git.GitCommandError as error:
         words = str(error.stderr).strip().removeprefix("stderr: '").removesuffix("'")
-        raise failure(["log"], Output(1, b"", words)) from None
+        raise build_git_error(["log"], CommandOutput(1, b"", words)) from None
 
 
-def _names(repo: git.Repo, path: str) -> list[str]:
+def _list_past_paths(repo: git.Repo, path: str) -> list[str]:
     """Return all names *path* has had.
 
     git follows a new record to the one it resembles; only a name with the same folder and id is the same record.
@@ -70,8 +70,8 @@ def _names(repo: git.Repo, path: str) -> list[str]:
     return list(dict.fromkeys([path, *same]))
 
 
-def _change(commit: str, time: str, author: str, message: str) -> Change:
+def _parse_file_commit(commit: str, time: str, author: str, message: str) -> FileCommit:
     lines = message.splitlines()
     trailers = dict(line.split(": ", 1) for line in lines if line.startswith("Kb-") and ": " in line)
     when = datetime.datetime.fromisoformat(time).isoformat()
-    return Change(commit, when, author, lines[0] if lines else "", trailers.get("Kb-Op", ""))
+    return FileCommit(commit, when, author, lines[0] if lines else "", trailers.get("Kb-Op", ""))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kb.errors import GitFailed
-from kb.git.git_process import told
+from kb.git.git_process import add_git_settings
 from kb.i18n import msg
 
 _THEIRS = ("local", "worktree")
@@ -31,7 +31,7 @@ _WITHOUT = {
 """The settings that name programs, each with the value that makes git do what it does without one."""
 
 
-class _Row(NamedTuple):
+class _ConfigEntry(NamedTuple):
     """One setting as git lists it."""
 
     scope: str
@@ -39,7 +39,7 @@ class _Row(NamedTuple):
     value: str
 
     @property
-    def kind(self) -> str:
+    def generic_key(self) -> str:
         """The setting, whatever driver or remote it is about."""
         return f"{self.section}.{self.key.rpartition('.')[2]}"
 
@@ -54,51 +54,53 @@ class _Row(NamedTuple):
         return self.key.rpartition(".")[0]
 
 
-def overruled(environment: Mapping[str, str], listed: bytes, command: str) -> Mapping[str, str]:
+def override_repository_config(environment: Mapping[str, str], listed: bytes, command: str) -> Mapping[str, str]:
     """Return *environment* so that the git *command* runs what the user has configured, and nothing else.
 
     *listed* is what `git config --list --show-scope -z` prints. Raise GitFailed where files would be checked out that
     need what only the repository names.
     """
-    rows = list(_rows(listed))
+    rows = list(_parse_config_list(listed))
     theirs = [row for row in rows if row.scope in _THEIRS]
     others = [row for row in rows if row.scope not in _THEIRS]
-    named = [row for row in theirs if row.kind in _WITHOUT]
+    named = [row for row in theirs if row.generic_key in _WITHOUT]
     sections = {row.section for row in named}
-    own = [row for row in others if row.section in sections and row.kind in _WITHOUT]
+    own = [row for row in others if row.section in sections and row.generic_key in _WITHOUT]
     own += [row for row in others if row.key == "core.hookspath" and command == "push"]
-    settings = [pair for row in named for pair in _without(row, environment)] + [(row.key, row.value) for row in own]
+    settings = [pair for row in named for pair in _iter_default_settings(row, environment)] + [
+        (row.key, row.value) for row in own
+    ]
     if command == "hash-object":  # what should pass a filter is not stored without it
-        settings += [(f"{driver}.required", "true") for driver in _lost("clean", named, own)]
-    if command == "read-tree" and (lost := _lost("smudge", named, own)):
+        settings += [(f"{driver}.required", "true") for driver in _find_missing_filters("clean", named, own)]
+    if command == "read-tree" and (lost := _find_missing_filters("smudge", named, own)):
         raise GitFailed(
             msg("only the settings of this repository define {filter}, which its files need", filter=lost[0]),
             hint=msg("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
         )
-    fetched_by = {row.key for row in theirs if row.kind == "remote.uploadpack"} - {row.key for row in others}
+    fetched_by = {row.key for row in theirs if row.generic_key == "remote.uploadpack"} - {row.key for row in others}
     if fetched_by and command not in REMOTE:  # of several git takes the first: what is missing is not fetched at all
         environment = {**environment, "GIT_ALLOW_PROTOCOL": "none"}
-    return told(environment, settings)
+    return add_git_settings(environment, settings)
 
 
-def _rows(listed: bytes) -> Iterator[_Row]:
+def _parse_config_list(listed: bytes) -> Iterator[_ConfigEntry]:
     words = iter(os.fsdecode(listed).split("\0")[:-1])
     for scope, setting in zip(words, words, strict=True):
         key, equals, value = setting.partition("\n")
-        yield _Row(scope, key, value if equals else "true")
+        yield _ConfigEntry(scope, key, value if equals else "true")
 
 
-def _without(row: _Row, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _iter_default_settings(row: _ConfigEntry, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield what makes git do what it does where *row* is missing."""
     if row.key == "core.sshcommand" and (program := environment.get("GIT_SSH")):
         yield row.key, shlex.quote(program)
     elif row.key == "core.askpass":
         yield row.key, environment.get("SSH_ASKPASS", "")
     else:
-        yield row.key, _WITHOUT.get(row.key) or _WITHOUT[row.kind]
+        yield row.key, _WITHOUT.get(row.key) or _WITHOUT[row.generic_key]
 
 
-def _lost(way: str, named: Sequence[_Row], own: Sequence[_Row]) -> list[str]:
+def _find_missing_filters(way: str, named: Sequence[_ConfigEntry], own: Sequence[_ConfigEntry]) -> list[str]:
     """Return the filters for one *way* of the repository's in whose place the user has none that git would run."""
     theirs, mine = ({row.key for row in rows} for rows in (named, own))
     drivers = sorted({row.driver for row in named if row.section == "filter"})

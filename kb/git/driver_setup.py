@@ -13,8 +13,8 @@ import shlex
 import sys
 from collections.abc import Mapping
 
-from kb.files import content, remove_folder, write
-from kb.git.git_process import run, scrubbed
+from kb.files import read_if_exists, remove_folder, write_file
+from kb.git.git_process import run, scrub_environment
 from kb.git.repository import Repository
 from kb.records.kinds import FOLDERS
 
@@ -48,45 +48,45 @@ tags: [{tags}]
 
 def install(repository: Repository) -> None:
     """Tell git in this clone how to merge records."""
-    for key, value in ((f"merge.{NAME}.name", "records of kb"), (_DRIVER, own_line())):
-        if _setting(repository, key) != value:
+    for key, value in ((f"merge.{NAME}.name", "records of kb"), (_DRIVER, build_own_command())):
+        if _read_setting(repository, key) != value:
             repository.git("config", "--local", key, value)
 
 
-def own_line() -> str:
+def build_own_command() -> str:
     """Return the command that merges a file with the kb that belongs to the running Python, or the one on PATH."""
     beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
-    return line(beside if os.path.exists(beside) else PROGRAM)
+    return build_driver_command(beside if os.path.exists(beside) else PROGRAM)
 
 
-def line(program: str) -> str:
+def build_driver_command(program: str) -> str:
     """Return the command that merges a file with the kb at *program*."""
     return f"kb={shlex.quote(program)}".replace("%", "%%") + _LINE
 
 
 def is_installed(repository: Repository) -> bool:
     """Return whether this clone has the command, for this very kb."""
-    return _setting(repository, _DRIVER) == own_line()
+    return _read_setting(repository, _DRIVER) == build_own_command()
 
 
-def _setting(repository: Repository, key: str) -> str:
+def _read_setting(repository: Repository, key: str) -> str:
     return repository.git("config", "--local", "--get", key, check=False).decode("utf-8", "replace").rstrip("\n")
 
 
-def attribute(repository: Repository, folder: str = FOLDERS[0]) -> str:
+def read_merge_attribute(repository: Repository, folder: str = FOLDERS[0]) -> str:
     """Return what the attribute `merge` of a record in *folder* is: "kb", another driver, or "unspecified"."""
-    said = repository.git("check-attr", "-z", "merge", "--", repository.full(_SAMPLE.format(folder=folder)))
+    said = repository.git("check-attr", "-z", "merge", "--", repository.to_git_path(_SAMPLE.format(folder=folder)))
     return said.decode("utf-8", "replace").split("\0")[2]
 
 
-def missing_rules(repository: Repository, attributes: bytes) -> list[str]:
+def find_missing_rules(repository: Repository, attributes: bytes) -> list[str]:
     """Return the rules that *attributes* lacks and for whose folders nothing else is said."""
     said = {folder: _RULE.format(folder=folder) for folder in FOLDERS}
     absent = {folder: rule for folder, rule in said.items() if rule.encode() not in attributes}
-    return [rule for folder, rule in absent.items() if attribute(repository, folder) == "unspecified"]
+    return [rule for folder, rule in absent.items() if read_merge_attribute(repository, folder) == "unspecified"]
 
 
-def works(repository: Repository, environment: Mapping[str, str]) -> bool:
+def is_driver_working(repository: Repository, environment: Mapping[str, str]) -> bool:
     """Return whether the command merges as kb does: try it on two sides that git's own merge cannot join.
 
     What is tried is this kb's own command, and never one that somebody else has put into the configuration.
@@ -100,9 +100,9 @@ def works(repository: Repository, environment: Mapping[str, str]) -> bool:
     }
     try:
         for mark, tags in zip("OAB", ("a", "a, b", "a, c"), strict=True):
-            write(names[mark], _RECORD.format(tags=tags).encode())
-        command = _PLACE.sub(lambda match: given[match.group(1)], own_line())
-        output = run(["sh", "-c", command], scrubbed(environment))
-        return output.code == 0 and content(names["A"]) == _RECORD.format(tags="a, b, c").encode()
+            write_file(names[mark], _RECORD.format(tags=tags).encode())
+        command = _PLACE.sub(lambda match: given[match.group(1)], build_own_command())
+        output = run(["sh", "-c", command], scrub_environment(environment))
+        return output.code == 0 and read_if_exists(names["A"]) == _RECORD.format(tags="a, b, c").encode()
     finally:
         remove_folder(folder)

@@ -21,11 +21,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import KbError
-from kb.files import content
+from kb.files import read_if_exists
 from kb.git import worktree
-from kb.git.git_log import differences, is_ancestor, objects
-from kb.git.repository import GivenUp, Head
-from kb.git.worktree import index_stamp
+from kb.git.git_log import diff_trees, is_ancestor, read_objects
+from kb.git.repository import Head, LockWaitCancelled
+from kb.git.worktree import read_index_stamp
 from kb.i18n import Message, msg
 from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -48,7 +48,7 @@ _MOST = 256
 """Commits and paths that are remembered at most."""
 
 
-class Differing(NamedTuple):
+class IndexDifference(NamedTuple):
     """A path that git's index has otherwise than the commit that is checked out."""
 
     path: str
@@ -57,7 +57,7 @@ class Differing(NamedTuple):
     indexed: str
 
 
-class Changed(NamedTuple):
+class PublishedPath(NamedTuple):
     """What kb has published of a path lately."""
 
     before: frozenset[str]
@@ -68,109 +68,109 @@ class Changed(NamedTuple):
     """The last of them."""
 
 
-def remember(kb: Workspace, old: str, new: str) -> None:
+def remember_published(kb: Workspace, old: str, new: str) -> None:
     """Remember that kb has published the commit *new* upon *old*, and let git's index follow."""
     now = int(kb.now())
-    rows = [row for row in _rows(kb, _PUBLISHED) if 0 <= now - row[2] < _WATCHED]
+    rows = [row for row in _load_note(kb, _PUBLISHED) if 0 <= now - row[2] < _WATCHED]
     kb.index.set_note(_PUBLISHED, json.dumps([*rows, [old, new, now]][-_MOST:]))
 
 
-def remember_once(kb: Workspace, old: str, new: str) -> None:
+def remember_published_once(kb: Workspace, old: str, new: str) -> None:
     """Remember the same where the process that published it ended before that was kept."""
-    if not any(row[:2] == [old, new] for row in _rows(kb, _PUBLISHED)):
-        remember(kb, old, new)
+    if not any(row[:2] == [old, new] for row in _load_note(kb, _PUBLISHED)):
+        remember_published(kb, old, new)
 
 
-def note_unseen(kb: Workspace, owed: Mapping[str, str], new: str, head: str) -> None:
+def note_undone_paths(kb: Workspace, owed: Mapping[str, str], new: str, head: str) -> None:
     """Note which of the paths *owed*, published as *new* and not yet in the checkout, the commit *head* has undone."""
     if not is_ancestor(kb.repository, new, head):
         return
     paths = sorted(owed)
-    published, now = (_objects_in(kb, commit, paths) for commit in (new, head))
-    before = {old: _objects_in(kb, old, paths) for old in set(owed.values())}
+    published, now = (_read_oids(kb, commit, paths) for commit in (new, head))
+    before = {old: _read_oids(kb, old, paths) for old in set(owed.values())}
     rows = [[path, now[path], published[path], new] for path in paths if now[path] == before[owed[path]][path]]
     undone = [row for row in rows if row[1] != row[2]]
     if undone:
-        kb.index.set_note(_UNSEEN, json.dumps([*_rows(kb, _UNSEEN), *undone][-_MOST:]))
+        kb.index.set_note(_UNSEEN, json.dumps([*_load_note(kb, _UNSEEN), *undone][-_MOST:]))
 
 
-def was_compared(kb: Workspace) -> bool:
+def is_index_unchanged(kb: Workspace) -> bool:
     """Return whether git's index is as it was when it was last compared."""
-    return kb.index.note(_SEEN) == index_stamp(kb.repository)
+    return kb.index.get_note(_SEEN) == read_index_stamp(kb.repository)
 
 
-def set_compared(kb: Workspace, stamp: str) -> None:
+def mark_index_compared(kb: Workspace, stamp: str) -> None:
     """Note that nothing published was missing in git's index of *stamp*."""
     kb.index.set_note(_SEEN, stamp)
 
 
 def put_back(kb: Workspace) -> list[str]:
     """Put back what git's index has dropped, and return the paths; to be called under the lock of the repository."""
-    stamp, published = index_stamp(kb.repository), _rows(kb, _PUBLISHED)
-    if not published or kb.index.note(_SEEN) == stamp:
+    stamp, published = read_index_stamp(kb.repository), _load_note(kb, _PUBLISHED)
+    if not published or kb.index.get_note(_SEEN) == stamp:
         return []
     if os.path.exists(os.path.join(kb.repository.git_dir, "index.lock")):
         return []  # git is at it; the next call looks again
-    if _has_everything(kb, published[-1][1]):
-        set_compared(kb, stamp)
+    if _has_all_published(kb, published[-1][1]):
+        mark_index_compared(kb, stamp)
         return []
     kb.index.set_note(_SUSPECT, "1")
     head = kb.repository.head()
-    found = list(_dropped(kb, published, head))
+    found = list(_iter_dropped(kb, published, head))
     if found:
-        with worktree.held(kb.repository) as following:
-            if (index_stamp(kb.repository), kb.repository.head()) != (stamp, head):
+        with worktree.hold_index(kb.repository) as following:
+            if (read_index_stamp(kb.repository), kb.repository.head()) != (stamp, head):
                 return []
-            following.put_back({row.path: is_clean for row, is_clean in found}, head.oid)
+            following.reset_index_paths({row.path: is_clean for row, is_clean in found}, head.oid)
         stamp = following.stamp
         note_put_back(kb, [row for row, _ in found])
-    set_compared(kb, stamp)
+    mark_index_compared(kb, stamp)
     return [row.path for row, _ in found]
 
 
-def _has_everything(kb: Workspace, commit: str) -> bool:
+def _has_all_published(kb: Workspace, commit: str) -> bool:
     """Return whether git's index has every file of the knowledge base as *commit*, the last that kb published.
 
     That is so after almost every `git add` and `git commit` of a person's; then one git process is all this costs.
     """
-    where = kb.repository.full(CONTENT)
-    output = kb.repository.output(["diff-index", "--cached", "--name-only", "-z", commit, "--", where])
+    where = kb.repository.to_git_path(CONTENT)
+    output = kb.repository.run_git(["diff-index", "--cached", "--name-only", "-z", commit, "--", where])
     return not output.code and not output.out
 
 
 def put_back_if_free(kb: Workspace) -> None:
     """Do the same for a call that only reads: nothing is waited for, and a later call does what this one cannot."""
-    if was_compared(kb) or not _rows(kb, _PUBLISHED):
+    if is_index_unchanged(kb) or not _load_note(kb, _PUBLISHED):
         return
-    with contextlib.suppress(GivenUp, KbError, OSError), kb.repository.locked(given_up=lambda: True):
+    with contextlib.suppress(LockWaitCancelled, KbError, OSError), kb.repository.hold_lock(given_up=lambda: True):
         put_back(kb)
 
 
-def taken_out(kb: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
+def find_undone_changes(kb: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Return what the commit that is checked out has undone of what was published: path → content there and published.
 
     Only where git's index agrees with that commit, and the checkout still has the file as it was published, or as it
     was before, where it never had what was published.
     """
-    unseen = {path: Changed(frozenset({old}), new, commit) for path, old, new, commit in _rows(kb, _UNSEEN)}
-    if not kb.index.note(_SUSPECT) and not unseen:
+    unseen = {path: PublishedPath(frozenset({old}), new, commit) for path, old, new, commit in _load_note(kb, _UNSEEN)}
+    if not kb.index.get_note(_SUSPECT) and not unseen:
         return {}
-    published, head = _rows(kb, _PUBLISHED), kb.repository.head()
-    changed = {**(_changed(kb, published) if published and head.oid else {}), **unseen}
-    differing = {row.path for row in _differing(kb, head)} if changed else set()
-    committed = _objects_in(kb, head.oid, sorted(changed.keys() - differing))
-    once = {tuple(row) for row in _rows(kb, _ONCE)}
+    published, head = _load_note(kb, _PUBLISHED), kb.repository.head()
+    changed = {**(_collect_published_paths(kb, published) if published and head.oid else {}), **unseen}
+    differing = {row.path for row in _iter_index_differences(kb, head)} if changed else set()
+    committed = _read_oids(kb, head.oid, sorted(changed.keys() - differing))
+    once = {tuple(row) for row in _load_note(kb, _ONCE)}
     undone = {
         path: one
         for path, one in changed.items()
         if path not in differing and committed[path] in one.before - {one.last} and (path, one.last) not in once
     }
-    texts = objects(kb.repository, [oid for path, one in undone.items() for oid in (committed[path], one.last)])
+    texts = read_objects(kb.repository, [oid for path, one in undone.items() for oid in (committed[path], one.last)])
     contents = {path: (texts.get(committed[path]), texts.get(one.last)) for path, one in undone.items()}
     return {
         path: (there, now)
         for path, (there, now) in contents.items()
-        if (_is_as_committed(kb, path, now) or (path in unseen and _is_as_committed(kb, path, there)))
+        if (_has_committed_content(kb, path, now) or (path in unseen and _has_committed_content(kb, path, there)))
         and is_ancestor(kb.repository, undone[path].commit, head.oid)
     }
 
@@ -178,19 +178,19 @@ def taken_out(kb: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
 def forget_undone(kb: Workspace) -> None:
     """Forget what a commit may have undone, once that was looked at and committed again."""
     for note in (_SUSPECT, _UNSEEN):
-        if kb.index.note(note):
+        if kb.index.get_note(note):
             kb.index.set_note(note, "")
 
 
 def note_put_back(kb: Workspace, rows: Sequence[Sequence[str]]) -> None:
     """Note that each (path, object) of *rows* was put back, so that it is told, and not done again."""
     for note, new in ((_ONCE, [list(row[:2]) for row in rows]), (_UNTOLD, [row[0] for row in rows])):
-        kb.index.set_note(note, json.dumps([*_rows(kb, note), *new][-_MOST:]))
+        kb.index.set_note(note, json.dumps([*_load_note(kb, note), *new][-_MOST:]))
 
 
-def tell_put_back(kb: Workspace) -> Message | None:
+def report_put_back(kb: Workspace) -> Message | None:
     """Return what to tell a person of paths that were put back since this was last asked; None for nothing."""
-    paths = _rows(kb, _UNTOLD)
+    paths = _load_note(kb, _UNTOLD)
     if not paths:
         return None
     kb.index.set_note(_UNTOLD, "")
@@ -200,89 +200,91 @@ def tell_put_back(kb: Workspace) -> Message | None:
     )
 
 
-def still_dropped(kb: Workspace) -> list[str]:
+def list_still_dropped(kb: Workspace) -> list[str]:
     """Return the record files that the checkout has as they are committed, and git's index has not."""
     try:
         head = kb.repository.head()
-        rows = list(_differing(kb, head))
+        rows = list(_iter_index_differences(kb, head))
     except KbError:
         return []
-    texts = objects(kb.repository, [row.committed for row in rows])
-    return [row.path for row in rows if row.committed and _is_as_committed(kb, row.path, texts[row.committed])]
+    texts = read_objects(kb.repository, [row.committed for row in rows])
+    return [row.path for row in rows if row.committed and _has_committed_content(kb, row.path, texts[row.committed])]
 
 
-def _dropped(kb: Workspace, published: Sequence[Sequence[str]], head: Head) -> Iterator[tuple[Differing, bool]]:
+def _iter_dropped(
+    kb: Workspace, published: Sequence[Sequence[str]], head: Head
+) -> Iterator[tuple[IndexDifference, bool]]:
     """Yield what is to be put back, each path with whether the checkout has it as it is committed."""
-    differing = list(_differing(kb, head))
-    changed = _changed(kb, published) if differing else {}
-    once = {tuple(row) for row in _rows(kb, _ONCE)} if differing else set()
+    differing = list(_iter_index_differences(kb, head))
+    changed = _collect_published_paths(kb, published) if differing else {}
+    once = {tuple(row) for row in _load_note(kb, _ONCE)} if differing else set()
     rows = [
         row
         for row in differing
         if row.path in changed and row.indexed in changed[row.path].before and row[:2] not in once
     ]
-    texts = objects(kb.repository, [row.committed for row in rows])
+    texts = read_objects(kb.repository, [row.committed for row in rows])
     for row in rows:
-        is_as_committed = _is_as_committed(kb, row.path, texts.get(row.committed))
+        is_as_committed = _has_committed_content(kb, row.path, texts.get(row.committed))
         if is_as_committed or (not row.indexed and os.path.exists(os.path.join(kb.root, *row.path.split("/")))):
             yield row, is_as_committed
 
 
-def _differing(kb: Workspace, head: Head) -> Iterator[Differing]:
+def _iter_index_differences(kb: Workspace, head: Head) -> Iterator[IndexDifference]:
     """Yield the files of the knowledge base that git's index has otherwise than *head*."""
     if not head.oid:
         return
-    where = kb.repository.full(CONTENT)
+    where = kb.repository.to_git_path(CONTENT)
     words = iter(os.fsdecode(kb.repository.git("diff-index", "--cached", "-z", head.oid, "--", where)).split("\0")[:-1])
     for meta, name in zip(words, words, strict=True):
         _, _, committed, indexed, letter = meta.split(" ")
         if letter in "AMDT":
-            yield Differing(kb.repository.own(name), _object(committed), _object(indexed))
+            yield IndexDifference(kb.repository.to_kb_path(name), _normalise_oid(committed), _normalise_oid(indexed))
 
 
-def _object(oid: str) -> str:
+def _normalise_oid(oid: str) -> str:
     return oid if oid.strip("0") else ""
 
 
-def _changed(kb: Workspace, published: Sequence[Sequence[str]]) -> dict[str, Changed]:
+def _collect_published_paths(kb: Workspace, published: Sequence[Sequence[str]]) -> dict[str, PublishedPath]:
     """Return what became of each path that the commits *published* have changed."""
-    trees = _trees(kb, published)
+    trees = _read_tree_oids(kb, published)
     rows = [row for row in published if row[0] in trees and row[1] in trees]
-    found: dict[str, Changed] = {}
-    some = differences(kb.repository, [(trees[old], trees[new]) for old, new, _ in rows])
+    found: dict[str, PublishedPath] = {}
+    some = diff_trees(kb.repository, [(trees[old], trees[new]) for old, new, _ in rows])
     for (_, commit, _), changes in zip(rows, some, strict=True):
         for one in changes:
-            path = kb.repository.own(one.name)
+            path = kb.repository.to_kb_path(one.name)
             before = found[path].before if path in found else frozenset()
-            found[path] = Changed(before | {one.old}, one.new, commit)
+            found[path] = PublishedPath(before | {one.old}, one.new, commit)
     return {path: one for path, one in found.items() if path.startswith(CONTENT + "/")}
 
 
-def _objects_in(kb: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:
+def _read_oids(kb: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:
     """Return the object of each of *paths* in *commit*; "" for one that is not there."""
     if not paths:
         return {}
-    rows = kb.repository.git("ls-tree", "-z", "--full-tree", commit, "--", *map(kb.repository.full, paths))
+    rows = kb.repository.git("ls-tree", "-z", "--full-tree", commit, "--", *map(kb.repository.to_git_path, paths))
     found = (row.split("\t", 1) for row in os.fsdecode(rows).split("\0") if row)
-    return {**dict.fromkeys(paths, ""), **{kb.repository.own(name): meta.split()[2] for meta, name in found}}
+    return {**dict.fromkeys(paths, ""), **{kb.repository.to_kb_path(name): meta.split()[2] for meta, name in found}}
 
 
-def _trees(kb: Workspace, published: Sequence[Sequence[str]]) -> Mapping[str, str]:
+def _read_tree_oids(kb: Workspace, published: Sequence[Sequence[str]]) -> Mapping[str, str]:
     """Return the tree of each commit that is still there; "" has the empty one."""
     commits = list(dict.fromkeys(oid for old, new, _ in published for oid in (old, new) if oid))
     asked = "".join(f"{oid}^{{tree}}\n" for oid in commits).encode()
     rows = kb.repository.git("cat-file", "--batch-check", stdin=asked).decode().splitlines()
     found = {oid: row.split(" ")[0] for oid, row in zip(commits, rows, strict=True) if not row.endswith(" missing")}
-    return {"": kb.repository.oid_of(b"tree", b""), **found}
+    return {"": kb.repository.compute_oid(b"tree", b""), **found}
 
 
-def _is_as_committed(kb: Workspace, path: str, committed: bytes | None) -> bool:
+def _has_committed_content(kb: Workspace, path: str, committed: bytes | None) -> bool:
     """Return whether the checkout has the file *path* as it is *committed*; None: not at all."""
-    mine = content(os.path.join(kb.root, *path.split("/")))
+    mine = read_if_exists(os.path.join(kb.root, *path.split("/")))
     if mine is None or committed is None:
         return mine is committed
     return mine.replace(b"\r\n", b"\n") == committed.replace(b"\r\n", b"\n")
 
 
-def _rows(kb: Workspace, note: str) -> list[Any]:
-    return list(json.loads(kb.index.note(note) or "[]"))
+def _load_note(kb: Workspace, note: str) -> list[Any]:
+    return list(json.loads(kb.index.get_note(note) or "[]"))

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 
 
-def enclosing(folder: str) -> tuple[str, str] | None:
+def find_git_dir(folder: str) -> tuple[str, str] | None:
     """Return work tree and git directory around *folder*."""
     while True:
         mark = os.path.join(folder, ".git")
         if os.path.isdir(mark):
             return folder, mark
-        pointer = first_line(mark)
+        pointer = read_first_line(mark)
         if pointer.startswith("gitdir: "):
             return folder, os.path.realpath(os.path.join(folder, pointer[8:]))
         if folder == os.path.dirname(folder):
@@ -22,13 +22,13 @@ def enclosing(folder: str) -> tuple[str, str] | None:
         folder = os.path.dirname(folder)
 
 
-def common_dir(git_dir: str) -> str:
+def find_common_dir(git_dir: str) -> str:
     """Return the directory that all worktrees of *git_dir* share."""
-    shared = first_line(os.path.join(git_dir, "commondir"))
+    shared = read_first_line(os.path.join(git_dir, "commondir"))
     return os.path.realpath(os.path.join(git_dir, shared)) if shared else git_dir
 
 
-def first_line(path: str) -> str:
+def read_first_line(path: str) -> str:
     """Return the first line of a file, or "" when there is none."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -37,7 +37,7 @@ def first_line(path: str) -> str:
         return ""
 
 
-def packed(path: str, name: str) -> str:
+def find_packed_ref(path: str, name: str) -> str:
     """Return the object of the ref *name* in a packed-refs file, or ""."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

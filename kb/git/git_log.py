@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from kb.git.git_process import could_not_look, failure
-from kb.git.path_safety import refuse
+from kb.git.git_process import build_git_error, is_inconclusive
+from kb.git.path_safety import refuse_unsafe_paths
 from kb.git.repository import Repository
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
@@ -32,7 +32,7 @@ class Commit(NamedTuple):
         rows = self.message.rstrip().rpartition("\n\n")[2].splitlines()
         return next((row.removeprefix("Kb-Op: ") for row in rows if row.startswith("Kb-Op: ")), "")
 
-    def by(self) -> Mapping[str, str]:
+    def build_identity_environment(self) -> Mapping[str, str]:
         """Return author with time, and committer without, as git's environment names them."""
         found: dict[str, str] = {}
         for role, words in (("AUTHOR", self.author), ("COMMITTER", self.committer)):
@@ -42,7 +42,7 @@ class Commit(NamedTuple):
         return found
 
 
-class Difference(NamedTuple):
+class FileDifference(NamedTuple):
     """A file in which two trees differ."""
 
     name: str
@@ -54,15 +54,15 @@ class Difference(NamedTuple):
     """Whether it is an ordinary file on both sides, whose name is on one line, and stays executable or not."""
 
 
-def commits(repository: Repository, tip: str, *without: str) -> list[Commit]:
+def list_commits(repository: Repository, tip: str, *without: str) -> list[Commit]:
     """Return the commits of *tip* that no commit of *without* has, along the first parents, oldest first."""
     words = ["log", "--first-parent", "--topo-order", "--reverse", "--format=%H", tip, "--not", *filter(None, without)]
     oids = repository.git(*words, "--").decode().split()
-    found = objects(repository, oids)
-    return [_commit(oid, found[oid]) for oid in oids]
+    found = read_objects(repository, oids)
+    return [_parse_commit(oid, found[oid]) for oid in oids]
 
 
-def count(repository: Repository, tip: str, *without: str) -> int:
+def count_commits(repository: Repository, tip: str, *without: str) -> int:
     """Return how many commits *tip* has that no commit of *without* has."""
     if not tip or tip in without:
         return 0
@@ -78,33 +78,33 @@ def is_ancestor(repository: Repository, old: str, new: str) -> bool:
         return False
     if old == new:
         return True
-    output = repository.output(["merge-base", "--is-ancestor", old, new])
-    if could_not_look(output) and len(existing(repository, (old, new))) == 2:
-        raise failure(["merge-base"], output)
+    output = repository.run_git(["merge-base", "--is-ancestor", old, new])
+    if is_inconclusive(output) and len(filter_existing_commits(repository, (old, new))) == 2:
+        raise build_git_error(["merge-base"], output)
     return not output.code
 
 
-def existing(repository: Repository, commits: Sequence[str]) -> list[str]:
+def filter_existing_commits(repository: Repository, commits: Sequence[str]) -> list[str]:
     """Return those of *commits*, full object names, that the repository has; raise GitFailed where git cannot look."""
     if not commits:
         return []
     asked = "".join(f"{oid}\n" for oid in commits).encode()
-    output = repository.output(["cat-file", "--batch-check"], asked, GIT_NO_LAZY_FETCH="1")
+    output = repository.run_git(["cat-file", "--batch-check"], asked, GIT_NO_LAZY_FETCH="1")
     if output.code and "promisor remote" in output.error:  # an old git asks the remote for what is not here
-        return [oid for oid in commits if len(commits) > 1 and existing(repository, [oid])]
+        return [oid for oid in commits if len(commits) > 1 and filter_existing_commits(repository, [oid])]
     if output.code:
-        raise failure(["cat-file"], output)
+        raise build_git_error(["cat-file"], output)
     return [row.split(" ")[0] for row in output.out.decode().splitlines() if not row.endswith(" missing")]
 
 
-def tree_of(repository: Repository, revision: str) -> str:
+def resolve_tree(repository: Repository, revision: str) -> str:
     """Return the tree of *revision*; for "" the empty one."""
     if not revision:
-        return repository.oid_of(b"tree", b"")
+        return repository.compute_oid(b"tree", b"")
     return repository.git("rev-parse", "-q", "--verify", f"{revision}^{{tree}}").decode().strip()
 
 
-def differences(repository: Repository, pairs: Sequence[tuple[str, str]]) -> list[list[Difference]]:
+def diff_trees(repository: Repository, pairs: Sequence[tuple[str, str]]) -> list[list[FileDifference]]:
     """Return the files in which each pair of trees differs, with one git process.
 
     Raise NeedsPerson where one of them has a name that no checkout may have.
@@ -114,7 +114,7 @@ def differences(repository: Repository, pairs: Sequence[tuple[str, str]]) -> lis
         return [[] for _ in pairs]
     lines = "".join(f"{old} {new}\n" for old, new in asked).encode()
     out = repository.git("diff-tree", "--stdin", "-r", "-z", "--no-renames", "--full-index", stdin=lines)
-    found: dict[tuple[str, str], list[Difference]] = {pair: [] for pair in asked}
+    found: dict[tuple[str, str], list[FileDifference]] = {pair: [] for pair in asked}
     at = 0
     current = asked[0]
     while at < len(out):
@@ -126,20 +126,20 @@ def differences(repository: Repository, pairs: Sequence[tuple[str, str]]) -> lis
             continue
         middle = out.index(b"\0", at)
         end = out.index(b"\0", middle + 1)
-        found[current].append(_difference(out[at + 1 : middle].decode(), os.fsdecode(out[middle + 1 : end])))
+        found[current].append(_parse_difference(out[at + 1 : middle].decode(), os.fsdecode(out[middle + 1 : end])))
         at = end + 1
-    refuse((one.name for rows in found.values() for one in rows if one.new), repository.full(".kb"))
+    refuse_unsafe_paths((one.name for rows in found.values() for one in rows if one.new), repository.to_git_path(".kb"))
     return [found.get(pair, []) for pair in pairs]
 
 
-def _difference(meta: str, name: str) -> Difference:
+def _parse_difference(meta: str, name: str) -> FileDifference:
     before, after, old, new, _ = meta.split(" ")
     modes = {before, after} - {_NONE}
     is_plain = (modes == {_REGULAR} or (modes == {_EXECUTABLE} and before != _NONE)) and "\n" not in name
-    return Difference(name, old if old.strip("0") else "", new if new.strip("0") else "", is_plain)
+    return FileDifference(name, old if old.strip("0") else "", new if new.strip("0") else "", is_plain)
 
 
-def objects(repository: Repository, oids: Iterable[str]) -> dict[str, bytes]:
+def read_objects(repository: Repository, oids: Iterable[str]) -> dict[str, bytes]:
     """Return the content of each of the objects *oids*, with one git process."""
     wanted = [oid for oid in dict.fromkeys(oids) if oid]
     if not wanted:
@@ -155,7 +155,7 @@ def objects(repository: Repository, oids: Iterable[str]) -> dict[str, bytes]:
     return found
 
 
-def _commit(oid: str, data: bytes) -> Commit:
+def _parse_commit(oid: str, data: bytes) -> Commit:
     head, _, message = data.decode("utf-8", "replace").partition("\n\n")
     rows = [row.split(" ", 1) for row in head.split("\n") if row and not row.startswith(" ")]
     told = {row[0]: row[1] for row in rows if len(row) == 2}

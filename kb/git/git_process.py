@@ -81,7 +81,7 @@ _WAYS_OUT = {
 """What git says about troubles that do not pass, and what helps."""
 
 
-class Output(NamedTuple):
+class CommandOutput(NamedTuple):
     """How a command ended and what it said."""
 
     code: int
@@ -89,7 +89,7 @@ class Output(NamedTuple):
     error: str
 
 
-def scrubbed(environment: Mapping[str, str], **more: str) -> dict[str, str]:
+def scrub_environment(environment: Mapping[str, str], **more: str) -> dict[str, str]:
     """Return *environment* without what an outer git command set, plus `SETTINGS` and *more*.
 
     Messages come untranslated.
@@ -97,10 +97,10 @@ def scrubbed(environment: Mapping[str, str], **more: str) -> dict[str, str]:
     kept = {key: value for key, value in environment.items() if key not in _SCRUBBED}
     own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1",
            "GIT_PROXY_COMMAND": kept.get("GIT_PROXY_COMMAND", "")}  # fmt: skip
-    return told({**kept, **own, **more}, SETTINGS)
+    return add_git_settings({**kept, **own, **more}, SETTINGS)
 
 
-def told(environment: Mapping[str, str], settings: Iterable[tuple[str, str]]) -> dict[str, str]:
+def add_git_settings(environment: Mapping[str, str], settings: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return *environment* with *settings* for git, which go before all that is configured or was told earlier."""
     count = environment.get("GIT_CONFIG_COUNT", "")
     at = int(count) if count.isdecimal() else 0
@@ -112,23 +112,23 @@ def told(environment: Mapping[str, str], settings: Iterable[tuple[str, str]]) ->
     return more
 
 
-def guarded(arguments: Sequence[str]) -> list[str]:
+def add_safe_options(arguments: Sequence[str]) -> list[str]:
     """Return the call of git *arguments* with the options that `HARDENED` and `COMMANDS` have for its command."""
-    at = place_of_command(arguments, 1)
+    at = find_command_index(arguments, 1)
     if at == len(arguments):
         return list(arguments)
     command = arguments[at]
     return [*arguments[:at], *HARDENED.get(command, ()), command, *COMMANDS.get(command, ()), *arguments[at + 1 :]]
 
 
-def place_of_command(arguments: Sequence[str], start: int = 0) -> int:
+def find_command_index(arguments: Sequence[str], start: int = 0) -> int:
     """Return where in a call the command stands, behind the options of git itself from *start* on."""
     while start < len(arguments) and arguments[start].startswith("-"):
         start += 2 if arguments[start] in ("-C", "-c") else 1
     return start
 
 
-class Started:
+class BackgroundCommand:
     """A command that runs while its caller does something else.
 
     `posix_spawn` on files in memory where the system has both: no pipes to dead-lock on, and a hook saves the
@@ -136,17 +136,17 @@ class Started:
     """
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes | None = b"") -> None:
-        """Start a command found on PATH; with *stdin* None it waits for what `told` hands it, or for its end."""
-        arguments = guarded(arguments) if arguments[0] == "git" else arguments
+        """Start a command found on PATH; with *stdin* None it waits for what `send_input` gives it, or for its end."""
+        arguments = add_safe_options(arguments) if arguments[0] == "git" else arguments
         self._call = (arguments, environment)
         self._files: list[int] = []
         self._pipe = -1
-        self._output: Output | None = None
+        self._output: CommandOutput | None = None
         if not hasattr(os, "memfd_create"):
             self._output = _run_with_pipes(arguments, environment, stdin) if stdin is not None else None
             return
         try:
-            self._open(stdin)
+            self._open_files(stdin)
             actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(self._files)]
             self._pid = os.posix_spawnp(arguments[0], list(arguments), dict(environment), file_actions=actions)
         except FileNotFoundError:
@@ -156,7 +156,7 @@ class Started:
             self._close()
             raise
 
-    def _open(self, stdin: bytes | None) -> None:
+    def _open_files(self, stdin: bytes | None) -> None:
         if stdin is None:
             given, self._pipe = os.pipe()
             self._files.append(given)
@@ -168,7 +168,7 @@ class Started:
             os.lseek(self._files[0], 0, os.SEEK_SET)
         self._files += [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("out", "err")]
 
-    def told(self, stdin: bytes) -> Output:
+    def send_input(self, stdin: bytes) -> CommandOutput:
         """Hand a waiting command its input and return how it ended."""
         if self._pipe < 0:
             self._output = _run_with_pipes(*self._call, stdin)
@@ -179,40 +179,40 @@ class Started:
                 view = view[os.write(self._pipe, view) :]
         except BrokenPipeError:
             pass  # it has ended already; its exit code tells why
-        return self.ended()
+        return self.wait_for_output()
 
-    def ended(self) -> Output:
+    def wait_for_output(self) -> CommandOutput:
         """Wait for the command and return how it ended."""
         if self._output is None and not self._files:  # where a command cannot wait, none was started
-            return Output(0, b"", "")
+            return CommandOutput(0, b"", "")
         if self._output is None:
-            self._hang_up()
+            self._close_pipe()
             try:
                 _, status = os.waitpid(self._pid, 0)
-                error = _content(self._files[2]).decode("utf-8", "replace")
-                self._output = Output(os.waitstatus_to_exitcode(status), _content(self._files[1]), error)
+                error = _read_descriptor(self._files[2]).decode("utf-8", "replace")
+                self._output = CommandOutput(os.waitstatus_to_exitcode(status), _read_descriptor(self._files[1]), error)
             finally:
                 self._close()
         return self._output
 
-    def _hang_up(self) -> None:
+    def _close_pipe(self) -> None:
         if self._pipe >= 0:
             os.close(self._pipe)
             self._pipe = -1
 
     def _close(self) -> None:
-        self._hang_up()
+        self._close_pipe()
         for file in self._files:
             os.close(file)
         self._files = []
 
 
-def run(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> Output:
+def run(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> CommandOutput:
     """Run a command found on PATH and return how it ended."""
-    return Started(arguments, environment, stdin).ended()
+    return BackgroundCommand(arguments, environment, stdin).wait_for_output()
 
 
-def _content(file: int) -> bytes:
+def _read_descriptor(file: int) -> bytes:
     size = os.fstat(file).st_size
     os.lseek(file, 0, os.SEEK_SET)
     parts = []
@@ -225,17 +225,17 @@ def _content(file: int) -> bytes:
     return b"".join(parts)
 
 
-def _run_with_pipes(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes) -> Output:
+def _run_with_pipes(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes) -> CommandOutput:
     import subprocess
 
     try:
         done = subprocess.run(list(arguments), env=dict(environment), input=stdin, capture_output=True, check=False)
     except FileNotFoundError:
         raise GitFailed(msg("git is not installed"), hint=msg("install git and try again")) from None
-    return Output(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+    return CommandOutput(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
-def could_not_look(output: Output) -> bool:
+def is_inconclusive(output: CommandOutput) -> bool:
     """Return whether a command whose exit code is its answer, 0 or 1, has none.
 
     Git also exits with 1, or with 0 and nothing found, where it could not read an object on its way, and prints that.
@@ -245,21 +245,21 @@ def could_not_look(output: Output) -> bool:
     return output.code not in (0, 1) or (is_no and has_errors)
 
 
-def failure(arguments: Sequence[str], output: Output) -> GitFailed | Busy:
+def build_git_error(arguments: Sequence[str], output: CommandOutput) -> GitFailed | Busy:
     """Return what a failed command means: Busy where trying later may help, else GitFailed with git's own words."""
     lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
     words = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
     theirs = (line.removeprefix("remote:").strip() for line in lines if line.startswith(("remote: ", " ! [")))
     text = "; ".join([words.removeprefix("fatal: ").removeprefix("error: "), *filter(None, theirs)])
     if lock := _LOCK.search(output.error):
-        return lock_held(lock[1])
+        return build_lock_error(lock[1])
     if any(sign in output.error for sign in _PASSING):
         return Busy(msg("git {command} failed: {problem}", command=arguments[0], problem=text))
     hint = next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), "")
     return GitFailed(msg("git {command} failed: {problem}", command=arguments[0], problem=text), hint=hint)
 
 
-def lock_held(path: str) -> Busy:
+def build_lock_error(path: str) -> Busy:
     """Return the trouble that the lock *path* is there, with what to do about it.
 
     git writes no process number into its locks. One that is older than a minute is taken for one of a process that

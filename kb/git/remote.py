@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.git.git_process import Output, failure
+from kb.git.git_process import CommandOutput, build_git_error
 from kb.git.repository import Repository
 
 SENT, CURRENT, RACED, REFUSED = "sent", "current", "raced", "refused"
@@ -31,11 +31,11 @@ IS_URL = re.compile(r"remote\..*\.url")
 """What the key of a setting looks like that says where a remote is."""
 
 
-class Unreachable(Exception):
+class RemoteUnreachable(Exception):
     """There is no way to the remote at this moment."""
 
 
-class Wish(NamedTuple):
+class RefUpdate(NamedTuple):
     """A ref of the remote that is to be moved."""
 
     ref: str
@@ -45,7 +45,7 @@ class Wish(NamedTuple):
     """For a ref that is to go: where it has to stand."""
 
 
-class Answer(NamedTuple):
+class RefUpdateResult(NamedTuple):
     """What became of a wish."""
 
     ref: str
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     """In the words of the remote."""
 
 
-def settings(repository: Repository) -> dict[str, str]:
+def read_remote_settings(repository: Repository) -> dict[str, str]:
     """Return what is configured of remotes and of the branches that follow them; of several values the first."""
     pattern = r"^(remote\..*\.url|branch\..*\.(remote|merge))$"
     out = repository.git("config", "-z", "--get-regexp", pattern, check=False).decode("utf-8", "replace")
@@ -65,20 +65,22 @@ def settings(repository: Repository) -> dict[str, str]:
     return found
 
 
-def fetch(repository: Repository, remote: str, refspec: str, more: Sequence[str]) -> bool:
+def fetch_refs(repository: Repository, remote: str, refspec: str, more: Sequence[str]) -> bool:
     """Fetch *refspec* and what the patterns *more* name, of which what the remote has no more is forgotten.
 
     Return False where the remote has nothing by *refspec*. Raise Unreachable, or GitFailed for every other trouble.
     """
-    output = repository.output([*_PATIENT, *_FETCH, "--", remote, refspec, *more])
+    output = repository.run_git([*_PATIENT, *_FETCH, "--", remote, refspec, *more])
     is_there = "couldn't find remote ref" not in output.error
     if not is_there:
-        output = repository.output([*_PATIENT, *_FETCH, "--", remote, *more])
-    _refuse_failed("fetch", output)
+        output = repository.run_git([*_PATIENT, *_FETCH, "--", remote, *more])
+    _raise_if_failed("fetch", output)
     return is_there
 
 
-def push(repository: Repository, remote: str, wishes: Sequence[Wish], options: Sequence[str] = ()) -> list[Answer]:
+def push_refs(
+    repository: Repository, remote: str, wishes: Sequence[RefUpdate], options: Sequence[str] = ()
+) -> list[RefUpdateResult]:
     """Ask the remote to move refs forward, or away from where they stand, and return what became of each.
 
     Raise Unreachable, or GitFailed where the remote does not listen at all.
@@ -87,42 +89,46 @@ def push(repository: Repository, remote: str, wishes: Sequence[Wish], options: S
         return []
     leases = [f"--force-with-lease={wish.ref}:{wish.old}" for wish in wishes if not wish.new]
     asked = [f"{wish.new}:{wish.ref}" for wish in wishes]
-    output = repository.output([*_PATIENT, "push", "--porcelain", *leases, *options, "--", remote, *asked])
-    answers = _answers(output)
+    output = repository.run_git([*_PATIENT, "push", "--porcelain", *leases, *options, "--", remote, *asked])
+    answers = _parse_push_output(output)
     if not answers:
-        _refuse_failed("push", output)
-    return [answers.get(wish.ref, Answer(wish.ref, REFUSED, _words(output))) for wish in wishes]
+        _raise_if_failed("push", output)
+    return [
+        answers.get(wish.ref, RefUpdateResult(wish.ref, REFUSED, _extract_remote_messages(output))) for wish in wishes
+    ]
 
 
-def _refuse_failed(command: str, output: Output) -> None:
+def _raise_if_failed(command: str, output: CommandOutput) -> None:
     if output.code and any(sign in output.error for sign in _OFFLINE):
-        raise Unreachable(next(line for line in output.error.splitlines() if any(sign in line for sign in _OFFLINE)))
+        raise RemoteUnreachable(
+            next(line for line in output.error.splitlines() if any(sign in line for sign in _OFFLINE))
+        )
     if output.code:
-        raise failure([command], output)
+        raise build_git_error([command], output)
 
 
-def _answers(output: Output) -> dict[str, Answer]:
+def _parse_push_output(output: CommandOutput) -> dict[str, RefUpdateResult]:
     """Return what `git push --porcelain` says of each ref: `<flag>\\t<from>:<to>\\t<summary> (<reason>)`."""
-    found: dict[str, Answer] = {}
+    found: dict[str, RefUpdateResult] = {}
     for line in output.out.decode("utf-8", "replace").splitlines():
         flag, tab, rest = line.partition("\t")
         if not tab or len(flag) != 1:
             continue
         pair, _, summary = rest.partition("\t")
         ref = pair.rpartition(":")[2]
-        found[ref] = Answer(ref, *_outcome(flag, summary, output))
+        found[ref] = RefUpdateResult(ref, *_classify_outcome(flag, summary, output))
     return found
 
 
-def _outcome(flag: str, summary: str, output: Output) -> tuple[str, str]:
+def _classify_outcome(flag: str, summary: str, output: CommandOutput) -> tuple[str, str]:
     if flag != "!":
         return (CURRENT if flag == "=" else SENT), ""
     if summary.startswith("[rejected]") or any(sign in summary for sign in _OTHERS_WERE_FASTER):
         return RACED, summary
-    return REFUSED, _words(output) or summary
+    return REFUSED, _extract_remote_messages(output) or summary
 
 
-def _words(output: Output) -> str:
+def _extract_remote_messages(output: CommandOutput) -> str:
     """Return what the remote's own programs said."""
     said = [line.removeprefix("remote:").strip() for line in output.error.splitlines() if line.startswith("remote:")]
     return " ".join(filter(None, said))

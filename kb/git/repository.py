@@ -8,11 +8,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed
-from kb.files import harden
-from kb.git.git_dir import common_dir, enclosing, first_line, packed
-from kb.git.git_process import Output, Started, failure, lock_held, run, scrubbed
-from kb.git.trees import patched
-from kb.git.untrusted_config import Guard
+from kb.files import sync_folders
+from kb.git.git_dir import find_common_dir, find_git_dir, find_packed_ref, read_first_line
+from kb.git.git_process import (
+    BackgroundCommand,
+    CommandOutput,
+    build_git_error,
+    build_lock_error,
+    run,
+    scrub_environment,
+)
+from kb.git.trees import patch_tree
+from kb.git.untrusted_config import ConfigGuard
 from kb.i18n import msg
 from kb.startup.hashes import sha1, sha256
 from kb.startup.namedtuple import NamedTuple
@@ -42,7 +49,7 @@ class Head(NamedTuple):
     """The commit, or "" while the branch has none."""
 
 
-class Move(NamedTuple):
+class RefMove(NamedTuple):
     """A ref from *old* to *new*; *old* "" means that the ref must not be there yet, *new* "" that it goes."""
 
     ref: str
@@ -53,7 +60,7 @@ class Move(NamedTuple):
 NOBODY: Mapping[str, str] = {}
 
 
-class Step(NamedTuple):
+class CommitStep(NamedTuple):
     """One commit to be built."""
 
     changes: Mapping[str, bytes | None]
@@ -62,7 +69,7 @@ class Step(NamedTuple):
     """Author and committer, as git's environment names them; those of this process where it does not."""
 
 
-class GivenUp(Exception):
+class LockWaitCancelled(Exception):
     """What the lock was wanted for is no longer to be done."""
 
 
@@ -76,14 +83,14 @@ class Repository:
     def __init__(self, root: str, environment: Mapping[str, str]) -> None:
         """Open the repository around the folder *root*; raise GitFailed where there is none."""
         self.root = root
-        found = enclosing(root)
+        found = find_git_dir(root)
         if found is None:
             raise GitFailed(msg("{path} is not in a git repository", path=root), hint=msg("run: kb init"))
         self.top, self.git_dir = found
-        self.common_dir = common_dir(self.git_dir)
+        self.common_dir = find_common_dir(self.git_dir)
         self.prefix = os.path.relpath(root, self.top).replace(os.sep, "/") + "/" if root != self.top else ""
-        self.environment = scrubbed(environment, GIT_CEILING_DIRECTORIES=os.path.dirname(self.top))
-        self.guard = Guard(self.top, self.git_dir, self.common_dir, self.environment)
+        self.environment = scrub_environment(environment, GIT_CEILING_DIRECTORIES=os.path.dirname(self.top))
+        self.guard = ConfigGuard(self.top, self.git_dir, self.common_dir, self.environment)
         self.private = os.path.join(self.common_dir, "kb")
         self.holds_index = False
         """Whether this process holds git's lock on the index (`checkout.locked_index`)."""
@@ -94,24 +101,24 @@ class Repository:
         self, *arguments: str, stdin: bytes = b"", index: str = "", work_tree: str = "", check: bool = True
     ) -> bytes:
         """Return what a git command prints; raise GitFailed with its own words when it fails."""
-        output = self.output(arguments, stdin, index, work_tree)
+        output = self.run_git(arguments, stdin, index, work_tree)
         if check and output.code:
-            raise failure(arguments, output)
+            raise build_git_error(arguments, output)
         return output.out
 
-    def full(self, path: str) -> str:
+    def to_git_path(self, path: str) -> str:
         """Return a path of this knowledge base as git names it, from the top of the work tree."""
         return self.prefix + path
 
-    def own(self, name: str) -> str:
+    def to_kb_path(self, name: str) -> str:
         """Return a name of git's as a path of this knowledge base."""
         return name.removeprefix(self.prefix)
 
-    def output(
+    def run_git(
         self, arguments: Sequence[str], stdin: bytes = b"", index: str = "", work_tree: str = "", **more: str
-    ) -> Output:
+    ) -> CommandOutput:
         """Run a git command and return how it ended, whatever that was."""
-        given = self.guard.given(arguments, is_sure=not work_tree)
+        given = self.guard.build_environment(arguments, is_sure=not work_tree)
         environment = {**given, **({"GIT_INDEX_FILE": index} if index else {}), **more}
         place = (
             ["-C", work_tree, f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"]
@@ -120,20 +127,20 @@ class Repository:
         )
         return run(["git", *place, *arguments], environment, stdin)
 
-    def start(self, *arguments: str, stdin: bytes | None = b"", index: str = "") -> Started:
+    def start(self, *arguments: str, stdin: bytes | None = b"", index: str = "") -> BackgroundCommand:
         """Let a git command begin; it works, or with *stdin* None waits, while the caller does something else."""
-        environment = self.guard.given(arguments)
+        environment = self.guard.build_environment(arguments)
         environment = {**environment, "GIT_INDEX_FILE": index} if index else environment
-        return Started(["git", "-C", self.top, *arguments], environment, stdin)
+        return BackgroundCommand(["git", "-C", self.top, *arguments], environment, stdin)
 
     @property
-    def width(self) -> int:
+    def oid_size(self) -> int:
         """The bytes of an object's name: 20 for SHA-1, 32 for SHA-256."""
-        return 32 if b"objectformat=sha256" in self.guard.settings().replace(b" ", b"").replace(b"\t", b"") else 20
+        return 32 if b"objectformat=sha256" in self.guard.read_settings().replace(b" ", b"").replace(b"\t", b"") else 20
 
-    def oid_of(self, kind: bytes, data: bytes) -> str:
+    def compute_oid(self, kind: bytes, data: bytes) -> str:
         """Return the name git gives to an object."""
-        digest = sha256 if self.width == 32 else sha1
+        digest = sha256 if self.oid_size == 32 else sha1
         return digest(kind + b" %d\0" % len(data) + data).hexdigest()
 
     def head(self) -> Head:
@@ -141,54 +148,54 @@ class Repository:
 
         Raise GitFailed where git does not take it for a repository.
         """
-        name = first_line(os.path.join(self.git_dir, "HEAD"))
+        name = read_first_line(os.path.join(self.git_dir, "HEAD"))
         if name.startswith("ref: ") and not name.endswith("/.invalid"):
-            return Head(name[5:], self.ref(name[5:]))
+            return Head(name[5:], self.resolve_ref(name[5:]))
         if len(name) in (40, 64):
             return Head("", name)
-        said = self.output(["symbolic-ref", "-q", "HEAD"])
+        said = self.run_git(["symbolic-ref", "-q", "HEAD"])
         if said.code > 1:
-            raise failure(["symbolic-ref"], said)
+            raise build_git_error(["symbolic-ref"], said)
         ref = said.out.decode().strip()
-        oid = self.output(["rev-parse", "-q", "--verify", "HEAD"]).out.decode().strip()
+        oid = self.run_git(["rev-parse", "-q", "--verify", "HEAD"]).out.decode().strip()
         return Head(ref, oid)
 
-    def ref(self, name: str) -> str:
+    def resolve_ref(self, name: str) -> str:
         """Return the object *name* points to, or ""."""
-        oid = first_line(os.path.join(self.common_dir, *name.split("/")))
+        oid = read_first_line(os.path.join(self.common_dir, *name.split("/")))
         if len(oid) in (40, 64):
             return oid
         if not oid and not os.path.exists(os.path.join(self.common_dir, "reftable")):
-            return packed(os.path.join(self.common_dir, "packed-refs"), name)
-        return self.output(["rev-parse", "-q", "--verify", name]).out.decode().strip()
+            return find_packed_ref(os.path.join(self.common_dir, "packed-refs"), name)
+        return self.run_git(["rev-parse", "-q", "--verify", name]).out.decode().strip()
 
-    def refs(self, pattern: str, form: str = "%(refname)") -> list[str]:
+    def list_refs(self, pattern: str, form: str = "%(refname)") -> list[str]:
         """Return one line in *form* for each ref under *pattern*."""
         return self.git("for-each-ref", f"--format={form}", pattern).decode("utf-8", "replace").splitlines()
 
-    def blob(self, revision: str, path: str) -> bytes | None:
+    def read_blob(self, revision: str, path: str) -> bytes | None:
         """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed if git cannot look.
 
         `cat-file blob` fails alike in both cases; what `blobs` asks tells them apart, but takes no line feed in a name.
         """
         if "\n" not in path:
-            return self.blobs([(revision, path)])[0]
-        output = self.output(["cat-file", "blob", f"{revision}:{self.prefix}{path}"])
-        if output.code and isinstance(trouble := failure(["cat-file"], output), Busy):
+            return self.read_blobs([(revision, path)])[0]
+        output = self.run_git(["cat-file", "blob", f"{revision}:{self.prefix}{path}"])
+        if output.code and isinstance(trouble := build_git_error(["cat-file"], output), Busy):
             raise trouble
         return None if output.code else output.out
 
-    def blobs(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
+    def read_blobs(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
         """Return the file of each (revision, path) of *wanted*, None where there is none, with one git process.
 
         Raise GitFailed where git cannot look: of an object that it cannot read it says "missing" as well, and why.
         """
         if any("\n" in path for _, path in wanted):
-            return [self.blob(revision, path) for revision, path in wanted]
-        lines = b"".join(os.fsencode(f"{revision}:{self.full(path)}\n") for revision, path in wanted)
-        output = self.output(["cat-file", "--batch"], lines) if wanted else Output(0, b"", "")
+            return [self.read_blob(revision, path) for revision, path in wanted]
+        lines = b"".join(os.fsencode(f"{revision}:{self.to_git_path(path)}\n") for revision, path in wanted)
+        output = self.run_git(["cat-file", "--batch"], lines) if wanted else CommandOutput(0, b"", "")
         if output.code or output.error.startswith(("error:", "fatal:")):
-            raise failure(["cat-file"], output)
+            raise build_git_error(["cat-file"], output)
         data = output.out
         found: list[bytes | None] = []
         at = 0
@@ -200,7 +207,7 @@ class Repository:
             at = end + 1 + length
         return found
 
-    def files(self, revision: str, folder: str = "") -> dict[str, str]:
+    def list_files(self, revision: str, folder: str = "") -> dict[str, str]:
         """Return path and blob id of every file under *folder* in *revision*."""
         where = [self.prefix + folder] if self.prefix + folder else []
         rows = (
@@ -209,9 +216,9 @@ class Repository:
             .split("\0")
         )
         found = (row.split("\t", 1) for row in rows if row)
-        return {self.own(path): meta.split()[2] for meta, path in found}
+        return {self.to_kb_path(path): meta.split()[2] for meta, path in found}
 
-    def not_now(self) -> Busy | None:
+    def find_commit_obstacle(self) -> Busy | None:
         """Return why the repository cannot take a commit at this moment; None when it can."""
         for name, doing in _UNDER_WAY:
             if os.path.exists(os.path.join(self.git_dir, name)):
@@ -220,32 +227,32 @@ class Repository:
                     hint=msg("finish it first"),
                 )
         if not self.head().ref:
-            return self.detached()
-        if not self.holds_index and not self._waited_for(os.path.join(self.git_dir, "index.lock")):
-            return lock_held(os.path.join(self.git_dir, "index.lock"))
-        if other := self._other_work_tree():
+            return self.build_detached_error()
+        if not self.holds_index and not self._wait_until_released(os.path.join(self.git_dir, "index.lock")):
+            return build_lock_error(os.path.join(self.git_dir, "index.lock"))
+        if other := self._find_other_work_tree():
             return Busy(
                 msg("the settings of {path} name another work tree: {other}", path=self.git_dir, other=other),
                 hint=msg("take it out: git config --unset core.worktree"),
             )
         return None
 
-    def detached(self) -> Busy:
+    def build_detached_error(self) -> Busy:
         """Return the trouble that no branch is checked out."""
         return Busy(
             msg("no branch is checked out in {path} (detached HEAD)", path=self.top),
             hint=msg("check out a branch: git switch -"),
         )
 
-    def _other_work_tree(self) -> str:
+    def _find_other_work_tree(self) -> str:
         """Return where the files of this repository are for git, if that is elsewhere; else ""."""
-        if b"worktree" not in self.guard.settings().replace(b"worktreeconfig", b""):
+        if b"worktree" not in self.guard.read_settings().replace(b"worktreeconfig", b""):
             return ""
-        said = self.output(["rev-parse", "--show-toplevel"]).out
+        said = self.run_git(["rev-parse", "--show-toplevel"]).out
         top = os.fsdecode(said).removesuffix("\n")
         return "" if not top or os.path.realpath(top) == os.path.realpath(self.top) else top
 
-    def _waited_for(self, lock: str) -> bool:
+    def _wait_until_released(self, lock: str) -> bool:
         end = time.monotonic() + PATIENCE
         while os.path.exists(lock):
             if time.monotonic() > end:
@@ -256,7 +263,7 @@ class Repository:
     # writing
 
     @contextlib.contextmanager
-    def locked(self, given_up: Callable[[], bool] | None = None) -> Iterator[None]:
+    def hold_lock(self, given_up: Callable[[], bool] | None = None) -> Iterator[None]:
         """Hold the one lock under which kb writes in this clone and its worktrees.
 
         While somebody else has it, *given_up* is asked; where it says so, GivenUp is raised.
@@ -270,11 +277,11 @@ class Repository:
             raise Busy(msg("{path} cannot be written: {problem}", path=self.private, problem=error.strerror)) from None
         try:
             end = time.monotonic() + QUEUE
-            while not _is_free(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)):
+            while not _try_lock(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)):
                 if given_up and given_up():
-                    raise GivenUp
+                    raise LockWaitCancelled
                 if time.monotonic() > end:
-                    raise self.being_written()
+                    raise self.build_locked_error()
                 time.sleep(POLL)
             yield
         finally:
@@ -289,39 +296,42 @@ class Repository:
         except OSError:
             return False
         try:
-            return not _is_free(lambda: fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB))
+            return not _try_lock(lambda: fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB))
         finally:
             os.close(file)
 
-    def being_written(self) -> Busy:
+    def build_locked_error(self) -> Busy:
         """Return the trouble of one who has waited for the lock too long."""
         return Busy(msg("another kb is writing in {path}", path=self.top))
 
-    def build(self, parent: str, changes: Mapping[str, bytes | None], message: str, *, stage: str) -> str:
+    def build_commit(self, parent: str, changes: Mapping[str, bytes | None], message: str, *, stage: str) -> str:
         """Return a new commit: *parent* ("" for a first one) with *changes* (None deletes). Nothing is visible yet.
 
         *stage* is an empty folder to work in.
         """
-        return self.build_all(parent, [Step(changes, message)], stage=stage)[-1]
+        return self.build_commits(parent, [CommitStep(changes, message)], stage=stage)[-1]
 
-    def build_all(self, parent: str, steps: Sequence[Step], *, stage: str) -> list[str]:
+    def build_commits(self, parent: str, steps: Sequence[CommitStep], *, stage: str) -> list[str]:
         """Return new commits, one after the other on *parent*, as `build` makes one."""
         signing = self.start("config", "--type=bool", "--get", "commit.gpgsign")
-        trees = patched(
-            self, parent, [{self.full(path): data for path, data in step.changes.items()} for step in steps], stage
+        trees = patch_tree(
+            self,
+            parent,
+            [{self.to_git_path(path): data for path, data in step.changes.items()} for step in steps],
+            stage,
         )
         if len(steps) == 1:
             return [self.commit_tree(trees[0], [parent] if parent else [], steps[0].message, signing, steps[0].by)]
-        from kb.git.commit_chain import Chain
+        from kb.git.commit_chain import CommitChain
 
-        chain = Chain(self, parent, stage, signing)
+        chain = CommitChain(self, parent, stage, signing)
         for step, tree in zip(steps, trees, strict=True):
             chain.add(tree, step)
-        chain.stored()
+        chain.store_pending()
         return chain.commits
 
     def commit_tree(
-        self, tree: str, parents: Sequence[str], message: str, signing: Started | None = None,
+        self, tree: str, parents: Sequence[str], message: str, signing: BackgroundCommand | None = None,
         by: Mapping[str, str] = NOBODY,
     ) -> str:  # fmt: skip
         """Return a new commit of *tree*, signed where the user's configuration says so.
@@ -338,33 +348,33 @@ class Repository:
             "-",
         ]
         signing = signing or self.start("config", "--type=bool", "--get", "commit.gpgsign")
-        if signing.ended().out.strip() == b"true":
+        if signing.wait_for_output().out.strip() == b"true":
             arguments.insert(3, "-S")
-        output = self.output(arguments, message.encode(), **by)
+        output = self.run_git(arguments, message.encode(), **by)
         if output.code and ("tell me who you are" in output.error or "empty ident" in output.error):
             who = {
                 f"GIT_{role}_{part}": value
                 for role in ("AUTHOR", "COMMITTER")
                 for part, value in (("NAME", "kb"), ("EMAIL", "kb@localhost"))
             }
-            output = self.output(arguments, message.encode(), **who)
+            output = self.run_git(arguments, message.encode(), **who)
         if output.code:
-            raise failure(["commit-tree"], output)
+            raise build_git_error(["commit-tree"], output)
         return output.out.decode().strip()
 
-    def mover(self, reason: str) -> Started:
+    def start_ref_update(self, reason: str) -> BackgroundCommand:
         """Let the command begin that `publish` will need; without moves it does nothing."""
         return self.start("update-ref", "-m", reason, "-z", "--stdin", stdin=None)
 
-    def publish(self, moves: Sequence[Move], reason: str, mover: Started | None = None) -> None:
+    def update_refs(self, moves: Sequence[RefMove], reason: str, mover: BackgroundCommand | None = None) -> None:
         """Move all refs of *moves* or none; raise LostRace when one of them is no longer where it was."""
-        lines = "".join(map(_instruction, moves)).encode()
+        lines = "".join(map(_format_ref_update, moves)).encode()
         end = time.monotonic() + PATIENCE
         while True:
-            output = (mover or self.mover(reason)).told(lines)
+            output = (mover or self.start_ref_update(reason)).send_input(lines)
             mover = None
             if not output.code:
-                harden({os.path.dirname(os.path.join(self.common_dir, *move.ref.split("/"))) for move in moves})
+                sync_folders({os.path.dirname(os.path.join(self.common_dir, *move.ref.split("/"))) for move in moves})
                 return
             if (
                 "but expected" in output.error
@@ -373,18 +383,18 @@ class Repository:
             ):
                 raise LostRace(output.error)
             if "File exists" not in output.error or time.monotonic() > end:
-                raise failure(["update-ref"], output)
+                raise build_git_error(["update-ref"], output)
             time.sleep(0.02)
 
 
-def _instruction(move: Move) -> str:
+def _format_ref_update(move: RefMove) -> str:
     """Return the line of `git update-ref --stdin -z` that makes *move*."""
     if not move.new:
         return f"delete {move.ref}\0{move.old}\0"
     return f"update {move.ref}\0{move.new}\0{move.old or '0' * len(move.new)}\0"
 
 
-def _is_free(lock: Callable[[], None]) -> bool:
+def _try_lock(lock: Callable[[], None]) -> bool:
     try:
         lock()
     except BlockingIOError:
@@ -392,7 +402,7 @@ def _is_free(lock: Callable[[], None]) -> bool:
     return True
 
 
-def message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
+def format_commit_message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
     """Return a commit message: a subject of at most 72 characters, a body, and trailers without empty ones."""
     lines = "".join(f"{key}: {' '.join(value.split())}\n" for key, value in trailers.items() if value)
     head = " ".join(subject.split())

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, GitFailed
-from kb.git.git_process import could_not_look, failure
+from kb.git.git_process import build_git_error, is_inconclusive
 from kb.i18n import Message, msg
 from kb.records import record_file
 from kb.records.model import Record
-from kb.records.record_paths import CONTENT, REVIEWS, is_record
+from kb.records.record_paths import CONTENT, REVIEWS, is_record_path
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -22,7 +22,7 @@ MOST_BRANCHES = 200
 _DIFF = ("diff", "-z", "--no-renames", "--no-relative", "--ignore-submodules=all")
 
 
-class Parted(NamedTuple):
+class DivergedHistory(NamedTuple):
     """Two lines of history: HEAD and another."""
 
     tip: str
@@ -45,94 +45,103 @@ class Branch(NamedTuple):
 # -- two lines ------------------------------------------------------------------------------------
 
 
-def parted(kb: Workspace, revision: str) -> Parted:
+def find_divergence(kb: Workspace, revision: str) -> DivergedHistory:
     """Return where HEAD and *revision* parted; raise GitFailed naming the next step where git cannot tell."""
-    head, tip = commit_of(kb, "HEAD"), commit_of(kb, revision)
+    head, tip = resolve_commit(kb, "HEAD"), resolve_commit(kb, revision)
     if not head:
         raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))
     if not tip:
         said = msg("git does not know {revision} here", revision=revision)
-        raise GitFailed(said, hint=_missing(kb, msg("see which there are: git branch --all")))
-    base = common(kb, tip, head)
+        raise GitFailed(said, hint=_explain_missing(kb, msg("see which there are: git branch --all")))
+    base = find_merge_base(kb, tip, head)
     if not base:
         said = msg("git finds no commit that {revision} and HEAD have in common", revision=revision)
-        raise GitFailed(said, hint=_missing(kb, msg("name the branch that this one came from")))
-    return Parted(tip, head, base, _fork(kb, tip, base))
+        raise GitFailed(said, hint=_explain_missing(kb, msg("name the branch that this one came from")))
+    return DivergedHistory(tip, head, base, _find_fork(kb, tip, base))
 
 
-def _fork(kb: Workspace, tip: str, base: str) -> str:
-    parents = [commit_of(kb, "HEAD^1"), commit_of(kb, "HEAD^2")]
+def _find_fork(kb: Workspace, tip: str, base: str) -> str:
+    parents = [resolve_commit(kb, "HEAD^1"), resolve_commit(kb, "HEAD^2")]
     work = next((parent for parent in parents if parent != base), "") if base in parents else ""
-    return (common(kb, tip, work) if work else "") or base
+    return (find_merge_base(kb, tip, work) if work else "") or base
 
 
-def _missing(kb: Workspace, otherwise: Message) -> Message:
+def _explain_missing(kb: Workspace, otherwise: Message) -> Message:
     if os.path.exists(os.path.join(kb.repository.common_dir, "shallow")):
         return msg("the clone is shallow; in CI set fetch-depth: 0 (GitLab: GIT_DEPTH: 0), else: git fetch --unshallow")
     return otherwise
 
 
-def commit_of(kb: Workspace, revision: str) -> str:
+def resolve_commit(kb: Workspace, revision: str) -> str:
     """Return the commit that *revision* names, or ""."""
-    return _word(kb, "rev-parse", "-q", "--verify", f"{revision}^{{commit}}")
+    return _read_git_line(kb, "rev-parse", "-q", "--verify", f"{revision}^{{commit}}")
 
 
-def common(kb: Workspace, one: str, other: str) -> str:
+def find_merge_base(kb: Workspace, one: str, other: str) -> str:
     """Return the commit in which two commits parted, or ""; raise GitFailed where git could not look.
 
     Taken for none, a base that could not be read would make one side's removals come back.
     """
-    output = kb.repository.output(["merge-base", one, other])
-    if one and other and could_not_look(output):
-        raise failure(["merge-base"], output)
+    output = kb.repository.run_git(["merge-base", one, other])
+    if one and other and is_inconclusive(output):
+        raise build_git_error(["merge-base"], output)
     return "" if output.code else output.out.decode("utf-8", "replace").strip()
 
 
-def _word(kb: Workspace, *arguments: str) -> str:
-    output = kb.repository.output(arguments)
+def _read_git_line(kb: Workspace, *arguments: str) -> str:
+    output = kb.repository.run_git(arguments)
     return "" if output.code else output.out.decode("utf-8", "replace").strip()
 
 
-def merge_sides(kb: Workspace) -> tuple[str, str] | None:
+def find_merge_sides(kb: Workspace) -> tuple[str, str] | None:
     """Return both sides of the merge that is going on, or of the one that HEAD is; None for neither."""
-    going_on = commit_of(kb, "MERGE_HEAD")
+    going_on = resolve_commit(kb, "MERGE_HEAD")
     if going_on:
-        return commit_of(kb, "HEAD"), going_on
-    theirs = commit_of(kb, "HEAD^2")
-    return (commit_of(kb, "HEAD^1"), theirs) if theirs else None
+        return resolve_commit(kb, "HEAD"), going_on
+    theirs = resolve_commit(kb, "HEAD^2")
+    return (resolve_commit(kb, "HEAD^1"), theirs) if theirs else None
 
 
 # -- what changed ---------------------------------------------------------------------------------
 
 
-def changed(kb: Workspace, commit: str) -> set[str]:
+def list_changed_records(kb: Workspace, commit: str) -> set[str]:
     """Return the record files that the checkout does not have as *commit* has them, those unknown to git included."""
-    content = kb.repository.full(CONTENT)
+    content = kb.repository.to_git_path(CONTENT)
     unknown = kb.repository.git("ls-files", "-o", "-z", "--exclude-standard", "--", content)
-    return _records(kb, kb.repository.git(*_DIFF, "--name-only", commit, "--", content) + unknown)
+    return _parse_record_paths(kb, kb.repository.git(*_DIFF, "--name-only", commit, "--", content) + unknown)
 
 
-def changed_between(kb: Workspace, one: str, other: str) -> set[str]:
+def list_differing_records(kb: Workspace, one: str, other: str) -> set[str]:
     """Return the record files in which two commits differ."""
-    return _records(kb, kb.repository.git(*_DIFF, "--name-only", one, other, "--", kb.repository.full(CONTENT)))
+    return _parse_record_paths(
+        kb, kb.repository.git(*_DIFF, "--name-only", one, other, "--", kb.repository.to_git_path(CONTENT))
+    )
 
 
-def _records(kb: Workspace, names: bytes) -> set[str]:
-    return set(filter(is_record, map(kb.repository.own, os.fsdecode(names).split("\0"))))
+def _parse_record_paths(kb: Workspace, names: bytes) -> set[str]:
+    return set(filter(is_record_path, map(kb.repository.to_kb_path, os.fsdecode(names).split("\0"))))
 
 
-def own_changes(kb: Workspace, trunk: str, tip: str) -> set[str] | None:
+def list_own_changes(kb: Workspace, trunk: str, tip: str) -> set[str] | None:
     """Return the record files that *tip* has added or edited since it left *trunk*; None where git cannot tell."""
-    arguments = (*_DIFF, "--name-only", "--diff-filter=AM", f"{trunk}...{tip}", "--", kb.repository.full(CONTENT))
-    output = kb.repository.output(arguments)
-    return None if output.code else _records(kb, output.out)
+    arguments = (
+        *_DIFF,
+        "--name-only",
+        "--diff-filter=AM",
+        f"{trunk}...{tip}",
+        "--",
+        kb.repository.to_git_path(CONTENT),
+    )
+    output = kb.repository.run_git(arguments)
+    return None if output.code else _parse_record_paths(kb, output.out)
 
 
-def records_at(kb: Workspace, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Record]:
+def read_records_at(kb: Workspace, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Record]:
     """Return the record in each (commit, path) of *wanted* that can be read there."""
     asked = sorted(wanted)
     found: dict[tuple[str, str], Record] = {}
-    for (commit, path), data in zip(asked, kb.repository.blobs(asked), strict=True):
+    for (commit, path), data in zip(asked, kb.repository.read_blobs(asked), strict=True):
         try:
             if data is not None:
                 found[commit, path] = record_file.read(data, path)
@@ -144,13 +153,13 @@ def records_at(kb: Workspace, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
 # -- branches -------------------------------------------------------------------------------------
 
 
-def open_branches(kb: Workspace, lines: Parted, revision: str) -> list[Branch]:
+def list_open_branches(kb: Workspace, lines: DivergedHistory, revision: str) -> list[Branch]:
     """Return the branches that may be merged too, the youngest first: open reviews, and what stands at the remote.
 
     What is in HEAD or in the other line, and what the checked-out branch is pushed to, is left out.
     """
-    remote = _remote(kb, revision)
-    own = _pushed_to(kb, remote)
+    remote = _find_remote(kb, revision)
+    own = _list_push_targets(kb, remote)
     merged = [f"--no-merged={commit}" for commit in (lines.head, lines.tip)]
     form = "--format=%(refname)%00%(objectname)%00%(symref)"
     where = (REVIEWS.rstrip("/"), f"refs/remotes/{remote}")
@@ -163,13 +172,13 @@ def open_branches(kb: Workspace, lines: Parted, revision: str) -> list[Branch]:
     return list(found.values())
 
 
-def _remote(kb: Workspace, revision: str) -> str:
-    ref = _word(kb, "rev-parse", "-q", "--verify", "--symbolic-full-name", revision)
+def _find_remote(kb: Workspace, revision: str) -> str:
+    ref = _read_git_line(kb, "rev-parse", "-q", "--verify", "--symbolic-full-name", revision)
     return ref.split("/")[2] if ref.startswith("refs/remotes/") else "origin"
 
 
-def _pushed_to(kb: Workspace, remote: str) -> Sequence[str]:
+def _list_push_targets(kb: Workspace, remote: str) -> Sequence[str]:
     """Return the remote-tracking branches of the one that is checked out."""
     ref = kb.repository.head().ref
-    upstream = _word(kb, "for-each-ref", "--format=%(upstream)", ref) if ref else ""
+    upstream = _read_git_line(kb, "for-each-ref", "--format=%(upstream)", ref) if ref else ""
     return (upstream, f"refs/remotes/{remote}/{ref.removeprefix('refs/heads/')}") if ref else ()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-def files_below(top: str) -> Iterator[str]:
+def iter_files(top: str) -> Iterator[str]:
     """Yield the files below *top*, relative to it; hidden folders of tools are left out."""
     for folder, folders, names in os.walk(top):
         folders[:] = [name for name in folders if name not in (".git", ".kb", "node_modules", "__pycache__", ".venv")]
@@ -21,20 +21,20 @@ def files_below(top: str) -> Iterator[str]:
         yield from (inside + name for name in names)
 
 
-def tracked(kb: Workspace, top: str) -> list[str]:
+def list_tracked_files(kb: Workspace, top: str) -> list[str]:
     """Return the files of the project at *top* that git knows or would take, relative to it."""
-    names = ask_git(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(files_below(top))
+    names = query_git(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(iter_files(top))
 
 
-def ask_git(kb: Workspace, top: str, *arguments: str) -> bytes | None:
+def query_git(kb: Workspace, top: str, *arguments: str) -> bytes | None:
     """Return what git says of the repository whose top is *top*; None where it is none, or git says no.
 
     The repository is any that work was done in: what its settings name is not run.
     """
     try:
         repository = Repository(top, kb.environment)
-        output = repository.output(arguments) if repository.top == top else None
+        output = repository.run_git(arguments) if repository.top == top else None
     except (GitFailed, Busy):
         return None
     return output.out if output and not output.code else None

@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import GitFailed
-from kb.files import content, write
-from kb.git.git_process import Output, Started, failure
+from kb.files import read_if_exists, write_file
+from kb.git.git_process import BackgroundCommand, CommandOutput, build_git_error
 from kb.i18n import msg
 from kb.startup.lazy_regex import DOTALL, bytes_regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -22,7 +22,9 @@ _ENTRIES = {width: bytes_regex(rb"(\d+) ([^\0]+)\0.{%d}" % width, DOTALL) for wi
 _FILE, _FOLDER = b"100644", b"40000"
 
 
-def patched(repository: Repository, parent: str, steps: Sequence[Mapping[str, bytes | None]], stage: str) -> list[str]:
+def patch_tree(
+    repository: Repository, parent: str, steps: Sequence[Mapping[str, bytes | None]], stage: str
+) -> list[str]:
     """Return the tree of *parent* ("": an empty one) after each of *steps*: changes by full name; None deletes.
 
     The files pass git's own filters for their paths. *stage* is an empty folder to work in.
@@ -32,31 +34,31 @@ def patched(repository: Repository, parent: str, steps: Sequence[Mapping[str, by
             msg("{path} cannot be written: its name has a line break", path=broken.replace("\n", "\\n")),
             hint=msg("give the file, or the folder above it, another name"),
         )
-    folders = _folders(name for changes in steps for name in changes)
+    folders = _list_parent_folders(name for changes in steps for name in changes)
     questions = os.fsencode("".join(f"{parent}:{folder}\n" for folder in folders))
     reading = repository.start("cat-file", "--batch", stdin=questions) if parent else None
     writing = repository.start("hash-object", "-t", "tree", "-w", "--no-filters", "--stdin-paths", stdin=None)
     try:
-        blobs = _blobs(repository, steps, stage)
-        trees = _answers(reading.ended(), folders) if reading else {}
+        blobs = _store_blobs(repository, steps, stage)
+        trees = _parse_trees(reading.wait_for_output(), folders) if reading else {}
         made: list[tuple[str, str]] = []
-        tops = [_changed(repository, trees, files, made, stage) for files in blobs]
-        _stored(writing, made)
+        tops = [_apply_changes(repository, trees, files, made, stage) for files in blobs]
+        _store_trees(writing, made)
         return tops
     finally:
-        writing.ended()
+        writing.wait_for_output()
 
 
-def _folders(names: Iterable[str]) -> list[str]:
+def _list_parent_folders(names: Iterable[str]) -> list[str]:
     """Return the folders on the way to the files, the deepest first, "" for the top."""
     found = {"/".join(name.split("/")[:depth]) for name in names for depth in range(name.count("/") + 1)}
     return sorted(found, key=lambda folder: (-folder.count("/") - bool(folder), folder))
 
 
-def _answers(output: Output, folders: list[str]) -> dict[str, bytes]:
+def _parse_trees(output: CommandOutput, folders: list[str]) -> dict[str, bytes]:
     """Return what `cat-file --batch` said of each of *folders*; one that is no folder yet is left out."""
     if output.code:
-        raise failure(["cat-file"], output)
+        raise build_git_error(["cat-file"], output)
     out = output.out
     found: dict[str, bytes] = {}
     at = 0
@@ -75,13 +77,15 @@ def _answers(output: Output, folders: list[str]) -> dict[str, bytes]:
     return found
 
 
-def _blobs(repository: Repository, steps: Sequence[Mapping[str, bytes | None]], stage: str) -> list[dict[str, str]]:
+def _store_blobs(
+    repository: Repository, steps: Sequence[Mapping[str, bytes | None]], stage: str
+) -> list[dict[str, str]]:
     """Store the files of *steps* and return, for each step, their objects; "" for a file that goes."""
     found = [dict.fromkeys(changes, "") for changes in steps]
     waiting: dict[str, tuple[int, bytes]] = {}
 
-    def store() -> None:
-        oids = _hashed(repository, {name: data for name, (_, data) in waiting.items()}, stage)
+    def store_waiting() -> None:
+        oids = _hash_files(repository, {name: data for name, (_, data) in waiting.items()}, stage)
         for name, (number, _) in waiting.items():
             found[number][name] = oids[name]
         waiting.clear()
@@ -89,44 +93,44 @@ def _blobs(repository: Repository, steps: Sequence[Mapping[str, bytes | None]], 
     for number, changes in enumerate(steps):
         for name, data in changes.items():
             if name in waiting:
-                store()
+                store_waiting()
             if data is not None:
                 waiting[name] = (number, data)
-    store()
+    store_waiting()
     return found
 
 
-def _hashed(repository: Repository, files: Mapping[str, bytes], stage: str) -> dict[str, str]:
+def _hash_files(repository: Repository, files: Mapping[str, bytes], stage: str) -> dict[str, str]:
     """Store *files*, as git's filters want them, and return their objects."""
     if not files:
         return {}
-    for folder in _folders(files):
-        rules = content(os.path.join(repository.top, *folder.split("/"), ".gitattributes"))
+    for folder in _list_parent_folders(files):
+        rules = read_if_exists(os.path.join(repository.top, *folder.split("/"), ".gitattributes"))
         if rules is not None:
-            write(os.path.join(stage, *folder.split("/"), ".gitattributes"), rules)
+            write_file(os.path.join(stage, *folder.split("/"), ".gitattributes"), rules)
     for name, data in files.items():
-        write(os.path.join(stage, *name.split("/")), data)
+        write_file(os.path.join(stage, *name.split("/")), data)
     names = os.fsencode("".join(f"{name}\n" for name in files))
     out = repository.git("hash-object", "-w", "--stdin-paths", stdin=names, work_tree=stage)
     return dict(zip(files, out.decode().split(), strict=True))
 
 
-def _changed(
+def _apply_changes(
     repository: Repository, trees: dict[str, bytes], files: Mapping[str, str], made: list[tuple[str, str]], stage: str
 ) -> str:
     """Change *trees* by *files*, deepest first; remember in *made* what has to be stored; return the topmost."""
-    wanted: dict[str, dict[str, tuple[bytes, str]]] = {folder: {} for folder in _folders(files)}
+    wanted: dict[str, dict[str, tuple[bytes, str]]] = {folder: {} for folder in _list_parent_folders(files)}
     for name, blob in files.items():
         folder, _, own = name.rpartition("/")
         wanted[folder][own] = (_FILE, blob)
     oid = ""
     for folder, entries in wanted.items():
         raw = {os.fsencode(own): (mode, bytes.fromhex(entry)) for own, (mode, entry) in entries.items()}
-        trees[folder] = data = spliced(trees.get(folder, b""), raw, repository.width)
-        oid = repository.oid_of(b"tree", data) if data or not folder else ""
+        trees[folder] = data = splice_entries(trees.get(folder, b""), raw, repository.oid_size)
+        oid = repository.compute_oid(b"tree", data) if data or not folder else ""
         if oid:
             path = os.path.join(stage, f".tree-{len(made)}")
-            write(path, data)
+            write_file(path, data)
             made.append((os.path.relpath(path, repository.top), oid))
         if folder:
             above, _, own = folder.rpartition("/")
@@ -134,43 +138,43 @@ def _changed(
     return oid
 
 
-def _stored(writing: Started, made: Sequence[tuple[str, str]]) -> None:
+def _store_trees(writing: BackgroundCommand, made: Sequence[tuple[str, str]]) -> None:
     """Store the trees *made* by the command that waits for them."""
-    output = writing.told(os.fsencode("".join(f"{path}\n" for path, _ in made)))
+    output = writing.send_input(os.fsencode("".join(f"{path}\n" for path, _ in made)))
     if output.code:
-        raise failure(["hash-object"], output)
+        raise build_git_error(["hash-object"], output)
     if output.out.decode().split() != [oid for _, oid in made]:
         raise GitFailed(msg("git stored other trees than were built"))
 
 
-def spliced(tree: bytes, entries: Mapping[bytes, tuple[bytes, bytes]], width: int) -> bytes:
+def splice_entries(tree: bytes, entries: Mapping[bytes, tuple[bytes, bytes]], width: int) -> bytes:
     """Return the raw *tree* with *entries* (name → mode, object; b"": taken out) set, in git's order of names.
 
     One walk, however many they are: an import has thousands for a folder that has thousands.
     """
-    todo = sorted(((_place(name, mode), name, mode, oid) for name, (mode, oid) in entries.items()), reverse=True)
+    todo = sorted(((_sort_key(name, mode), name, mode, oid) for name, (mode, oid) in entries.items()), reverse=True)
     out: list[bytes] = []
     at = 0
     for match in _ENTRIES[width].finditer(tree) if tree else ():
         mode_there, there = match.groups()
-        place = _place(there, mode_there)
+        place = _sort_key(there, mode_there)
         while todo and todo[-1][1] != there and todo[-1][0] < place:
-            out += (tree[at : match.start()], _entry(*todo.pop()[1:]))
+            out += (tree[at : match.start()], _format_entry(*todo.pop()[1:]))
             at = match.start()
         if todo and todo[-1][1] == there:
             _, name, mode, oid = todo.pop()
             kept = mode_there if mode == _FILE and mode_there == b"100755" else mode
-            out += (tree[at : match.start()], _entry(name, kept, oid))
+            out += (tree[at : match.start()], _format_entry(name, kept, oid))
             at = match.end()
         if not todo:
             break
-    return b"".join([*out, tree[at:], *(_entry(*one[1:]) for one in reversed(todo))])
+    return b"".join([*out, tree[at:], *(_format_entry(*one[1:]) for one in reversed(todo))])
 
 
-def _place(name: bytes, mode: bytes) -> bytes:
+def _sort_key(name: bytes, mode: bytes) -> bytes:
     """Return by what git sorts an entry."""
     return name + b"/" if mode == _FOLDER else name
 
 
-def _entry(name: bytes, mode: bytes, oid: bytes) -> bytes:
+def _format_entry(name: bytes, mode: bytes, oid: bytes) -> bytes:
     return mode + b" " + name + b"\0" + oid if oid else b""

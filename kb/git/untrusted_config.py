@@ -10,8 +10,8 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 
-from kb.files import content
-from kb.git.git_process import SETTINGS, failure, place_of_command, run
+from kb.files import read_if_exists
+from kb.git.git_process import SETTINGS, build_git_error, find_command_index, run
 
 _TELLING = (
     b"[filter", b"[include", b"[credential", b"sshcommand", b"askpass", b"uploadpack", b"alternaterefscommand",
@@ -23,7 +23,7 @@ _LISTED_FOR = 1.0
 """Seconds for which settings are as they were listed: a file they include may change."""
 
 
-class Guard:
+class ConfigGuard:
     """What git is given for its commands in one repository."""
 
     def __init__(self, top: str, git_dir: str, shared: str, environment: Mapping[str, str]) -> None:
@@ -35,28 +35,28 @@ class Guard:
         self._settings = b""
         self._listed = (-_LISTED_FOR, b"")
 
-    def settings(self) -> bytes:
+    def read_settings(self) -> bytes:
         """Return the repository's own settings in lower case, without what they include."""
-        stamps = [_stamp(path) for path in self._paths]
+        stamps = [_read_stamp(path) for path in self._paths]
         if stamps != self._stamps:
-            self._settings = b"\n".join(content(path) or b"" for path in self._paths).lower()
+            self._settings = b"\n".join(read_if_exists(path) or b"" for path in self._paths).lower()
             self._stamps, self._listed = stamps, (-_LISTED_FOR, b"")
         return self._settings
 
-    def given(self, arguments: Sequence[str], *, is_sure: bool = True) -> Mapping[str, str]:
+    def build_environment(self, arguments: Sequence[str], *, is_sure: bool = True) -> Mapping[str, str]:
         """Return the environment for a git command.
 
         Raise GitFailed where the settings cannot be listed, unless git *is_sure* to fail for the same reason.
         """
-        settings = self.settings()
-        command = arguments[place_of_command(arguments)]
+        settings = self.read_settings()
+        command = arguments[find_command_index(arguments)]
         if not (command in _PERSONAL or "-S" in arguments or any(word in settings for word in _TELLING)):
             return self._environment
-        from kb.git.config_override import overruled
+        from kb.git.config_override import override_repository_config
 
-        return overruled(self._environment, self._list(is_sure=is_sure), command)
+        return override_repository_config(self._environment, self._list_settings(is_sure=is_sure), command)
 
-    def _list(self, *, is_sure: bool) -> bytes:
+    def _list_settings(self, *, is_sure: bool) -> bytes:
         since, listed = self._listed
         if time.monotonic() - since < _LISTED_FOR:
             return listed
@@ -67,12 +67,12 @@ class Guard:
             if output.code and is_sure:
                 return b""
             if output.code:
-                raise failure(words, output)
+                raise build_git_error(words, output)
         self._listed = (time.monotonic(), output.out)
         return output.out
 
 
-def _stamp(path: str) -> tuple[int, int, int] | None:
+def _read_stamp(path: str) -> tuple[int, int, int] | None:
     try:
         found = os.stat(path)
     except OSError:

@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import KbError
-from kb.files import STALE, content, harden, remove, remove_folder, write, write_whole
-from kb.fingerprints import stamp
-from kb.git.git_process import Output, Started, failure, lock_held
-from kb.git.path_safety import leads_out
+from kb.files import STALE, read_if_exists, remove_file, remove_folder, sync_folders, write_atomic, write_file
+from kb.fingerprints import format_stamp
+from kb.git.git_process import BackgroundCommand, CommandOutput, build_git_error, build_lock_error
+from kb.git.path_safety import is_unsafe_path
 from kb.git.repository import PATIENCE, Repository
 from kb.startup.namedtuple import NamedTuple
 
@@ -38,7 +38,7 @@ _CLEAN = ("--add", "--remove", "-z", "--stdin")
 """How update-index is called for files that are as published."""
 
 
-class Staged(NamedTuple):
+class StagedFile(NamedTuple):
     """What a person has staged for one path."""
 
     mode: str
@@ -46,206 +46,210 @@ class Staged(NamedTuple):
     """None where they staged that the file goes, or where it is unmerged."""
 
 
-def staged(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, Staged]:
+def read_staged_files(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, StagedFile]:
     """Return what the user has staged for any of *paths* that differs from *commit*."""
     if not paths or not commit:
         return {}
-    rows = repository.git("diff-index", "--cached", "-z", commit, "--", *map(repository.full, paths))
+    rows = repository.git("diff-index", "--cached", "-z", commit, "--", *map(repository.to_git_path, paths))
     words = iter(os.fsdecode(rows).split("\0")[:-1])
-    found: dict[str, Staged] = {}
+    found: dict[str, StagedFile] = {}
     for meta, name in zip(words, words, strict=True):
         _, mode, _, blob, letter = meta.split(" ")
         there = letter in "AMT"
-        found[repository.own(name)] = Staged(mode, repository.git("cat-file", "blob", blob) if there else None)
+        found[repository.to_kb_path(name)] = StagedFile(
+            mode, repository.git("cat-file", "blob", blob) if there else None
+        )
     return found
 
 
-def differing(repository: Repository, commit: str, places: Sequence[str], *, is_staged: bool = False) -> set[str]:
+def list_differing_files(
+    repository: Repository, commit: str, places: Sequence[str], *, is_staged: bool = False
+) -> set[str]:
     """Return the files at or below *places* that the checkout has otherwise than *commit*; in no commit none do.
 
     Contents are compared, passed through git's filters, and no time stamps. *is_staged*: those that git's index has so.
     """
     if not commit:
         return set()
-    names = [repository.full(place) or "." for place in places]
+    names = [repository.to_git_path(place) or "." for place in places]
     cached = ["--cached"] if is_staged else []
     rows = repository.git("diff", *cached, "--name-only", "--no-renames", "-z", commit, "--", *names)
-    return {repository.own(os.fsdecode(name)) for name in rows.split(b"\0") if name}
+    return {repository.to_kb_path(os.fsdecode(name)) for name in rows.split(b"\0") if name}
 
 
-def clashes(repository: Repository, commit: str, path: str, before: bytes, now: bytes) -> bool:
+def has_conflicting_edits(repository: Repository, commit: str, path: str, before: bytes, now: bytes) -> bool:
     """Return whether edits of *path* that a person has not committed yet touch the lines that *now* changes."""
-    mine = content(os.path.join(repository.root, *path.split("/")))
-    entry = staged(repository, commit, [path]).get(path)
+    mine = read_if_exists(os.path.join(repository.root, *path.split("/")))
+    entry = read_staged_files(repository, commit, [path]).get(path)
     theirs = [data for data in (mine, entry.data if entry else None) if data is not None]
-    return any(_merged_lines(repository, data, before, now) is None for data in theirs)
+    return any(_merge_keeping_line_ends(repository, data, before, now) is None for data in theirs)
 
 
-def link_on_the_way(repository: Repository, paths: Iterable[str]) -> str:
+def find_link_above(repository: Repository, paths: Iterable[str]) -> str:
     """Return a folder above one of *paths* that is a link, maybe to outside of the repository; "" for none."""
     folders = {path[:at] for path in paths for at, letter in enumerate(path) if letter == "/"}
     return next((folder for folder in sorted(folders) if os.path.islink(os.path.join(repository.root, folder))), "")
 
 
-class Following:
+class CheckoutUpdate:
     """The held index of a work tree, and what of it follows."""
 
     def __init__(self, repository: Repository, index: str) -> None:
         """Change the file *index*, which takes the place of git's when the hold ends."""
         self._repository = repository
         self._index = index
-        self._marks: Started | None = None
+        self._marks: BackgroundCommand | None = None
         self.stamp = ""
         """The stamp of git's index as the hold has left it; "" before it has ended, and where there is none."""
         self._update_index = repository.start("update-index", *_CLEAN, stdin=None, index=index)
 
-    def heed_marks(self, paths: Sequence[str]) -> None:
+    def start_reading_flags(self, paths: Sequence[str]) -> None:
         """Let git look which of *paths* the user has told it to pass over (sparse, or assumed unchanged)."""
         if paths:
-            names = map(self._repository.full, paths)
+            names = map(self._repository.to_git_path, paths)
             self._marks = self._repository.start("ls-files", "-v", "-z", "--", *names)
 
-    def follow(self, changes: Changes, commit: str, reserved: Mapping[str, Staged]) -> dict[str, str]:
+    def apply_published(self, changes: Changes, commit: str, reserved: Mapping[str, StagedFile]) -> dict[str, str]:
         """Bring the paths of *changes* to the published *commit* and return what became of each; raise nothing.
 
         What is *reserved*, staged by the user, stays staged, on top of what is published.
         """
         repository = self._repository
         is_few = len(changes) <= _FEW
-        outcomes = {path: _file_followed(repository, path, *versions, is_few) for path, versions in changes.items()}
+        outcomes = {path: _update_file(repository, path, *versions, is_few) for path, versions in changes.items()}
         if is_few:
-            harden({os.path.dirname(os.path.join(repository.root, *path.split("/"))) for path in changes})
+            sync_folders({os.path.dirname(os.path.join(repository.root, *path.split("/"))) for path in changes})
         else:
             os.sync()
         try:
-            marks = self._marked()
+            marks = self._read_flags()
             plain = [path for path in changes if path not in reserved]
             clean = [path for path in plain if path not in marks and outcomes[path] == CLEAN]
-            self._clean(clean)
-            self._as_published([path for path in plain if path not in clean], commit)
+            self._stage_clean_paths(clean)
+            self._stage_published([path for path in plain if path not in clean], commit)
             for path, entry in reserved.items():
-                self._restaged(path, entry, *changes[path])
-            self._mark(marks)
+                self._restage_file(path, entry, *changes[path])
+            self._restore_flags(marks)
         except (KbError, OSError):
             return dict.fromkeys(changes, FAILED)
         return outcomes
 
-    def _clean(self, paths: Sequence[str]) -> None:
-        _refuse_failed(self._update_index.told(self._names(paths)))
+    def _stage_clean_paths(self, paths: Sequence[str]) -> None:
+        _raise_if_failed(self._update_index.send_input(self._encode_paths(paths)))
 
-    def _names(self, paths: Sequence[str]) -> bytes:
-        return b"".join(os.fsencode(self._repository.full(path)) + b"\0" for path in paths)
+    def _encode_paths(self, paths: Sequence[str]) -> bytes:
+        return b"".join(os.fsencode(self._repository.to_git_path(path)) + b"\0" for path in paths)
 
-    def put_back(self, paths: Mapping[str, bool], commit: str) -> None:
+    def reset_index_paths(self, paths: Mapping[str, bool], commit: str) -> None:
         """Let the index have *paths* as *commit* has them; True: so has the checkout; raise GitFailed or Busy."""
-        self._clean([path for path, is_clean in paths.items() if is_clean])
-        self._as_published([path for path, is_clean in paths.items() if not is_clean], commit)
+        self._stage_clean_paths([path for path, is_clean in paths.items() if is_clean])
+        self._stage_published([path for path, is_clean in paths.items() if not is_clean], commit)
 
-    def leave(self) -> None:
+    def release_index(self) -> None:
         """Let go of the index."""
-        self._update_index.ended()
-        self._marked()
+        self._update_index.wait_for_output()
+        self._read_flags()
 
-    def _marked(self) -> dict[str, str]:
+    def _read_flags(self) -> dict[str, str]:
         """Return the paths that git passes over, with the letter it shows: small, or S for one that is not there."""
         marks, self._marks = self._marks, None
-        rows = os.fsdecode(marks.ended().out).split("\0") if marks else []
-        return {self._repository.own(row[2:]): row[0] for row in rows if row[:1].islower() or row[:1] == "S"}
+        rows = os.fsdecode(marks.wait_for_output().out).split("\0") if marks else []
+        return {self._repository.to_kb_path(row[2:]): row[0] for row in rows if row[:1].islower() or row[:1] == "S"}
 
-    def _mark(self, marks: Mapping[str, str]) -> None:
+    def _restore_flags(self, marks: Mapping[str, str]) -> None:
         """Let git pass over paths as before, which an entry that takes the place of another does not tell it."""
         skipped = [path for path, letter in marks.items() if letter in "Ss"]
         assumed = [path for path, letter in marks.items() if letter.islower()]
         for option, paths in (("--skip-worktree", skipped), ("--assume-unchanged", assumed)):
             if paths:
-                self._update([option, "-z", "--stdin"], self._names(paths))
+                self._run_update_index([option, "-z", "--stdin"], self._encode_paths(paths))
 
-    def _as_published(self, paths: Sequence[str], commit: str) -> None:
+    def _stage_published(self, paths: Sequence[str], commit: str) -> None:
         if not paths:
             return
-        names = list(map(self._repository.full, paths))
+        names = list(map(self._repository.to_git_path, paths))
         rows = self._repository.git("ls-tree", "-z", "--full-tree", commit, "--", *names)
         there = {row.split(b"\t", 1)[1] for row in rows.split(b"\0") if row}
         gone = [name for name in map(os.fsencode, names) if name not in there]
-        self._update(["--add", "-z", "--index-info"], rows)
+        self._run_update_index(["--add", "-z", "--index-info"], rows)
         if gone:
-            self._update(["--force-remove", "-z", "--stdin"], b"\0".join(gone) + b"\0")
+            self._run_update_index(["--force-remove", "-z", "--stdin"], b"\0".join(gone) + b"\0")
 
-    def _restaged(self, path: str, entry: Staged, before: bytes | None, now: bytes | None) -> None:
+    def _restage_file(self, path: str, entry: StagedFile, before: bytes | None, now: bytes | None) -> None:
         """Stage what the user has staged, with what was published merged in."""
         if entry.data is None or now is None:
             return
-        both = merged(self._repository, entry.data, before or b"", now)
+        both = merge_file_versions(self._repository, entry.data, before or b"", now)
         if both is not None:
             blob = self._repository.git("hash-object", "-w", "--stdin", stdin=both).decode().strip()
-            self._update(
-                ["--add", "-z", "--index-info"], f"{entry.mode} {blob}\t{self._repository.full(path)}\0".encode()
+            self._run_update_index(
+                ["--add", "-z", "--index-info"], f"{entry.mode} {blob}\t{self._repository.to_git_path(path)}\0".encode()
             )
 
-    def _update(self, arguments: Sequence[str], stdin: bytes) -> None:
-        _refuse_failed(self._repository.output(["update-index", *arguments], stdin, self._index))
+    def _run_update_index(self, arguments: Sequence[str], stdin: bytes) -> None:
+        _raise_if_failed(self._repository.run_git(["update-index", *arguments], stdin, self._index))
 
 
-def _refuse_failed(output: Output) -> None:
+def _raise_if_failed(output: CommandOutput) -> None:
     if output.code:
-        raise failure(["update-index"], output)
+        raise build_git_error(["update-index"], output)
 
 
-def index_stamp(repository: Repository) -> str:
+def read_index_stamp(repository: Repository) -> str:
     """Return what tells git's index from any other; "" where there is none."""
     try:
-        return stamp(os.stat(os.path.join(repository.git_dir, "index")))
+        return format_stamp(os.stat(os.path.join(repository.git_dir, "index")))
     except OSError:
         return ""
 
 
 @contextlib.contextmanager
-def held(repository: Repository) -> Iterator[Following]:
+def hold_index(repository: Repository) -> Iterator[CheckoutUpdate]:
     """Hold git's lock on the index of the work tree as `git commit` does; raise Busy when somebody else keeps it.
 
-    The lock is a link to a file of ours: when a process dies with it, the next one can tell (`release_abandoned`).
+    The lock is a link to a file of ours: when a process dies with it, the next one can tell (`release_abandoned_lock`).
     """
     index, beside = (os.path.join(repository.git_dir, name) for name in ("index", "kb-index"))
-    with contextlib.nullcontext() if repository.holds_index else locked_index(repository):
+    with contextlib.nullcontext() if repository.holds_index else lock_index(repository):
         try:
             _link_or_copy(index, beside)
-            following = Following(repository, beside)
+            following = CheckoutUpdate(repository, beside)
             try:
                 yield following
             finally:
-                following.leave()
+                following.release_index()
             if os.path.exists(beside):
                 os.rename(beside, index)
-            following.stamp = index_stamp(repository)  # with the lock still held: later it may be somebody else's
+            following.stamp = read_index_stamp(repository)  # with the lock still held: later it may be somebody else's
         finally:
-            remove(beside)
+            remove_file(beside)
 
 
 @contextlib.contextmanager
-def locked_index(repository: Repository) -> Iterator[None]:
-    """Hold git's lock on the index, for every `held` in the block; raise Busy when somebody else keeps it."""
+def lock_index(repository: Repository) -> Iterator[None]:
+    """Hold git's lock on the index, for every `hold_index` in the block; raise Busy when somebody else keeps it."""
     lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
-    _lock(lock, mark)
+    _acquire_lock(lock, mark)
     repository.holds_index = True
     try:
         yield
     finally:
         repository.holds_index = False
         for path in (lock, mark):
-            remove(path)
+            remove_file(path)
 
 
-def _lock(lock: str, mark: str) -> None:
+def _acquire_lock(lock: str, mark: str) -> None:
     end = time.monotonic() + PATIENCE
-    write(mark, b"")
+    write_file(mark, b"")
     while True:
         try:
             os.link(mark, lock)
             return
         except FileExistsError:
             if time.monotonic() > end:
-                remove(mark)
-                raise lock_held(lock) from None
+                remove_file(mark)
+                raise build_lock_error(lock) from None
             time.sleep(0.02)
         except OSError:  # a file system without links
             with contextlib.suppress(FileExistsError):
@@ -254,17 +258,17 @@ def _lock(lock: str, mark: str) -> None:
 
 
 def _link_or_copy(index: str, beside: str) -> None:
-    remove(beside)
-    remove(beside + ".lock")
+    remove_file(beside)
+    remove_file(beside + ".lock")
     try:
         os.link(index, beside)
     except FileNotFoundError:
         return
     except OSError:
-        write(beside, content(index) or b"")
+        write_file(beside, read_if_exists(index) or b"")
 
 
-def release_abandoned(repository: Repository) -> None:
+def release_abandoned_lock(repository: Repository) -> None:
     """Take away the index lock of a process of ours that died, and where it merged; under `Repository.locked`."""
     lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
     if repository.holds_index:
@@ -272,7 +276,7 @@ def release_abandoned(repository: Repository) -> None:
     with contextlib.suppress(FileNotFoundError):
         if os.path.samefile(lock, mark):
             os.unlink(lock)
-    remove(mark)
+    remove_file(mark)
     with contextlib.suppress(OSError):
         for name in os.listdir(repository.private):
             folder = os.path.join(repository.private, name)
@@ -283,62 +287,64 @@ def release_abandoned(repository: Repository) -> None:
 # -- one file -------------------------------------------------------------------------------------
 
 
-def _file_followed(repository: Repository, path: str, before: bytes | None, now: bytes | None, synced: bool) -> str:
-    if leads_out(path):
+def _update_file(repository: Repository, path: str, before: bytes | None, now: bytes | None, synced: bool) -> str:
+    if is_unsafe_path(path):
         return FAILED
     place = os.path.join(repository.root, *path.split("/"))
     try:
-        return _file_gone(place, before) if now is None else _file_written(repository, place, before, now, synced)
+        return _remove_file(place, before) if now is None else _write_file(repository, place, before, now, synced)
     except (KbError, OSError):
         return FAILED
 
 
-def _file_gone(path: str, before: bytes | None) -> str:
-    mine = content(path)
-    if mine is not None and not _same_text(mine, before):
+def _remove_file(path: str, before: bytes | None) -> str:
+    mine = read_if_exists(path)
+    if mine is not None and not _is_same_text(mine, before):
         return KEPT
-    remove(path)
+    remove_file(path)
     return CLEAN
 
 
-def _file_written(repository: Repository, path: str, before: bytes | None, now: bytes, synced: bool) -> str:
-    mine = content(path)
+def _write_file(repository: Repository, path: str, before: bytes | None, now: bytes, synced: bool) -> str:
+    mine = read_if_exists(path)
     if mine == now:
         return CLEAN
     if mine is None and before is not None:
         return KEPT
-    outcome, both = _planned(repository, mine, before, now)
-    if both is None and content(path) == mine:
+    outcome, both = _plan_content(repository, mine, before, now)
+    if both is None and read_if_exists(path) == mine:
         return outcome
-    if both is not None and write_whole(path, both, synced=synced, only_if=lambda: content(path) == mine):
+    if both is not None and write_atomic(path, both, synced=synced, only_if=lambda: read_if_exists(path) == mine):
         return outcome
-    return _file_written(repository, path, before, now, synced)  # saved again while git merged or the disk synced
+    return _write_file(repository, path, before, now, synced)  # saved again while git merged or the disk synced
 
 
-def _planned(repository: Repository, mine: bytes | None, before: bytes | None, now: bytes) -> tuple[str, bytes | None]:
+def _plan_content(
+    repository: Repository, mine: bytes | None, before: bytes | None, now: bytes
+) -> tuple[str, bytes | None]:
     """Return what becomes of a file that is as *mine*, and what is to be written; None for nothing."""
     if mine is None:
         return CLEAN, now
-    if _same_text(mine, before):
+    if _is_same_text(mine, before):
         crlf = b"\r\n" in mine and b"\r\n" not in now
         return CLEAN, now.replace(b"\n", b"\r\n") if crlf else now
-    both = _merged_lines(repository, mine, before or b"", now)
+    both = _merge_keeping_line_ends(repository, mine, before or b"", now)
     return (KEPT if both is None else MERGED), both
 
 
-def _same_text(mine: bytes, before: bytes | None) -> bool:
+def _is_same_text(mine: bytes, before: bytes | None) -> bool:
     return before is not None and mine.replace(b"\r\n", b"\n") == before.replace(b"\r\n", b"\n")
 
 
-def _merged_lines(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
+def _merge_keeping_line_ends(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
     """Return the merge of three versions, with the line ends of *mine* where git's settings have changed them."""
     if b"\r\n" in mine and b"\r\n" not in base:
-        plain = merged(repository, mine.replace(b"\r\n", b"\n"), base, other)
+        plain = merge_file_versions(repository, mine.replace(b"\r\n", b"\n"), base, other)
         return None if plain is None else plain.replace(b"\n", b"\r\n")
-    return merged(repository, mine, base, other)
+    return merge_file_versions(repository, mine, base, other)
 
 
-def merged(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
+def merge_file_versions(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
     """Return the three-way merge of three versions of a file; None where they conflict."""
     if mine in (base, other) or base == other:
         return other if mine == base else mine
@@ -346,13 +352,13 @@ def merged(repository: Repository, mine: bytes, base: bytes, other: bytes) -> by
     names = [os.path.join(folder, name) for name in ("mine", "base", "other")]
     try:
         for name, data in zip(names, (mine, base, other), strict=True):
-            write(name, data)
-        output = repository.output(["merge-file", "-p", *names])
+            write_file(name, data)
+        output = repository.run_git(["merge-file", "-p", *names])
     finally:
         for name in names:
-            remove(name)
+            remove_file(name)
         with contextlib.suppress(OSError):
             os.rmdir(folder)
     if not 0 <= output.code < _TROUBLE:
-        raise failure(["merge-file"], output)
+        raise build_git_error(["merge-file"], output)
     return output.out if output.code == 0 else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from kb.git.git_dir import enclosing
-from kb.guard.file_access import Place
+from kb.git.git_dir import find_git_dir
+from kb.guard.file_access import CallPath
 from kb.guard.shell import UNKNOWN
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
@@ -25,7 +25,7 @@ _LINKED = 20_000
 """Files among which the other name of a file with two names is looked for."""
 
 
-class Grounds(NamedTuple):
+class CallFolders(NamedTuple):
     """The folders that matter to one call; all are real."""
 
     root: str
@@ -38,7 +38,7 @@ class Grounds(NamedTuple):
     home: str = ""
 
     @property
-    def kept(self) -> list[tuple[str, str]]:
+    def protected_folders(self) -> list[tuple[str, str]]:
         """The folders only kb writes, each with what is in them."""
         content = os.path.join(self.root, CONTENT)
         records = dict.fromkeys(kind.folder for kind in KINDS)
@@ -47,22 +47,22 @@ class Grounds(NamedTuple):
         return [*found, *([(self.bank, "bank")] if self.bank else [])]
 
     @property
-    def memory(self) -> list[str]:
+    def memory_folders(self) -> list[str]:
         """The folders whose reading is reading the memory."""
         return [os.path.join(self.root, CONTENT), *([self.bank] if self.bank else [])]
 
 
-def grounds(kb: Workspace, folder: str) -> Grounds:
+def find_call_folders(kb: Workspace, folder: str) -> CallFolders:
     """Return the folders that matter to a call in *folder*."""
     here = os.path.realpath(folder or kb.root)
-    found = enclosing(here)
+    found = find_git_dir(here)
     project = found[0] if found else here
     banks = [os.path.join(place, BANK) for place in dict.fromkeys((here, project, kb.root))]
     bank = next((os.path.realpath(place) for place in banks if os.path.isdir(place)), "")
-    return Grounds(kb.root, here, project, bank, kb.environment.get("HOME", ""))
+    return CallFolders(kb.root, here, project, bank, kb.environment.get("HOME", ""))
 
 
-def real_path(path: str) -> str:
+def resolve_real_path(path: str) -> str:
     """Return where *path* leads; the path itself where that may not be asked, as in another user's `/proc/1/cwd`."""
     try:
         return os.path.realpath(path)
@@ -70,26 +70,26 @@ def real_path(path: str) -> str:
         return os.path.abspath(path.replace("\0", ""))
 
 
-def meant(place: Place, ground: Grounds) -> list[str]:
+def expand_call_path(place: CallPath, ground: CallFolders) -> list[str]:
     """Return the paths that *place* stands for, absolute, links not yet followed; none where that is not known."""
     found = []
-    for path in _unbraced(place.path):
-        whole = _absolute(path, place.folder, ground)
-        if UNKNOWN in whole or not _can_be(whole):
+    for path in _expand_braces(place.path):
+        whole = _join_absolute(path, place.folder, ground)
+        if UNKNOWN in whole or not _is_encodable(whole):
             continue
         if place.brought and os.path.isdir(whole):
             whole = os.path.join(whole, place.brought)
         is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
-        found += _globbed(whole, ground) if is_pattern else [whole]
+        found += _expand_glob(whole, ground) if is_pattern else [whole]
     return list(dict.fromkeys(found))[:_MOST]
 
 
-def _absolute(path: str, folder: str, ground: Grounds) -> str:
-    spelled = [_home(folder, ground), _home(path, ground)]
+def _join_absolute(path: str, folder: str, ground: CallFolders) -> str:
+    spelled = [_expand_home(folder, ground), _expand_home(path, ground)]
     return os.path.join(ground.folder, *spelled).replace("\\", "/") if path else ground.folder
 
 
-def _can_be(path: str) -> bool:
+def _is_encodable(path: str) -> bool:
     """Return whether *path* can name a file: half a character cannot be written."""
     try:
         return bool(os.fsencode(path))
@@ -97,11 +97,11 @@ def _can_be(path: str) -> bool:
         return False
 
 
-def _home(path: str, ground: Grounds) -> str:
+def _expand_home(path: str, ground: CallFolders) -> str:
     return ground.home + path[1:] if ground.home and (path == "~" or path.startswith("~/")) else path
 
 
-def _unbraced(path: str) -> list[str]:
+def _expand_braces(path: str) -> list[str]:
     """Return what the braces in *path* (`{a,b}`) stand for; the path itself where that is more than 64 paths."""
     found = [path]
     while any(_BRACES.search(one) for one in found):
@@ -116,48 +116,48 @@ def _unbraced(path: str) -> list[str]:
     return found
 
 
-def _globbed(pattern: str, ground: Grounds) -> list[str]:
+def _expand_glob(pattern: str, ground: CallFolders) -> list[str]:
     """Return what *pattern* stands for; a whole disk is not walked for it."""
     from glob import iglob
     from itertools import islice
 
     near = (ground.project, ground.root, *filter(None, [ground.bank]))
-    is_near = "**" not in pattern or any(inside(_above(pattern), top) for top in near)
+    is_near = "**" not in pattern or any(is_inside(_find_glob_root(pattern), top) for top in near)
     found = islice(iglob(pattern, recursive=True, include_hidden=True), _MOST) if is_near else ()
     return list(found) or [pattern]
 
 
-def _above(pattern: str) -> str:
+def _find_glob_root(pattern: str) -> str:
     """Return the folder below which the `**` in *pattern* looks."""
     return pattern.partition("**")[0].rpartition("/")[0] or "/"
 
 
-def whose(path: str, ground: Grounds, *, whole: bool = False) -> str:
+def classify_path(path: str, ground: CallFolders, *, whole: bool = False) -> str:
     """Return whose the path is: record, session, state, bank, or "" for anybody's.
 
     Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant.
     """
     if "**" in path and not os.path.lexists(path):
-        path, whole = _above(path), False
+        path, whole = _find_glob_root(path), False
     folder, name = os.path.split(path.rstrip("/"))
-    itself = os.path.join(real_path(folder), name if name not in (".", "..") else "")
-    for real in {real_path(path), itself}:
-        for top, what in ground.kept:
-            below = whole and os.path.isdir(real) and inside(top, real)
-            if inside(real, top) or below:
+    itself = os.path.join(resolve_real_path(folder), name if name not in (".", "..") else "")
+    for real in {resolve_real_path(path), itself}:
+        for top, what in ground.protected_folders:
+            below = whole and os.path.isdir(real) and is_inside(top, real)
+            if is_inside(real, top) or below:
                 return what
-        if BANK in real.casefold().split("/") and _has_bank(real):
+        if BANK in real.casefold().split("/") and _is_in_memory_bank(real):
             return "bank"
-    return "record" if _other_name(path, ground) else ""
+    return "record" if _is_hard_link(path, ground) else ""
 
 
-def _has_bank(path: str) -> bool:
+def _is_in_memory_bank(path: str) -> bool:
     parts = path.split("/")
     at = [part.casefold() for part in parts].index(BANK)
     return os.path.isdir("/".join(parts[: at + 1]))
 
 
-def inside(path: str, top: str) -> bool:
+def is_inside(path: str, top: str) -> bool:
     """Return whether *path* is *top* or stands below it, in whatever case or by whatever name of the same folder."""
     if path == top or path.startswith(top + "/"):
         return True
@@ -178,7 +178,7 @@ def inside(path: str, top: str) -> bool:
     return False
 
 
-def _other_name(path: str, ground: Grounds) -> bool:
+def _is_hard_link(path: str, ground: CallFolders) -> bool:
     """Return whether *path* is another name (a hard link) of a record file."""
     try:
         own = os.stat(path)
@@ -187,7 +187,7 @@ def _other_name(path: str, ground: Grounds) -> bool:
     except (OSError, ValueError):
         return False
     seen = 0
-    for top, _ in ground.kept:
+    for top, _ in ground.protected_folders:
         for folder, _, names in os.walk(top):
             for name in names[: _LINKED - seen]:
                 seen += 1
@@ -199,17 +199,17 @@ def _other_name(path: str, ground: Grounds) -> bool:
     return False
 
 
-def is_telling(place: Place) -> bool:
+def is_likely_protected(place: CallPath) -> bool:
     """Return whether what is known of a *place* that is not wholly known names where only kb writes."""
     spelled = f"{place.folder}/{place.path}" if place.folder else place.path
     return UNKNOWN in spelled and _TELLING.search(spelled) is not None
 
 
-def in_project(paths: Sequence[str], ground: Grounds) -> list[str]:
+def filter_project_paths(paths: Sequence[str], ground: CallFolders) -> list[str]:
     """Return those of *paths* that stand in the project, relative to its top; folders keep their slash."""
     found = []
     for path in paths:
-        real = real_path(path)
-        if inside(real, ground.project) and real != ground.project:
+        real = resolve_real_path(path)
+        if is_inside(real, ground.project) and real != ground.project:
             found.append(os.path.relpath(real, ground.project).replace(os.sep, "/") + path[len(path.rstrip("/")) :])
     return list(dict.fromkeys(found))

@@ -15,7 +15,7 @@ _NOWHERE = ("/dev/null", "dev/null")
 RESTORED, REMOVED = "restored", "removed"
 
 
-class Place(NamedTuple):
+class CallPath(NamedTuple):
     """A path as a call spells it."""
 
     path: str
@@ -29,11 +29,11 @@ class Place(NamedTuple):
     """RESTORED or REMOVED where that may take back a change of it; "" for any other write."""
 
 
-class Call(NamedTuple):
+class CallEffects(NamedTuple):
     """What one tool call does, as far as it can be told before it is made."""
 
-    reads: tuple[Place, ...] = ()
-    writes: tuple[Place, ...] = ()
+    reads: tuple[CallPath, ...] = ()
+    writes: tuple[CallPath, ...] = ()
     asked: tuple[str, ...] = ()
     """The commands or tools of kb by which it asks for records."""
     forges: str = ""
@@ -44,7 +44,7 @@ class Call(NamedTuple):
     """Whether it writes more files, or others, than can be told."""
 
 
-def patched(text: str) -> list[str]:
+def list_patched_files(text: str) -> list[str]:
     """Return the files that the patch *text* names, in the form of git, of `diff -u` or of `apply_patch`."""
     found = []
     for match in _NAMED.finditer(text):
@@ -56,9 +56,9 @@ def patched(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def together(calls: list[Call]) -> Call:
+def merge_effects(calls: list[CallEffects]) -> CallEffects:
     """Return *calls* as one."""
-    return Call(
+    return CallEffects(
         tuple(dict.fromkeys(place for call in calls for place in call.reads)),
         tuple(dict.fromkeys(place for call in calls for place in call.writes)),
         tuple(dict.fromkeys(word for call in calls for word in call.asked)),

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, takewhile
 
-from kb.guard.file_access import REMOVED, RESTORED, Call, Place, patched, together
-from kb.guard.shell import MOST, UNKNOWN, Command, commands
+from kb.guard.file_access import REMOVED, RESTORED, CallEffects, CallPath, list_patched_files, merge_effects
+from kb.guard.shell import MOST, UNKNOWN, ShellCommand, parse_commands
 from kb.startup.lazy_regex import IGNORECASE, regex
 
 _DEEP = 6
@@ -74,121 +74,129 @@ _GIT_VALUED = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 _QUIET = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"])
 
 
-def ran(words: Sequence[str], folder: str, known: Mapping[str, str], *, as_text: bool = False, depth: int = 0) -> Call:
+def analyse_command_line(
+    words: Sequence[str], folder: str, known: Mapping[str, str], *, as_text: bool = False, depth: int = 0
+) -> CallEffects:
     """Return what running *words* in *folder* touches; *as_text*: the first is a text for a shell."""
     if not as_text:
-        return _of(Command(tuple(words), folder), known, depth)
-    return together([_of(one._replace(folder=_in(folder, one.folder)), known, depth)
-                     for one in commands(words[0], known)])  # fmt: skip
+        return _analyse_command(ShellCommand(tuple(words), folder), known, depth)
+    return merge_effects([_analyse_command(one._replace(folder=_join_folder(folder, one.folder)), known, depth)
+                     for one in parse_commands(words[0], known)])  # fmt: skip
 
 
-def _in(folder: str, inner: str) -> str:
+def _join_folder(folder: str, inner: str) -> str:
     return inner if not folder or inner.startswith(("/", "~")) else f"{folder}/{inner}" if inner else folder
 
 
-def _of(command: Command, known: Mapping[str, str], depth: int) -> Call:
+def _analyse_command(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what one simple command touches."""
     name = command.words[0].rpartition("/")[2].lower() if command.words else ""
     if name == "[[":
-        return Call()
-    sent = Call(_at(command, command.reads), _at(command, command.writes))
-    return together([sent, _done(name, command, known, depth)]) if name and depth <= _DEEP else sent
+        return CallEffects()
+    sent = CallEffects(_build_paths(command, command.reads), _build_paths(command, command.writes))
+    return merge_effects([sent, _analyse_program(name, command, known, depth)]) if name and depth <= _DEEP else sent
 
 
-def _at(command: Command, paths: Sequence[str], *, whole: bool = False, back: str = "") -> tuple[Place, ...]:
-    return tuple(Place(path, command.folder, whole, "", back) for path in paths if path and path not in _QUIET)
+def _build_paths(
+    command: ShellCommand, paths: Sequence[str], *, whole: bool = False, back: str = ""
+) -> tuple[CallPath, ...]:
+    return tuple(CallPath(path, command.folder, whole, "", back) for path in paths if path and path not in _QUIET)
 
 
-def _plain(words: Sequence[str]) -> list[str]:
+def _drop_options(words: Sequence[str]) -> list[str]:
     return [word for word in words if not word.startswith("-")]
 
 
-def _done(name: str, command: Command, known: Mapping[str, str], depth: int) -> Call:
+def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what the program *name* does in *command*."""
     words = command.words[1:]
     is_in_place = name in ("sed", "gsed", "perl", "ruby") and any(map(_IN_PLACE.match, words))
     if name in _WRAPPERS:
-        return _wrapped(name, command, known, depth)
+        return _analyse_wrapper(name, command, known, depth)
     if name in _SHELLS:
-        return _in_a_shell(command, known, depth)
+        return _analyse_shell(command, known, depth)
     if name == "git":
-        return _of_git(command)
+        return _analyse_git(command)
     if name == "find":
-        return _found(command)
+        return _analyse_find(command)
     if name in _PATCHERS:
-        return _patched(command)
+        return _analyse_patch(command)
     if name == "kb-hook":
         is_told = words and words[0] != "write" and not words[0].startswith("-")
-        return Call(forges=" ".join(command.words).replace(UNKNOWN, "…")) if is_told else Call()
+        return CallEffects(forges=" ".join(command.words).replace(UNKNOWN, "…")) if is_told else CallEffects()
     if name == "kb" or words[:2] == ("-m", "kb"):
-        return _of_kb(words[2:] if words[:1] == ("-m",) else words)
+        return _analyse_kb(words[2:] if words[:1] == ("-m",) else words)
     if not is_in_place and (_INTERPRETERS.match(name) or name in _AGENTS or name == "expect"):
-        return _programmed(name, command)
+        return _analyse_interpreter(name, command)
     if name in _WRITERS or is_in_place:
-        return Call(writes=_at(command, _edited(words) if is_in_place else _plain(words)))
+        return CallEffects(
+            writes=_build_paths(command, _list_edited_files(words) if is_in_place else _drop_options(words))
+        )
     if name in _REMOVERS:
-        return Call(writes=_at(command, _plain(words), whole=True, back=REMOVED if name == "rm" else ""))
+        return CallEffects(
+            writes=_build_paths(command, _drop_options(words), whole=True, back=REMOVED if name == "rm" else "")
+        )
     if name in _COPIERS or name in _MOVERS:
-        return _copied(command, moves=name in _MOVERS)
-    return Call(_at(command, _plain(words))) if name in _READERS else Call()
+        return _analyse_copy(command, moves=name in _MOVERS)
+    return CallEffects(_build_paths(command, _drop_options(words))) if name in _READERS else CallEffects()
 
 
 # -- programs that run others ------------------------------------------------------------------------
 
 
-def _wrapped(name: str, command: Command, known: Mapping[str, str], depth: int) -> Call:
+def _analyse_wrapper(name: str, command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Read the command that *name* is given to run: behind its options, and what may be a value of theirs."""
     rest = list(command.words[1:])
     if name == "eval":
-        return ran([" ".join(rest)], command.folder, known, as_text=True, depth=depth + 1)
+        return analyse_command_line([" ".join(rest)], command.folder, known, as_text=True, depth=depth + 1)
     if name in _TERMINALS and (said := _TYPED.search(" ".join(rest)[:MOST])):
-        return Call(decides=said.group())
+        return CallEffects(decides=said.group())
     if name == "script":
-        return _in_a_shell(command, known, depth)
+        return _analyse_shell(command, known, depth)
     is_fed = name in ("xargs", "parallel")
     if is_fed:
-        rest += " ".join(_plain(command.before[1:])).replace("\\n", " ").split()
+        rest += " ".join(_drop_options(command.before[1:])).replace("\\n", " ").split()
     likely = [n for n, word in enumerate(rest) if not (word[:1] in "-0123456789" or "=" in word)][:3]
     names = {n: rest[n].rpartition("/")[2] for n in likely}
     at = next((n for n, one in names.items() if one in _KNOWN or _INTERPRETERS.match(one)), len(rest))
-    call = _of(command._replace(words=tuple(rest[at:]), reads=(), writes=()), known, depth + 1)
-    return call._replace(writes=_selected(call.writes)) if is_fed else call
+    call = _analyse_command(command._replace(words=tuple(rest[at:]), reads=(), writes=()), known, depth + 1)
+    return call._replace(writes=_narrow_paths(call.writes)) if is_fed else call
 
 
-def _selected(places: Sequence[Place]) -> tuple[Place, ...]:
+def _narrow_paths(places: Sequence[CallPath]) -> tuple[CallPath, ...]:
     """Return *places* when a filter says what below them is meant: nothing is known of what stands there."""
     return tuple(place._replace(whole=False) for place in places)
 
 
-def _in_a_shell(command: Command, known: Mapping[str, str], depth: int) -> Call:
+def _analyse_shell(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     words = command.words[1:]
     texts = [after for word, after in pairwise(words) if word.startswith("-") and word.endswith("c")]
     printed = " ".join(command.before[1:]) if command.before[:1] in (("echo",), ("printf",)) else ""
     text = texts[0] if texts else command.given or printed
-    return ran([text], command.folder, known, as_text=True, depth=depth + 1) if text else Call()
+    return analyse_command_line([text], command.folder, known, as_text=True, depth=depth + 1) if text else CallEffects()
 
 
-def _programmed(name: str, command: Command) -> Call:
+def _analyse_interpreter(name: str, command: ShellCommand) -> CallEffects:
     """Return what in a program, or in the prompt of an agent, passes for a person's word, and the files it opens."""
     text = "\n".join((*command.words[1:], command.given, *command.before))[:MOST]
     if name in _AGENTS:
         word = _WORD.search(text)
-        return Call(forges=word.group()) if word else Call()
+        return CallEffects(forges=word.group()) if word else CallEffects()
     if found := _BY_HAND.search(text):
-        return Call(forges=found.group())
+        return CallEffects(forges=found.group())
     if all(part.search(text) for part in _BY_CODE):
-        return Call(forges="kb proposal")
+        return CallEffects(forges="kb proposal")
     if said := _BY_KB.search(text):
-        return Call(forges=said.group()) if said.group(1) == "proposal" else Call(decides=said.group())
+        return CallEffects(forges=said.group()) if said.group(1) == "proposal" else CallEffects(decides=said.group())
     if name in _TERMINALS and (said := _TYPED.search(text)):
-        return Call(decides=said.group())
-    return Call(writes=_at(command, _OPENED.findall(text)))
+        return CallEffects(decides=said.group())
+    return CallEffects(writes=_build_paths(command, _OPENED.findall(text)))
 
 
 # -- programs that change files ----------------------------------------------------------------------
 
 
-def _edited(words: Sequence[str]) -> list[str]:
+def _list_edited_files(words: Sequence[str]) -> list[str]:
     """Return the files that are edited in place: all but the script."""
     is_script = [word in ("--expression", "--file") or (word[:1] == "-" != word[1:2] and word[-1] in "ef")
                  for word in words]  # fmt: skip
@@ -197,23 +205,26 @@ def _edited(words: Sequence[str]) -> list[str]:
     return files if any(is_script) or any(word.startswith(("--expression", "--file")) for word in words) else files[1:]
 
 
-def _copied(command: Command, *, moves: bool) -> Call:
-    *sources, into = _plain(command.words[1:]) or [""]
+def _analyse_copy(command: ShellCommand, *, moves: bool) -> CallEffects:
+    *sources, into = _drop_options(command.words[1:]) or [""]
     names = [source.rstrip("/").rpartition("/")[2] for source in sources]
-    landed = tuple(Place(into, command.folder, brought=name) for name in names)
+    landed = tuple(CallPath(into, command.folder, brought=name) for name in names)
     if moves:
-        return Call(writes=(*_at(command, sources, whole=True), *landed))
-    return Call(_at(command, sources), landed)
+        return CallEffects(writes=(*_build_paths(command, sources, whole=True), *landed))
+    return CallEffects(_build_paths(command, sources), landed)
 
 
-def _patched(command: Command) -> Call:
+def _analyse_patch(command: ShellCommand) -> CallEffects:
     """Return what `patch` or `apply_patch` writes: what the patch names, and the file named to it."""
     words = command.words[1:]
-    named = [*patched("\n".join((command.given, *words))), *(word for word in _plain(words) if "\n" not in word)]
-    return Call(writes=_at(command, named), many=not named or bool(command.reads) or "-i" in words)
+    named = [
+        *list_patched_files("\n".join((command.given, *words))),
+        *(word for word in _drop_options(words) if "\n" not in word),
+    ]
+    return CallEffects(writes=_build_paths(command, named), many=not named or bool(command.reads) or "-i" in words)
 
 
-def _found(command: Command) -> Call:
+def _analyse_find(command: ShellCommand) -> CallEffects:
     """Return what `find` touches: with -delete or -exec it writes some of what stands where it looks."""
     words = command.words[1:]
     places = list(takewhile(lambda word: word[:1] not in "-(!", words)) or ["."]
@@ -221,40 +232,46 @@ def _found(command: Command) -> Call:
     run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 : at + _MANY]
     run = tuple(takewhile(lambda word: word not in (";", "+"), run))
     filled = [path for word in run for path in (places[:_MANY] if "{}" in word else [word])]
-    call = _of(Command(tuple(filled), command.folder), {}, _DEEP)
-    return Call((*_at(command, places), *call.reads), _selected(call.writes), many=bool(call.writes))
+    call = _analyse_command(ShellCommand(tuple(filled), command.folder), {}, _DEEP)
+    return CallEffects(
+        (*_build_paths(command, places), *call.reads), _narrow_paths(call.writes), many=bool(call.writes)
+    )
 
 
 # -- git and kb --------------------------------------------------------------------------------------
 
 
-def _of_git(command: Command) -> Call:
+def _analyse_git(command: ShellCommand) -> CallEffects:
     """Return what a git command writes in the work tree by name; what moves branches is git's own business."""
     words, folder = list(command.words[1:]), command.folder
     while words and words[0].startswith("-"):
-        folder = _in(folder, words[1]) if words[0] == "-C" and len(words) > 1 else folder
+        folder = _join_folder(folder, words[1]) if words[0] == "-C" and len(words) > 1 else folder
         words = words[2:] if words[0] in _GIT_VALUED else words[1:]
     verb, rest = (words[0], words[1:]) if words else ("", [])
-    here, plain = command._replace(folder=folder), _plain(rest)
-    if decided := _decided(verb, rest):
-        return Call(decides=decided)
+    here, plain = command._replace(folder=folder), _drop_options(rest)
+    if decided := _find_review_decision(verb, rest):
+        return CallEffects(decides=decided)
     if verb in ("apply", "am"):
-        named = patched(command.given)
-        return Call(writes=_at(here, named), many=not named)
+        named = list_patched_files(command.given)
+        return CallEffects(writes=_build_paths(here, named), many=not named)
     if verb == "clean":
-        return _cleaned(here, rest)
+        return _analyse_git_clean(here, rest)
     if verb in ("rm", "mv", "restore"):
         is_staged = {"--staged", "-S", "--cached"} & set(rest) and not {"--worktree", "-W"} & set(rest)
         back = RESTORED if verb == "restore" else ""
-        return Call() if is_staged else Call(writes=_at(here, plain, whole=not back, back=back))
+        return CallEffects() if is_staged else CallEffects(writes=_build_paths(here, plain, whole=not back, back=back))
     if verb == "checkout":
         named = rest[rest.index("--") + 1 :] if "--" in rest else [word for word in plain if "/" in word or "." in word]
-        return Call(writes=_at(here, named))
+        return CallEffects(writes=_build_paths(here, named))
     shown = [word.rpartition(":")[2] for word in plain]
-    return Call(_at(here, shown)) if verb in ("show", "diff", "grep", "blame", "log", "cat-file") else Call()
+    return (
+        CallEffects(_build_paths(here, shown))
+        if verb in ("show", "diff", "grep", "blame", "log", "cat-file")
+        else CallEffects()
+    )
 
 
-def _decided(verb: str, words: Sequence[str]) -> str:
+def _find_review_decision(verb: str, words: Sequence[str]) -> str:
     """Return a git command that accepts or rejects a review; "" for any other."""
     named = [word for word in words if _REVIEW in word]
     flags = {"-d", "-D", "--delete"} & set(words)
@@ -264,24 +281,24 @@ def _decided(verb: str, words: Sequence[str]) -> str:
     return " ".join(["git", verb, *words]) if named and (deletes or verb in _DECIDING_GIT) else ""
 
 
-def _cleaned(command: Command, words: Sequence[str]) -> Call:
+def _analyse_git_clean(command: ShellCommand, words: Sequence[str]) -> CallEffects:
     """Return what `git clean` takes away; with -x the ignored as well, and kb's state is ignored."""
     flags = "".join(word[1:] for word in words if word[:1] == "-" != word[1:2])
     if "n" in flags or "--dry-run" in words:
-        return Call()
+        return CallEffects()
     takes_state = "x" in flags.lower() and not any(word.strip("/") == ".kb" for word in words)
     named = [word for before, word in pairwise(("", *words)) if word[:1] != "-" and before not in ("-e", "--exclude")]
-    return Call(writes=_at(command, named or (["."] if takes_state else []), whole=takes_state))
+    return CallEffects(writes=_build_paths(command, named or (["."] if takes_state else []), whole=takes_state))
 
 
-def _of_kb(words: Sequence[str]) -> Call:
+def _analyse_kb(words: Sequence[str]) -> CallEffects:
     """Return what a kb command asks for; deciding on a proposal is a person's, whatever stands for the word."""
     rest = [word for before, word in pairwise(("", *words)) if not word.startswith("-") and before not in _VALUED]
     shown = " ".join(["kb", *words]).replace(UNKNOWN, "…")
     if rest[:1] in (["proposal"], [UNKNOWN]):
-        return Call(asked=("proposal",)) if len(rest) < 2 or rest[1] in _SHOWING else Call(forges=shown)
+        return CallEffects(asked=("proposal",)) if len(rest) < 2 or rest[1] in _SHOWING else CallEffects(forges=shown)
     if not rest:
-        return Call()
+        return CallEffects()
     if set(_DECIDING.get(rest[0], ())) & set(rest[1:]) or (rest[0] in _OVERRULING and "--yes" in words):
-        return Call(decides=shown)
-    return Call(asked=(rest[0],)) if rest[0] in _ASKING else Call()
+        return CallEffects(decides=shown)
+    return CallEffects(asked=(rest[0],)) if rest[0] in _ASKING else CallEffects()

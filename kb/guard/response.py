@@ -12,7 +12,7 @@ STRICTER = ("", ALLOW, WARN, ASK, DENY)
 """What may be said of a tool call, each stricter than the one before; "" leaves it to the host."""
 
 
-class Decision(NamedTuple):
+class HookResponse(NamedTuple):
     """What a hook answers."""
 
     permission: str = ""
@@ -33,44 +33,44 @@ class Decision(NamedTuple):
     """The reason with the next step, where the person is to be asked and the host cannot ask: then it denies."""
 
     @property
-    def told_model(self) -> str:
+    def model_text(self) -> str:
         """All that the model is told beside a permission."""
-        return _together(self.context, self.reason if self.permission == WARN else "")
+        return _join_texts(self.context, self.reason if self.permission == WARN else "")
 
     @property
-    def refusal(self) -> str:
+    def refusal_text(self) -> str:
         """Why the call is not made, where the host denies what the person is to be asked about."""
         return (self.unasked if self.permission == ASK else "") or self.reason
 
     @property
-    def told_person(self) -> str:
+    def person_text(self) -> str:
         """All that the person is told beside a permission."""
-        return _together(self.message, self.reason if self.permission == WARN else "")
+        return _join_texts(self.message, self.reason if self.permission == WARN else "")
 
     @property
-    def told_unheard(self) -> str:
+    def fallback_text(self) -> str:
         """All that is told beside a permission where the host can tell the model nothing: the person is told it."""
-        return _together(self.context, "" if self.told_person in self.context else self.told_person)
+        return _join_texts(self.context, "" if self.person_text in self.context else self.person_text)
 
     @property
-    def changes_input_silently(self) -> bool:
+    def is_silent_input_change(self) -> bool:
         """Whether the input changes and the model need not be told: not every host can tell it before a call."""
         return self.updated_input is not None and not self.updated_note
 
 
-def _together(*texts: str) -> str:
+def _join_texts(*texts: str) -> str:
     return "\n\n".join(filter(None, texts))
 
 
-def joined(*decisions: Decision) -> Decision:
+def merge_responses(*decisions: HookResponse) -> HookResponse:
     """Return what several say together: the strictest permission with its reasons, all texts, the last changes."""
     permission = max((one.permission for one in decisions), key=STRICTER.index, default="")
     inputs = [one.updated_input for one in decisions if one.updated_input is not None]
     outputs = [one.updated_output for one in decisions if one.updated_output is not None]
-    return Decision(
+    return HookResponse(
         permission,
         "\n".join(one.reason for one in decisions if one.reason and one.permission == permission),
-        _together(*(one.context for one in decisions)),
+        _join_texts(*(one.context for one in decisions)),
         "\n".join(one.message for one in decisions if one.message),
         inputs[-1] if inputs else None,
         outputs[-1] if outputs else None,

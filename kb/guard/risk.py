@@ -18,13 +18,13 @@ HIGH, LOW = "high", "low"
 PATTERNS, INDEX = "patterns", "index"
 
 
-class BadRisk(BadInput):
+class BadRiskSettings(BadInput):
     """The settings of risk cannot be used."""
 
     exit_code = 2
 
 
-class Risk(NamedTuple):
+class RiskSettings(NamedTuple):
     """What counts as risky, and what must have been read before."""
 
     high: tuple[str, ...] = ("/src/auth/", "/src/security/", "package.json", "tsconfig.json", "docker/", "infra/")
@@ -42,30 +42,30 @@ HELP: Mapping[str, str] = {
 _SEE = msg("its keys are: {keys}", keys=", ".join(HELP))
 
 
-class Level(NamedTuple):
+class RiskLevel(NamedTuple):
     """How risky a write is, and why."""
 
     name: str
     reason: Message
 
 
-def level(paths: Sequence[str], settings: Risk, *, many: bool = False) -> Level:
+def assess_risk(paths: Sequence[str], settings: RiskSettings, *, many: bool = False) -> RiskLevel:
     """Return how risky writing *paths*, relative to the project's root, is; *many*: more than can be told."""
     for path in paths:
-        pattern = next((one for one in settings.high if covers(one, path)), "")
-        if pattern and not any(covers(one, path) for one in settings.low):
-            return Level(HIGH, msg("{path} is sensitive ({pattern})", path=path, pattern=pattern))
+        pattern = next((one for one in settings.high if is_pattern_match(one, path)), "")
+        if pattern and not any(is_pattern_match(one, path) for one in settings.low):
+            return RiskLevel(HIGH, msg("{path} is sensitive ({pattern})", path=path, pattern=pattern))
     count = len(set(paths))
     if settings.many and count >= settings.many:
-        return Level(HIGH, msg("{count} files are changed at once", count=count))
+        return RiskLevel(HIGH, msg("{count} files are changed at once", count=count))
     if settings.many and many:
-        return Level(HIGH, msg("more files are changed at once than can be told"))
+        return RiskLevel(HIGH, msg("more files are changed at once than can be told"))
     if not paths:
-        return Level(LOW, msg("nothing of the project is changed"))
-    return Level(LOW, msg("{path} is changed", path=paths[0]))
+        return RiskLevel(LOW, msg("nothing of the project is changed"))
+    return RiskLevel(LOW, msg("{path} is changed", path=paths[0]))
 
 
-def covers(pattern: str, path: str) -> bool:
+def is_pattern_match(pattern: str, path: str) -> bool:
     """Return whether *pattern*, written as in .gitignore, means *path* or a folder above it; case makes no difference.
 
     A pattern without a slash inside means a name at any depth; `docker/` a folder of that name at any depth. A path
@@ -73,7 +73,7 @@ def covers(pattern: str, path: str) -> bool:
     """
     bare = pattern.strip().removeprefix("./")
     if any(mark in bare for mark in "*?["):
-        return _compiled(bare).match(path.lstrip("/")) is not None
+        return _compile_pattern(bare).match(path.lstrip("/")) is not None
     inner, whole = "/" + bare.strip("/").casefold(), "/" + path.lstrip("/").casefold()
     if "/" in bare.rstrip("/"):
         return whole.startswith(inner + "/") or (whole == inner and not bare.endswith("/"))
@@ -83,16 +83,18 @@ def covers(pattern: str, path: str) -> bool:
 _KNOWN: dict[str, re.Pattern[str]] = {}
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     if pattern not in _KNOWN:
-        inner = "".join(map(_as_regex, re.findall(r"\*\*/?|\*|\?|\[[^\]/]{1,100}\]|[^*?\[]+|\[", pattern.strip("/"))))
+        inner = "".join(
+            map(_convert_to_regex, re.findall(r"\*\*/?|\*|\?|\[[^\]/]{1,100}\]|[^*?\[]+|\[", pattern.strip("/")))
+        )
         start = "" if "/" in pattern.rstrip("/") else "(?:.*/)?"
         end = "/.*" if pattern.endswith("/") else "(?:/.*)?"
         _KNOWN[pattern] = re.compile(start + inner + end + r"\Z", re.IGNORECASE | re.DOTALL)
     return _KNOWN[pattern]
 
 
-def _as_regex(piece: str) -> str:
+def _convert_to_regex(piece: str) -> str:
     if piece.startswith("[") and len(piece) > 2:
         inside = piece[1:-1].replace("\\", "\\\\").replace("[", "\\[")
         return "[" + ("^" + inside[1:] if inside[0] in "!^" and len(inside) > 1 else inside.replace("^", "\\^")) + "]"
@@ -102,27 +104,29 @@ def _as_regex(piece: str) -> str:
 # -- risk.yaml ---------------------------------------------------------------------------------------
 
 
-def settings_of(values: Mapping[str, Any], lines: Mapping[str, int], source: str = "", path: str = FILE) -> Risk:
+def parse_risk_settings(
+    values: Mapping[str, Any], lines: Mapping[str, int], source: str = "", path: str = FILE
+) -> RiskSettings:
     """Return *values*, what the YAML *source* says with its keys on *lines* (1-based), as settings; raise BadRisk."""
-    defaults = Risk()._asdict()
+    defaults = RiskSettings()._asdict()
     for key, value in values.items():
         line = lines.get(key, 0)
         if key not in defaults:
             near = difflib.get_close_matches(key, defaults, 1)
             hint = msg("did you mean {key}?", key=near[0]) if near else _SEE
-            raise BadRisk(msg("there is no key {key}", key=key), path=path, line=line, hint=hint)
-        if problem := _problem(key, value):
-            at = line + _row_of(value, source.splitlines()[line - 1 :]) if line else 0
-            raise BadRisk(problem, path=path, line=at, hint=msg("{key}: {help}", key=key, help=HELP[key]))
+            raise BadRiskSettings(msg("there is no key {key}", key=key), path=path, line=line, hint=hint)
+        if problem := _find_problem(key, value):
+            at = line + _find_bad_row(value, source.splitlines()[line - 1 :]) if line else 0
+            raise BadRiskSettings(problem, path=path, line=at, hint=msg("{key}: {help}", key=key, help=HELP[key]))
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    return Risk(**given)
+    return RiskSettings(**given)
 
 
-def _problem(key: str, value: Any) -> Message | None:
+def _find_problem(key: str, value: Any) -> Message | None:
     if key in ("high", "low"):
         if not isinstance(value, list):
             return msg("{key} must be {wanted}, not {value}", key=key, wanted=msg("a list of paths"), value=repr(value))
-        bad = [word for word in value if not _is_pattern(word)]
+        bad = [word for word in value if not _is_valid_pattern(word)]
         return msg("{value} is no path of the project", value=repr(bad[0])) if bad else None
     if key == "many" and not (isinstance(value, int) and not isinstance(value, bool) and (value == 0 or value >= 2)):
         return msg("{key} must be {wanted}, not {value}", key=key, wanted=msg("0, or a number from 2"),
@@ -133,23 +137,23 @@ def _problem(key: str, value: Any) -> Message | None:
     return None
 
 
-def _is_pattern(word: object) -> bool:
+def _is_valid_pattern(word: object) -> bool:
     if not isinstance(word, str) or not word.strip("/ *") or "\n" in word or len(word) > 400:
         return False
     return ".." not in word.split("/") and not word.startswith("~")
 
 
-def _row_of(value: Any, rows: Sequence[str]) -> int:
+def _find_bad_row(value: Any, rows: Sequence[str]) -> int:
     """Return how many rows below its key the first bad item of a list stands; 0 for other values."""
-    bad = next((word for word in value if not _is_pattern(word)), None) if isinstance(value, list) else None
+    bad = next((word for word in value if not _is_valid_pattern(word)), None) if isinstance(value, list) else None
     shown = str(bad if bad is not None else "")
     return next((n for n, row in enumerate(rows) if shown and shown in row), 0)
 
 
-def text_of() -> str:
+def render_defaults() -> str:
     """Return `risk.yaml` with the defaults, every key with its meaning."""
     rows = []
-    for key, value in Risk()._asdict().items():
+    for key, value in RiskSettings()._asdict().items():
         shown = "[" + ", ".join(f'"{word}"' for word in value) + "]" if isinstance(value, tuple) else str(value)
         rows += [f"# {HELP[key]}", f"{key}: {shown}"]
     return "\n".join(rows) + "\n"

@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import BadRecord, KbError
-from kb.files import remove, write_whole
+from kb.files import remove_file, write_atomic
 from kb.git import worktree
-from kb.git.repository import Head, Move, message
+from kb.git.repository import Head, RefMove, format_commit_message
 from kb.guard import outside_changes, policy
-from kb.guard.outside_changes import SETTINGS, Change, Judged, Look
-from kb.guard.response import Decision
+from kb.guard.outside_changes import SETTINGS, AttributedChanges, OutsideChange, SnapshotDiff
+from kb.guard.response import HookResponse
 from kb.i18n import Message, msg
 from kb.records import record_file
 from kb.records.model import Record
@@ -22,7 +22,7 @@ from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import record_stamps
 from kb.state.record_stamps import GONE
-from kb.state.session_log import OWED, Log
+from kb.state.session_log import OWED, SessionLog
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -44,188 +44,201 @@ class Caller(NamedTuple):
     host: str = "claude"
 
 
-def before_call(kb: Workspace, caller: Caller, *, asked: bool = False) -> Decision:
+def check_before_call(kb: Workspace, caller: Caller, *, asked: bool = False) -> HookResponse:
     """Look at the files before a call that can write: what has changed meanwhile is a person's, and stays.
 
     *asked*: the person is asked about this call, so the settings may change in it. Where the call before did not say
     that it ended, as one that fails does not in some hosts, the changes since are its.
     """
-    said = Decision()
-    if record_stamps.began(kb.root, caller.session):
-        said = after_call(kb, caller)
+    said = HookResponse()
+    if record_stamps.read_call_start(kb.root, caller.session):
+        said = check_after_call(kb, caller)
     else:
-        seen = outside_changes.look(kb, caller.folder)
-        if seen and not record_stamps.others_run(kb.root, caller.session):
-            outside_changes.adopt_all(kb, seen)
-    record_stamps.begin(kb.root, caller.session, record_stamps.SETTINGS if asked else "")
+        seen = outside_changes.compare_snapshot(kb, caller.folder)
+        if seen and not record_stamps.has_other_calls(kb.root, caller.session):
+            outside_changes.adopt_all_changes(kb, seen)
+    record_stamps.mark_call_started(kb.root, caller.session, record_stamps.SETTINGS if asked else "")
     return said
 
 
-def after_call(kb: Workspace, caller: Caller) -> Decision:
+def check_after_call(kb: Workspace, caller: Caller) -> HookResponse:
     """Answer a call that has ended: with nothing where it has changed nothing outside kb."""
-    began = record_stamps.began(kb.root, caller.session)
-    allowed = record_stamps.allowed(kb.root, caller.session).split("\n")
-    if not kb.state.clone:  # before the call it was there
-        outside_changes.look(kb, caller.folder)
-        gone = kb.words(msg("kb: {path}, kb's own state, was deleted; what can be made anew is. Next: tell the person",
-                            path=os.path.relpath(kb.state.folder, kb.root)))  # fmt: skip
-        return Decision(context=gone, message=gone)
-    record_stamps.end(kb.root, caller.session)
-    seen = outside_changes.look(kb, caller.folder)
-    if not seen or outside_changes.is_gits_own(kb):
-        return Decision()
-    return _answered(kb, caller, seen, began, allowed)
+    began = record_stamps.read_call_start(kb.root, caller.session)
+    allowed = record_stamps.read_allowed_file(kb.root, caller.session).split("\n")
+    if not kb.state.clone_mark:  # before the call it was there
+        outside_changes.compare_snapshot(kb, caller.folder)
+        gone = kb.localise(
+            msg(
+                "kb: {path}, kb's own state, was deleted; what can be made anew is. Next: tell the person",
+                path=os.path.relpath(kb.state.folder, kb.root),
+            )
+        )
+        return HookResponse(context=gone, message=gone)
+    record_stamps.mark_call_ended(kb.root, caller.session)
+    seen = outside_changes.compare_snapshot(kb, caller.folder)
+    if not seen or outside_changes.is_merge_in_progress(kb):
+        return HookResponse()
+    return _handle_changes(kb, caller, seen, began, allowed)
 
 
-def end_of_turn(kb: Workspace, caller: Caller) -> Decision:
+def check_end_of_turn(kb: Workspace, caller: Caller) -> HookResponse:
     """Look at all files at the end of a turn in which something could write.
 
     Where there are so many files that a call looks at a part of them, what has changed since the turn began is named.
     """
-    running, since = record_stamps.began(kb.root, caller.session), record_stamps.turn_began(kb.root, caller.session)
-    allowed = record_stamps.allowed(kb.root, caller.session).split("\n")
-    record_stamps.end_turn(kb.root, caller.session)
+    running, since = (
+        record_stamps.read_call_start(kb.root, caller.session),
+        record_stamps.read_turn_start(kb.root, caller.session),
+    )
+    allowed = record_stamps.read_allowed_file(kb.root, caller.session).split("\n")
+    record_stamps.mark_turn_ended(kb.root, caller.session)
     if not (running or since):
-        return Decision()
-    seen = outside_changes.look(kb, caller.folder)
-    if not seen or outside_changes.is_gits_own(kb):
-        return Decision()
+        return HookResponse()
+    seen = outside_changes.compare_snapshot(kb, caller.folder)
+    if not seen or outside_changes.is_merge_in_progress(kb):
+        return HookResponse()
     if not running:
         if len(seen.now.files) <= record_stamps.MOST:
-            outside_changes.adopt_all(kb, seen)
-            return Decision()
+            outside_changes.adopt_all_changes(kb, seen)
+            return HookResponse()
         seen = seen._replace(changes=tuple(one for one in seen.changes if one.changed >= since))
-    said = _answered(kb, caller, seen, running or since, allowed, only_named=not running)
+    said = _handle_changes(kb, caller, seen, running or since, allowed, only_named=not running)
     if said.context:
-        Log(kb, caller.session).add(OWED, said.context)
+        SessionLog(kb, caller.session).add(OWED, said.context)
     return said
 
 
-def _answered(
-    kb: Workspace, caller: Caller, seen: Look, began: int, allowed: Sequence[str], *, only_named: bool = False
-) -> Decision:
+def _handle_changes(
+    kb: Workspace, caller: Caller, seen: SnapshotDiff, began: int, allowed: Sequence[str], *, only_named: bool = False
+) -> HookResponse:
     """Do what the settings of before the call ask for, and tell of it."""
-    mode = policy.mode_of(kb.environment.get(policy.MODE), seen.before.mode).name
-    found = outside_changes.judged(kb, seen, began, allowed) if seen.changes and mode != policy.OFF else Judged()
-    if seen.before.writer == "direct" or found == Judged():
-        outside_changes.adopt_all(kb, seen)
-        return Decision()
+    mode = policy.resolve_mode(kb.environment.get(policy.MODE), seen.before.mode).name
+    found = (
+        outside_changes.attribute_changes(kb, seen, began, allowed)
+        if seen.changes and mode != policy.OFF
+        else AttributedChanges()
+    )
+    if seen.before.writer == "direct" or found == AttributedChanges():
+        outside_changes.adopt_all_changes(kb, seen)
+        return HookResponse()
     is_blocking = mode == policy.BLOCK and not only_named
     back = [one for one in found.edits if is_blocking or (one.path in SETTINGS and not only_named)]
     left = [one for one in found.edits if one not in back]
     said: list[tuple[Message, bool]] = []
     if back:
-        said.append((_set_aside(kb, caller, seen, back), True))
-        if committed := _committed(kb, seen, back):
-            said.append((_still_committed(kb, seen, committed), True))
+        said.append((_revert_changes(kb, caller, seen, back), True))
+        if committed := _list_committed(kb, seen, back):
+            said.append((_format_commit_warning(kb, seen, committed), True))
     if left:
-        said.append((_left(kb, seen, left), False))
+        said.append((_format_edit_warning(kb, seen, left), False))
     if lost := [one for one in (*found.discarded, *left) if one.mark == outside_changes.COPIED and one.before != GONE]:
-        said.append((_kept(kb, lost), True))
+        said.append((_keep_lost_text(kb, lost), True))
     if found.moved:
-        said.append((_moved(seen, found.moved), False))
-    outside_changes.refresh(kb, caller.folder, left)
-    texts = [(kb.words(text), for_person) for text, for_person in said]
+        said.append((_format_moved_warning(seen, found.moved), False))
+    outside_changes.refresh_snapshot(kb, caller.folder, left)
+    texts = [(kb.localise(text), for_person) for text, for_person in said]
     person = "\n".join(text for text, for_person in texts if for_person)
-    return Decision(context="\n".join(text for text, _ in texts), message=person)
+    return HookResponse(context="\n".join(text for text, _ in texts), message=person)
 
 
 # -- block -------------------------------------------------------------------------------------------
 
 
-def _set_aside(kb: Workspace, caller: Caller, seen: Look, changes: Sequence[Change]) -> Message:
+def _revert_changes(kb: Workspace, caller: Caller, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> Message:
     """Keep the agent's version of *changes* on a branch, put the files back, and tell where it is."""
     inside = [change for change in changes if not os.path.isabs(change.path)]
-    others = [one for one in changes if os.path.isabs(one.path) or _masked(kb, one.data) != one.data]
-    branch = _branch(kb, caller, seen, inside) if inside else ""
-    ref = keep(kb, {_name(change): change.data for change in others}) if others else ""
-    lost = [change.path for change in changes if not _put_back(kb, change)]
+    others = [one for one in changes if os.path.isabs(one.path) or _redact_data(kb, one.data) != one.data]
+    branch = _commit_review_branch(kb, caller, seen, inside) if inside else ""
+    ref = save_to_kept_ref(kb, {_build_kept_path(change): change.data for change in others}) if others else ""
+    lost = [change.path for change in changes if not _restore_file(kb, change)]
     _unstage(kb, inside)
     where = ", ".join(filter(None, (branch, ref)))
     if lost:
         return msg(
             "kb: {paths} changed outside kb, and cannot be put back; this version is kept as {ref}. Ask the person.",
-            paths=_listed(lost), ref=where,
+            paths=_format_paths(lost), ref=where,
         )  # fmt: skip
     if all(change.path in SETTINGS for change in changes):
         return msg(
             "kb: {paths} was put back: the settings of the knowledge base are for the person to change. The new "
             "version is kept as {ref}. Next: ask the person",
-            paths=_listed([change.path for change in changes]), ref=where,
+            paths=_format_paths([change.path for change in changes]), ref=where,
         )  # fmt: skip
     return msg(
         "kb: {paths} changed outside kb and was put back; the new version is kept as {ref}. "
         "Next: hand it in with kb write",
-        paths=_listed([change.path for change in changes]), ref=where,
+        paths=_format_paths([change.path for change in changes]), ref=where,
     )  # fmt: skip
 
 
-def _committed(kb: Workspace, seen: Look, changes: Sequence[Change]) -> list[str]:
+def _list_committed(kb: Workspace, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> list[str]:
     """Return the files of *changes* of which the commit that is checked out now has the agent's version."""
     inside = [change for change in changes if not os.path.isabs(change.path)]
     paths = [change.path for change in inside]
-    now = outside_changes.tree(kb, kb.repository.head(), paths)
-    before = outside_changes.tree(kb, Head("", seen.before.head), paths)
+    now = outside_changes.read_tree_oids(kb, kb.repository.head(), paths)
+    before = outside_changes.read_tree_oids(kb, Head("", seen.before.head), paths)
     return [one.path for one in inside
             if now.get(one.path, GONE) == one.after and before.get(one.path, GONE) != one.after]  # fmt: skip
 
 
-def _still_committed(kb: Workspace, seen: Look, paths: Sequence[str]) -> Message:
+def _format_commit_warning(kb: Workspace, seen: SnapshotDiff, paths: Sequence[str]) -> Message:
     """Tell which command undoes what was committed: kb takes back no commit that it has not made.
 
     It takes the files from the commit of before into git's index, and leaves a person's uncommitted text alone.
     """
     where = paths if len(paths) <= _SPELLED else sorted({os.path.dirname(path) for path in paths})
     if seen.before.head:
-        restore = _git(kb, "restore", f"--source={seen.before.head[:12]}", "--staged", "--", *where)
+        restore = _format_git_command(kb, "restore", f"--source={seen.before.head[:12]}", "--staged", "--", *where)
     else:
-        restore = _git(kb, "rm", "-q", "--cached", "--", *paths)
+        restore = _format_git_command(kb, "rm", "-q", "--cached", "--", *paths)
     return msg(
         "kb: a commit holds the changed {paths} as well, so git shows them as edited. Next, to undo that: {command}",
-        paths=_listed(paths), command=_and_commit(kb, restore),
+        paths=_format_paths(paths), command=_append_commit(kb, restore),
     )  # fmt: skip
 
 
-def _branch(kb: Workspace, caller: Caller, seen: Look, changes: Sequence[Change]) -> str:
+def _commit_review_branch(kb: Workspace, caller: Caller, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
     """Commit *changes* to a review branch of their own, on what was checked out before the call; return its name."""
     repository = kb.repository
     tip = seen.before.head or repository.head().oid
-    first = next((one for one in changes if _record(kb, one)), changes[0])
-    record = _record(kb, first)
+    first = next((one for one in changes if _read_record(kb, one)), changes[0])
+    record = _read_record(kb, first)
     name = record.id if record else os.path.basename(first.path).partition(".")[0]
-    against = [known.id for change in changes if (known := _record(kb, change))]
+    against = [known.id for change in changes if (known := _read_record(kb, change))]
     trailers = {
         "Kb-Op": "review", "Kb-Session": caller.session, "Kb-Host": caller.host,
         "Kb-Uid": record.uid if record else "", "Kb-Path": first.path, "Kb-Against": ",".join(dict.fromkeys(against)),
     }  # fmt: skip
-    masked = {change.path: _masked(kb, change.data) for change in changes}
+    masked = {change.path: _redact_data(kb, change.data) for change in changes}
     paths = [change.path for change in changes]
-    reason = kb.words(msg("An agent changed {paths} outside kb; the files were put back.", paths=_listed(paths)))
-    words = message(f"Keep what an agent changed outside kb: {name}", reason, trailers)
-    with repository.locked(), kb.state.stage() as stage:
+    reason = kb.localise(
+        msg("An agent changed {paths} outside kb; the files were put back.", paths=_format_paths(paths))
+    )
+    words = format_commit_message(f"Keep what an agent changed outside kb: {name}", reason, trailers)
+    with repository.hold_lock(), kb.state.open_stage() as stage:
         stem = branch = f"kb/review/{name}-outside"
         number = 1
-        while repository.ref(f"refs/heads/{branch}"):
+        while repository.resolve_ref(f"refs/heads/{branch}"):
             number += 1
             branch = f"{stem}-{number}"
-        commit = repository.build(tip, masked, words, stage=stage)
-        repository.publish([Move(f"refs/heads/{branch}", commit, "")], "kb: changed outside kb")
+        commit = repository.build_commit(tip, masked, words, stage=stage)
+        repository.update_refs([RefMove(f"refs/heads/{branch}", commit, "")], "kb: changed outside kb")
     return branch
 
 
-def _masked(kb: Workspace, data: bytes | None) -> bytes | None:
+def _redact_data(kb: Workspace, data: bytes | None) -> bytes | None:
     """Return *data* without secrets: a review branch goes to the remote with the next sync."""
-    from kb.safety.redaction import redact
+    from kb.safety.redaction import redact_text
 
     try:
-        return redact(data.decode(), kb.config.masking)[0].encode() if data else data
+        return redact_text(data.decode(), kb.config.masking)[0].encode() if data else data
     except UnicodeDecodeError:
         return data
 
 
-def _record(kb: Workspace, change: Change) -> Record | None:
+def _read_record(kb: Workspace, change: OutsideChange) -> Record | None:
     """Return the record that the file of *change* was, or is; None for none."""
-    before = outside_changes.content_of(kb, change.before) if change.before != GONE else None
+    before = outside_changes.read_content(kb, change.before) if change.before != GONE else None
     for data in (before, change.data):
         try:
             if data is not None and change.path.startswith(f"{CONTENT}/") and change.path.endswith(".md"):
@@ -235,23 +248,23 @@ def _record(kb: Workspace, change: Change) -> Record | None:
     return None
 
 
-def _put_back(kb: Workspace, change: Change) -> bool:
+def _restore_file(kb: Workspace, change: OutsideChange) -> bool:
     """Put the file of *change* back as it was before and return whether that could be done."""
     place = os.path.join(kb.root, change.path)
-    if record_stamps.stamp(place).partition(":")[0] != (str(change.changed) if change.changed else GONE):
+    if record_stamps.compute_stamp(place).partition(":")[0] != (str(change.changed) if change.changed else GONE):
         return False  # somebody has changed it since it was looked at
-    before = None if change.before == GONE else outside_changes.content_of(kb, change.before)
+    before = None if change.before == GONE else outside_changes.read_content(kb, change.before)
     if change.before != GONE and before is None:
         return False
     if os.path.islink(place) or before is None:
-        remove(place)
+        remove_file(place)
     if before is not None:
-        _unlinked(kb.root, os.path.dirname(change.path))
-        write_whole(place, before)
+        _unlink_obstacles(kb.root, os.path.dirname(change.path))
+        write_atomic(place, before)
     return True
 
 
-def _unlinked(root: str, folder: str) -> None:
+def _unlink_obstacles(root: str, folder: str) -> None:
     """Take away links, and files, that stand where *folder* is to be."""
     parts = folder.split("/") if not os.path.isabs(folder) else []
     for count in range(1, len(parts) + 1):
@@ -260,95 +273,97 @@ def _unlinked(root: str, folder: str) -> None:
             os.unlink(place)
 
 
-def _unstage(kb: Workspace, changes: Iterable[Change]) -> None:
+def _unstage(kb: Workspace, changes: Iterable[OutsideChange]) -> None:
     """Take the agent's versions out of git's index; what a person has staged there is something else."""
     paths = []
     for change in changes:
-        listed = kb.repository.git("ls-files", "-s", "-z", "--", kb.repository.full(change.path), check=False)
+        listed = kb.repository.git("ls-files", "-s", "-z", "--", kb.repository.to_git_path(change.path), check=False)
         staged = listed.split(b" ")[1].decode() if listed else GONE
         if staged == change.after:
             paths.append(change.path)
     if paths:
-        with contextlib.suppress(KbError), worktree.held(kb.repository) as following:
-            following.put_back(dict.fromkeys(paths, False), "HEAD")
+        with contextlib.suppress(KbError), worktree.hold_index(kb.repository) as following:
+            following.reset_index_paths(dict.fromkeys(paths, False), "HEAD")
 
 
 # -- warn, and what is kept --------------------------------------------------------------------------
 
 
-def _left(kb: Workspace, seen: Look, changes: Sequence[Change]) -> Message:
+def _format_edit_warning(kb: Workspace, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> Message:
     return msg(
         "kb: {paths} changed outside kb: kb has checked nothing of it. "
         "Next: hand it in with kb write, then: {command}",
-        paths=_listed([change.path for change in changes]), command=_taking_back(kb, seen, changes),
+        paths=_format_paths([change.path for change in changes]), command=_format_undo_commands(kb, seen, changes),
     )  # fmt: skip
 
 
-def _taking_back(kb: Workspace, seen: Look, changes: Sequence[Change]) -> str:
+def _format_undo_commands(kb: Workspace, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
     """Return the commands that take *changes* back; what a commit holds, from the commit of before."""
-    known = outside_changes.tree(kb, kb.repository.head(), [change.path for change in changes])
-    committed = _committed(kb, seen, changes) if seen.before.head else []
+    known = outside_changes.read_tree_oids(kb, kb.repository.head(), [change.path for change in changes])
+    committed = _list_committed(kb, seen, changes) if seen.before.head else []
     rest = [change.path for change in changes if change.path not in committed]
     paths = [path for path in rest if path in known]
     new = [path for path in rest if path not in known]
     both = ("--staged", "--worktree", "--")
-    commands = [_git(kb, "restore", *both, *paths[:_NAMED])] if paths else []
+    commands = [_format_git_command(kb, "restore", *both, *paths[:_NAMED])] if paths else []
     commands += [shlex.join(["rm", "--", *(os.path.join(kb.root, path) for path in new[:_NAMED])])] if new else []
     if committed:
-        undone = _git(kb, "restore", f"--source={seen.before.head[:12]}", *both, *committed[:_NAMED])
-        commands.append(_and_commit(kb, undone))
+        undone = _format_git_command(kb, "restore", f"--source={seen.before.head[:12]}", *both, *committed[:_NAMED])
+        commands.append(_append_commit(kb, undone))
     return "; ".join(commands)
 
 
-def _and_commit(kb: Workspace, restore: str) -> str:
+def _append_commit(kb: Workspace, restore: str) -> str:
     """Return the command *restore*, and behind it the one that commits what it has restored."""
-    return f"{restore} && {_git(kb, 'commit', '-m', 'Undo changes outside kb')}"
+    return f"{restore} && {_format_git_command(kb, 'commit', '-m', 'Undo changes outside kb')}"
 
 
-def _git(kb: Workspace, *words: str) -> str:
+def _format_git_command(kb: Workspace, *words: str) -> str:
     return shlex.join(["git", "-C", kb.root, *words])
 
 
-def _kept(kb: Workspace, changes: Sequence[Change]) -> Message:
+def _keep_lost_text(kb: Workspace, changes: Sequence[OutsideChange]) -> Message:
     """Keep a person's text that no commit has, and tell how it comes back."""
-    ref = keep(kb, {_name(change): outside_changes.content_of(kb, change.before) for change in changes})
-    paths = [_name(change) for change in changes]
+    ref = save_to_kept_ref(
+        kb, {_build_kept_path(change): outside_changes.read_content(kb, change.before) for change in changes}
+    )
+    paths = [_build_kept_path(change) for change in changes]
     return msg(
         "kb: {paths} held text that was not committed, and a command of the agent took it away; it is kept as {ref}. "
         "It comes back with: {command}",
-        paths=_listed([change.path for change in changes]), ref=ref,
-        command=_git(kb, "restore", f"--source={ref}", "--", *paths[:_NAMED]),
+        paths=_format_paths([change.path for change in changes]), ref=ref,
+        command=_format_git_command(kb, "restore", f"--source={ref}", "--", *paths[:_NAMED]),
     )  # fmt: skip
 
 
-def keep(kb: Workspace, contents: Mapping[str, bytes | None]) -> str:
+def save_to_kept_ref(kb: Workspace, contents: Mapping[str, bytes | None]) -> str:
     """Keep *contents*, by path, in a commit under a ref of its own that goes to no remote; return the ref."""
     stamp = time.strftime(_TIME, time.gmtime(kb.now()))
-    with kb.repository.locked(), kb.state.stage() as stage:
+    with kb.repository.hold_lock(), kb.state.open_stage() as stage:
         ref, number = KEPT + stamp, 1
-        while kb.repository.ref(ref):
+        while kb.repository.resolve_ref(ref):
             number += 1
             ref = f"{KEPT}{stamp}-{number}"
-        words = message("Keep text that no commit has", "", {"Kb-Op": "kept"})
-        commit = kb.repository.build(kb.repository.head().oid, dict(contents), words, stage=stage)
-        moves = [Move(ref, commit, ""), *_forgetting(kb)]
-        kb.repository.publish(moves, "kb: keep text that no commit has")
+        words = format_commit_message("Keep text that no commit has", "", {"Kb-Op": "kept"})
+        commit = kb.repository.build_commit(kb.repository.head().oid, dict(contents), words, stage=stage)
+        moves = [RefMove(ref, commit, ""), *_build_expiry_moves(kb)]
+        kb.repository.update_refs(moves, "kb: keep text that no commit has")
     return ref
 
 
-def _forgetting(kb: Workspace) -> list[Move]:
+def _build_expiry_moves(kb: Workspace) -> list[RefMove]:
     """Return the moves that take away what has been kept for longer than `outside.DAYS`; their names say since when."""
     last = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - outside_changes.DAYS * 86_400))
-    rows = (row.split(" ") for row in kb.repository.refs(KEPT, "%(refname) %(objectname)"))
-    return [Move(ref, "", oid) for ref, oid in rows if ref < last]
+    rows = (row.split(" ") for row in kb.repository.list_refs(KEPT, "%(refname) %(objectname)"))
+    return [RefMove(ref, "", oid) for ref, oid in rows if ref < last]
 
 
-def _name(change: Change) -> str:
+def _build_kept_path(change: OutsideChange) -> str:
     """Return under which path a content is kept: a file outside of the knowledge base has its whole path there."""
     return "outside" + change.path if os.path.isabs(change.path) else change.path
 
 
-def _moved(seen: Look, changes: Sequence[Change]) -> Message:
+def _format_moved_warning(seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> Message:
     gone = [change.path for change in changes if change.after == GONE]
     command = f"git switch {seen.before.ref.removeprefix('refs/heads/')}" if seen.before.ref else ""
     if seen.before.ref == seen.now.ref or not command:
@@ -356,15 +371,15 @@ def _moved(seen: Look, changes: Sequence[Change]) -> Message:
     if gone:
         return msg(
             "kb: with the commit that is checked out now these records are gone: {paths}. They are in {before}: "
-            "{command}", paths=_listed(gone), before=seen.before.head[:12], command=command,
+            "{command}", paths=_format_paths(gone), before=seen.before.head[:12], command=command,
         )  # fmt: skip
     return msg(
         "kb: with the commit that is checked out now these records have another status: {paths}. "
         "They are as they were in {before}: {command}",
-        paths=_listed([change.path for change in changes]), before=seen.before.head[:12], command=command,
+        paths=_format_paths([change.path for change in changes]), before=seen.before.head[:12], command=command,
     )  # fmt: skip
 
 
-def _listed(paths: Sequence[str]) -> str:
+def _format_paths(paths: Sequence[str]) -> str:
     shown = ", ".join(" ".join(path.split()) for path in paths[:_NAMED])
     return shown if len(paths) <= _NAMED else f"{shown} … ({len(paths)})"

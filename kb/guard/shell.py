@@ -35,7 +35,7 @@ _QUOTED = regex(_EXPANDED % "" + r"|(?P<escaped>\\[\"\\$`\n])|(?P<run>[^\"\\$`]+
 _BRACKET = regex(r"\\[\s\S]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|[()`]")
 
 
-class Command(NamedTuple):
+class ShellCommand(NamedTuple):
     """One simple command."""
 
     words: tuple[str, ...]
@@ -51,29 +51,29 @@ class Command(NamedTuple):
     """The words of the command whose output it is given."""
 
 
-def commands(text: str, known: Mapping[str, str] | None = None) -> list[Command]:
+def parse_commands(text: str, known: Mapping[str, str] | None = None) -> list[ShellCommand]:
     """Return the simple commands in *text*; *known* are variables and their values."""
-    return _Reader(dict(known or {}), "", 0).read(text[:MOST])
+    return _ShellParser(dict(known or {}), "", 0).read(text[:MOST])
 
 
-class _Reader:
+class _ShellParser:
     """Reads one text; what stands in `$(…)` is read by another with the same variables."""
 
     def __init__(self, known: dict[str, str], folder: str, depth: int) -> None:
         self.known, self.folder, self.depth = known, folder, depth
-        self.found: list[Command] = []
+        self.found: list[ShellCommand] = []
         self.word: str | None = None
         self.heres: list[str] = []
         self.before: tuple[str, ...] = ()
         self.outside: list[str] = []
-        self._clear()
+        self._reset_command()
 
-    def _clear(self) -> None:
+    def _reset_command(self) -> None:
         self.words: list[str] = []
         self.files: dict[str, list[str]] = {"into": [], "source": [], "given": []}
         self.target = ""
 
-    def read(self, text: str) -> list[Command]:
+    def read(self, text: str) -> list[ShellCommand]:
         """Return the simple commands in *text*."""
         at = 0
         while at < len(text) and len(self.found) < _MANY:
@@ -81,54 +81,54 @@ class _Reader:
             assert found
             kind, token, at = found.lastgroup or "", found.group(), found.end()
             if kind in ("gap", "here", *self.files):
-                self._close()
+                self._end_word()
             if kind == "here":
                 self.heres.append(found["mark"])
             elif kind in self.files:
                 self.target = kind
             elif kind == "single":
-                self._add(token[1:].removesuffix("'"))
+                self._append_text(token[1:].removesuffix("'"))
             elif kind == "spelled":
-                self._add(token[2:].removesuffix("'").replace("\\n", "\n"))
+                self._append_text(token[2:].removesuffix("'").replace("\\n", "\n"))
             elif kind == "double":
-                at = self._quoted(text, at)
+                at = self._read_quoted(text, at)
             elif kind == "end":
-                self._end(token)
-                at = self._behind(text, at) if token == "\n" else at
+                self._end_command(token)
+                at = self._read_heredocs(text, at) if token == "\n" else at
             else:
-                at = self._take(kind, token, text, at)
-        self._end("")
+                at = self._read_token(kind, token, text, at)
+        self._end_command("")
         return self.found
 
-    def _take(self, kind: str, token: str, text: str, at: int) -> int:
+    def _read_token(self, kind: str, token: str, text: str, at: int) -> int:
         """Take what means the same within quotes and without, and return where the next thing stands."""
         if kind == "run":
-            self._add(token)
+            self._append_text(token)
         elif kind == "escaped":
-            self._add(token[1:].replace("\n", ""))
+            self._append_text(token[1:].replace("\n", ""))
         elif kind == "variable":
-            self._add(self.known.get(token.strip("${}"), UNKNOWN))
+            self._append_text(self.known.get(token.strip("${}"), UNKNOWN))
         elif kind == "inside":
-            end = _closing(text, at, "`" if token == "`" else ")")
-            self._add(UNKNOWN)
+            end = _find_closing(text, at, "`" if token == "`" else ")")
+            self._append_text(UNKNOWN)
             if self.depth < _DEEP:
-                self.found += _Reader(dict(self.known), self.folder, self.depth + 1).read(text[at:end])
+                self.found += _ShellParser(dict(self.known), self.folder, self.depth + 1).read(text[at:end])
             return end + 1
         return at
 
-    def _quoted(self, text: str, at: int) -> int:
-        self._add("")
+    def _read_quoted(self, text: str, at: int) -> int:
+        self._append_text("")
         while at < len(text) and text[at] != '"':
             found = _QUOTED.match(text, at)
             assert found
-            at = self._take(found.lastgroup or "", found.group(), text, found.end())
+            at = self._read_token(found.lastgroup or "", found.group(), text, found.end())
         return at + 1
 
-    def _add(self, piece: str) -> None:
+    def _append_text(self, piece: str) -> None:
         word = self.word or ""
         self.word = word + piece[: _LONGEST - len(word)]
 
-    def _close(self) -> None:
+    def _end_word(self) -> None:
         """End the word that is being read."""
         if self.word is None:
             return
@@ -141,12 +141,12 @@ class _Reader:
             self.words.append(word)
         self.target = ""
 
-    def _end(self, mark: str) -> None:
+    def _end_command(self, mark: str) -> None:
         """End the command that is being read, by *mark*."""
-        self._close()
+        self._end_word()
         words, files = tuple(self.words), self.files
         if words or files["into"] or files["source"]:
-            self.found.append(Command(words, self.folder, tuple(files["into"]), tuple(files["source"]),
+            self.found.append(ShellCommand(words, self.folder, tuple(files["into"]), tuple(files["source"]),
                                       "\n".join(files["given"]), self.before))  # fmt: skip
         if words[:1] in (("cd",), ("pushd",)):
             named = [word for word in words[1:] if not word.startswith("-")]
@@ -158,9 +158,9 @@ class _Reader:
         elif mark == ")" and self.outside:
             self.folder = self.outside.pop()
         self.before = (*self.before, *words) if mark in ("|", "|&") else () if words else self.before
-        self._clear()
+        self._reset_command()
 
-    def _behind(self, text: str, at: int) -> int:
+    def _read_heredocs(self, text: str, at: int) -> int:
         """Take the here-documents that begin at *at*, and return what stands behind them."""
         for mark in self.heres:
             rows = []
@@ -176,7 +176,7 @@ class _Reader:
         return at
 
 
-def _closing(text: str, at: int, mark: str) -> int:
+def _find_closing(text: str, at: int, mark: str) -> int:
     """Return where the bracket or backtick *mark* closes what is open at *at*; the end of *text* where it does not."""
     depth = 0
     for found in _BRACKET.finditer(text, at):

@@ -14,7 +14,7 @@ from kb.errors import BadInput
 from kb.sessions.transcript_files import read_transcript
 from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.state.session_log import STARTED, TASK, Log
+from kb.state.session_log import STARTED, TASK, SessionLog
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,10 +31,10 @@ _TAIL = 400_000
 
 def remember_task(kb: Workspace, session: str, given: Mapping[str, Any], call: str) -> None:
     """Remember the task in what a tool is *given* that starts a sub-agent; *call* is the host's id of it."""
-    kind, task = _told(given)
+    kind, task = _parse_task_input(given)
     if task:
         call = call or sha256(task.encode("utf-8", "replace")).hexdigest()[:16]
-        Log(kb, session).add(TASK, json.dumps([kind, call, task[:_LONGEST]], ensure_ascii=False))
+        SessionLog(kb, session).add(TASK, json.dumps([kind, call, task[:_LONGEST]], ensure_ascii=False))
 
 
 def take_task(kb: Workspace, session: str, agent_type: str, transcript: str) -> str:
@@ -42,12 +42,12 @@ def take_task(kb: Workspace, session: str, agent_type: str, transcript: str) -> 
 
     Where no call was remembered, the transcript of its parent may have one that is not answered yet.
     """
-    log = Log(kb, session)
-    started = set(log.here(STARTED))
+    log = SessionLog(kb, session)
+    started = set(log.list_turn_values(STARTED))
     wanted = agent_type.casefold()
-    known = [row for row in map(_row, log.here(TASK)) if row and row[0] == wanted]
+    known = [row for row in map(_parse_row, log.list_turn_values(TASK)) if row and row[0] == wanted]
     if not known:
-        return task_of_agent(transcript, agent_type)
+        return find_open_task(transcript, agent_type)
     waiting = [row for row in known if row[1] not in started]
     if len({task for _, _, task in waiting}) != 1:
         return ""
@@ -56,31 +56,31 @@ def take_task(kb: Workspace, session: str, agent_type: str, transcript: str) -> 
     return task
 
 
-def task_of_agent(path: str, agent_type: str) -> str:
+def find_open_task(path: str, agent_type: str) -> str:
     """Return the task of the only open call for *agent_type* at the end of the transcript *path*, or ""."""
-    from kb.sessions.transcript import read
+    from kb.sessions.transcript import parse_transcript
 
     if not os.path.isfile(path):
         return ""
     try:
-        messages = read(read_transcript(path, _TAIL)).messages
+        messages = parse_transcript(read_transcript(path, _TAIL)).messages
     except BadInput:
         return ""
     answered = {result.id for message in messages for result in message.results}
     calls = [call for message in messages for call in message.calls if call.name in ("Agent", "Task")]
-    told = {_told(call.input) for call in calls if call.id not in answered}
+    told = {_parse_task_input(call.input) for call in calls if call.id not in answered}
     tasks = {task for kind, task in told if kind == agent_type.casefold()}
     return tasks.pop() if len(tasks) == 1 else ""
 
 
-def _told(given: Mapping[str, Any]) -> tuple[str, str]:
+def _parse_task_input(given: Mapping[str, Any]) -> tuple[str, str]:
     """Return the type of the sub-agent, in lower case, and its task."""
     kind, *texts = (given.get(key) for key in ("subagent_type", "description", "prompt"))
     task = "\n".join(text for text in texts if isinstance(text, str)).strip()
     return (kind if isinstance(kind, str) and kind else _USUAL).casefold(), task
 
 
-def _row(row: str) -> tuple[str, str, str] | None:
+def _parse_row(row: str) -> tuple[str, str, str] | None:
     try:
         kind, call, task = json.loads(row)
     except (ValueError, TypeError):

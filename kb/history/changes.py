@@ -6,9 +6,9 @@ import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks import record_diff as changing
-from kb.checks.record_diff import Change
-from kb.git.revisions import changed_between, records_at
-from kb.history.snapshot import index_at
+from kb.checks.record_diff import RecordChange
+from kb.git.revisions import list_differing_records, read_records_at
+from kb.history.snapshot import open_index_at
 from kb.records.model import Record, Status
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _BY_STATUS = {
 }  # fmt: skip
 
 
-class Entry(NamedTuple):
+class ChangeLogEntry(NamedTuple):
     """What became of one record."""
 
     what: str
@@ -35,37 +35,37 @@ class Entry(NamedTuple):
     """What was edited: keys of the front, names of sections, "user"."""
 
 
-class Between(NamedTuple):
+class ChangeLog(NamedTuple):
     """What became of the records between two commits."""
 
     older: str
     """The earlier commit; "" for before the first."""
     newer: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ChangeLogEntry, ...]
 
 
-def between(kb: Workspace, older: str, newer: str) -> Between:
+def build_change_log(kb: Workspace, older: str, newer: str) -> ChangeLog:
     """Return what became of the records from commit *older* ("": nothing) to commit *newer*, by what and by id."""
-    with contextlib.closing(index_at(kb, newer)) as index:
-        world = {changing.identity(record): record for record in index.records()}
+    with contextlib.closing(open_index_at(kb, newer)) as index:
+        world = {changing.record_identity(record): record for record in index.records()}
     if older:
-        paths = changed_between(kb, older, newer)
-        found = records_at(kb, {(commit, path) for commit in (older, newer) for path in paths})
+        paths = list_differing_records(kb, older, newer)
+        found = read_records_at(kb, {(commit, path) for commit in (older, newer) for path in paths})
         before = [record for (commit, _), record in found.items() if commit == older]
         after = [record for (commit, _), record in found.items() if commit == newer]
     else:
         before, after = [], list(world.values())
-    entries = [_entry(change) for change in changing.changes(before, after, world)]
+    entries = [_build_entry(change) for change in changing.diff_records(before, after, world)]
     order = {what: number for number, what in enumerate(GROUPS)}
-    return Between(older, newer, tuple(sorted(entries, key=lambda entry: order[entry.what])))
+    return ChangeLog(older, newer, tuple(sorted(entries, key=lambda entry: order[entry.what])))
 
 
-def _entry(change: Change) -> Entry:
+def _build_entry(change: RecordChange) -> ChangeLogEntry:
     record = change.record
     what = {"removed": "removed", "amended": "amended", "superseded": "superseded"}.get(change.step, "edited")
     if change.step == "new":
         what = "proposed" if record.status == Status.PROPOSED else _BY_STATUS.get(Status(record.status), "edited")
-    elif change.step == "changed" and change.moved:
-        undone = change.moved[0] != Status.PROPOSED and record.status == Status.ACCEPTED
+    elif change.step == "changed" and change.status_change:
+        undone = change.status_change[0] != Status.PROPOSED and record.status == Status.ACCEPTED
         what = "reopened" if undone else _BY_STATUS.get(Status(record.status), "edited")
-    return Entry(what, record, change.by, tuple(part.name for part in change.parts))
+    return ChangeLogEntry(what, record, change.by, tuple(part.name for part in change.parts))

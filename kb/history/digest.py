@@ -7,17 +7,17 @@ import json
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.capture.refusals import Refusal, refusals
+from kb.capture.refusals import Refusal, list_refusals
 from kb.checks import collect_checks, staleness
 from kb.checks.findings import Finding
-from kb.checks.rules import found
+from kb.checks.rules import apply_rules
 from kb.context.give_hints import USES
-from kb.git.revisions import commit_of
-from kb.history.changes import Between, between
-from kb.history.revision_spec import begin_of, midnight
+from kb.git.revisions import resolve_commit
+from kb.history.changes import ChangeLog, build_change_log
+from kb.history.revision_spec import find_commit_before_day, parse_midnight
 from kb.records.model import Record, Status
-from kb.sync.mergeability import judged
-from kb.writing.reviews import Review, reviews
+from kb.sync.mergeability import assess_reviews
+from kb.writing.reviews import Review, list_reviews
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -31,7 +31,7 @@ class Digest(NamedTuple):
 
     since: str
     """ISO day."""
-    changes: Between
+    changes: ChangeLog
     reviews: tuple[Review, ...]
     waiting: tuple[Finding, ...]
     """What is stale, or waits long for a verdict."""
@@ -43,22 +43,24 @@ class Digest(NamedTuple):
     """What the gate refused of the sessions that this clone read since."""
 
 
-def digest(kb: Workspace, since: str) -> Digest:
+def build_digest(kb: Workspace, since: str) -> Digest:
     """Return what happened since the ISO day *since*, and what waits."""
-    newest = commit_of(kb, "HEAD")
-    changes = between(kb, begin_of(kb, since), newest)
+    newest = resolve_commit(kb, "HEAD")
+    changes = build_change_log(kb, find_commit_before_day(kb, since), newest)
     records = kb.records()
     known = {record.path: record for record in records}
-    looked = collect_checks.looked(kb, (one._replace(record=known.get(one.path)) for one in collect_checks.sources(kb)))
-    waiting = tuple(found(looked, (staleness.stale_records, staleness.old_records)))
-    first, handed = _handed(kb)
+    looked = collect_checks.collect_context(
+        kb, (one._replace(record=known.get(one.path)) for one in collect_checks.iter_sources(kb))
+    )
+    waiting = tuple(apply_rules(looked, (staleness.check_stale_records, staleness.check_old_records)))
+    first, handed = _load_handed_out(kb)
     unused = [record for record in records if record.status == Status.ACCEPTED and record.uid not in handed]
-    old = tuple(record for record in unused if _age(record, kb.today()) > YOUNG) if first else ()
-    refused = tuple(refusals(kb, midnight(since)))
-    return Digest(since, changes, tuple(judged(kb, reviews(kb))), waiting, old, first, refused)
+    old = tuple(record for record in unused if _count_days(record, kb.today()) > YOUNG) if first else ()
+    refused = tuple(list_refusals(kb, parse_midnight(since)))
+    return Digest(since, changes, tuple(assess_reviews(kb, list_reviews(kb))), waiting, old, first, refused)
 
 
-def _handed(kb: Workspace) -> tuple[str, set[str]]:
+def _load_handed_out(kb: Workspace) -> tuple[str, set[str]]:
     """Return the day of the first hand-over and the uids of all records handed over; a damaged line is passed over."""
     first, found = "", set[str]()
     with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:
@@ -70,7 +72,7 @@ def _handed(kb: Workspace) -> tuple[str, set[str]]:
     return first, found
 
 
-def _age(record: Record, today: str) -> int:
+def _count_days(record: Record, today: str) -> int:
     with contextlib.suppress(ValueError):
         return (date.fromisoformat(today) - date.fromisoformat(record.date)).days
     return 0

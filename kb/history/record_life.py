@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context.give_hints import uses
+from kb.context.give_hints import list_uses
 from kb.i18n import msg
 from kb.records.model import Status
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
 
-class Moment(NamedTuple):
+class LifeEvent(NamedTuple):
     """One step in a record's life (RUYI "种子生命周期")."""
 
     stage: str
@@ -32,26 +32,30 @@ STAGES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def history(kb: Workspace, name: str, *, scope: str = "") -> list[Moment]:
+def build_history(kb: Workspace, name: str, *, scope: str = "") -> list[LifeEvent]:
     """Return the life of the record *name*, oldest first, from git and from what cites it."""
-    from kb.git.blame import changes_of
+    from kb.git.blame import list_file_commits
 
     record = kb.record(name, scope=scope)
-    moments: list[Moment] = []
-    for change in changes_of(kb.repository, record.path):
+    moments: list[LifeEvent] = []
+    for change in list_file_commits(kb.repository, record.path):
         moments.append(
-            Moment(_stage(change.operation, not moments), change.time, change.subject, change.commit, change.author)
+            LifeEvent(
+                _choose_stage(change.operation, not moments), change.time, change.subject, change.commit, change.author
+            )
         )
         if len(moments) == 1:
             moments.append(
-                Moment("dormant", change.time, kb.words(msg("until a task needs it")), change.commit, change.author)
+                LifeEvent(
+                    "dormant", change.time, kb.localise(msg("until a task needs it")), change.commit, change.author
+                )
             )
-    for use in uses(kb, record):
-        moments.append(Moment(use.stage, use.time, use.cause, "", ""))
-    return sorted(moments, key=lambda moment: _instant(moment.time))
+    for use in list_uses(kb, record):
+        moments.append(LifeEvent(use.stage, use.time, use.cause, "", ""))
+    return sorted(moments, key=lambda moment: _parse_timestamp(moment.time))
 
 
-def _instant(time: str) -> float:
+def _parse_timestamp(time: str) -> float:
     """Return the ISO *time* in seconds since 1970: as texts, times of two zones stand in the wrong order."""
     from datetime import datetime
 
@@ -61,7 +65,7 @@ def _instant(time: str) -> float:
         return 0.0
 
 
-def _stage(operation: str, first: bool) -> str:
+def _choose_stage(operation: str, first: bool) -> str:
     if first:
         return "seeded"
     word, _, status = operation.partition(" ")

@@ -12,16 +12,16 @@ import os
 from typing import TYPE_CHECKING
 
 from kb.errors import BadRecord
-from kb.files import remove
-from kb.git.git_log import objects
-from kb.git.revisions import changed, commit_of
-from kb.index.connection import copied
+from kb.files import remove_file
+from kb.git.git_log import read_objects
+from kb.git.revisions import list_changed_records, resolve_commit
+from kb.index.connection import copy_index
 from kb.index.database import Index
-from kb.index.lookup import one_named
+from kb.index.lookup import find_record
 from kb.records import record_file
-from kb.records.front_matter import decode
+from kb.records.front_matter import decode_record
 from kb.records.model import Record
-from kb.records.record_paths import CONTENT, is_record
+from kb.records.record_paths import CONTENT, is_record_path
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -32,79 +32,83 @@ _NOTE = "past"
 _BEGIN, _END = "past-", ".db"
 
 
-def index_at(kb: Workspace, commit: str) -> Index:
+def open_index_at(kb: Workspace, commit: str) -> Index:
     """Return the index of the records as they stood at *commit*; the caller closes it."""
-    files = _files(kb, commit)
-    mark = kb.repository.oid_of(b"blob", "\n".join(f"{oid} {path}" for path, oid in sorted(files.items())).encode())
+    files = _list_record_files(kb, commit)
+    mark = kb.repository.compute_oid(
+        b"blob", "\n".join(f"{oid} {path}" for path, oid in sorted(files.items())).encode()
+    )
     path = kb.state.path(f"{_BEGIN}{mark[:16]}{_END}")
     if os.path.exists(path):
-        index = _opened(kb, path)
-        if index.note(_NOTE) == mark:
+        index = _open_index(kb, path)
+        if index.get_note(_NOTE) == mark:
             with contextlib.suppress(OSError):
                 os.utime(path)
             return index
         index.close()  # another clone's, or one of another schema
-        _take_away(path)
+        _remove_index(path)
     beside = kb.state.path(f"{_BEGIN}{mark[:16]}.{os.getpid()}{_END}")
-    made = _made(kb, files, mark, beside)
+    made = _build_index(kb, files, mark, beside)
     if not os.path.exists(beside):  # nothing can be written here: it is in memory
         return made
     made.close()
     os.replace(beside, path)
-    _forget_others(kb)
-    return _opened(kb, path)
+    _evict_old_indexes(kb)
+    return _open_index(kb, path)
 
 
-def _opened(kb: Workspace, path: str) -> Index:
+def _open_index(kb: Workspace, path: str) -> Index:
     return Index(path, kb.state.path(_NOTE), ())
 
 
-def record_at(kb: Workspace, commit: str, name: str, *, scope: str = "") -> tuple[Record, str]:
+def find_record_at(kb: Workspace, commit: str, name: str, *, scope: str = "") -> tuple[Record, str]:
     """Return the record that *name* meant at *commit*, and its file; raise UnknownId."""
-    with contextlib.closing(index_at(kb, commit)) as index:
-        record = one_named(index, name, scope)
-    return record, decode(kb.repository.blob(commit, record.path) or b"", record.path)
+    with contextlib.closing(open_index_at(kb, commit)) as index:
+        record = find_record(index, name, scope)
+    return record, decode_record(kb.repository.read_blob(commit, record.path) or b"", record.path)
 
 
-def _files(kb: Workspace, commit: str) -> dict[str, str]:
+def _list_record_files(kb: Workspace, commit: str) -> dict[str, str]:
     """Return path and blob of the record files of *commit*."""
     folders = tuple(f"{folder}/" for folder in kb.index.folders)
-    found = kb.repository.files(commit, CONTENT)
-    return {path: oid for path, oid in found.items() if is_record(path) and path.startswith(folders)}
+    found = kb.repository.list_files(commit, CONTENT)
+    return {path: oid for path, oid in found.items() if is_record_path(path) and path.startswith(folders)}
 
 
-def _made(kb: Workspace, files: dict[str, str], mark: str, path: str) -> Index:
+def _build_index(kb: Workspace, files: dict[str, str], mark: str, path: str) -> Index:
     """Make the index of *files* in the file *path*: from a copy of today's where that has most of them as they were."""
-    today = kb.fresh()
-    known = {record.path for record in today.records()} | {path for path, _, _ in today.broken()}
-    same = _unchanged(kb, known, files)
+    today = kb.sync_index()
+    known = {record.path for record in today.records()} | {path for path, _, _ in today.list_broken()}
+    same = _find_unchanged(kb, known, files)
     if is_copy := 2 * len(same) > len(known) and os.path.exists(today.path):
-        copied(today.path, path)
-    index = _opened(kb, path)
+        copy_index(today.path, path)
+    index = _open_index(kb, path)
     try:
-        with index.changing():
-            index.reread(known - same if is_copy else ())  # no file of the past stands anywhere: they are forgotten
+        with index.batch_changes():
+            index.reload_files(
+                known - same if is_copy else ()
+            )  # no file of the past stands anywhere: they are forgotten
             new = {path: oid for path, oid in files.items() if not is_copy or path not in same}
-            for record in _read(kb, new).values():
-                index.put(record)
+            for record in _read_records(kb, new).values():
+                index.put_record(record)
             index.set_note(_NOTE, mark)
     except BaseException:
         index.close()
-        _take_away(path)
+        _remove_index(path)
         raise
     return index
 
 
-def _unchanged(kb: Workspace, known: set[str], files: dict[str, str]) -> set[str]:
+def _find_unchanged(kb: Workspace, known: set[str], files: dict[str, str]) -> set[str]:
     """Return those of the paths *known* today whose file is as it stands in *files*."""
-    head = commit_of(kb, "HEAD")
-    today = _files(kb, head)
-    edited = changed(kb, head)
+    head = resolve_commit(kb, "HEAD")
+    today = _list_record_files(kb, head)
+    edited = list_changed_records(kb, head)
     return {path for path in known - edited if path in files and today.get(path) == files[path]}
 
 
-def _read(kb: Workspace, files: dict[str, str]) -> dict[str, Record]:
-    texts = objects(kb.repository, files.values())
+def _read_records(kb: Workspace, files: dict[str, str]) -> dict[str, Record]:
+    texts = read_objects(kb.repository, files.values())
     found = {}
     for path, oid in files.items():
         with contextlib.suppress(BadRecord):
@@ -112,14 +116,14 @@ def _read(kb: Workspace, files: dict[str, str]) -> dict[str, Record]:
     return found
 
 
-def _forget_others(kb: Workspace) -> None:
+def _evict_old_indexes(kb: Workspace) -> None:
     """Take away the indexes of the past that were asked longest ago, but for KEPT of them."""
     with contextlib.suppress(OSError), os.scandir(kb.state.folder) as entries:
         kept = [entry for entry in entries if entry.name.startswith(_BEGIN) and entry.name.endswith(_END)]
         for entry in sorted(kept, key=lambda entry: entry.stat().st_mtime, reverse=True)[KEPT:]:
-            _take_away(entry.path)
+            _remove_index(entry.path)
 
 
-def _take_away(path: str) -> None:
+def _remove_index(path: str) -> None:
     for end in ("", "-wal", "-shm"):
-        remove(path + end)
+        remove_file(path + end)

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.files import content
+from kb.files import read_if_exists
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
 from kb.records.record_paths import PROJECT_FILE as MARK
-from kb.state.project import identity, owners_in
+from kb.state.project import find_identity, parse_owners
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -27,7 +27,7 @@ _PLACE = re.compile(r"(?a:[\w.-]+)(?::\d+)?(?:/(?a:[\w.~-]+))+")
 _FORM = "%x00%H%x00%cI%x00%an%x00%B%x00"
 
 
-class Version(NamedTuple):
+class RecordVersion(NamedTuple):
     """One commit that touched a record."""
 
     commit: str
@@ -42,10 +42,10 @@ class Version(NamedTuple):
     after: str = ""
 
 
-class Story(NamedTuple):
+class Timeline(NamedTuple):
     """What git knows of the records."""
 
-    versions: Mapping[str, tuple[Version, ...]] = {}
+    versions: Mapping[str, tuple[RecordVersion, ...]] = {}
     """Path of a record → its versions, newest first."""
     edit: str = ""
     """What stands before the path of a record in the address at which it can be edited; "" where that is not known."""
@@ -55,32 +55,32 @@ class Story(NamedTuple):
     """Scope → what stands before a path of its project in the address at which it can be seen."""
 
 
-class _Step(NamedTuple):
+class _FileChange(NamedTuple):
     """One file in one commit."""
 
-    version: Version
+    version: RecordVersion
     letter: str
     before: str
     path: str
 
 
-def story(kb: Workspace) -> Story:
+def build_timeline(kb: Workspace) -> Timeline:
     """Return what git knows of all records of *kb*."""
-    own = _own_address(kb)
+    own = _find_own_address(kb)
     branch = kb.repository.head().ref.removeprefix("refs/heads/")
-    edit = _address(own, "edit")
-    return Story(
-        _versions(kb),
+    edit = _build_address(own, "edit")
+    return Timeline(
+        _collect_versions(kb),
         f"{edit}/{branch}/{kb.repository.prefix}" if edit and branch else "",
-        _request(own),
-        _code(kb, own),
+        _build_request_address(own),
+        _build_code_addresses(kb, own),
     )
 
 
-def _versions(kb: Workspace) -> dict[str, tuple[Version, ...]]:
-    steps: dict[str, list[_Step]] = {}
+def _collect_versions(kb: Workspace) -> dict[str, tuple[RecordVersion, ...]]:
+    steps: dict[str, list[_FileChange]] = {}
     now: dict[str, str] = {}
-    for step in _steps(kb):
+    for step in _iter_file_changes(kb):
         path = now.get(step.path, step.path)
         steps.setdefault(path, []).append(step)
         if step.letter == "R":
@@ -92,55 +92,55 @@ def _versions(kb: Workspace) -> dict[str, tuple[Version, ...]]:
         if step.letter in "MR"
         for place in ((f"{step.version.commit}^", step.before), (step.version.commit, step.path))
     ]
-    texts = dict(zip(wanted, kb.repository.blobs(wanted), strict=True))
+    texts = dict(zip(wanted, kb.repository.read_blobs(wanted), strict=True))
 
-    def told(step: _Step) -> Version:
+    def add_texts(step: _FileChange) -> RecordVersion:
         before = texts.get((f"{step.version.commit}^", step.before)) or b""
         after = texts.get((step.version.commit, step.path)) or b""
         return step.version._replace(before=before.decode("utf-8", "replace"), after=after.decode("utf-8", "replace"))
 
-    return {path: tuple(told(step) for step in found) for path, found in steps.items()}
+    return {path: tuple(add_texts(step) for step in found) for path, found in steps.items()}
 
 
-def _steps(kb: Workspace) -> Iterator[_Step]:
+def _iter_file_changes(kb: Workspace) -> Iterator[_FileChange]:
     """Yield what every commit did to every record, newest first."""
     if not kb.repository.head().oid:
         return
-    folders = sorted({kb.repository.full(f"{CONTENT}/{kind.folder}") for kind in KINDS})
+    folders = sorted({kb.repository.to_git_path(f"{CONTENT}/{kind.folder}") for kind in KINDS})
     said = kb.repository.git("log", "-z", "--raw", "-M", "--no-abbrev", f"--format={_FORM}", "--", *folders)
     words = iter(said.decode("utf-8", "replace").split("\0"))
-    version = Version("", "", "", "", "")
+    version = RecordVersion("", "", "", "", "")
     for word in words:
         row = word.lstrip("\n")
         if row.startswith(":"):
             letter = row.rpartition(" ")[2][:1]
-            before = kb.repository.own(next(words, ""))
-            path = kb.repository.own(next(words, "")) if letter in "RC" else before
+            before = kb.repository.to_kb_path(next(words, ""))
+            path = kb.repository.to_kb_path(next(words, "")) if letter in "RC" else before
             if letter in "AMRC" and path.endswith(".md"):
-                yield _Step(version, letter, before, path)
+                yield _FileChange(version, letter, before, path)
         elif row.isalnum():
-            version = _version(row, next(words, ""), next(words, ""), next(words, ""))
+            version = _parse_version(row, next(words, ""), next(words, ""), next(words, ""))
 
 
-def _version(commit: str, time: str, author: str, message: str) -> Version:
+def _parse_version(commit: str, time: str, author: str, message: str) -> RecordVersion:
     lines = message.splitlines()
     host = next((line[9:] for line in reversed(lines) if line.startswith("Kb-Host: ")), "")
-    return Version(commit, time, author, host, lines[0] if lines else "")
+    return RecordVersion(commit, time, author, host, lines[0] if lines else "")
 
 
 # -- on the web -----------------------------------------------------------------------------------
 
 
-def _own_address(kb: Workspace) -> str:
+def _find_own_address(kb: Workspace) -> str:
     """Return host, owner and name of the repository around *kb*, or ""."""
-    return _checked(identity(kb, kb.repository.top, kb.repository.common_dir))
+    return _validate_address(find_identity(kb, kb.repository.top, kb.repository.common_dir))
 
 
-def _checked(place: str) -> str:
+def _validate_address(place: str) -> str:
     return place if _PLACE.fullmatch(place) and "/.." not in place else ""
 
 
-def _address(place: str, what: str) -> str:
+def _build_address(place: str, what: str) -> str:
     """Return where *place* shows ("blob") or edits ("edit") files, without the branch; "" for an unknown host."""
     host = place.partition("/")[0]
     if "github" in host:
@@ -148,23 +148,23 @@ def _address(place: str, what: str) -> str:
     return f"https://{place}/-/{what}" if "gitlab" in host else ""
 
 
-def _request(place: str) -> str:
-    if "/-/" in _address(place, "edit"):
-        return _address(place, "merge_requests/new?merge_request%5Bsource_branch%5D=")
-    return _address(place, "compare/")
+def _build_request_address(place: str) -> str:
+    if "/-/" in _build_address(place, "edit"):
+        return _build_address(place, "merge_requests/new?merge_request%5Bsource_branch%5D=")
+    return _build_address(place, "compare/")
 
 
-def _code(kb: Workspace, own: str) -> dict[str, str]:
+def _build_code_addresses(kb: Workspace, own: str) -> dict[str, str]:
     """Return for the scope of every project whose repository is known where it shows files."""
     top = os.path.join(kb.root, CONTENT, "anchors", "projects")
     names = sorted(os.listdir(top)) if os.path.isdir(top) else []
     marks = {name: os.path.join(top, name, MARK) for name in names}
-    places = {name: _owner(mark) for name, mark in marks.items() if os.path.isfile(mark)}
+    places = {name: _read_owner(mark) for name, mark in marks.items() if os.path.isfile(mark)}
     if kb.config.project:
         places[kb.config.project] = own
-    found = {f"project/{name}": _address(place, "blob") for name, place in places.items() if place}
+    found = {f"project/{name}": _build_address(place, "blob") for name, place in places.items() if place}
     return {scope: f"{address}/HEAD/" for scope, address in found.items() if address}
 
 
-def _owner(mark: str) -> str:
-    return next(filter(None, map(_checked, owners_in(content(mark)) or ())), "")
+def _read_owner(mark: str) -> str:
+    return next(filter(None, map(_validate_address, parse_owners(read_if_exists(mark)) or ())), "")

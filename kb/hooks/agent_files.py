@@ -14,11 +14,11 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from kb.errors import BadInput
-from kb.hooks.settings_file import MEND, Change, content, decoded, encoded
+from kb.hooks.settings_file import MEND, SettingsEdit, decode_text, encode_text, read_settings
 from kb.i18n import Message, msg
 from kb.paths import home_folder
 from kb.templates import FOLDER
-from kb.text.line_ends import line_of, newline
+from kb.text.line_ends import detect_newline, find_line_number
 
 VERSION = "memory-bank/v1"
 """The version of the protocol that kb ships."""
@@ -35,7 +35,7 @@ _VERSION_IN_SKILL = re.compile(r"(?m)^[ \t]*protocol_version:[ \t]*(\S+)[ \t]*$"
 _IMPORT = re.compile(r"(?m)^@(?:\./)?AGENTS\.md[ \t]*$")
 
 
-class Standing(NamedTuple):
+class AgentFileState(NamedTuple):
     """What of kb stands in one file."""
 
     path: str
@@ -47,7 +47,7 @@ class Standing(NamedTuple):
     """The version of the protocol it speaks of."""
 
 
-class _Block(NamedTuple):
+class _ProtocolBlock(NamedTuple):
     start: int
     end: int
     gap: int
@@ -58,13 +58,13 @@ class _Block(NamedTuple):
 # -- where -----------------------------------------------------------------------------------------
 
 
-def protocol_files(folder: str, environment: Mapping[str, str], names: Sequence[str] = ()) -> list[str]:
+def find_protocol_files(folder: str, environment: Mapping[str, str], names: Sequence[str] = ()) -> list[str]:
     """Return the files for the block: *names*, or those of hosts that are in *folder* ("": the user's own).
 
     A file that is a link to another, or that takes AGENTS.md in, needs no block of its own.
     """
     if not folder:
-        return [os.path.join(_own_folder(environment), name) for name in names or ("CLAUDE.md",)]
+        return [os.path.join(_resolve_claude_folder(environment), name) for name in names or ("CLAUDE.md",)]
     places = [os.path.join(folder, name) for name in names or NAMES]
     if names:
         return places
@@ -74,21 +74,21 @@ def protocol_files(folder: str, environment: Mapping[str, str], names: Sequence[
             found.setdefault(os.path.realpath(place), place)
     kept = list(found.values()) or places[:1]
     has_first = places[0] in kept
-    return [place for place in kept if place == places[0] or not (has_first and _takes_in(place))]
+    return [place for place in kept if place == places[0] or not (has_first and _has_agents_import(place))]
 
 
-def _takes_in(place: str) -> bool:
-    text = (content(place) or b"").decode("utf-8", "replace")
+def _has_agents_import(place: str) -> bool:
+    text = (read_settings(place) or b"").decode("utf-8", "replace")
     return bool(_IMPORT.search(text)) and "kb:begin" not in text
 
 
-def skill_folder(folder: str, environment: Mapping[str, str], place: str = "") -> str:
+def resolve_skill_folder(folder: str, environment: Mapping[str, str], place: str = "") -> str:
     """Return the folder of the skill in the project at *folder* ("": the user's own); *place*: of all skills there."""
-    settings = os.path.join(folder, ".claude") if folder else _own_folder(environment)
+    settings = os.path.join(folder, ".claude") if folder else _resolve_claude_folder(environment)
     return os.path.join(os.path.join(folder, place) if place else os.path.join(settings, "skills"), SKILL)
 
 
-def _own_folder(environment: Mapping[str, str]) -> str:
+def _resolve_claude_folder(environment: Mapping[str, str]) -> str:
     """Return the folder of Claude Code for the user."""
     return environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home_folder(environment), ".claude")
 
@@ -96,53 +96,53 @@ def _own_folder(environment: Mapping[str, str]) -> str:
 # -- the block -------------------------------------------------------------------------------------
 
 
-def protocol(language: str) -> str:
+def load_protocol(language: str) -> str:
     """Return the text of the protocol in *language*."""
-    return _shipped(language, "protocol.md")
+    return _read_template(language, "protocol.md")
 
 
-def _shipped(language: str, name: str) -> str:
+def _read_template(language: str, name: str) -> str:
     with open(os.path.join(FOLDER, "agents", "zh" if language == "zh" else "en", name), encoding="utf-8") as file:
         return file.read()
 
 
-def with_block(path: str, language: str) -> Change:
+def plan_block_install(path: str, language: str) -> SettingsEdit:
     """Return what putting the protocol block into *path* changes; where it stands already, it is brought up to date."""
-    before = content(path)
-    text = decoded(before or b"", path)
-    block = _block(text, path)
-    end = _line_end(text)
+    before = read_settings(path)
+    text = decode_text(before or b"", path)
+    block = _find_block(text, path)
+    end = _detect_line_end(text)
     if block is None:
         gap = 0 if not text or text.endswith(end * 2) else 1 if text.endswith(end) else 2
-        after = text + end * gap + _written(language, end, gap, is_made=before is None)
+        after = text + end * gap + _render_block(language, end, gap, is_made=before is None)
     else:
-        new = _written(language, end, block.gap, is_made=block.is_made)
+        new = _render_block(language, end, block.gap, is_made=block.is_made)
         after = text[: block.start] + new + text[block.end :]
-    return Change(path, before, encoded(after, before), _PART)
+    return SettingsEdit(path, before, encode_text(after, before), _PART)
 
 
-def without_block(path: str) -> Change:
+def plan_block_removal(path: str) -> SettingsEdit:
     """Return what taking the protocol block out of *path* changes: what stands around it stays byte for byte."""
-    before = content(path)
-    text = decoded(before or b"", path)
-    block = _block(text, path)
+    before = read_settings(path)
+    text = decode_text(before or b"", path)
+    block = _find_block(text, path)
     if before is None or block is None:
-        return Change(path, before, before, _PART)
-    head = text[: block.start].removesuffix(_line_end(text) * block.gap)
+        return SettingsEdit(path, before, before, _PART)
+    head = text[: block.start].removesuffix(_detect_line_end(text) * block.gap)
     rest = head + text[block.end :]
-    return Change(path, before, None if block.is_made and not rest else encoded(rest, before), _PART)
+    return SettingsEdit(path, before, None if block.is_made and not rest else encode_text(rest, before), _PART)
 
 
-def _written(language: str, end: str, gap: int, *, is_made: bool) -> str:
+def _render_block(language: str, end: str, gap: int, *, is_made: bool) -> str:
     begin = f"<!-- kb:begin protocol_version: {VERSION}; gap: {gap}{'; made' if is_made else ''} -->"
-    return "\n".join((begin, protocol(language).rstrip("\n"), "<!-- kb:end -->", "")).replace("\n", end)
+    return "\n".join((begin, load_protocol(language).rstrip("\n"), "<!-- kb:end -->", "")).replace("\n", end)
 
 
-def _line_end(text: str) -> str:
-    return "\r\n" if newline(text) == "\r\n" else "\n"
+def _detect_line_end(text: str) -> str:
+    return "\r\n" if detect_newline(text) == "\r\n" else "\n"
 
 
-def _block(text: str, path: str) -> _Block | None:
+def _find_block(text: str, path: str) -> _ProtocolBlock | None:
     """Return where kb's block stands in *text*; raise BadInput where its markers are not one pair."""
     if "kb:begin" not in text and "kb:end" not in text:
         return None
@@ -151,64 +151,66 @@ def _block(text: str, path: str) -> _Block | None:
     if not begins and not ends:
         return None
     if len(begins) != 1 or len(ends) != 1 or begins[0].start() > ends[0].start():
-        line = line_of(plain, (begins + ends)[-1].start())
+        line = find_line_number(plain, (begins + ends)[-1].start())
         raise BadInput(
             msg("kb's block has no beginning or no end, or stands here twice"), path=path, line=line, hint=MEND
         )
     stop = ends[0].end()
     stop += 1 if plain[stop : stop + 1] == "\n" else 0
-    return _Block(begins[0].start(), stop, int(begins[0].group(2)), begins[0].group(1), bool(begins[0].group(3)))
+    return _ProtocolBlock(
+        begins[0].start(), stop, int(begins[0].group(2)), begins[0].group(1), bool(begins[0].group(3))
+    )
 
 
 # -- the skill -------------------------------------------------------------------------------------
 
 
-def skill(language: str) -> dict[str, bytes]:
+def render_skill(language: str) -> dict[str, bytes]:
     """Return the files of the skill in *language*, by their names in its folder."""
-    return {name: _sealed(_shipped(language, name).encode()) for name in SKILL_FILES}
+    return {name: _append_checksum(_read_template(language, name).encode()) for name in SKILL_FILES}
 
 
-def _sealed(data: bytes) -> bytes:
-    return data + f"\n<!-- kb:sum {_sum(data)} -->\n".encode()
+def _append_checksum(data: bytes) -> bytes:
+    return data + f"\n<!-- kb:sum {_compute_checksum(data)} -->\n".encode()
 
 
-def _sum(data: bytes) -> str:
+def _compute_checksum(data: bytes) -> str:
     return sha256(data).hexdigest()[:12]
 
 
-def is_untouched(data: bytes) -> bool:
+def is_unedited(data: bytes) -> bool:
     """Return whether *data* is a file of the skill, of whatever version, as kb wrote it."""
     seal = _SEAL.search(data)
-    return seal is not None and seal.group(1).decode() == _sum(data[: seal.start()])
+    return seal is not None and seal.group(1).decode() == _compute_checksum(data[: seal.start()])
 
 
-def with_skill(folder: str, language: str) -> tuple[list[Change], list[str]]:
+def plan_skill_install(folder: str, language: str) -> tuple[list[SettingsEdit], list[str]]:
     """Return what writing the skill into *folder* changes, and the files that are left as somebody made them."""
     changes, kept = [], []
-    for name, data in skill(language).items():
+    for name, data in render_skill(language).items():
         path = os.path.join(folder, *name.split("/"))
-        before = content(path)
-        if before is not None and before != data and not is_untouched(before):
+        before = read_settings(path)
+        if before is not None and before != data and not is_unedited(before):
             kept.append(path)
         else:
-            changes.append(Change(path, before, data, _PART))
+            changes.append(SettingsEdit(path, before, data, _PART))
     return changes, kept
 
 
-def without_skill(folder: str) -> tuple[list[Change], list[str]]:
+def plan_skill_removal(folder: str) -> tuple[list[SettingsEdit], list[str]]:
     """Return what removing the skill from *folder* changes, and the files that stay: somebody has edited them."""
     changes, kept = [], []
     for name in SKILL_FILES:
         path = os.path.join(folder, *name.split("/"))
-        before = content(path)
-        if before is not None and is_untouched(before):
-            changes.append(Change(path, before, None, _PART))
+        before = read_settings(path)
+        if before is not None and is_unedited(before):
+            changes.append(SettingsEdit(path, before, None, _PART))
         elif before is not None:
             kept.append(path)
     return changes, kept
 
 
-def sweep(folder: str) -> None:
+def remove_empty_folders(folder: str) -> None:
     """Remove the folders of the skill that are empty."""
     for place in (os.path.join(folder, "references"), folder):
         if os.path.isdir(place) and not os.path.islink(place) and not os.listdir(place):
@@ -218,27 +220,27 @@ def sweep(folder: str) -> None:
 # -- what stands where -----------------------------------------------------------------------------
 
 
-def standings(files: Iterable[str], folder: str, language: str) -> list[Standing]:
+def inspect_files(files: Iterable[str], folder: str, language: str) -> list[AgentFileState]:
     """Return what of kb stands in the *files* for the block, and in the skill's *folder*."""
     found = []
     for path in files:
-        change = with_block(path, language)
-        block = _block(decoded(change.before or b"", path), path)
-        state = "absent" if block is None else "stale" if change.is_one else "current"
-        found.append(Standing(path, "protocol", state, block.version if block else ""))
-    for name, data in skill(language).items():
+        change = plan_block_install(path, language)
+        block = _find_block(decode_text(change.before or b"", path), path)
+        state = "absent" if block is None else "stale" if change.has_changes else "current"
+        found.append(AgentFileState(path, "protocol", state, block.version if block else ""))
+    for name, data in render_skill(language).items():
         path = os.path.join(folder, *name.split("/"))
-        before = content(path)
+        before = read_settings(path)
         state = (
             "absent" if before is None else "current" if before == data
-            else "stale" if is_untouched(before) else "edited"
+            else "stale" if is_unedited(before) else "edited"
         )  # fmt: skip
         version = _VERSION_IN_SKILL.search((before or b"").decode("utf-8", "replace")) if name == "SKILL.md" else None
-        found.append(Standing(path, "skill", state, version.group(1) if version else ""))
+        found.append(AgentFileState(path, "skill", state, version.group(1) if version else ""))
     return found
 
 
-def drift(found: Sequence[Standing]) -> list[Message]:
+def find_version_drift(found: Sequence[AgentFileState]) -> list[Message]:
     """Return where block and skill speak of different versions of the protocol; the block holds."""
     blocks = {one.version for one in found if one.part == "protocol" and one.version}
     skills = {one.version for one in found if one.part == "skill" and one.version}

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 
-from kb.guard.response import ALLOW, ASK, DENY, Decision
+from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.paths import home_folder
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -56,21 +56,21 @@ TOP: Mapping[str, object] = {}
 """What a new file of settings begins with."""
 
 
-def entry(command: str, timeout: int) -> dict[str, Any]:
+def build_entry(command: str, timeout: int) -> dict[str, Any]:
     """Return how a hook stands in the settings; *timeout* in seconds."""
     return {"type": "command", "command": command, "timeout": timeout}
 
 
-def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields: they are this host's."""
     return dict(payload)
 
 
-def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
+def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints for *decision*, or "" for nothing to say."""
     output: dict[str, Any] = {}
     said: dict[str, Any] = {}
-    context = decision.told_model
+    context = decision.model_text
     if decision.permission in (ALLOW, ASK, DENY) and event == "PreToolUse":
         said["permissionDecision"] = decision.permission
         said["permissionDecisionReason"] = decision.reason[:LIMIT]
@@ -85,12 +85,12 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
         said["additionalContext"] = context[:LIMIT]
     if said:
         output["hookSpecificOutput"] = {"hookEventName": event, **said}
-    if decision.told_person:
-        output["systemMessage"] = decision.told_person[:LIMIT]
+    if decision.person_text:
+        output["systemMessage"] = decision.person_text[:LIMIT]
     return json.dumps(output, ensure_ascii=False) + "\n" if output else ""
 
 
-def settings_file(folder: str, environment: Mapping[str, str]) -> str:
+def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
     """Return the settings that hold in the project at *folder*, or with "" those of the user."""
     if folder:
         return os.path.join(folder, ".claude", "settings.json")

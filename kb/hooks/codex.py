@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kb.guard.response import ALLOW, ASK, DENY, Decision
+from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.paths import home_folder
 
 if TYPE_CHECKING:
@@ -47,17 +47,17 @@ TOP: Mapping[str, object] = {}
 """What a new file of settings begins with."""
 
 
-def entry(command: str, timeout: int) -> dict[str, Any]:
+def build_entry(command: str, timeout: int) -> dict[str, Any]:
     """Return how a hook stands in the settings; *timeout* in seconds."""
     return {"type": "command", "command": command, "timeout": timeout}
 
 
-def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields: they are the host's."""
     return dict(payload)
 
 
-def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
+def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints: no bare "allow" and no change of an output, which the host does not know.
 
     The host knows the permission "ask" and supports it nowhere: it reports a failed hook and makes the call. So what a
@@ -68,21 +68,21 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
     output: dict[str, Any] = {}
     said: dict[str, Any] = {}
     if event == "PreToolUse" and decision.permission in (ASK, DENY):
-        said |= {"permissionDecision": DENY, "permissionDecisionReason": decision.refusal[:LIMIT] or DENY}
+        said |= {"permissionDecision": DENY, "permissionDecisionReason": decision.refusal_text[:LIMIT] or DENY}
     elif event == "PreToolUse" and decision.permission == ALLOW and decision.updated_input is not None:
         said |= {"permissionDecision": "allow", "updatedInput": decision.updated_input}
     elif event in _BLOCKING and decision.permission == DENY:
         output |= {"decision": "block", "reason": decision.reason[:LIMIT] or DENY}
-    if decision.told_model and event in _SPEAKING:
-        said["additionalContext"] = decision.told_model[:LIMIT]
+    if decision.model_text and event in _SPEAKING:
+        said["additionalContext"] = decision.model_text[:LIMIT]
     if said:
         output["hookSpecificOutput"] = {"hookEventName": event, **said}
-    if decision.told_person:
-        output["systemMessage"] = decision.told_person[:LIMIT]
+    if decision.person_text:
+        output["systemMessage"] = decision.person_text[:LIMIT]
     return json.dumps(output, ensure_ascii=False) + "\n" if output else ""
 
 
-def settings_file(folder: str, environment: Mapping[str, str]) -> str:
+def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
     """Return the file of hooks that hold in the project at *folder*, or with "" those of the user."""
     if folder:
         return os.path.join(folder, ".codex", "hooks.json")

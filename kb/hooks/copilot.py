@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kb.guard.response import ALLOW, ASK, DENY, Decision
+from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.paths import home_folder
 from kb.sessions import tool_names
 
@@ -62,12 +62,12 @@ TOP: Mapping[str, object] = {"version": 1}
 """What a new file of settings begins with."""
 
 
-def entry(command: str, timeout: int) -> dict[str, Any]:
+def build_entry(command: str, timeout: int) -> dict[str, Any]:
     """Return how a hook stands in the settings; *timeout* in seconds."""
     return {"type": "command", "bash": command, "timeoutSec": timeout}
 
 
-def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the payload in kb's fields; None for a sub-agent's own prompt and end.
 
     Inside a sub-agent the session is named by the sub-agent's id; its parent's is that of the session.
@@ -79,9 +79,9 @@ def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
     if parent:
         made["session_id"] = parent
     if not made.get("transcript_path"):
-        made["transcript_path"] = transcript_of(made.get("session_id"), os.environ)
+        made["transcript_path"] = find_transcript(made.get("session_id"), os.environ)
     if "toolName" in payload:
-        name, given = tool_names.known_in_copilot(payload.get("toolName"), _arguments(payload))
+        name, given = tool_names.translate_copilot_tool(payload.get("toolName"), _parse_arguments(payload))
         lines = given.get("view_range")
         if isinstance(lines, list) and len(lines) == 2 and all(type(line) is int for line in lines):
             given |= {"offset": lines[0], "limit": lines[1] - lines[0] + 1 if lines[1] >= lines[0] else None}
@@ -92,19 +92,19 @@ def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
     return made
 
 
-def transcript_of(session: object, environment: Mapping[str, str]) -> str:
+def find_transcript(session: object, environment: Mapping[str, str]) -> str:
     """Return the file of a *session*, which most events do not name; "" where there is none."""
     if not isinstance(session, str) or not session or os.path.basename(session) != session or "\0" in session:
         return ""
-    path = os.path.join(_home(environment), "session-state", session, "events.jsonl")
+    path = os.path.join(_resolve_home(environment), "session-state", session, "events.jsonl")
     return path if os.path.exists(path) else ""
 
 
-def _home(environment: Mapping[str, str]) -> str:
+def _resolve_home(environment: Mapping[str, str]) -> str:
     return environment.get("COPILOT_HOME") or os.path.join(home_folder(environment), ".copilot")
 
 
-def _arguments(payload: Mapping[str, Any]) -> object:
+def _parse_arguments(payload: Mapping[str, Any]) -> object:
     """Return what the tool is given; it may come as JSON within JSON."""
     given = payload.get("toolArgs")
     try:
@@ -113,39 +113,39 @@ def _arguments(payload: Mapping[str, Any]) -> object:
         return None
 
 
-def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
+def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints."""
     output: dict[str, Any] = {}
-    context = decision.told_model
+    context = decision.model_text
     if event == "PreToolUse":
-        output |= _before_tool(decision, payload)
+        output |= _render_tool_decision(decision, payload)
     elif event == "PostToolUse" and decision.updated_output is not None:
         result = payload.get("toolResult")
         shape = result if isinstance(result, dict) else {"resultType": "success"}
         output["modifiedResult"] = {**shape, "textResultForLlm": str(decision.updated_output)}
         context = "\n\n".join(filter(None, (context, decision.updated_note)))
     elif event in ("Stop", "SubagentStop") and decision.permission == DENY:
-        output |= {"decision": "block", "reason": tool_names.clipped(decision.reason or DENY, LIMIT)}
+        output |= {"decision": "block", "reason": tool_names.clip_bytes(decision.reason or DENY, LIMIT)}
     if context and event in _SPEAKING:
-        output["additionalContext"] = tool_names.clipped(context, LIMIT)
+        output["additionalContext"] = tool_names.clip_bytes(context, LIMIT)
     return json.dumps(output, ensure_ascii=False) + "\n"
 
 
-def _before_tool(decision: Decision, payload: Mapping[str, Any]) -> dict[str, Any]:
+def _render_tool_decision(decision: HookResponse, payload: Mapping[str, Any]) -> dict[str, Any]:
     output: dict[str, Any] = {}
     if decision.permission in (ALLOW, ASK, DENY):
-        reason = tool_names.clipped(decision.reason, LIMIT)
+        reason = tool_names.clip_bytes(decision.reason, LIMIT)
         output |= {"permissionDecision": decision.permission, "permissionDecisionReason": reason}
-    if decision.changes_input_silently and decision.permission not in (ASK, DENY):
-        given = _arguments(payload)
-        output["modifiedArgs"] = tool_names.hosts_own(
+    if decision.is_silent_input_change and decision.permission not in (ASK, DENY):
+        given = _parse_arguments(payload)
+        output["modifiedArgs"] = tool_names.restore_host_names(
             tool_names.COPILOT, payload.get("toolName"), given, decision.updated_input
         )
     return output
 
 
-def settings_file(folder: str, environment: Mapping[str, str]) -> str:
+def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
     """Return the file of kb's hooks for the project at *folder*, or with "" for the user."""
     if folder:
         return os.path.join(folder, ".github", "hooks", "kb.json")
-    return os.path.join(_home(environment), "hooks", "kb.json")
+    return os.path.join(_resolve_home(environment), "hooks", "kb.json")

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kb.guard.response import ALLOW, ASK, DENY, Decision
+from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.paths import home_folder
 from kb.sessions import tool_names
 
@@ -50,14 +50,14 @@ TOP: Mapping[str, object] = {"version": 1}
 """What a new file of settings begins with."""
 
 
-def entry(command: str, timeout: int) -> dict[str, Any]:
+def build_entry(command: str, timeout: int) -> dict[str, Any]:
     """Return how a hook stands in the settings; *timeout* in seconds."""
     return {"type": "command", "command": command, "timeout": timeout}
 
 
-def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields; the folder is often said by the roots of the workspace only."""
-    name, given = tool_names.known(tool_names.CURSOR, payload.get("tool_name"), payload.get("tool_input"))
+    name, given = tool_names.translate_tool(tool_names.CURSOR, payload.get("tool_name"), payload.get("tool_input"))
     roots = payload.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else ""
     made = {
@@ -79,30 +79,30 @@ def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
+def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints; `ask` is not enforced by the host, so what is to be asked is denied."""
     output: dict[str, Any] = {}
     denied = decision.permission in (ASK, DENY)
-    person = decision.told_unheard if event == "PreToolUse" else decision.told_person
-    message = (decision.refusal if denied else person)[:LIMIT]
+    person = decision.fallback_text if event == "PreToolUse" else decision.person_text
+    message = (decision.refusal_text if denied else person)[:LIMIT]
     if event == "PreToolUse":
         output["permission"] = DENY if denied else ALLOW
         if denied:
             output["agent_message"] = message
-        elif decision.changes_input_silently:
+        elif decision.is_silent_input_change:
             given = payload.get("tool_input")
-            output["updated_input"] = tool_names.hosts_own(
+            output["updated_input"] = tool_names.restore_host_names(
                 tool_names.CURSOR, payload.get("tool_name"), given, decision.updated_input
             )
     elif event == "UserPromptSubmit":
         output["continue"] = not denied
-    elif event in ("SessionStart", "PostToolUse") and decision.told_model:
-        output["additional_context"] = decision.told_model[:LIMIT]
+    elif event in ("SessionStart", "PostToolUse") and decision.model_text:
+        output["additional_context"] = decision.model_text[:LIMIT]
     if message and event in ("PreToolUse", "UserPromptSubmit", "PreCompact"):
         output["user_message"] = message
     return json.dumps(output, ensure_ascii=False) + "\n"
 
 
-def settings_file(folder: str, environment: Mapping[str, str]) -> str:
+def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
     """Return the hooks that hold in the project at *folder*, or with "" those of the user."""
     return os.path.join(folder or home_folder(environment), ".cursor", "hooks.json")

@@ -21,7 +21,7 @@ class Late(BaseException):
     """The time is over. It is no Exception, so nothing that goes on after a failure goes on after this."""
 
 
-def seconds(host: ModuleType, event: str) -> tuple[float, float]:
+def compute_limits(host: ModuleType, event: str) -> tuple[float, float]:
     """Return after how long kb gives up at *event*, kb's name of it, and after how long it is ended."""
     given = [host.TIMEOUTS.get(own, 10) for own, ours in host.EVENTS.items() if ours == event]
     if event == "SessionEnd" and "CLAUDE_PLUGIN_ROOT" in os.environ:
@@ -30,14 +30,14 @@ def seconds(host: ModuleType, event: str) -> tuple[float, float]:
 
 
 @contextlib.contextmanager
-def deadline(limit: float) -> Iterator[None]:
+def enforce_deadline(limit: float) -> Iterator[None]:
     """Raise Late in the block after *limit* seconds."""
 
-    def ring(number: int, frame: FrameType | None) -> None:
+    def raise_at_alarm(number: int, frame: FrameType | None) -> None:
         raise Late(f"not done within {limit:g} s")
 
     try:
-        before = signal.signal(signal.SIGALRM, ring)
+        before = signal.signal(signal.SIGALRM, raise_at_alarm)
     except ValueError:  # not the main thread: who calls from another one keeps its own time
         yield
         return
@@ -50,7 +50,7 @@ def deadline(limit: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def last_resort(limit: float, answer: str, code: int) -> Iterator[None]:
+def force_exit_after(limit: float, answer: str, code: int) -> Iterator[None]:
     """End the process with *answer* and *code* after *limit* seconds (0: never), whatever the block is waiting for."""
     if not limit:
         yield
@@ -58,12 +58,12 @@ def last_resort(limit: float, answer: str, code: int) -> Iterator[None]:
     over = _thread.allocate_lock()
     over.acquire()
 
-    def watch() -> None:
+    def exit_when_late() -> None:
         if not over.acquire(timeout=limit):
             os.write(1, answer.encode())
             os._exit(code)
 
-    _thread.start_new_thread(watch, ())
+    _thread.start_new_thread(exit_when_late, ())
     try:
         yield
     finally:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 
-from kb.hooks.guard_fast_path import folder_of, is_quiet, may_discard, may_write, session_of
+from kb.hooks.guard_fast_path import can_skip_guard, get_call_folder, get_session_id, may_discard, may_write
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state import record_stamps
 
@@ -27,7 +27,7 @@ _BLOCK, _BLOCKS = 1 << 20, 64
 """Bytes that are read at once, and how often at most."""
 
 
-def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
+def can_skip_event(event: str, payload: Mapping[str, Any], root: str) -> bool:
     """Return whether *event* can be answered with nothing right away."""
     if event == "UserPromptSubmit":
         return not str(payload.get("prompt") or "").strip()
@@ -35,32 +35,38 @@ def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
         if payload.get("tool_name") in SPAWNS:
             return False
         usual = not os.path.exists(os.path.join(root, SETTINGS))
-        quiet = not _reads_much(payload, usual=usual) and is_quiet(payload, root) and not _fills_up(payload, root)
-        return quiet and (not may_write(payload) or _begins_unchanged(payload, root))
+        quiet = (
+            not _is_long_read(payload, usual=usual)
+            and can_skip_guard(payload, root)
+            and not _is_near_alert(payload, root)
+        )
+        return quiet and (not may_write(payload) or _begin_if_unchanged(payload, root))
     if event == "PostToolUse":
         tool = payload.get("tool_name")
-        short = not isinstance(tool, str) or tool not in SEARCHES or _is_short(payload.get("tool_response"))
-        return short and not _fills_up(payload, root) and (not may_write(payload) or _ended_unchanged(payload, root))
+        short = not isinstance(tool, str) or tool not in SEARCHES or _is_short_result(payload.get("tool_response"))
+        return (
+            short and not _is_near_alert(payload, root) and (not may_write(payload) or _end_if_unchanged(payload, root))
+        )
     return False
 
 
-def _begins_unchanged(payload: Mapping[str, Any], root: str) -> bool:
+def _begin_if_unchanged(payload: Mapping[str, Any], root: str) -> bool:
     """Note that a call begins and return whether the files that only kb writes are as they were."""
-    if may_discard(payload) or not record_stamps.is_unchanged(root, folder_of(payload, root)):
+    if may_discard(payload) or not record_stamps.is_unchanged(root, get_call_folder(payload, root)):
         return False
-    record_stamps.begin(root, session_of(payload))
+    record_stamps.mark_call_started(root, get_session_id(payload))
     return True
 
 
-def _ended_unchanged(payload: Mapping[str, Any], root: str) -> bool:
+def _end_if_unchanged(payload: Mapping[str, Any], root: str) -> bool:
     """Return whether the files are as they were, and if so note that the call has ended."""
-    if not record_stamps.is_unchanged(root, folder_of(payload, root)):
+    if not record_stamps.is_unchanged(root, get_call_folder(payload, root)):
         return False
-    record_stamps.end(root, session_of(payload))
+    record_stamps.mark_call_ended(root, get_session_id(payload))
     return True
 
 
-def _fills_up(payload: Mapping[str, Any], root: str) -> bool:
+def _is_near_alert(payload: Mapping[str, Any], root: str) -> bool:
     """Return whether the context may have reached a light: by the size of its transcript when it was looked at last."""
     path, session = payload.get("transcript_path"), payload.get("session_id")
     if not isinstance(path, str) or not isinstance(session, str):
@@ -74,15 +80,15 @@ def _fills_up(payload: Mapping[str, Any], root: str) -> bool:
         return os.path.exists(path)
 
 
-def _reads_much(payload: Mapping[str, Any], *, usual: bool) -> bool:
+def _is_long_read(payload: Mapping[str, Any], *, usual: bool) -> bool:
     given = payload.get("tool_input")
     if payload.get("tool_name") != "Read" or not isinstance(given, dict) or given.get("limit") is not None:
         return False
     path = given.get("file_path")
-    return isinstance(path, str) and lines_in(path, CHUNK if usual else 1) > (CHUNK if usual else 1)
+    return isinstance(path, str) and count_lines(path, CHUNK if usual else 1) > (CHUNK if usual else 1)
 
 
-def lines_in(path: str, enough: int) -> int:
+def count_lines(path: str, enough: int) -> int:
     """Return how many lines the text file *path* has, counted up to *enough* or 64 MB; 0 where it is none."""
     try:
         if path.lower().endswith(_NOT_BY_LINES) or not os.path.isfile(path):
@@ -101,7 +107,7 @@ def lines_in(path: str, enough: int) -> int:
         return 0
 
 
-def _is_short(response: object) -> bool:
+def _is_short_result(response: object) -> bool:
     if isinstance(response, dict):
         names = response.get("filenames")
         if isinstance(names, list) and len(names) > PATHS:

@@ -11,10 +11,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kb.guard.response import Decision
+from kb.guard.response import HookResponse
 from kb.hooks import claude
-from kb.hooks.install import host_named
-from kb.hooks.settings_file import project_around
+from kb.hooks.install import load_host
+from kb.hooks.settings_file import find_project_root
 from kb.sessions import tool_names
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _TOOLS: tool_names.Tools = {
 """Copilot gives its tools Claude Code's names and leaves what they are given as it is."""
 
 
-def running(given: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+def detect_program(given: Mapping[str, Any], environment: Mapping[str, str]) -> str:
     """Return which program sent a payload in Claude Code's shape: "copilot", "cursor", or "" for Claude Code itself.
 
     The environment alone does not tell: a Claude Code that was started inside of Copilot has Copilot's.
@@ -40,24 +40,24 @@ def running(given: Mapping[str, Any], environment: Mapping[str, str]) -> str:
     return "copilot" if "COPILOT_CLI" in environment and "timestamp" in given else ""
 
 
-def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the payload in kb's fields; None where kb's own hooks for the program are asked as well."""
-    program = running(payload, os.environ)
+    program = detect_program(payload, os.environ)
     if _has_own_hooks(program, payload):
         return None
-    name, given = tool_names.known(_TOOLS, payload.get("tool_name"), payload.get("tool_input"))
-    made: dict[str, Any] | None = host_named(program).ours(event, {**payload, "tool_name": name, "tool_input": given})
+    name, given = tool_names.translate_tool(_TOOLS, payload.get("tool_name"), payload.get("tool_input"))
+    made: dict[str, Any] | None = load_host(program).ours(event, {**payload, "tool_name": name, "tool_input": given})
     return made
 
 
 def _has_own_hooks(program: str, payload: Mapping[str, Any]) -> bool:
     folder = payload.get("cwd")
-    places = ["", project_around(folder)] if isinstance(folder, str) and folder else [""]
+    places = ["", find_project_root(folder)] if isinstance(folder, str) and folder else [""]
     mark = f"--host {program}".encode()
-    return any(mark in _bytes(host_named(program).settings_file(place, os.environ)) for place in places)
+    return any(mark in _read_bytes(load_host(program).settings_file(place, os.environ)) for place in places)
 
 
-def _bytes(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -65,6 +65,6 @@ def _bytes(path: str) -> bytes:
         return b""
 
 
-def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
+def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints; an input is left, as it would have to be written in the program's own names."""
-    return claude.rendered(event, decision._replace(updated_input=None), payload)
+    return claude.render_response(event, decision._replace(updated_input=None), payload)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kb.guard.response import ASK, DENY, Decision
+from kb.guard.response import ASK, DENY, HookResponse
 from kb.paths import home_folder
 from kb.sessions import tool_names
 
@@ -48,16 +48,16 @@ TOP: Mapping[str, object] = {}
 """What a new file of settings begins with."""
 
 
-def entry(command: str, timeout: int) -> dict[str, Any]:
+def build_entry(command: str, timeout: int) -> dict[str, Any]:
     """Return how a hook stands in the settings; *timeout* in seconds."""
     return {"type": "command", "name": "kb", "command": command, "timeout": timeout * 1000}
 
 
-def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the payload in kb's fields; None for a compression that may not take place."""
     if event == "PreCompact" and payload.get("trigger") == "auto":
         return None
-    name, given = tool_names.known(tool_names.GEMINI, payload.get("tool_name"), payload.get("tool_input"))
+    name, given = tool_names.translate_tool(tool_names.GEMINI, payload.get("tool_name"), payload.get("tool_input"))
     if name == "Read":
         given.setdefault("limit", _READ_AT_ONCE)
     response = payload.get("tool_response")
@@ -65,26 +65,26 @@ def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**payload, "tool_name": name, "tool_input": given, "tool_response": content}
 
 
-def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
+def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints; where a person would be asked, the call is denied: the host cannot ask."""
     output: dict[str, Any] = {}
     said: dict[str, Any] = {}
     if event in _BLOCKING and decision.permission in (ASK, DENY):
-        output |= {"decision": DENY, "reason": decision.refusal[:LIMIT] or DENY}
-    elif event == "PreToolUse" and decision.changes_input_silently:
+        output |= {"decision": DENY, "reason": decision.refusal_text[:LIMIT] or DENY}
+    elif event == "PreToolUse" and decision.is_silent_input_change:
         given = payload.get("tool_input")
-        said["tool_input"] = tool_names.hosts_own(
+        said["tool_input"] = tool_names.restore_host_names(
             tool_names.GEMINI, payload.get("tool_name"), given, decision.updated_input
         )
-    if decision.told_model and event in _SPEAKING:
-        said["additionalContext"] = decision.told_model[:LIMIT]
+    if decision.model_text and event in _SPEAKING:
+        said["additionalContext"] = decision.model_text[:LIMIT]
     if said:
         output["hookSpecificOutput"] = said
-    if person := decision.told_unheard if event == "PreToolUse" else decision.told_person:
+    if person := decision.fallback_text if event == "PreToolUse" else decision.person_text:
         output["systemMessage"] = person[:LIMIT]
     return json.dumps(output, ensure_ascii=False) + "\n"
 
 
-def settings_file(folder: str, environment: Mapping[str, str]) -> str:
+def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
     """Return the settings that hold in the project at *folder*, or with "" those of the user."""
     return os.path.join(folder or home_folder(environment), ".gemini", "settings.json")

@@ -64,38 +64,40 @@ def may_discard(payload: Mapping[str, Any]) -> bool:
     return isinstance(command, str) and _DISCARDS.search(command) is not None
 
 
-def session_of(payload: Mapping[str, Any]) -> str:
+def get_session_id(payload: Mapping[str, Any]) -> str:
     """Return the name of the session, "" where the payload has none."""
     session = payload.get("session_id")
     return session if isinstance(session, str) else ""
 
 
-def folder_of(payload: Mapping[str, Any], root: str) -> str:
+def get_call_folder(payload: Mapping[str, Any], root: str) -> str:
     """Return the folder of the call."""
     folder = payload.get("cwd")
     return folder if isinstance(folder, str) and folder else root
 
 
-def is_quiet(payload: Mapping[str, Any], root: str) -> bool:
+def can_skip_guard(payload: Mapping[str, Any], root: str) -> bool:
     """Return whether the guard of the knowledge base at *root* has nothing to say to the call, and nothing to note."""
     tool, given = payload.get("tool_name"), payload.get("tool_input")
     if not isinstance(tool, str) or not isinstance(given, dict):
         return True
     try:
-        return _is_plain(tool, given, payload, root)
+        return _is_harmless_call(tool, given, payload, root)
     except (OSError, ValueError):  # a path that can be none, or that nobody may ask about
         return False
 
 
-def _is_plain(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], root: str) -> bool:
+def _is_harmless_call(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], root: str) -> bool:
     folder = payload.get("cwd") if isinstance(payload.get("cwd"), str) else ""
     if tool in _SHELLS:
         command = given.get("command")
-        return isinstance(command, str) and not _is_busy(command) and not _is_inside(str(folder), root)
+        return isinstance(command, str) and not _is_risky_command(command) and not _is_inside_base(str(folder), root)
     if tool in _READS or tool in _WRITES:
         paths = [os.path.join(str(folder), path) for key in _PATHS if isinstance(path := given.get(key), str)]
-        plain = bool(paths or tool in _READS) and not any(_is_inside(path, root) for path in paths or [str(folder)])
-        return plain and (tool in _READS or _is_settled(payload, root, paths))
+        plain = bool(paths or tool in _READS) and not any(
+            _is_inside_base(path, root) for path in paths or [str(folder)]
+        )
+        return plain and (tool in _READS or _is_already_allowed(payload, root, paths))
     if tool.startswith(("mcp__", "MCP:", "mcp_")):
         return not any(verb in tool.lower() for verb in (*_VERBS, "kb"))
     if tool.startswith("kb_"):  # kb's own server, as opencode spells it
@@ -103,13 +105,13 @@ def _is_plain(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], r
     return tool not in _TOUCHING and (tool.startswith(_OTHERS) or not any(verb in tool.lower() for verb in _VERBS))
 
 
-def _is_busy(command: str) -> bool:
+def _is_risky_command(command: str) -> bool:
     """Return whether *command* may write a file or ask kb for something, however its words are quoted."""
     plain = _PLAIN_OUT.sub(" ", command)
     return any(_BUSY.search(text) for text in (plain, _QUOTES.sub("", plain)))
 
 
-def _is_inside(path: str, root: str) -> bool:
+def _is_inside_base(path: str, root: str) -> bool:
     """Return whether *path* leads into what kb keeps, or to its settings; also by a link or another name."""
     real = os.path.realpath(path)
     if BANK in real.casefold() or BANK in path.casefold():
@@ -125,7 +127,9 @@ def _is_inside(path: str, root: str) -> bool:
         while place != os.path.dirname(place):
             try:
                 found = os.stat(place)
-                if any(os.path.samestat(found, top) for top in tops) or (place == spelled and _has_names(place, found)):
+                if any(os.path.samestat(found, top) for top in tops) or (
+                    place == spelled and _has_hard_links(place, found)
+                ):
                     return True
             except (OSError, ValueError):
                 pass
@@ -133,12 +137,12 @@ def _is_inside(path: str, root: str) -> bool:
     return False
 
 
-def _has_names(path: str, found: os.stat_result) -> bool:
+def _has_hard_links(path: str, found: os.stat_result) -> bool:
     """Return whether the file has a second name, which may be that of a record."""
     return found.st_nlink > 1 and not os.path.isdir(path)
 
 
-def _is_settled(payload: Mapping[str, Any], root: str, paths: list[str]) -> bool:
+def _is_already_allowed(payload: Mapping[str, Any], root: str, paths: list[str]) -> bool:
     """Return whether the guard has said for this prompt that writes to *paths* are nothing to it."""
     session = payload.get("session_id")
     if not isinstance(session, str) or not _PLAIN_NAME.fullmatch(session):
@@ -149,12 +153,12 @@ def _is_settled(payload: Mapping[str, Any], root: str, paths: list[str]) -> bool
         if kept["settled"] is not True or kept["prompt"] not in ("", payload.get("prompt_id", "")):
             return False
         project, patterns = kept["project"], kept["patterns"]
-        return not any(_is_meant(path, project, patterns) or _has_block(path) for path in paths)
+        return not any(_is_constrained(path, project, patterns) or _has_machine_block(path) for path in paths)
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
 
-def _is_meant(path: str, project: str, patterns: list[str]) -> bool:
+def _is_constrained(path: str, project: str, patterns: list[str]) -> bool:
     """Return whether a constraint may be about *path*, or the guard spoke of another project."""
     real = os.path.realpath(path)
     if not real.startswith(project + os.sep):
@@ -163,7 +167,7 @@ def _is_meant(path: str, project: str, patterns: list[str]) -> bool:
     return any(inside.startswith(pattern) for pattern in patterns)
 
 
-def _has_block(path: str) -> bool:
+def _has_machine_block(path: str) -> bool:
     if not path.lower().endswith((".md", ".mdx", ".markdown")):
         return False
     try:

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadInput, UnknownId
 from kb.hooks import json_edit, opencode, plugin
 from kb.hooks.host_table import EVENTS, HOSTS
-from kb.hooks.settings_file import MEND, Change, content, encoded, json_in, original, project_around
+from kb.hooks.settings_file import (
+    MEND,
+    SettingsEdit,
+    encode_text,
+    find_project_root,
+    load_original,
+    parse_json_object,
+    read_settings,
+)
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -43,42 +51,42 @@ class Hook(NamedTuple):
     """The tools it is called at; "" for all, and for events that are not about tools."""
 
 
-def host_named(name: str) -> ModuleType:
+def load_host(name: str) -> ModuleType:
     """Return the module of the host *name*; raise UnknownId."""
     if name not in HOSTS:
         raise UnknownId(msg("there is no host {name}", name=name), hint=msg("known: {hosts}", hosts=", ".join(HOSTS)))
     return import_module(f"kb.hooks.{name}")
 
 
-def name_of(host: ModuleType) -> str:
+def get_host_name(host: ModuleType) -> str:
     """Return the name of a host's module."""
     return host.__name__.rpartition(".")[2]
 
 
-def _is_plugin(host: ModuleType) -> bool:
+def _is_plugin_host(host: ModuleType) -> bool:
     """Return whether kb's hooks in *host* are a file of their own and no entries in settings."""
     return host is opencode
 
 
-def settings_files(host: str, folder: str, environment: Mapping[str, str]) -> list[str]:
+def list_settings_paths(host: str, folder: str, environment: Mapping[str, str]) -> list[str]:
     """Return the settings of *host* that hold for work in *folder*: the user's, then the project's."""
-    found = host_named(host)
-    files = [found.settings_file("", environment), found.settings_file(project_around(folder), environment)]
+    found = load_host(host)
+    files = [found.settings_file("", environment), found.settings_file(find_project_root(folder), environment)]
     return list(dict.fromkeys(map(os.path.realpath, files)))
 
 
-def agent_command() -> str:
+def find_hook_program() -> str:
     """Return the `kb-hook` that belongs to the running Python."""
     beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
     return beside if os.path.exists(beside) else PROGRAM
 
 
-def wanted(host: ModuleType, program: str, events: Sequence[str] = ()) -> list[Hook]:
+def build_hooks(host: ModuleType, program: str, events: Sequence[str] = ()) -> list[Hook]:
     """Return the hooks that kb has in *host*, each a line for a shell; *events* narrows them, by any of their names.
 
     Raise UnknownId for an event that kb has no use for there.
     """
-    name = name_of(host)
+    name = get_host_name(host)
     known = {own: (own, host.EVENTS[own], WORDS[host.EVENTS[own]]) for own in host.TIMEOUTS}
     for event in events:
         if not any(event in names for names in known.values()):
@@ -92,15 +100,15 @@ def wanted(host: ModuleType, program: str, events: Sequence[str] = ()) -> list[H
     ]
 
 
-def switched_off(folder: str, environment: Mapping[str, str]) -> list[str]:
+def find_disabling_files(folder: str, environment: Mapping[str, str]) -> list[str]:
     """Return the files in which a user has switched off the hooks of Codex."""
     import tomllib
 
     found = []
-    for path in settings_files("codex", folder, environment):
+    for path in list_settings_paths("codex", folder, environment):
         beside = os.path.join(os.path.dirname(path), "config.toml")
         try:
-            features = tomllib.loads((content(beside) or b"").decode("utf-8", "replace")).get("features")
+            features = tomllib.loads((read_settings(beside) or b"").decode("utf-8", "replace")).get("features")
         except tomllib.TOMLDecodeError:
             continue
         if isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False:
@@ -111,62 +119,62 @@ def switched_off(folder: str, environment: Mapping[str, str]) -> list[str]:
 # -- what a file says ------------------------------------------------------------------------------
 
 
-def hooks_in(host: ModuleType, path: str) -> list[Hook]:
+def read_hooks(host: ModuleType, path: str) -> list[Hook]:
     """Return kb's hooks in the settings file *path*; raise BadInput for a file that is not such settings."""
-    if _is_plugin(host):
-        program, seconds = plugin.opencode_calls(path)
-        every = wanted(host, program) if program else []
+    if _is_plugin_host(host):
+        program, seconds = plugin.read_opencode_plugin(path)
+        every = build_hooks(host, program) if program else []
         return [hook._replace(timeout=seconds[hook.event]) for hook in every if hook.event in seconds]
-    text = _text(host, content(path) or b"", path)
-    return [hook for _, _, _, hook in ours_in(text)] if text.strip() else []
+    text = _decode_settings(host, read_settings(path) or b"", path)
+    return [hook for _, _, _, hook in find_own_hooks(text)] if text.strip() else []
 
 
-def _text(host: ModuleType, data: bytes, path: str) -> str:
+def _decode_settings(host: ModuleType, data: bytes, path: str) -> str:
     """Return settings as text, proved to be of the form that hooks are kept in."""
-    text, settings = json_in(data, path, comments=host.COMMENTED)
+    text, settings = parse_json_object(data, path, comments=host.COMMENTED)
     if text.strip():
-        _prove(settings, text, path)
+        _validate_hooks(settings, text, path)
     return text
 
 
-def _prove(settings: dict[str, Any], text: str, path: str) -> None:
+def _validate_hooks(settings: dict[str, Any], text: str, path: str) -> None:
     """Raise BadInput where the hooks or an event's hooks are of another kind than the host reads."""
-    place = json_edit.member(text, json_edit.top(text), "hooks")
+    place = json_edit.find_member(text, json_edit.find_root(text), "hooks")
     if place is None:
         return
     if not isinstance(settings["hooks"], dict):
-        raise BadInput(msg("“hooks” is no JSON object"), path=path, line=_line(text, place.start), hint=MEND)
-    for event in json_edit.inside(text, place.at):
+        raise BadInput(msg("“hooks” is no JSON object"), path=path, line=_get_line_number(text, place.start), hint=MEND)
+    for event in json_edit.list_children(text, place.at):
         if text[event.at] != "[":
             problem = msg("the hooks of {event} are no list", event=event.key)
-            raise BadInput(problem, path=path, line=_line(text, event.start), hint=MEND)
+            raise BadInput(problem, path=path, line=_get_line_number(text, event.start), hint=MEND)
 
 
-def _line(text: str, at: int) -> int:
+def _get_line_number(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _loaded(text: str) -> dict[str, Any]:
-    settings: dict[str, Any] = json.loads(json_edit.bare(text))
+def _parse_settings(text: str) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads(json_edit.strip_comments(text))
     return settings
 
 
-def ours_in(text: str) -> list[tuple[str, int, int, Hook]]:
+def find_own_hooks(text: str) -> list[tuple[str, int, int, Hook]]:
     """Return kb's hooks as (event, number of the group, number in the group or -1 where there are none, hook)."""
     found = []
-    for event, groups in _loaded(text).get("hooks", {}).items():
+    for event, groups in _parse_settings(text).get("hooks", {}).items():
         for number, group in enumerate(groups):
             entries = group.get("hooks") if isinstance(group, dict) else None
             held = list(enumerate(entries)) if isinstance(entries, list) else [(-1, group)]
             for place, entry in held:
                 command = (entry.get("command") or entry.get("bash")) if isinstance(entry, dict) else None
-                if isinstance(command, str) and is_ours(command):
+                if isinstance(command, str) and is_own_hook(command):
                     matcher = str(group.get("matcher") or "")
-                    found.append((event, number, place, Hook(event, command, _seconds(entry), matcher)))
+                    found.append((event, number, place, Hook(event, command, _parse_timeout(entry), matcher)))
     return found
 
 
-def _seconds(entry: Mapping[str, Any]) -> int:
+def _parse_timeout(entry: Mapping[str, Any]) -> int:
     """Return the timeout of an entry; the host that counts in thousandths gives its hooks names."""
     given = entry.get("timeoutSec", entry.get("timeout"))
     if not isinstance(given, int | float) or not math.isfinite(given):
@@ -174,7 +182,7 @@ def _seconds(entry: Mapping[str, Any]) -> int:
     return int(given) // 1000 if "name" in entry else int(given)
 
 
-def is_ours(command: str) -> bool:
+def is_own_hook(command: str) -> bool:
     """Return whether a hook's *command* calls `kb-hook` with an event, and nothing else."""
     try:
         program, event, *more = shlex.split(command)
@@ -188,97 +196,103 @@ def is_ours(command: str) -> bool:
 # -- with and without kb's hooks -------------------------------------------------------------------
 
 
-def with_hooks(host: ModuleType, text: str, hooks: list[Hook]) -> str:
+def add_hooks(host: ModuleType, text: str, hooks: list[Hook]) -> str:
     """Return the settings *text* with *hooks* behind those that are there."""
     if not text.strip():
         text = json.dumps(dict(host.TOP), indent=2) + "\n"
     for hook in hooks:
-        root = json_edit.top(text)
-        place = json_edit.member(text, root, "hooks")
+        root = json_edit.find_root(text)
+        place = json_edit.find_member(text, root, "hooks")
         call = host.entry(hook.command, hook.timeout)
         matched = {"matcher": hook.matcher} if hook.matcher else {}
         entry = {**matched, "hooks": [call]} if host.GROUPED else {**call, **matched}
-        event = json_edit.member(text, place.at, hook.event) if place else None
+        event = json_edit.find_member(text, place.at, hook.event) if place else None
         if place is None:
-            text = json_edit.added(text, root, {hook.event: [entry]}, "hooks")
+            text = json_edit.insert_value(text, root, {hook.event: [entry]}, "hooks")
         elif event is None:
-            text = json_edit.added(text, place.at, [entry], hook.event)
+            text = json_edit.insert_value(text, place.at, [entry], hook.event)
         else:
-            text = json_edit.added(text, event.at, entry)
+            text = json_edit.insert_value(text, event.at, entry)
     return text
 
 
-def without_hooks(text: str) -> str:
+def remove_hooks(text: str) -> str:
     """Return the settings *text* without kb's hooks, and without what held nothing else."""
-    while text.strip() and (ours := ours_in(text)):
+    while text.strip() and (ours := find_own_hooks(text)):
         event, number, place, _ = ours[-1]
-        text = _without(text, event, number, place)
+        text = _remove_hook(text, event, number, place)
     return text
 
 
-def _without(text: str, event: str, number: int, place: int) -> str:
+def _remove_hook(text: str, event: str, number: int, place: int) -> str:
     """Take out one hook, then whatever is empty by that: the group, the event, all hooks."""
-    root = json_edit.top(text)
-    hooks = json_edit.member(text, root, "hooks")
+    root = json_edit.find_root(text)
+    hooks = json_edit.find_member(text, root, "hooks")
     assert hooks is not None
-    events = json_edit.inside(text, hooks.at)
+    events = json_edit.list_children(text, hooks.at)
     at = max(n for n, value in enumerate(events) if value.key == event)
-    groups = json_edit.inside(text, events[at].at)
-    entries = json_edit.member(text, groups[number].at, "hooks") if place >= 0 else None
-    if entries and len(json_edit.inside(text, entries.at)) > 1:
-        return json_edit.without(text, entries.at, place)
+    groups = json_edit.list_children(text, events[at].at)
+    entries = json_edit.find_member(text, groups[number].at, "hooks") if place >= 0 else None
+    if entries and len(json_edit.list_children(text, entries.at)) > 1:
+        return json_edit.remove_value(text, entries.at, place)
     for start, which, empty in ((events[at].at, number, "[]"), (hooks.at, at, "{}")):
-        left = json_edit.without(text, start, which)
+        left = json_edit.remove_value(text, start, which)
         if left[start : start + 2] != empty:  # others stand there, or their comments
             return left
-    members = json_edit.inside(text, root)
-    return json_edit.without(text, root, max(n for n, value in enumerate(members) if value.key == "hooks"))
+    members = json_edit.list_children(text, root)
+    return json_edit.remove_value(text, root, max(n for n, value in enumerate(members) if value.key == "hooks"))
 
 
 # -- changing a file -------------------------------------------------------------------------------
 
 
-def installation(
+def plan_installation(
     host: ModuleType, path: str, program: str, environment: Mapping[str, str], events: Sequence[str] = ()
-) -> Change:
+) -> SettingsEdit:
     """Return what installing the hooks changes in the settings *path*; nothing where they stand there already."""
-    hooks = wanted(host, program, events)
-    if _is_plugin(host):
-        return plugin.opencode_file(path, PART, plugin.opencode_text(program, [hook.event for hook in hooks]))
-    before = content(path)
-    text = _text(host, before or b"", path)
-    if text.strip() and sorted(hook for _, _, _, hook in ours_in(text)) == sorted(hooks):
-        return Change(path, before, before, PART)
-    is_known, origin = original(path, PART, before, environment)
+    hooks = build_hooks(host, program, events)
+    if _is_plugin_host(host):
+        return plugin.plan_opencode_plugin(
+            path, PART, plugin.render_opencode_plugin(program, [hook.event for hook in hooks])
+        )
+    before = read_settings(path)
+    text = _decode_settings(host, before or b"", path)
+    if text.strip() and sorted(hook for _, _, _, hook in find_own_hooks(text)) == sorted(hooks):
+        return SettingsEdit(path, before, before, PART)
+    is_known, origin = load_original(path, PART, before, environment)
     if not is_known:
-        origin = None if before is None else encoded(without_hooks(text), before)
-    after = _proved(host, origin, path, with_hooks(host, _text(host, origin or b"", path), hooks), len(hooks))
-    return Change(path, before, after, PART, origin, stands=True)
+        origin = None if before is None else encode_text(remove_hooks(text), before)
+    after = _validate_and_encode(
+        host, origin, path, add_hooks(host, _decode_settings(host, origin or b"", path), hooks), len(hooks)
+    )
+    return SettingsEdit(path, before, after, PART, origin, stands=True)
 
 
-def removal(host: ModuleType, path: str, environment: Mapping[str, str]) -> Change:
+def plan_removal(host: ModuleType, path: str, environment: Mapping[str, str]) -> SettingsEdit:
     """Return what taking kb's hooks out changes in the settings *path*: all of it back where nothing else changed."""
-    if _is_plugin(host):
-        return plugin.opencode_file(path, PART, None)
-    before = content(path)
-    text = _text(host, before or b"", path)
-    if before is None or not text.strip() or not ours_in(text):
-        return Change(path, before, before, PART)
-    is_known, origin = original(path, PART, before, environment)
-    return Change(path, before, origin if is_known else _proved(host, before, path, without_hooks(text), 0), PART)
+    if _is_plugin_host(host):
+        return plugin.plan_opencode_plugin(path, PART, None)
+    before = read_settings(path)
+    text = _decode_settings(host, before or b"", path)
+    if before is None or not text.strip() or not find_own_hooks(text):
+        return SettingsEdit(path, before, before, PART)
+    is_known, origin = load_original(path, PART, before, environment)
+    return SettingsEdit(
+        path, before, origin if is_known else _validate_and_encode(host, before, path, remove_hooks(text), 0), PART
+    )
 
 
-def _proved(host: ModuleType, origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
+def _validate_and_encode(host: ModuleType, origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
     """Return *text* as bytes, proved to have as many *hooks* of kb's and else to say what *origin* says."""
-    others = _others(_text(host, origin or b"", path))
-    if len(ours_in(text)) != hooks or _others(text) not in (others, {**host.TOP, **others}):
+    others = _read_other_settings(_decode_settings(host, origin or b"", path))
+    if len(find_own_hooks(text)) != hooks or _read_other_settings(text) not in (others, {**host.TOP, **others}):
         raise BadInput(msg("the hooks cannot be changed without changing more"), path=path, hint=MEND)
-    return encoded(text, origin)
+    return encode_text(text, origin)
 
 
-def _others(text: str) -> dict[str, Any]:
+def _read_other_settings(text: str) -> dict[str, Any]:
     """Return what settings say besides kb's hooks; an event without a hook says nothing."""
-    left = without_hooks(text)
-    settings: dict[str, Any] = _loaded(left) if left.strip() else {}
+    left = remove_hooks(text)
+    settings: dict[str, Any] = _parse_settings(left) if left.strip() else {}
     hooks = {event: groups for event, groups in settings.pop("hooks", {}).items() if groups}
     return {**settings, **({"hooks": hooks} if hooks else {})}

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kb.guard.response import ASK, DENY, Decision
+from kb.guard.response import ASK, DENY, HookResponse
 from kb.paths import home_folder
 from kb.sessions import tool_names
 
@@ -43,23 +43,23 @@ _READ_AT_ONCE = 2000
 """Lines that the host itself reads at most where nobody says how many."""
 
 
-def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields; only the tools have names of their own."""
-    name, given = tool_names.known(tool_names.OPENCODE, payload.get("tool_name"), payload.get("tool_input"))
+    name, given = tool_names.translate_tool(tool_names.OPENCODE, payload.get("tool_name"), payload.get("tool_input"))
     if name == "Read":
         given.setdefault("limit", _READ_AT_ONCE)
     return {**payload, "tool_name": name, "tool_input": given}
 
 
-def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
+def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints for the plugin: what to deny, to tell and to change. It cannot ask, so it denies."""
     output: dict[str, Any] = {}
-    context = decision.told_model
+    context = decision.model_text
     if decision.permission in (ASK, DENY):
-        output["deny"] = decision.refusal[:LIMIT] or DENY
-    elif decision.changes_input_silently:
+        output["deny"] = decision.refusal_text[:LIMIT] or DENY
+    elif decision.is_silent_input_change:
         given = payload.get("tool_input")
-        output["input"] = tool_names.hosts_own(
+        output["input"] = tool_names.restore_host_names(
             tool_names.OPENCODE, payload.get("tool_name"), given, decision.updated_input
         )
     if decision.updated_output is not None:
@@ -67,12 +67,12 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
         context = "\n\n".join(filter(None, (context, decision.updated_note)))
     if context:
         output["context"] = context[:LIMIT]
-    if decision.told_person:
-        output["message"] = decision.told_person[:LIMIT]
+    if decision.person_text:
+        output["message"] = decision.person_text[:LIMIT]
     return json.dumps(output, ensure_ascii=False) + "\n"
 
 
-def settings_file(folder: str, environment: Mapping[str, str]) -> str:
+def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
     """Return where kb's plugin stands for the project at *folder*, or with "" for the user."""
     if folder:
         return os.path.join(folder, ".opencode", "plugin", "kb.js")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, UnknownId
 from kb.hooks import json_edit, opencode
-from kb.hooks.settings_file import MEND, Change, content, encoded, json_in, original
+from kb.hooks.settings_file import MEND, SettingsEdit, encode_text, load_original, parse_json_object, read_settings
 from kb.i18n import msg
 from kb.templates import FOLDER
 
@@ -17,13 +17,13 @@ PART = "orchestrators"
 _FILE = "oh-my-opencode.json"
 
 
-def settings_file(folder: str, environment: Mapping[str, str]) -> str:
+def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
     """Return the configuration of the agents for the project at *folder*, or with "" for the user."""
-    place = os.path.dirname(os.path.dirname(opencode.settings_file(folder, environment)))
+    place = os.path.dirname(os.path.dirname(opencode.resolve_settings_path(folder, environment)))
     return os.path.join(place, _FILE)
 
 
-def named(words: str) -> tuple[str, ...]:
+def parse_names(words: str) -> tuple[str, ...]:
     """Return the orchestrators that *words*, separated by commas, name; raise UnknownId."""
     names = tuple(dict.fromkeys(word.strip().lower() for word in words.split(",") if word.strip()))
     for name in names:
@@ -33,94 +33,96 @@ def named(words: str) -> tuple[str, ...]:
     return names
 
 
-def amendment(name: str, language: str) -> str:
+def render_amendment(name: str, language: str) -> str:
     """Return the text for the orchestrator *name*, with marks around it by which it is found again."""
     with open(os.path.join(FOLDER, "hosts", f"orchestrator.{language}.md"), encoding="utf-8") as file:
         return f"<!-- KB:{name} -->\n{file.read().strip()}\n<!-- KB:end -->"
 
 
-def installation(path: str, names: Sequence[str], language: str, environment: Mapping[str, str]) -> Change:
+def plan_installation(path: str, names: Sequence[str], language: str, environment: Mapping[str, str]) -> SettingsEdit:
     """Return what amending the prompts of *names* changes in *path*; what stands there of others stays."""
-    before = content(path)
-    is_known, origin = original(path, PART, before, environment)
+    before = read_settings(path)
+    is_known, origin = load_original(path, PART, before, environment)
     if not is_known:
-        origin = None if before is None else encoded(_without(_text(before, path)), before)
-    text = _text(origin or b"", path)
+        origin = None if before is None else encode_text(_remove_amendments(_decode_settings(before, path)), before)
+    text = _decode_settings(origin or b"", path)
     for name in names:
-        text = _with(text, name, amendment(name, language))
-    after = encoded(text, origin)
-    return Change(path, before, after, PART, origin, stands=True)
+        text = _append_prompt(text, name, render_amendment(name, language))
+    after = encode_text(text, origin)
+    return SettingsEdit(path, before, after, PART, origin, stands=True)
 
 
-def removal(path: str, environment: Mapping[str, str]) -> Change:
+def plan_removal(path: str, environment: Mapping[str, str]) -> SettingsEdit:
     """Return what taking the amendments out changes in *path*."""
-    before = content(path)
-    if before is None or not amended(path):
-        return Change(path, before, before, PART)
-    is_known, origin = original(path, PART, before, environment)
-    after = origin if is_known else encoded(_without(_text(before, path)), before)
-    return Change(path, before, after, PART)
+    before = read_settings(path)
+    if before is None or not list_amended(path):
+        return SettingsEdit(path, before, before, PART)
+    is_known, origin = load_original(path, PART, before, environment)
+    after = origin if is_known else encode_text(_remove_amendments(_decode_settings(before, path)), before)
+    return SettingsEdit(path, before, after, PART)
 
 
-def amended(path: str) -> tuple[str, ...]:
+def list_amended(path: str) -> tuple[str, ...]:
     """Return the orchestrators whose prompts in *path* are amended."""
-    text = _text(content(path) or b"", path)
-    return tuple(name for name in KNOWN if f"<!-- KB:{name} -->" in _appended(text, name))
+    text = _decode_settings(read_settings(path) or b"", path)
+    return tuple(name for name in KNOWN if f"<!-- KB:{name} -->" in _read_appended_prompt(text, name))
 
 
-def _text(data: bytes, path: str) -> str:
+def _decode_settings(data: bytes, path: str) -> str:
     """Return the configuration as text, proved to be of the form its host reads."""
-    text, settings = json_in(data, path, comments=True)
+    text, settings = parse_json_object(data, path, comments=True)
     agents = settings.get("agents", {})
     if not isinstance(agents, dict) or not all(isinstance(agents.get(name, {}), dict) for name in KNOWN):
         raise BadInput(msg("“agents” is no JSON object of objects"), path=path, hint=MEND)
     return text
 
 
-def _place(text: str, name: str) -> json_edit.Value | None:
-    agents = json_edit.member(text, json_edit.top(text), "agents") if text.strip() else None
-    agent = json_edit.member(text, agents.at, name) if agents else None
-    return json_edit.member(text, agent.at, "prompt_append") if agent else None
+def _find_appended_prompt(text: str, name: str) -> json_edit.JsonSpan | None:
+    agents = json_edit.find_member(text, json_edit.find_root(text), "agents") if text.strip() else None
+    agent = json_edit.find_member(text, agents.at, name) if agents else None
+    return json_edit.find_member(text, agent.at, "prompt_append") if agent else None
 
 
-def _appended(text: str, name: str) -> str:
-    place = _place(text, name)
+def _read_appended_prompt(text: str, name: str) -> str:
+    place = _find_appended_prompt(text, name)
     value = json.loads(text[place.at : place.end]) if place else ""
     return value if isinstance(value, str) else ""
 
 
-def _with(text: str, name: str, told: str) -> str:
+def _append_prompt(text: str, name: str, told: str) -> str:
     text = text if text.strip() else "{}\n"
-    if place := _place(text, name):
-        return json_edit.replaced(text, place, "\n\n".join(filter(None, (_appended(text, name), told))))
-    root = json_edit.top(text)
-    agents = json_edit.member(text, root, "agents")
-    agent = json_edit.member(text, agents.at, name) if agents else None
+    if place := _find_appended_prompt(text, name):
+        return json_edit.replace_value(
+            text, place, "\n\n".join(filter(None, (_read_appended_prompt(text, name), told)))
+        )
+    root = json_edit.find_root(text)
+    agents = json_edit.find_member(text, root, "agents")
+    agent = json_edit.find_member(text, agents.at, name) if agents else None
     if agent:
-        return json_edit.added(text, agent.at, told, "prompt_append")
+        return json_edit.insert_value(text, agent.at, told, "prompt_append")
     if agents:
-        return json_edit.added(text, agents.at, {"prompt_append": told}, name)
-    return json_edit.added(text, root, {name: {"prompt_append": told}}, "agents")
+        return json_edit.insert_value(text, agents.at, {"prompt_append": told}, name)
+    return json_edit.insert_value(text, root, {name: {"prompt_append": told}}, "agents")
 
 
-def _without(text: str) -> str:
+def _remove_amendments(text: str) -> str:
     for name in KNOWN:
-        place, value = _place(text, name), _appended(text, name)
+        place, value = _find_appended_prompt(text, name), _read_appended_prompt(text, name)
         start, end = value.find(f"<!-- KB:{name} -->"), value.find("<!-- KB:end -->")
         if place and 0 <= start < end:
             rest = (value[:start].rstrip() + value[end + len("<!-- KB:end -->") :]).strip()
-            text = json_edit.replaced(text, place, rest) if rest else _emptied(text, name)
+            text = json_edit.replace_value(text, place, rest) if rest else _remove_empty_members(text, name)
     return text
 
 
-def _emptied(text: str, name: str) -> str:
+def _remove_empty_members(text: str, name: str) -> str:
     """Take out the member, then whatever is empty by that: the agent, all agents."""
-    root = json_edit.top(text)
-    agents = json_edit.member(text, root, "agents")
-    agent = json_edit.member(text, agents.at, name) if agents else None
+    root = json_edit.find_root(text)
+    agents = json_edit.find_member(text, root, "agents")
+    agent = json_edit.find_member(text, agents.at, name) if agents else None
     assert agents and agent
     for at, key in ((agent.at, "prompt_append"), (agents.at, name), (root, "agents")):
-        members = json_edit.inside(text, at)
+        members = json_edit.list_children(text, at)
         if len(members) > 1 or at == root:
-            return json_edit.without(text, at, max(n for n, value in enumerate(members) if value.key == key))
+            return json_edit.remove_value(text, at, max(n for n, value in enumerate(members) if value.key == key))
     return text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kb import __version__
 from kb.errors import BadInput
 from kb.hooks import claude, opencode
-from kb.hooks.settings_file import Change, content
+from kb.hooks.settings_file import SettingsEdit, read_settings
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ one with `kb init`; look whether all is well with `kb doctor`. Use this plugin o
 _ABOUT = "Keeps what a session decided in the team's knowledge base, and tells the next one."
 
 
-def opencode_text(program: str, events: Sequence[str]) -> str:
+def render_opencode_plugin(program: str, events: Sequence[str]) -> str:
     """Return the plugin for opencode, which calls *program* at *events*."""
     with open(SOURCE, encoding="utf-8") as file:
         text = file.read()
@@ -45,24 +45,24 @@ def opencode_text(program: str, events: Sequence[str]) -> str:
     return text.replace(_SECONDS, f"const SECONDS = {seconds}\n")
 
 
-def opencode_file(path: str, part: str, text: str | None) -> Change:
+def plan_opencode_plugin(path: str, part: str, text: str | None) -> SettingsEdit:
     """Return what putting *text* (None: nothing) in the plugin's place changes; raise BadInput for a file of others."""
-    before = content(path)
-    if before is not None and not is_ours(before):
+    before = read_settings(path)
+    if before is not None and not is_own_plugin(before):
         hint = msg("move it away and try again; nothing was changed")
         raise BadInput(msg("this file is not kb's"), path=path, hint=hint)
-    return Change(path, before, None if text is None else text.encode(), part, stands=text is not None)
+    return SettingsEdit(path, before, None if text is None else text.encode(), part, stands=text is not None)
 
 
-def is_ours(data: bytes) -> bool:
+def is_own_plugin(data: bytes) -> bool:
     """Return whether *data* is kb's plugin for opencode, of whatever version."""
     return data.startswith(_FIRST.encode())
 
 
-def opencode_calls(path: str) -> tuple[str, Mapping[str, int]]:
+def read_opencode_plugin(path: str) -> tuple[str, Mapping[str, int]]:
     """Return the program that the plugin at *path* calls, and its events with their seconds; nothing where none is."""
-    data = content(path) or b""
-    if not is_ours(data):
+    data = read_settings(path) or b""
+    if not is_own_plugin(data):
         return "", {}
     told = {}
     for line in data.decode("utf-8", "replace").splitlines():
@@ -78,7 +78,7 @@ def opencode_calls(path: str) -> tuple[str, Mapping[str, int]]:
     return program, {event: number for event, number in seconds.items() if isinstance(number, int)}
 
 
-def claude_files(program: str, words: Mapping[str, str], *, mcp: bool = False) -> dict[str, str]:
+def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = False) -> dict[str, str]:
     """Return a marketplace with kb as its one plugin, by paths within its folder; *words* are those of the events."""
     about: dict[str, Any] = {
         "name": "kb", "version": __version__, "description": _ABOUT, "author": {"name": "the kb project"},
@@ -87,7 +87,7 @@ def claude_files(program: str, words: Mapping[str, str], *, mcp: bool = False) -
         event: [
             {
                 **({"matcher": claude.MATCHERS[event]} if event in claude.MATCHERS else {}),
-                "hooks": [claude.entry(f"{program} {words[event]}", timeout)],
+                "hooks": [claude.build_entry(f"{program} {words[event]}", timeout)],
             }
         ]
         for event, timeout in claude.TIMEOUTS.items()
@@ -106,33 +106,33 @@ def claude_files(program: str, words: Mapping[str, str], *, mcp: bool = False) -
     return {**written, "kb/README.md": _README}
 
 
-def installed_in_claude(folder: str, environment: Mapping[str, str]) -> str:
+def find_claude_plugin(folder: str, environment: Mapping[str, str]) -> str:
     """Return where the plugin of kb is that Claude Code uses in *folder*; "" where it uses none."""
-    user = claude.settings_file("", environment)
+    user = claude.resolve_settings_path("", environment)
     files = [user]
     if folder:
-        project = claude.settings_file(folder, environment)
+        project = claude.resolve_settings_path(folder, environment)
         files += [project, os.path.join(os.path.dirname(project), "settings.local.json")]
     enabled: dict[str, object] = {}
     for path in files:
-        found = _json(path).get("enabledPlugins")
+        found = _load_json(path).get("enabledPlugins")
         enabled |= found if isinstance(found, dict) else {}
-    known = _json(os.path.join(os.path.dirname(user), "plugins", "installed_plugins.json")).get("plugins")
+    known = _load_json(os.path.join(os.path.dirname(user), "plugins", "installed_plugins.json")).get("plugins")
     for name, installs in known.items() if isinstance(known, dict) else ():
         if enabled.get(name) is True and name.partition("@")[0] == "kb" and isinstance(installs, list):
             paths = [one.get("installPath") for one in installs if isinstance(one, dict)]
-            if place := next((path for path in paths if isinstance(path, str) and _calls_kb(path)), ""):
+            if place := next((path for path in paths if isinstance(path, str) and _has_kb_hooks(path)), ""):
                 return place
     return ""
 
 
-def _calls_kb(folder: str) -> bool:
-    return b"kb-hook" in (content(os.path.join(folder, "hooks", "hooks.json")) or b"")
+def _has_kb_hooks(folder: str) -> bool:
+    return b"kb-hook" in (read_settings(os.path.join(folder, "hooks", "hooks.json")) or b"")
 
 
-def _json(path: str) -> dict[str, Any]:
+def _load_json(path: str) -> dict[str, Any]:
     try:
-        value = json.loads(content(path) or b"{}")
+        value = json.loads(read_settings(path) or b"{}")
     except (ValueError, RecursionError, OSError, BadInput):
         return {}
     return value if isinstance(value, dict) else {}
@@ -149,7 +149,7 @@ def write_folder(folder: str, files: Mapping[str, str]) -> list[str]:
     changed = []
     for path, text in files.items():
         target = os.path.join(folder, *path.split("/"))
-        if content(target) != text.encode():
+        if read_settings(target) != text.encode():
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "w", encoding="utf-8", newline="") as file:
                 file.write(text)

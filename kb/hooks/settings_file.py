@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput
-from kb.hooks.json_edit import bare
+from kb.hooks.json_edit import strip_comments
 from kb.i18n import msg
 from kb.paths import state_home
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MEND = msg("mend the file and try again; nothing was changed")
 
 
-class Change(NamedTuple):
+class SettingsEdit(NamedTuple):
     """What is to become of a settings file."""
 
     path: str
@@ -41,12 +41,12 @@ class Change(NamedTuple):
     """Whether kb's part stands in it afterwards."""
 
     @property
-    def is_one(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether anything changes."""
         return self.before != self.after
 
 
-def content(path: str) -> bytes | None:
+def read_settings(path: str) -> bytes | None:
     """Return the bytes of the file *path*, None where there is none; raise BadInput where it cannot be read."""
     try:
         with open(path, "rb") as file:
@@ -57,7 +57,7 @@ def content(path: str) -> bytes | None:
         raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=path) from None
 
 
-def decoded(data: bytes, path: str) -> str:
+def decode_text(data: bytes, path: str) -> str:
     """Return *data* as text without a byte order mark; raise BadInput where it is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
@@ -66,16 +66,16 @@ def decoded(data: bytes, path: str) -> str:
         raise BadInput(msg("not valid UTF-8"), path=path, line=line, hint=MEND) from None
 
 
-def json_in(data: bytes, path: str, *, comments: bool = False) -> tuple[str, dict[str, Any]]:
+def parse_json_object(data: bytes, path: str, *, comments: bool = False) -> tuple[str, dict[str, Any]]:
     """Return *data* as text and the object it holds, none for blank text; raise BadInput for anything else.
 
     *comments*: what the program reads may have comments and a comma at the end of a list.
     """
-    text = decoded(data, path)
+    text = decode_text(data, path)
     if not text.strip():
         return text, {}
     try:
-        settings = json.loads(bare(text) if comments else text)
+        settings = json.loads(strip_comments(text) if comments else text)
     except json.JSONDecodeError as error:
         problem = msg("not valid JSON: {problem}", problem=error.msg)
         raise BadInput(problem, path=path, line=error.lineno, hint=MEND) from None
@@ -86,12 +86,12 @@ def json_in(data: bytes, path: str, *, comments: bool = False) -> tuple[str, dic
     return text, settings
 
 
-def encoded(text: str, before: bytes | None) -> bytes:
+def encode_text(text: str, before: bytes | None) -> bytes:
     """Return *text* as bytes, with a byte order mark where *before* had one."""
     return (codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b"") + text.encode()
 
 
-def project_around(folder: str) -> str:
+def find_project_root(folder: str) -> str:
     """Return the top of the git work tree around *folder*, or *folder* where there is none."""
     place = os.path.abspath(folder)
     while not os.path.exists(os.path.join(place, ".git")):
@@ -101,13 +101,13 @@ def project_around(folder: str) -> str:
     return place
 
 
-def apply(change: Change, environment: Mapping[str, str]) -> None:
+def apply_edit(change: SettingsEdit, environment: Mapping[str, str]) -> None:
     """Write what *change* says, whole or not at all; links are followed and permissions kept.
 
     Raises BadInput for a link that leads out of a project: it came with the repository. A user's own may lead anywhere.
     """
     path = os.path.realpath(change.path)
-    if _leaves_its_project(change.path, path, environment.get("HOME", "")):
+    if _is_outside_project(change.path, path, environment.get("HOME", "")):
         raise BadInput(
             msg("{path} leads out of the project", path=change.path), hint=msg("it leads to {path}", path=path)
         )
@@ -116,11 +116,11 @@ def apply(change: Change, environment: Mapping[str, str]) -> None:
         _remove_made_folders(os.path.dirname(path), environment)
     else:
         _make_folders(os.path.dirname(path), environment)
-        _replace(path, change.after, None if change.before is None else os.stat(path).st_mode & 0o7777)
-    _remember(change, environment)
+        _write_atomically(path, change.after, None if change.before is None else os.stat(path).st_mode & 0o7777)
+    _save_original(change, environment)
 
 
-def _leaves_its_project(path: str, real: str, home: str) -> bool:
+def _is_outside_project(path: str, real: str, home: str) -> bool:
     place = os.path.dirname(os.path.abspath(path))
     while os.path.islink(place) or not os.path.exists(os.path.join(place, ".git")):
         if place == os.path.dirname(place):
@@ -130,7 +130,7 @@ def _leaves_its_project(path: str, real: str, home: str) -> bool:
     return top != os.path.realpath(home) and not real.startswith(top + os.sep)
 
 
-def _replace(path: str, data: bytes, rights: int | None) -> None:
+def _write_atomically(path: str, data: bytes, rights: int | None) -> None:
     """Write a file whole or not at all, with these *rights* from its first byte on: settings may hold secrets."""
     beside = f"{path}.kb-{os.getpid()}"
     try:
@@ -153,12 +153,12 @@ def _make_folders(folder: str, environment: Mapping[str, str]) -> None:
         folder = os.path.dirname(folder)
     if missing:
         os.makedirs(missing[0], exist_ok=True)
-        _remember_folders(_made_folders(environment) | set(missing), environment)
+        _save_made_folders(_load_made_folders(environment) | set(missing), environment)
 
 
 def _remove_made_folders(folder: str, environment: Mapping[str, str]) -> None:
     """Remove *folder* and those above it as long as they are empty and kb has made them."""
-    made = _made_folders(environment)
+    made = _load_made_folders(environment)
     gone = set()
     with contextlib.suppress(OSError):  # somebody else keeps something there
         while folder in made:
@@ -166,40 +166,40 @@ def _remove_made_folders(folder: str, environment: Mapping[str, str]) -> None:
             gone.add(folder)
             folder = os.path.dirname(folder)
     if gone:
-        _remember_folders(made - gone, environment)
+        _save_made_folders(made - gone, environment)
 
 
-def _folders_file(environment: Mapping[str, str]) -> str:
+def _resolve_folders_path(environment: Mapping[str, str]) -> str:
     return os.path.join(state_home(environment), "made-folders.json")
 
 
-def _made_folders(environment: Mapping[str, str]) -> set[str]:
+def _load_made_folders(environment: Mapping[str, str]) -> set[str]:
     """Return the folders that kb has made for settings."""
     try:
-        with open(_folders_file(environment), encoding="utf-8") as file:
+        with open(_resolve_folders_path(environment), encoding="utf-8") as file:
             return set(map(str, json.load(file)))
     except (OSError, ValueError, TypeError):
         return set()
 
 
-def _remember_folders(made: Collection[str], environment: Mapping[str, str]) -> None:
-    path = _folders_file(environment)
+def _save_made_folders(made: Collection[str], environment: Mapping[str, str]) -> None:
+    path = _resolve_folders_path(environment)
     if not made:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    _replace(path, json.dumps(sorted(made)).encode(), 0o600)
+    _write_atomically(path, json.dumps(sorted(made)).encode(), 0o600)
 
 
-def _memory(path: str, part: str, environment: Mapping[str, str]) -> str:
+def _resolve_backup_path(path: str, part: str, environment: Mapping[str, str]) -> str:
     """Return the file that keeps what *path* was before: in the user's state folder, for no one else to read."""
     mark = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
     return os.path.join(state_home(environment), part, f"{mark}.json")
 
 
-def _remember(change: Change, environment: Mapping[str, str]) -> None:
-    memory = _memory(change.path, change.part, environment)
+def _save_original(change: SettingsEdit, environment: Mapping[str, str]) -> None:
+    memory = _resolve_backup_path(change.path, change.part, environment)
     if change.after is None or not change.stands:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(memory)
@@ -217,10 +217,10 @@ def _remember(change: Change, environment: Mapping[str, str]) -> None:
         json.dump(value, opened, ensure_ascii=False)
 
 
-def original(path: str, part: str, now: bytes | None, environment: Mapping[str, str]) -> tuple[bool, bytes | None]:
+def load_original(path: str, part: str, now: bytes | None, environment: Mapping[str, str]) -> tuple[bool, bytes | None]:
     """Return whether it is known what *path*, unchanged since kb wrote its *part*, was before; and what that was."""
     try:
-        with open(_memory(path, part, environment), encoding="utf-8", newline="") as file:
+        with open(_resolve_backup_path(path, part, environment), encoding="utf-8", newline="") as file:
             kept = json.load(file)
         before = kept["before"]
         if now is None or kept["after"] != hashlib.sha256(now).hexdigest():

@@ -17,7 +17,7 @@ _LINE = re.compile(
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-class Table(NamedTuple):
+class TomlTable(NamedTuple):
     """A table with a header of its own."""
 
     name: tuple[str, ...]
@@ -27,55 +27,55 @@ class Table(NamedTuple):
     """Where the next header begins, or the text ends."""
 
 
-def tables(text: str) -> list[Table]:
+def list_tables(text: str) -> list[TomlTable]:
     """Return the tables of a valid TOML *text* in their order."""
     inside = [match.span() for match in _TOKEN.finditer(text) if "\n" in match[0]]
     found = [
-        (match.start(), _names(match[1]))
+        (match.start(), _parse_table_name(match[1]))
         for match in _HEADER.finditer(text)
         if _NAME.fullmatch(match[1]) and not any(start < match.start() < end for start, end in inside)
     ]
     ends = [*(start for start, _ in found), len(text)][1:]
-    return [Table(name, start, end) for (start, name), end in zip(found, ends, strict=True)]
+    return [TomlTable(name, start, end) for (start, name), end in zip(found, ends, strict=True)]
 
 
-def _names(header: str) -> tuple[str, ...]:
-    return tuple(_plain(match) for match in re.findall(_KEY, header))
+def _parse_table_name(header: str) -> tuple[str, ...]:
+    return tuple(_unquote_key(match) for match in re.findall(_KEY, header))
 
 
-def _plain(key: str) -> str:
+def _unquote_key(key: str) -> str:
     return str(json.loads(key)) if key[0] == '"' else key.strip("'")
 
 
-def with_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> str:
+def set_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> str:
     """Return *text* with the table *name* that holds *values*: texts and lists of texts.
 
     In a table that is there the keys are set and the others stay; a new one stands at the end.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
-    there = next((table for table in tables(text) if table.name == tuple(name)), None)
+    there = next((table for table in list_tables(text) if table.name == tuple(name)), None)
     if there is None:
         header = ".".join(key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in name)
-        rows = [f"[{header}]", *(f"{key} = {_value(value)}" for key, value in values.items()), ""]
+        rows = [f"[{header}]", *(f"{key} = {_format_value(value)}" for key, value in values.items()), ""]
         gap = "" if not text.strip() else newline if text.endswith(newline) else 2 * newline
         return text + gap + newline.join(rows)
     body = text[there.start : there.end]
     for key, value in values.items():
-        body = _set(body, key, _value(value), newline)
+        body = _set_key(body, key, _format_value(value), newline)
     return text[: there.start] + body + text[there.end :]
 
 
-def _set(body: str, key: str, value: str, newline: str) -> str:
+def _set_key(body: str, key: str, value: str, newline: str) -> str:
     for line in _LINE.finditer(body):
-        if _plain(line[1]) == key:
+        if _unquote_key(line[1]) == key:
             return body[: line.start(2)] + value + body[line.end(2) :]
     head = body.index("\n") + 1 if "\n" in body else len(body)
     return body[:head] + ("" if "\n" in body else newline) + f"{key} = {value}{newline}" + body[head:]
 
 
-def without_table(text: str, name: Sequence[str]) -> str:
+def remove_table(text: str, name: Sequence[str]) -> str:
     """Return *text* without the table *name* and those below it; comments in front of the next table stay."""
-    for table in reversed(tables(text)):
+    for table in reversed(list_tables(text)):
         if table.name[: len(name)] == tuple(name):
             rows = text[table.start : table.end].splitlines(keepends=True)
             while len(rows) > 1 and (not rows[-1].strip() or rows[-1].lstrip().startswith("#")):
@@ -89,5 +89,5 @@ def without_table(text: str, name: Sequence[str]) -> str:
     return text
 
 
-def _value(value: object) -> str:
+def _format_value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)

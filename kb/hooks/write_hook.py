@@ -9,20 +9,20 @@ import sys
 from kb.errors import KbError
 from kb.knowledge_base import KnowledgeBase
 from kb.records import candidate
-from kb.records.model import exit_code
+from kb.records.model import choose_exit_code
 from kb.state import hook_failures
 
 
-def written(data: bytes, folder: str) -> int:
+def write_candidates(data: bytes, folder: str) -> int:
     """Put the candidates in *data* through the gate, print the verdicts as JSON, and return `kb write`'s exit code."""
     try:
-        candidates = candidate.parse(data, "stdin")
+        candidates = candidate.parse_candidates(data, "stdin")
         with KnowledgeBase.open(folder, os.environ) as kb:
             verdicts = kb.write(candidates, folder=folder)
     except KbError as error:
-        print(hook_failures.safe(f"kb: {error}\n    → {error.hint}"), file=sys.stderr)
+        print(hook_failures.redact_message(f"kb: {error}\n    → {error.hint}"), file=sys.stderr)
         return error.exit_code
     rows = [{**v._asdict(), "similar": [s._asdict() for s in v.similar]} for v in verdicts]
     json.dump(rows, sys.stdout, ensure_ascii=False, indent=2)
     sys.stdout.write("\n")
-    return exit_code(verdicts)
+    return choose_exit_code(verdicts)

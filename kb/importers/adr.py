@@ -13,40 +13,49 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
 from kb.importers.adr_fields import (
-    date_in_name,
-    date_in_status,
-    first_dated_change,
+    derive_title,
+    extract_remark,
+    extract_stem,
+    find_first_change_date,
+    find_status_date,
     is_day_first,
-    number_in_name,
-    read_date,
-    read_status,
-    remark_of,
-    section_meant,
-    stem_of,
-    title_and_number,
-    title_in_name,
+    match_section,
+    parse_date,
+    parse_file_date,
+    parse_file_number,
+    parse_status,
+    split_title_number,
 )
-from kb.importers.adr_links import Link, links_in_front, links_in_text
-from kb.importers.adr_parts import Fields, Part, fields, flat, joined, parts, preamble_heading, words
-from kb.records.front_matter import KEYS, body_start, front, front_span
-from kb.records.kinds import section_named
+from kb.importers.adr_links import AdrLink, find_front_matter_links, find_text_links
+from kb.importers.adr_parts import (
+    AdrFields,
+    AdrPart,
+    choose_preamble_heading,
+    flatten_value,
+    merge_subparts,
+    parse_fields,
+    split_list,
+    split_parts,
+)
+from kb.records.front_matter import KEYS, find_body_start, find_front_matter, parse_front_matter
+from kb.records.kinds import resolve_section_name
 from kb.records.model import IMPORTED, Record, Section, Status
-from kb.text.code_fences import code_lines
+from kb.text.code_fences import find_code_lines
 from kb.text.segment import has_cjk, one_line
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-class Imported(NamedTuple):
-    """A foreign decision record, read; links and ids are settled by `kb.importers.adr_set.resolve`."""
+class ImportedAdr(NamedTuple):
+    """A foreign decision record, read; links and ids are settled by `kb.importers.adr_set.resolve_imports`."""
 
     record: Record
     """Its id is empty; `extra["adr"]` holds the number it had."""
     format: str
     """nygard, adr-tools, madr2, madr3, madr4, log4brains or plain."""
     number: int | None
-    links: tuple[Link, ...]
+    links: tuple[AdrLink, ...]
     notes: tuple[Message, ...]
     """What could not be mapped, and where it stays."""
     path: str
@@ -65,23 +74,23 @@ _SORTED_FIRST = re.compile(r"[\d_-]+")
 _PLACEHOLDER = re.compile(r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b", re.IGNORECASE)
 
 
-def read_adr(text: str, path: str) -> Imported:
+def read_adr(text: str, path: str) -> ImportedAdr:
     """Return the decision record in *text*; raise BadRecord with the reason where there is none."""
     if "\0" in text:
         raise BadRecord(msg("the file is binary, not markdown"), path=path)
     if not text.strip():
         raise BadRecord(msg("the file is empty"), path=path)
-    values, repaired = _front_values(text, path)
-    body = text[body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    pieces = parts(body)
+    values, repaired = _parse_front_matter(text, path)
+    body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    pieces = split_parts(body)
     if len(pieces) == 1:
         raise BadRecord(msg("no heading: this is no decision record"), path=path)
-    known = [piece.level for piece in pieces if section_meant(piece.heading)]
-    pieces = joined(pieces, max(2, min(known, default=2)))
-    heading, preamble, rest = _title_part(pieces)
-    found = fields(preamble)
-    _refuse_others(heading, found, rest, values, path)
-    item = _imported(text, path, values, heading, found, rest)
+    known = [piece.level for piece in pieces if match_section(piece.heading)]
+    pieces = merge_subparts(pieces, max(2, min(known, default=2)))
+    heading, preamble, rest = _split_title(pieces)
+    found = parse_fields(preamble)
+    _refuse_non_records(heading, found, rest, values, path)
+    item = _build_import(text, path, values, heading, found, rest)
     return item._replace(notes=(repaired, *item.notes)) if repaired else item
 
 
@@ -91,52 +100,54 @@ _KEY_AND_TEXT = re.compile(
 """A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
 
 
-def _front_values(text: str, path: str) -> tuple[Mapping[str, Any], Message | None]:
+def _parse_front_matter(text: str, path: str) -> tuple[Mapping[str, Any], Message | None]:
     """Return the front matter of *text*, and what to say where it is no valid YAML.
 
     People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
     values are read as the text they were meant to be; what stays unreadable raises BadRecord.
     """
     try:
-        return front(text, path), None
+        return parse_front_matter(text, path), None
     except BadRecord as error:
-        span = front_span(text)
+        span = find_front_matter(text)
         if span is None:
             raise
         rows = text[span.start : span.end].splitlines(keepends=True)
-        quoted = "".join(_KEY_AND_TEXT.sub(_quoted_value, row) if _KEY_AND_TEXT.fullmatch(row) else row for row in rows)
+        quoted = "".join(_KEY_AND_TEXT.sub(_quote_value, row) if _KEY_AND_TEXT.fullmatch(row) else row for row in rows)
         try:
-            values = front(text[: span.start] + quoted + text[span.end :], path)
+            values = parse_front_matter(text[: span.start] + quoted + text[span.end :], path)
         except BadRecord:
             raise error from None
         return values, msg("line {line} is no valid YAML; its value is read as plain text", line=error.line)
 
 
-def _quoted_value(match: re.Match[str]) -> str:
+def _quote_value(match: re.Match[str]) -> str:
     """Return the line of *match* with its value in YAML's single quotes."""
     value = match[2].rstrip().replace("'", "''")
     return f"{match[1]}: '{value}'{match[3]}"
 
 
-def _title_part(pieces: list[Part]) -> tuple[str, str, list[Part]]:
+def _split_title(pieces: list[AdrPart]) -> tuple[str, str, list[AdrPart]]:
     """Return the title's heading, the text around it, and the parts behind it; "" where the first part is a section."""
     first = pieces[1] if len(pieces) > 1 else None
-    if first is None or (section_meant(first.heading) and first.level > 1):
+    if first is None or (match_section(first.heading) and first.level > 1):
         return "", pieces[0].text, pieces[1:]
     return first.heading, pieces[0].text + first.text, pieces[2:]
 
 
-def _refuse_others(heading: str, found: Fields, rest: list[Part], values: Mapping[str, Any], path: str) -> None:
+def _refuse_non_records(
+    heading: str, found: AdrFields, rest: list[AdrPart], values: Mapping[str, Any], path: str
+) -> None:
     """Raise BadRecord for a template, an index, or a page that nothing shows to be a decision record."""
-    number = number_in_name(path)
-    if "template" in stem_of(path).lower() and (number is None or _PLACEHOLDER.search(heading)):
+    number = parse_file_number(path)
+    if "template" in extract_stem(path).lower() and (number is None or _PLACEHOLDER.search(heading)):
         raise BadRecord(msg("the file is a template, no decision record"), path=path)
     shown = (
         number is not None
-        or bool(date_in_name(path))
-        or title_and_number(heading, None)[1] is not None
-        or read_status(found.status or flat(values.get("status"))).certain
-        or bool(_EVIDENCE & {section_meant(part.heading) for part in rest})
+        or bool(parse_file_date(path))
+        or split_title_number(heading, None)[1] is not None
+        or parse_status(found.status or flatten_value(values.get("status"))).certain
+        or bool(_EVIDENCE & {match_section(part.heading) for part in rest})
     )
     if not shown:
         raise BadRecord(
@@ -148,72 +159,78 @@ def _refuse_others(heading: str, found: Fields, rest: list[Part], values: Mappin
 
 def _is_index(path: str) -> bool:
     """Return whether the file name is that of a page about its folder; `0007-kafka/README.md` is a record's."""
-    name = _SORTED_FIRST.sub("", stem_of(path).lower(), count=1)
+    name = _SORTED_FIRST.sub("", extract_stem(path).lower(), count=1)
     folder = path.rpartition("/")[0]
-    return name in _NOT_A_RECORD and not (name == "readme" and (number_in_name(folder) or date_in_name(folder)))
+    return name in _NOT_A_RECORD and not (name == "readme" and (parse_file_number(folder) or parse_file_date(folder)))
 
 
-def _imported(
-    text: str, path: str, values: Mapping[str, Any], heading: str, found: Fields, rest: list[Part]
-) -> Imported:
+def _build_import(
+    text: str, path: str, values: Mapping[str, Any], heading: str, found: AdrFields, rest: list[AdrPart]
+) -> ImportedAdr:
     notes: list[Message] = []
-    title, number = _title(text, path, values, heading, notes)
-    status_part = next(filter(None, (p.text.strip() for p in rest if section_meant(p.heading) == "status")), "")
-    said = flat(values.get("status")) or found.status or _first_lines(status_part)
-    status, status_kept = _status(said, status_part, notes)
-    written = flat(values.get("date")) or found.date
-    day, day_kept = _date(written, path, notes)
-    day = day or ("" if written else date_in_status(said) or _first_change(rest))
-    style = _format(path, values, heading, found, rest)
+    title, number = _resolve_title(text, path, values, heading, notes)
+    status_part = next(filter(None, (p.text.strip() for p in rest if match_section(p.heading) == "status")), "")
+    said = flatten_value(values.get("status")) or found.status or _extract_first_paragraph(status_part)
+    status, status_kept = _resolve_status(said, status_part, notes)
+    written = flatten_value(values.get("date")) or found.date
+    day, day_kept = _resolve_date(written, path, notes)
+    day = day or ("" if written else find_status_date(said) or _find_first_change(rest))
+    style = _detect_format(path, values, heading, found, rest)
     extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {})
-    extra |= status_kept | day_kept | dict(found.others) | _said_twice(values, found, heading) | _kept_keys(values)
+    extra |= (
+        status_kept
+        | day_kept
+        | dict(found.others)
+        | _find_differing_fields(values, found, heading)
+        | _collect_unmapped_keys(values)
+    )
     record = Record(
         id="",
         kind="decision",
         title=title,
         status=status,
         date=day,
-        tags=tuple(dict.fromkeys((*words(values.get("tags")), *found.tags))),
+        tags=tuple(dict.fromkeys((*split_list(values.get("tags")), *found.tags))),
         sources=(path,),
         extra=extra,
-        sections=_sections(found.rest, rest, status),
+        sections=_build_sections(found.rest, rest, status),
     )
-    day_first = is_day_first(flat(values.get("date")) or found.date)
-    links = tuple(dict.fromkeys((*links_in_front(values), *_stated_links(said, status, found, rest))))
-    return Imported(record, style, number, links, tuple(notes), path, day_first)
+    day_first = is_day_first(flatten_value(values.get("date")) or found.date)
+    links = tuple(dict.fromkeys((*find_front_matter_links(values), *_collect_links(said, status, found, rest))))
+    return ImportedAdr(record, style, number, links, tuple(notes), path, day_first)
 
 
-def _stated_links(said: str, status: Status, found: Fields, rest: list[Part]) -> list[Link]:
+def _collect_links(said: str, status: Status, found: AdrFields, rest: list[AdrPart]) -> list[AdrLink]:
     """Return the links that the sentences of a file state, its status first.
 
     A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of that
     paragraph.
     """
-    head = [part.text for part in rest if section_meant(part.heading) == "status"]
-    body = [part.text for part in rest if section_meant(part.heading) != "status"]
-    stands = status == Status.ACCEPTED and read_status(said).certain
+    head = [part.text for part in rest if match_section(part.heading) == "status"]
+    body = [part.text for part in rest if match_section(part.heading) != "status"]
+    stands = status == Status.ACCEPTED and parse_status(said).certain
     inside = [
         link._replace(in_part=True) if stands and link.relation == "superseded_by" else link
-        for link in links_in_text(*body)
+        for link in find_text_links(*body)
     ]
-    return [*links_in_text(f"{said}\n\n{found.rest}", *head), *inside]
+    return [*find_text_links(f"{said}\n\n{found.rest}", *head), *inside]
 
 
-def _first_change(rest: list[Part]) -> str:
+def _find_first_change(rest: list[AdrPart]) -> str:
     """Return the day on which a record's own list of changes begins, or ""."""
-    return next(filter(None, (first_dated_change(part.heading, part.text) for part in rest)), "")
+    return next(filter(None, (find_first_change_date(part.heading, part.text) for part in rest)), "")
 
 
-def _title(
+def _resolve_title(
     text: str, path: str, values: Mapping[str, Any], heading: str, notes: list[Message]
 ) -> tuple[str, int | None]:
     """Return title and number; the file name's number goes before the title's."""
-    named = number_in_name(path)
+    named = parse_file_number(path)
     kept = "" if _PLACEHOLDER.search(heading) else heading
-    inside = kept or flat(values.get("title")) or _heading_in_front(text)
-    title, written = title_and_number(one_line(inside), named)
+    inside = kept or flatten_value(values.get("title")) or _find_commented_title(text)
+    title, written = split_title_number(one_line(inside), named)
     if not title:
-        title = title_in_name(path)
+        title = derive_title(path)
         notes.append(msg("the file has no title; the file name gives one: {title}", title=title))
     if named is not None and written is not None and named != written:
         notes.append(
@@ -222,46 +239,48 @@ def _title(
     return title, named if named is not None else written
 
 
-def _heading_in_front(text: str) -> str:
+def _find_commented_title(text: str) -> str:
     """Return a title that slipped into the front, where YAML takes it for a comment: `# Title`, then an empty line."""
-    span = front_span(text)
+    span = find_front_matter(text)
     match = re.match(r"#[ \t]++([^\r\n]++)\r?\n[ \t]*+\r?\n", text[span.start : span.end]) if span else None
     return match.group(1).strip() if match else ""
 
 
-def _first_lines(text: str) -> str:
+def _extract_first_paragraph(text: str) -> str:
     """Return the first paragraph of a status section, comments left out."""
     plain = re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", text).strip()
     return re.split(r"\n[ \t]*\n", plain)[0].strip()
 
 
-def _status(said: str, status_part: str, notes: list[Message]) -> tuple[Status, dict[str, str]]:
+def _resolve_status(said: str, status_part: str, notes: list[Message]) -> tuple[Status, dict[str, str]]:
     """Return the status and the words that say more than it."""
     if not said:
         notes.append(msg("the file has no status; it is taken as proposed"))
         return Status.PROPOSED, {}
-    read = read_status(f"{said}\n{status_part}" if status_part else said)
+    read = parse_status(f"{said}\n{status_part}" if status_part else said)
     if not read.certain:
         notes.append(msg("the status “{status}” is not known; it is taken as proposed", status=one_line(said)))
     if read.in_part:
         notes.append(msg("superseded in part: the record stays accepted for the rest"))
-    return read.status, {} if read_status(said).exact else {"original_status": one_line(said)}
+    return read.status, {} if parse_status(said).exact else {"original_status": one_line(said)}
 
 
-def _date(said: str, path: str, notes: list[Message]) -> tuple[str, dict[str, str]]:
+def _resolve_date(said: str, path: str, notes: list[Message]) -> tuple[str, dict[str, str]]:
     """Return the ISO date and the words that say more than it; the file name's date stands in for a missing one."""
     if not said:
-        return date_in_name(path), {}
-    read = read_date(said)
+        return parse_file_date(path), {}
+    read = parse_date(said)
     if not read.date:
         notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=said))
-    return read.date or date_in_name(path), {} if read.date and read.exact else {"original_date": one_line(said)}
+    return read.date or parse_file_date(path), {} if read.date and read.exact else {"original_date": one_line(said)}
 
 
-def _said_twice(values: Mapping[str, Any], found: Fields, heading: str) -> dict[str, str]:
+def _find_differing_fields(values: Mapping[str, Any], found: AdrFields, heading: str) -> dict[str, str]:
     """Return what the text says otherwise than the front, and the front's title where the text has its own."""
     twice = (("status", found.status), ("date", found.date), ("title", heading))
-    both = [(key, flat(values.get(key)), text) for key, text in twice if text and flat(values.get(key))]
+    both = [
+        (key, flatten_value(values.get(key)), text) for key, text in twice if text and flatten_value(values.get(key))
+    ]
     return {
         "original_title" if key == "title" else f"{key}_in_text": front_says if key == "title" else text
         for key, front_says, text in both
@@ -269,7 +288,7 @@ def _said_twice(values: Mapping[str, Any], found: Fields, heading: str) -> dict[
     }
 
 
-def _kept_keys(values: Mapping[str, Any]) -> dict[str, Any]:
+def _collect_unmapped_keys(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the frontmatter that has no field of its own; a key that means another thing to kb is set apart."""
     mapped = ("status", "date", "title", "tags")
     return {
@@ -287,26 +306,26 @@ _BECAUSE = re.compile(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：
 _LIST = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 
 
-def _sections(preamble: str, rest: list[Part], status: Status) -> tuple[Section, ...]:
+def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple[Section, ...]:
     """Return the record's sections in the order of the file; the first of a name has it, others keep their heading."""
     found: list[Section] = []
-    taken = {section_meant(part.heading) for part in rest}
+    taken = {match_section(part.heading) for part in rest}
     if preamble.strip():
-        found.append(Section("", preamble_heading(preamble), preamble.strip("\n")))
+        found.append(Section("", choose_preamble_heading(preamble), preamble.strip("\n")))
     for part in rest:
-        name, text = section_meant(part.heading), part.text.strip("\n")
+        name, text = match_section(part.heading), part.text.strip("\n")
         if name == "status":
-            mapped = read_status(text).exact and read_status(text).status == status
+            mapped = parse_status(text).exact and parse_status(text).status == status
             found += [Section("", part.heading, text)] if text.strip() and not mapped else []
             continue
         first = name and not any(section.name == name for section in found)
         pieces = _split_outcome(text, taken) if name == "decision" and first else [("", "", text)]
-        remark = remark_of(part.heading) if first and name != section_named(part.heading) else ""
+        remark = extract_remark(part.heading) if first and name != resolve_section_name(part.heading) else ""
         own = "\n\n".join(filter(None, (remark, pieces[0][2])))
         found.append(Section(name if first else "", part.heading or "…", own))
         found += [Section(*piece) for piece in pieces[1:]]
     decision = next((section.text for section in found if section.name == "decision"), "")
-    clause = because(decision)
+    clause = extract_reason(decision)
     if clause and not any(section.name == "why" for section in found):
         at = max(n for n, section in enumerate(found) if section.name == "decision") + 1
         found.insert(at, Section("why", "理由" if has_cjk(clause) else "Why", clause))
@@ -315,7 +334,7 @@ def _sections(preamble: str, rest: list[Part], status: Status) -> tuple[Section,
 
 def _split_outcome(text: str, taken: set[str]) -> list[tuple[str, str, str]]:
     """Return the outcome's own text, then its subsections on consequences and confirmation as sections of their own."""
-    code = code_lines(text)
+    code = find_code_lines(text)
     marks = [match for match in _SUBSECTION.finditer(text) if text.count("\n", 0, match.start()) not in code]
     if not marks:
         return [("", "", text)]
@@ -324,19 +343,19 @@ def _split_outcome(text: str, taken: set[str]) -> list[tuple[str, str, str]]:
     split: dict[str, tuple[str, str, str]] = {}
     for match, end in zip(marks, ends, strict=True):
         heading = match.group(1)
-        name = "impact" if re.search(r"(?i)\bconsequences\b|后果", heading) else section_meant(heading)
+        name = "impact" if re.search(r"(?i)\bconsequences\b|后果", heading) else match_section(heading)
         piece = text[match.start() : end]
         if name not in ("impact", "verification") or name in taken:
             own += piece
         elif name in split:
             split[name] = (name, split[name][1], f"{split[name][2]}\n\n{piece.strip(chr(10))}")
         else:
-            whole = section_meant(heading) == name
+            whole = match_section(heading) == name
             split[name] = (name, heading, (text[match.end() : end] if whole else piece).strip("\n"))
     return [("", "", own.strip("\n")), *split.values()]
 
 
-def because(decision: str) -> str:
+def extract_reason(decision: str) -> str:
     """Return what a MADR outcome ("Chosen option: …, because …") gives as its reason, word for word, or ""."""
     paragraphs = re.split(r"\n[ \t]*\n", decision)
     for number, paragraph in enumerate(paragraphs):
@@ -358,20 +377,20 @@ _MADR = frozenset(
 )
 
 
-def _format(path: str, values: Mapping[str, Any], heading: str, found: Fields, rest: list[Part]) -> str:
+def _detect_format(path: str, values: Mapping[str, Any], heading: str, found: AdrFields, rest: list[AdrPart]) -> str:
     """Return the name of the form a file is written in; "plain" for a form of nobody's."""
     headings = {re.sub(r"<!--.*?(?:-->|\Z)", "", part.heading).strip().lower() for part in rest}
-    names = {section_meant(part.heading) for part in rest}
+    names = {match_section(part.heading) for part in rest}
     if len(_MADR & headings) >= 2:
-        return _madr(path, values, found, rest)
+        return _detect_madr_version(path, values, found, rest)
     if "status" in names and {"context", "decision"} & names:
         return "adr-tools" if re.match(r"\d+\. ", heading) and found.date else "nygard"
     return "nygard" if {"context", "decision", "impact"} <= names and not values else "plain"
 
 
-def _madr(path: str, values: Mapping[str, Any], found: Fields, rest: list[Part]) -> str:
-    outcome = "\n".join(part.text for part in rest if section_meant(part.heading) == "decision")
-    if date_in_name(path) and not values:
+def _detect_madr_version(path: str, values: Mapping[str, Any], found: AdrFields, rest: list[AdrPart]) -> str:
+    outcome = "\n".join(part.text for part in rest if match_section(part.heading) == "decision")
+    if parse_file_date(path) and not values:
         return "log4brains"
     if "decision-makers" in values or re.search(r"(?m)^### Confirmation", outcome):
         return "madr4"

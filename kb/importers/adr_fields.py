@@ -10,7 +10,7 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from kb.records.kinds import section_named
+from kb.records.kinds import resolve_section_name
 from kb.records.model import Status
 
 _STATUS_WORDS = {
@@ -57,7 +57,7 @@ _SUPERSEDED_LATER = re.compile(
 )
 
 
-class StatusRead(NamedTuple):
+class ParsedStatus(NamedTuple):
     """What a status text says."""
 
     status: Status
@@ -70,35 +70,35 @@ class StatusRead(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def read_status(text: str) -> StatusRead:
+def parse_status(text: str) -> ParsedStatus:
     """Return the status that the free *text* of a status field tells, in English or Chinese."""
     first = text.strip().partition("\n")[0]
-    choices = [word for word in map(_word, re.split(r"(?<!\s)\s*+\|\s*|(?<!\s)\s++/\s+", first)) if word]
+    choices = [word for word in map(_find_status_word, re.split(r"(?<!\s)\s*+\|\s*|(?<!\s)\s++/\s+", first)) if word]
     if len(choices) > 1:
-        return StatusRead(Status.PROPOSED, False, False)
+        return ParsedStatus(Status.PROPOSED, False, False)
     if _IN_PART.search(text):
         waiting = choices and choices[0][1] in (Status.PROPOSED, Status.REJECTED)
-        return StatusRead(choices[0][1] if waiting else Status.ACCEPTED, True, False, True)
+        return ParsedStatus(choices[0][1] if waiting else Status.ACCEPTED, True, False, True)
     if _SUPERSEDED_LATER.search(text):
-        return StatusRead(Status.SUPERSEDED, True, False)
+        return ParsedStatus(Status.SUPERSEDED, True, False)
     if not choices:
-        return StatusRead(Status.PROPOSED, False, False)
+        return ParsedStatus(Status.PROPOSED, False, False)
     word, status, sure = choices[0]
-    return StatusRead(status, True, sure and _bare(text) == word)
+    return ParsedStatus(status, True, sure and _strip_markup(text) == word)
 
 
-def _bare(text: str) -> str:
+def _strip_markup(text: str) -> str:
     """Return *text* without the emoji, braces and markup around it."""
     return re.sub(r"^[\W_]+", "", text.strip()).rstrip(" .。*_}\"'`").lower()
 
 
-def _word(text: str) -> tuple[str, Status, bool] | None:
+def _find_status_word(text: str) -> tuple[str, Status, bool] | None:
     """Return the row of the known word *text* begins with: word, status, and whether the word says all of it."""
-    bare = _bare(text)
-    return next((row for row in _WORDS if _begins_with(bare, row[0])), None)
+    bare = _strip_markup(text)
+    return next((row for row in _WORDS if _has_leading_word(bare, row[0])), None)
 
 
-def _begins_with(text: str, word: str) -> bool:
+def _has_leading_word(text: str, word: str) -> bool:
     """Return whether *text* begins with the whole *word*; a Chinese word may run on."""
     return text.startswith(word) and not (word.isascii() and re.match(r"[a-z0-9]", text[len(word) :]))
 
@@ -114,7 +114,7 @@ _NAME_DAY = re.compile(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4
 _YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
 
 
-class DateRead(NamedTuple):
+class ParsedDate(NamedTuple):
     """What a date text says."""
 
     date: str
@@ -123,7 +123,7 @@ class DateRead(NamedTuple):
     """True where the text is one date and nothing else."""
 
 
-def read_date(text: str, *, day_first: bool = False) -> DateRead:
+def parse_date(text: str, *, day_first: bool = False) -> ParsedDate:
     """Return the first day that *text* names.
 
     `05/02/2018` may be May or February and is no certain day, unless *day_first* says how it was meant.
@@ -132,8 +132,8 @@ def read_date(text: str, *, day_first: bool = False) -> DateRead:
     for pattern in (_YEAR_FIRST, _DAY_NAME, _NAME_DAY, _YEAR_LAST):
         match = pattern.search(plain)
         if match:
-            return DateRead(_iso(pattern, match, day_first), match.group() == plain)
-    return DateRead("", False)
+            return ParsedDate(_build_iso_date(pattern, match, day_first), match.group() == plain)
+    return ParsedDate("", False)
 
 
 _CLAUSE = re.compile(
@@ -142,9 +142,9 @@ _CLAUSE = re.compile(
 """Where a status text goes on to something else than the status: a date behind it is another event's."""
 
 
-def date_in_status(text: str) -> str:
+def find_status_date(text: str) -> str:
     """Return the ISO day that stands beside the word of a status text, as in "Accepted (2026-05-16)", or ""."""
-    return read_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date
+    return parse_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date
 
 
 _DATED_ROW = re.compile(
@@ -167,11 +167,11 @@ _CHANGES = frozenset(
 )
 
 
-def first_dated_change(heading: str, text: str) -> str:
+def find_first_change_date(heading: str, text: str) -> str:
     """Return the earliest ISO day of the dated lines of a section that lists changes, or ""."""
-    if _plain(heading).rstrip(":：").strip().lower() not in _CHANGES:
+    if _normalise_heading(heading).rstrip(":：").strip().lower() not in _CHANGES:
         return ""
-    return min(filter(None, (read_date(row).date for row in _DATED_ROW.findall(text))), default="")
+    return min(filter(None, (parse_date(row).date for row in _DATED_ROW.findall(text))), default="")
 
 
 def is_day_first(text: str) -> bool | None:
@@ -183,14 +183,14 @@ def is_day_first(text: str) -> bool | None:
     return True if first > 12 >= second else False if second > 12 >= first else None
 
 
-def _iso(pattern: re.Pattern[str], match: re.Match[str], day_first: bool) -> str:
+def _build_iso_date(pattern: re.Pattern[str], match: re.Match[str], day_first: bool) -> str:
     groups = [group for group in match.groups() if group]
     if pattern is _YEAR_FIRST:
         year, month, day = groups[0], groups[1], groups[2]
     elif pattern is _DAY_NAME:
-        day, month, year = groups[0], _month(groups[1]), groups[2]
+        day, month, year = groups[0], _parse_month(groups[1]), groups[2]
     elif pattern is _NAME_DAY:
-        month, day, year = _month(groups[0]), groups[1], groups[2]
+        month, day, year = _parse_month(groups[0]), groups[1], groups[2]
     else:
         first = is_day_first(match.group())
         if first is None and not day_first and groups[0] != groups[2]:
@@ -204,7 +204,7 @@ def _iso(pattern: re.Pattern[str], match: re.Match[str], day_first: bool) -> str
         return ""
 
 
-def _month(name: str) -> str:
+def _parse_month(name: str) -> str:
     word = name[:3].lower()
     return str(_MONTHS.index(word) + 1) if word in _MONTHS else "0"
 
@@ -222,28 +222,28 @@ _TITLE_NUMBER = (
 _TITLE_BARE_NUMBER = re.compile(r"0*(\d{1,5})\s+(?=\S)")
 
 
-def stem_of(path: str) -> str:
+def extract_stem(path: str) -> str:
     """Return the file name of *path* without its directories and its suffix."""
     name = path.replace("\\", "/").rpartition("/")[2]
     return name[: -len(".md")] if name.lower().endswith(".md") else name
 
 
-def number_in_name(path: str) -> int | None:
+def parse_file_number(path: str) -> int | None:
     """Return the number a file name begins with, or None; a date such as 20201016 is none."""
-    stem = stem_of(path)
+    stem = extract_stem(path)
     if _NAME_DATE.match(stem):
         return None
     match = _NAME_NUMBER.match(stem)
     return int(match.group(1)) if match else None
 
 
-def date_in_name(path: str) -> str:
+def parse_file_date(path: str) -> str:
     """Return the ISO date a file name begins with (`20201016-…`, `2020-10-16-…`), or ""."""
-    match = _NAME_DATE.match(stem_of(path))
-    return read_date("-".join(match.groups())).date if match else ""
+    match = _NAME_DATE.match(extract_stem(path))
+    return parse_date("-".join(match.groups())).date if match else ""
 
 
-def title_and_number(heading: str, number: int | None) -> tuple[str, int | None]:
+def split_title_number(heading: str, number: int | None) -> tuple[str, int | None]:
     """Return *heading* without its "12." or "ADR-012:", and that number; *number* is the one of the file name."""
     title = heading.strip()
     for pattern in _TITLE_NUMBER:
@@ -256,9 +256,9 @@ def title_and_number(heading: str, number: int | None) -> tuple[str, int | None]
     return title, None
 
 
-def title_in_name(path: str) -> str:
+def derive_title(path: str) -> str:
     """Return a title made of the words of a file name, for a file that has none inside."""
-    stem = stem_of(path)
+    stem = extract_stem(path)
     match = _NAME_DATE.match(stem) or _NAME_NUMBER.match(stem)
     words = stem[match.end() :] if match else stem
     return re.sub(r"[-_]+", " ", words).strip() or stem
@@ -288,27 +288,27 @@ _TAIL = re.compile(r"(?<!\s)\s*+(?=[(（/])")
 
 
 @lru_cache(maxsize=256)
-def section_meant(heading: str) -> str:
+def match_section(heading: str) -> str:
     """Return the canonical name of the section that *heading* begins, "status", or "".
 
     Consequences are the record's impact (what follows from the decision); drivers, links and the like have no name.
     """
-    plain = _plain(heading)
-    return _meant(plain) or _meant(_TAIL.split(plain, maxsplit=1)[0])
+    plain = _normalise_heading(heading)
+    return _match_heading(plain) or _match_heading(_TAIL.split(plain, maxsplit=1)[0])
 
 
-def remark_of(heading: str) -> str:
+def extract_remark(heading: str) -> str:
     """Return what *heading* says beside its section's name: "(2024, staging)" of "Evidence (2024, staging)"."""
-    head, *tail = _TAIL.split(_plain(heading), maxsplit=1)
-    return tail[0] if tail and _meant(head) and not _meant(tail[0].strip("()（）/ ")) else ""
+    head, *tail = _TAIL.split(_normalise_heading(heading), maxsplit=1)
+    return tail[0] if tail and _match_heading(head) and not _match_heading(tail[0].strip("()（）/ ")) else ""
 
 
-def _plain(heading: str) -> str:
+def _normalise_heading(heading: str) -> str:
     """Return *heading* without comments, emphasis and numbering."""
     bare = re.sub(r"^[^\w（(]+|[*_`]+", "", re.sub(r"<!--.*?(?:-->|\Z)", "", heading)).strip()
     return _NUMBERING.sub("", bare, count=1).strip()
 
 
-def _meant(plain: str) -> str:
+def _match_heading(plain: str) -> str:
     word = plain.rstrip(":：").strip().lower()
-    return "status" if word in ("status", "状态", "state") else section_named(word) or _NAMED.get(word, "")
+    return "status" if word in ("status", "状态", "state") else resolve_section_name(word) or _NAMED.get(word, "")

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.text.code_fences import code_lines
-from kb.text.line_ends import lines
+from kb.text.code_fences import find_code_lines
+from kb.text.line_ends import split_lines
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-class Link(NamedTuple):
+class AdrLink(NamedTuple):
     """One statement of a record about another."""
 
     relation: str
@@ -36,7 +36,7 @@ _REF = re.compile(
 _NUMBERED = re.compile(r"(?i)\b(?:ADR|DR)[- #]?(\d{1,5})\b|^0*(\d{1,5})(?:[.:]|$)")
 
 
-class _Reference(NamedTuple):
+class _AdrReference(NamedTuple):
     """A reference to another record, and where it stands."""
 
     target: str
@@ -44,7 +44,7 @@ class _Reference(NamedTuple):
     end: int
 
 
-def _references(text: str) -> Iterator[_Reference]:
+def _iter_references(text: str) -> Iterator[_AdrReference]:
     """Yield the records that *text* refers to; links to anything else are none."""
     for match in _REF.finditer(text):
         url = (match["url"] or "").partition("#")[0]
@@ -55,7 +55,7 @@ def _references(text: str) -> Iterator[_Reference]:
         elif match["url"] and number:
             target = number.group(1) or number.group(2)
         if target:
-            yield _Reference(target, match.start(), match.end())
+            yield _AdrReference(target, match.start(), match.end())
 
 
 # -- statements in prose --------------------------------------------------------------------------
@@ -102,26 +102,26 @@ _KEEPS_SENTENCE = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
 
 
-def links_in_text(*texts: str) -> tuple[Link, ...]:
+def find_text_links(*texts: str) -> tuple[AdrLink, ...]:
     """Return the links that the sentences of *texts* state; code says nothing."""
     return tuple(
         link
         for text in texts
         if _VERB.search(text) and _REF.search(text)
-        for paragraph in _paragraphs(text)
+        for paragraph in _iter_paragraphs(text)
         if _REF.search(paragraph)
         for sentence in _SENTENCE.split(paragraph)
-        for link in _stated(sentence)
+        for link in _iter_sentence_links(sentence)
     )
 
 
-def _paragraphs(text: str) -> Iterator[str]:
+def _iter_paragraphs(text: str) -> Iterator[str]:
     """Yield the paragraphs and list items of *text*, each on one line, without emphasis and quote marks."""
-    code = code_lines(text)
+    code = find_code_lines(text)
     rows: list[str] = []
-    for number, line in enumerate([*lines(text), ""]):
+    for number, line in enumerate([*split_lines(text), ""]):
         bare = _MARKUP.sub("", line).strip()
-        begins = not bare or number in code or line.lstrip().startswith(("#", "|")) or _starts_anew(line)
+        begins = not bare or number in code or line.lstrip().startswith(("#", "|")) or _is_new_statement(line)
         if begins and rows:
             yield " ".join(rows)
             rows = []
@@ -131,32 +131,32 @@ def _paragraphs(text: str) -> Iterator[str]:
         yield " ".join(rows)
 
 
-def _starts_anew(line: str) -> bool:
+def _is_new_statement(line: str) -> bool:
     """Return whether *line* begins a statement of its own: a list item, bold words, or a field."""
     return bool(_ITEM.match(line) or re.match(r"[ \t>]*(?:\*\*|__)?[A-Z][\w -]{2,40}(?::|\*\*|__| by )", line))
 
 
-def _stated(sentence: str) -> Iterator[Link]:
+def _iter_sentence_links(sentence: str) -> Iterator[AdrLink]:
     """Yield the links that one *sentence* states about its own record."""
     plain = re.sub(r"^[^\w\[]*(?:\d+[.)]\s+)?", "", sentence)
     if english := _ENGLISH.match(plain):
-        yield from _stated_english(plain, english)
+        yield from _iter_english_links(plain, english)
     elif chinese := _CHINESE_BY.match(plain):
         relation = "superseded_by" if chinese["verb"][0] in "取替" else "amended_by"
         part = bool(chinese["part"] or chinese["tail"])
-        yield from (Link(relation, found.target, part) for found in _references(chinese["refs"]))
+        yield from (AdrLink(relation, found.target, part) for found in _iter_references(chinese["refs"]))
     elif chinese := _CHINESE.match(plain):
         relation = "supersedes" if chinese["verb"][0] in "取替" else "amends"
         part = bool(chinese["part"]) or "部分" in chinese["refs"] or "中的" in chinese["refs"]
-        yield from (Link(relation, found.target, part) for found in _references(chinese["refs"]))
+        yield from (AdrLink(relation, found.target, part) for found in _iter_references(chinese["refs"]))
 
 
-def _stated_english(sentence: str, match: re.Match[str]) -> Iterator[Link]:
+def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink]:
     verb, behind = match["verb"].lower(), match["behind"]
     passive = _BY.match(behind)
     if verb.endswith("d") and not passive and not _IN_PART.match(behind.strip()):
         return
-    found = [reference for reference in _references(behind) if _is_object(behind, reference.start)]
+    found = [reference for reference in _iter_references(behind) if _is_verb_object(behind, reference.start)]
     if not found:
         return
     kind = "amend" if verb.startswith("amend") else "supersede"
@@ -166,10 +166,10 @@ def _stated_english(sentence: str, match: re.Match[str]) -> Iterator[Link]:
     part = bool(_IN_PART.search(said) or _PART_OF.search(lead) or match["qualifier"])
     part = part or (_THE.search(lead) is not None and _NOUN_BEHIND.match(behind, found[0].end) is not None)
     for target, _, end in found:
-        yield Link(relation[bool(passive)], target, part or _PART_BEHIND.match(behind, end) is not None)
+        yield AdrLink(relation[bool(passive)], target, part or _PART_BEHIND.match(behind, end) is not None)
 
 
-def _is_object(behind: str, offset: int) -> bool:
+def _is_verb_object(behind: str, offset: int) -> bool:
     """Return whether a reference at *offset* is what the verb speaks of, not a remark behind it."""
     before = _REF.sub("", behind[:offset])
     return len(before) <= _KEEPS_SENTENCE and not re.search(
@@ -186,9 +186,9 @@ _KEY = re.compile(
 """A key such as `supersedes`, `superseded-in-part-by`, `amends` or `supersedes-section-of`."""
 
 
-def links_in_front(values: Mapping[str, Any]) -> tuple[Link, ...]:
+def find_front_matter_links(values: Mapping[str, Any]) -> tuple[AdrLink, ...]:
     """Return the links in frontmatter keys such as `supersedes` or `superseded-by`: one reference or a list."""
-    found: list[Link] = []
+    found: list[AdrLink] = []
     for key, value in values.items():
         match = _KEY.fullmatch(key.lower().replace("-", "_").replace(" ", "_"))
         if not match:
@@ -198,18 +198,18 @@ def links_in_front(values: Mapping[str, Any]) -> tuple[Link, ...]:
         in_part = bool(match["part"] or match["late"])
         for item in value if isinstance(value, list) else [value]:
             if item not in (None, ""):
-                found += [Link(relation[bool(match["by"])], target, in_part) for target in _front_targets(str(item))]
+                found += [AdrLink(relation[bool(match["by"])], target, in_part) for target in _parse_targets(str(item))]
     return tuple(found)
 
 
-def _front_targets(text: str) -> list[str]:
-    named = [reference.target for reference in _references(text)]
+def _parse_targets(text: str) -> list[str]:
+    named = [reference.target for reference in _iter_references(text)]
     return named or [word for word in re.split(r"[,;\s]+", text.strip()) if re.search(r"\d|-", word)]
 
 
 # -- where a target stands ------------------------------------------------------------------------
 
 
-def same_folder(path: str, target: str) -> str:
+def resolve_target_path(path: str, target: str) -> str:
     """Return the path that *target*, as written in the file *path*, stands for."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), target))

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError, NeedsPerson
 from kb.i18n import msg
-from kb.importers.wukong import SNAPSHOT, parse, render
-from kb.records.front_matter import decode
+from kb.importers.wukong import SNAPSHOT, parse_anchors, render_anchors
+from kb.records.front_matter import decode_record
 from kb.records.model import GLOBAL, Record, Verdict
 from kb.records.record_paths import CONTENT, TREE
-from kb.sessions.prune_transcript import settings_at, settings_text
+from kb.sessions.prune_transcript import load_root_settings, render_settings
 from kb.templates import FOLDER
 from kb.writing.bulk_import import import_records
-from kb.writing.plain_files import Change, change_files, contents, uncommitted
+from kb.writing.plain_files import FileChanges, change_files, list_uncommitted, read_at_revision
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -34,7 +34,7 @@ _FOLDER = re.compile(r"(\d{4})-(\d\d)-(\d\d)-(.+)-(\d{6}-.{8})")
 _SET = re.compile(r"(?m)^[ \t]*(?:#[ \t]*)?layout[ \t]*=.*$")
 
 
-class Migrated(NamedTuple):
+class LayoutMigration(NamedTuple):
     """What a migration did, or would."""
 
     files: tuple[str, ...]
@@ -44,7 +44,7 @@ class Migrated(NamedTuple):
     commit: str = ""
 
 
-def migrate(kb: Workspace, layout: str, *, dry_run: bool = False) -> Migrated:
+def migrate_layout(kb: Workspace, layout: str, *, dry_run: bool = False) -> LayoutMigration:
     """Change to *layout*: `project` makes the tree or makes it anew, `user` removes it; both take back from it first.
 
     What is taken back: anchors, archives, templates and settings that only the tree has. Raise NeedsPerson for an
@@ -52,26 +52,26 @@ def migrate(kb: Workspace, layout: str, *, dry_run: bool = False) -> Migrated:
     """
     changed: list[str] = []
 
-    def plan(tip: str) -> Change:
-        kept = contents(kb, tip, kb.repository.files(tip, TREE))
-        back = _taken_back(kb, tip, kept)
-        made = _tree(kb, tip, back) if layout == "project" else {}
+    def plan_layout_change(tip: str) -> FileChanges:
+        kept = read_at_revision(kb, tip, kb.repository.list_files(tip, TREE))
+        back = _find_tree_only_files(kb, tip, kept)
+        made = _build_tree(kb, tip, back) if layout == "project" else {}
         files = {**made, **{path: None for path in kept if path not in made}}
         changed[:] = sorted({path for path in files if kept.get(path) != files[path]} | set(back))
         subject = "Lay the context out for one project" if made else "Keep the context under content/ only"
-        return Change({**back, **files, **_setting(kb, tip, layout)}, subject)
+        return FileChanges({**back, **files, **_edit_layout_setting(kb, tip, layout)}, subject)
 
     _refuse_uncommitted(kb)
-    new = _refuse_edited(kb)
+    new = _find_new_anchors(kb)
     brought = import_records(kb, new, origin=f"{TREE}/anchors.md", dry_run=dry_run) if new else []
-    commit = change_files(kb, "layout", plan, dry_run=dry_run)
-    return Migrated(tuple(changed), tuple(brought), "" if dry_run else commit)
+    commit = change_files(kb, "layout", plan_layout_change, dry_run=dry_run)
+    return LayoutMigration(tuple(changed), tuple(brought), "" if dry_run else commit)
 
 
 # -- the tree -------------------------------------------------------------------------------------
 
 
-def stale_anchors(kb: Workspace) -> str:
+def find_stale_anchors(kb: Workspace) -> str:
     """Return the path of `anchors.md` where the tree has it and it no longer says what the records do; else ""."""
     path = f"{TREE}/anchors.md"
     place = os.path.join(kb.root, *path.split("/"))
@@ -80,26 +80,26 @@ def stale_anchors(kb: Workspace) -> str:
     ):
         return ""
     with open(place, "rb") as file:
-        return path if file.read().removeprefix(SNAPSHOT.encode()) != _anchors(kb) else ""
+        return path if file.read().removeprefix(SNAPSHOT.encode()) != _encode_anchors(kb) else ""
 
 
-def _anchors(kb: Workspace) -> bytes:
+def _encode_anchors(kb: Workspace) -> bytes:
     """Return all records as `anchors.md` has them."""
-    return render(sorted(kb.records(), key=lambda record: record.uid or "~"), "zh", GLOBAL).encode()
+    return render_anchors(sorted(kb.records(), key=lambda record: record.uid or "~"), "zh", GLOBAL).encode()
 
 
-def _tree(kb: Workspace, tip: str, back: Mapping[str, bytes]) -> dict[str, bytes]:
+def _build_tree(kb: Workspace, tip: str, back: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of the tree as the records and the commit *tip*, with *back* above it, have them."""
-    names = [_DCP, *map(_template, _FORMS), *kb.repository.files(tip, f"{CONTENT}/sessions")]
-    here = {**contents(kb, tip, names), **back}
-    anchors = _anchors(kb)
+    names = [_DCP, *map(_template_path, _FORMS), *kb.repository.list_files(tip, f"{CONTENT}/sessions")]
+    here = {**read_at_revision(kb, tip, names), **back}
+    anchors = _encode_anchors(kb)
     files = {
         "anchors.md": SNAPSHOT.encode() + anchors if anchors else b"",
         ".gitignore": b"current/\n",
-        _DCP: here[_DCP] or _default(),
+        _DCP: here[_DCP] or _render_default_settings(),
     }
     for form in _FORMS:
-        files[f"templates/{form}.md"] = here[_template(form)] or _built_in(kb, form)
+        files[f"templates/{form}.md"] = here[_template_path(form)] or _read_builtin_template(kb, form)
     for path, data in here.items():
         name, _, file = path.removeprefix(f"{CONTENT}/sessions/").partition("/")
         if file and (match := _ARCHIVE.fullmatch(name)):
@@ -109,18 +109,18 @@ def _tree(kb: Workspace, tip: str, back: Mapping[str, bytes]) -> dict[str, bytes
     return {f"{TREE}/{name}": data for name, data in files.items()}
 
 
-def _template(form: str) -> str:
+def _template_path(form: str) -> str:
     return f"{CONTENT}/templates/{form}.md"
 
 
-def _built_in(kb: Workspace, form: str) -> bytes:
+def _read_builtin_template(kb: Workspace, form: str) -> bytes:
     with open(os.path.join(FOLDER, kb.config.language, f"{form}.md"), "rb") as file:
         return file.read()
 
 
-def _default() -> bytes:
+def _render_default_settings() -> bytes:
     """Return the settings of pruning as kb has them of itself."""
-    return settings_text(settings_at(""), "").encode()
+    return render_settings(load_root_settings(""), "").encode()
 
 
 # -- the way back ---------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def _default() -> bytes:
 
 def _refuse_uncommitted(kb: Workspace) -> None:
     """Raise NeedsPerson for edits that nobody has committed: what is taken back is what is committed."""
-    paths = uncommitted(kb, (TREE, f"{CONTENT}/templates", _DCP))
+    paths = list_uncommitted(kb, (TREE, f"{CONTENT}/templates", _DCP))
     if paths:
         raise NeedsPerson(
             msg("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),
@@ -136,17 +136,17 @@ def _refuse_uncommitted(kb: Workspace) -> None:
         )
 
 
-def _refuse_edited(kb: Workspace) -> list[Record]:
+def _find_new_anchors(kb: Workspace) -> list[Record]:
     """Return the anchors that only the tree has; raise NeedsPerson for those that it has in other words."""
     tip = kb.repository.head().oid
     place = f"{TREE}/anchors.md"
-    data = kb.repository.blob(tip, place) if tip else None
+    data = kb.repository.read_blob(tip, place) if tip else None
     if not data or not data.strip():
         return []
     own = {(record.scope, record.id): record for record in kb.records()}
-    found = parse(decode(data, place), GLOBAL, place)
+    found = parse_anchors(decode_record(data, place), GLOBAL, place)
     twins = [(record, own[record.scope, record.id]) for record in found if (record.scope, record.id) in own]
-    edited = [mine.id for theirs, mine in twins if _text(theirs) != _text(mine)]
+    edited = [mine.id for theirs, mine in twins if _normalise_text(theirs) != _normalise_text(mine)]
     if edited:
         raise NeedsPerson(
             msg("{path} says something else than the records {ids}", path=place, ids=", ".join(edited[:10])),
@@ -155,30 +155,30 @@ def _refuse_edited(kb: Workspace) -> list[Record]:
     return [record for record in found if (record.scope, record.id) not in own]
 
 
-def _text(record: Record) -> str:
+def _normalise_text(record: Record) -> str:
     """Return *record* as it stands in the file, however blank lines are set there."""
-    return re.sub(r"\n{2,}", "\n\n", render([record], "zh", GLOBAL)).strip().removesuffix("---").strip()
+    return re.sub(r"\n{2,}", "\n\n", render_anchors([record], "zh", GLOBAL)).strip().removesuffix("---").strip()
 
 
-def _taken_back(kb: Workspace, tip: str, kept: Mapping[str, bytes | None]) -> dict[str, bytes]:
+def _find_tree_only_files(kb: Workspace, tip: str, kept: Mapping[str, bytes | None]) -> dict[str, bytes]:
     """Return the files that the tree has and `content/` lacks: settings, templates and archives."""
     back: dict[str, bytes] = {}
     for path, data in kept.items():
         name = path.removeprefix(f"{TREE}/")
         head, _, rest = name.partition("/")
         form = rest.removesuffix(".md")
-        if name == _DCP and data != _default():
+        if name == _DCP and data != _render_default_settings():
             back[_DCP] = data or b""
-        elif head == "templates" and form in _FORMS and data != _built_in(kb, form):
-            back[_template(form)] = data or b""
+        elif head == "templates" and form in _FORMS and data != _read_builtin_template(kb, form):
+            back[_template_path(form)] = data or b""
         elif head == "sessions" and "/" in rest:
             folder, _, file = rest.partition("/")
-            back[f"{CONTENT}/sessions/{_archive(folder)}/{file}"] = data or b""
-    here = contents(kb, tip, list(back))
+            back[f"{CONTENT}/sessions/{_convert_archive_name(folder)}/{file}"] = data or b""
+    here = read_at_revision(kb, tip, list(back))
     return {path: data for path, data in back.items() if here[path] is None}
 
 
-def _archive(folder: str) -> str:
+def _convert_archive_name(folder: str) -> str:
     """Return the name under `content/sessions/` of what the tree calls *folder*."""
     match = _FOLDER.fullmatch(folder)
     if match is None:
@@ -187,10 +187,10 @@ def _archive(folder: str) -> str:
     return f"{project}-{year}{month}{day}-{rest}"
 
 
-def _setting(kb: Workspace, tip: str, layout: str) -> Mapping[str, bytes]:
+def _edit_layout_setting(kb: Workspace, tip: str, layout: str) -> Mapping[str, bytes]:
     """Return the settings with *layout* in its line, or as the last one."""
-    data = kb.repository.blob(tip, _SETTINGS)
-    text = decode(data, _SETTINGS) if data else ""
+    data = kb.repository.read_blob(tip, _SETTINGS)
+    text = decode_record(data, _SETTINGS) if data else ""
     row = f'layout = "{layout}"'
     if _SET.search(text):
         return {_SETTINGS: _SET.sub(row, text, count=1).encode()}

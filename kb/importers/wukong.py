@@ -14,13 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import msg
-from kb.importers.adr_parts import PREAMBLES, preamble_heading
-from kb.importers.wukong_fields import FORM, HEAD, line_for, read_line, wanted, written_value
-from kb.records.blocks import contained, escape
-from kb.records.kinds import BY_PREFIX, section_label, section_named
+from kb.importers.adr_parts import PREAMBLES, choose_preamble_heading
+from kb.importers.wukong_fields import (
+    FORM,
+    HEAD,
+    format_field_line,
+    get_written_value,
+    is_field_needed,
+    parse_field_line,
+)
+from kb.records.blocks import escape_block, escape_section
+from kb.records.kinds import BY_PREFIX, resolve_section_name, section_label
 from kb.records.model import GLOBAL, Record, Section
-from kb.text.code_fences import code_lines
-from kb.text.line_ends import lines
+from kb.text.code_fences import find_code_lines
+from kb.text.line_ends import split_lines
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
@@ -43,7 +50,7 @@ _MOST_BLANK = 10_000
 _PATH = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
 
 
-class _Region(NamedTuple):
+class _AnchorRegion(NamedTuple):
     """The lines of one anchor, without its heading, and the numbers of those that stand in code."""
 
     id: str
@@ -58,15 +65,15 @@ class _Region(NamedTuple):
 # -- reading --------------------------------------------------------------------------------------
 
 
-def parse(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
+def parse_anchors(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
     """Return the anchors of a single-file *text*; raise BadRecord for a file without any, or a prefix no kind has.
 
     Scope is *scope* unless an anchor names its own.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").removeprefix(SNAPSHOT)
-    rows = lines(text)
+    rows = split_lines(text)
     language = "zh" if re.search(r"\*\*(?:状态|日期)", text) else "en"
-    fenced = _fenced(rows)
+    fenced = _find_code_rows(rows)
     records: list[Record] = []
     before: list[str] = []
     number = 0
@@ -78,82 +85,84 @@ def parse(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
             continue
         end = next((n for n in range(number + 1, len(rows)) if n not in fenced and _TOP.match(rows[n])), len(rows))
         inside = {n - number - 1 for n in range(number + 1, end) if n in fenced}
-        region = _Region(match[1] + match[2], match[3], number + 1, rows[number + 1 : end], inside, end == len(rows))
-        records.append(_record(region, match[1], "".join(before), language, scope, path))
+        region = _AnchorRegion(
+            match[1] + match[2], match[3], number + 1, rows[number + 1 : end], inside, end == len(rows)
+        )
+        records.append(_build_record(region, match[1], "".join(before), language, scope, path))
         before, number = [], end
     if not records:
         raise BadRecord(
             msg("no anchor: no heading such as “## [D001] title”"), path=path, hint=msg("for ADR files: kb import adr")
         )
     if "".join(before).strip():
-        records[-1] = _with_form(records[-1], {"after": "".join(before)})
+        records[-1] = _add_form(records[-1], {"after": "".join(before)})
     return records
 
 
-def _fenced(rows: list[str]) -> set[int]:
+def _find_code_rows(rows: list[str]) -> set[int]:
     """Return the lines that stand in code; anchor by anchor, so that a long file costs no more than its anchors."""
     starts = [n for n, row in enumerate(rows) if n and row.startswith("## [")]
     found: set[int] = set()
     for first, end in pairwise([0, *starts, len(rows)]):
-        inside = code_lines("".join([*rows[first:end], "# \n"]))
+        inside = find_code_lines("".join([*rows[first:end], "# \n"]))
         if end < len(rows) and end - first in inside:
-            return set(code_lines("".join(rows)))
+            return set(find_code_lines("".join(rows)))
         found.update(first + n for n in inside if n < end - first)
     return found
 
 
-def _record(region: _Region, prefix: str, before: str, language: str, scope: str, path: str) -> Record:
+def _build_record(region: _AnchorRegion, prefix: str, before: str, language: str, scope: str, path: str) -> Record:
     form: dict[str, Any] = {"before": before} if before else {}
     cut = [n for n, row in enumerate(region.rows) if n not in region.code and _SECTION.match(row.rstrip("\n"))]
     ends = [*cut, len(region.rows)]
-    head = _promoted(region.rows[: ends[0]], 0, region.code)
-    texts = [_promoted(region.rows[a + 1 : b], a + 1, region.code) for a, b in pairwise(ends)]
+    head = _promote_headings(region.rows[: ends[0]], 0, region.code)
+    texts = [_promote_headings(region.rows[a + 1 : b], a + 1, region.code) for a, b in pairwise(ends)]
     *above, last = [head, *texts]
     if rule := _RULE.search(last):
         last = last[: rule.start()]
-        form["rule"] = True if rule[0] == _rule(last, region.is_last) else rule[0]
+        form["rule"] = True if rule[0] == _format_closing_rule(last, region.is_last) else rule[0]
         head, *texts = [*above, last]
-    values, rest = _read_head(head)
-    headings = [_heading_of(region.rows[n]) for n in cut]
-    sections = _sections(headings, texts, rest)
+    values, rest = _parse_head(head)
+    headings = [_parse_heading(region.rows[n]) for n in cut]
+    sections = _build_sections(headings, texts, rest)
     user = next((t.strip("\n") for h, t in zip(headings, texts, strict=True) if h == USER_HEADING), "")
     kind = values.pop("kind", "") or (BY_PREFIX[prefix].name if prefix in BY_PREFIX else "")
     if not kind:
         raise BadRecord(msg("no kind has the prefix {prefix}", prefix=prefix), path=path, line=region.line)
-    record = Record(region.id, kind, one_line(region.title), **{"scope": scope, **_known(values)})
-    record = record._replace(sections=sections, user=_shifted(user, -2) + "\n" if user else "")
+    record = Record(region.id, kind, one_line(region.title), **{"scope": scope, **_drop_id(values)})
+    record = record._replace(sections=sections, user=_shift_headings(user, -2) + "\n" if user else "")
     if "impact" not in values:
-        record = record._replace(impact=impact_paths(record.section("impact")))
-    form |= _departures(record, head.strip("\n"), rest, texts, language, scope)
-    return _with_form(record, form | _uneven([head, *texts], form, region.is_last))
+        record = record._replace(impact=parse_impact_paths(record.section("impact")))
+    form |= _find_departures(record, head.strip("\n"), rest, texts, language, scope)
+    return _add_form(record, form | _find_uneven_gaps([head, *texts], form, region.is_last))
 
 
-def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_id(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key != "id"}
 
 
-def _heading_of(row: str) -> str:
+def _parse_heading(row: str) -> str:
     match = _SECTION.match(row.rstrip("\n"))
     return re.sub(r"(?<![ \t])[ \t]++#+$", "", match[1]) if match else ""
 
 
-def _sections(headings: list[str], texts: list[str], rest: str) -> tuple[Section, ...]:
+def _build_sections(headings: list[str], texts: list[str], rest: str) -> tuple[Section, ...]:
     """Return the sections in their order, the lines of the head that are no fields first."""
-    found = [Section("", preamble_heading(rest), rest)] if rest else []
+    found = [Section("", choose_preamble_heading(rest), rest)] if rest else []
     for heading, text in zip(headings, texts, strict=True):
-        name = section_named(heading)
+        name = resolve_section_name(heading)
         if heading != USER_HEADING:
             taken = any(section.name == name for section in found)
             found.append(Section("" if taken else name, heading, text.strip("\n")))
     return tuple(found)
 
 
-def _read_head(head: str) -> tuple[dict[str, Any], str]:
+def _parse_head(head: str) -> tuple[dict[str, Any], str]:
     """Return the values of the field lines of an anchor's *head*, and its other lines."""
     values: dict[str, Any] = {}
     rest: list[str] = []
-    for row in lines(head):
-        read = read_line(row)
+    for row in split_lines(head):
+        read = parse_field_line(row)
         if read and read[0] not in values:
             values[read[0]] = read[1]
         else:
@@ -161,15 +170,17 @@ def _read_head(head: str) -> tuple[dict[str, Any], str]:
     return values, "".join(rest).strip("\n")
 
 
-def _departures(record: Record, head: str, rest: str, texts: list[str], language: str, scope: str) -> dict[str, Any]:
+def _find_departures(
+    record: Record, head: str, rest: str, texts: list[str], language: str, scope: str
+) -> dict[str, Any]:
     """Return how an anchor departs from the canonical form in the *language* of its file."""
-    form: dict[str, Any] = {} if _head(record, rest, language, scope) == head else {"head": head}
+    form: dict[str, Any] = {} if _render_head(record, rest, language, scope) == head else {"head": head}
     if texts and all(re.match(r"\n[^\n]", text) for text in texts):
         form["loose"] = True
     return form
 
 
-def _uneven(texts: Sequence[str], form: Mapping[str, Any], is_last: bool) -> dict[str, Any]:
+def _find_uneven_gaps(texts: Sequence[str], form: Mapping[str, Any], is_last: bool) -> dict[str, Any]:
     """Return the line ends around *texts*, which follow the headings of an anchor, where they are not the usual ones.
 
     They are two numbers for each text; the last one is left out where it is the usual one.
@@ -180,13 +191,13 @@ def _uneven(texts: Sequence[str], form: Mapping[str, Any], is_last: bool) -> dic
         core = text.strip("\n")
         lead = len(text) - len(text.lstrip("\n"))
         found += [lead, len(text) - lead - len(core)]
-        usual += _usual_gaps(number, core, form, _behind(form, number + 1 == len(texts), is_last))
+        usual += _compute_usual_gaps(number, core, form, _count_usual_trailing(form, number + 1 == len(texts), is_last))
     if found == usual:
         return {}
     return {"gaps": found[:-1] if found[-1] == usual[-1] else found}
 
 
-def _behind(form: Mapping[str, Any], ends: bool, is_last: bool) -> int:
+def _count_usual_trailing(form: Mapping[str, Any], ends: bool, is_last: bool) -> int:
     """Return how many line ends usually follow a text: 2, unless a rule or the end of the file does.
 
     *ends*: it is the last text of its anchor, which *is_last* in the file or not.
@@ -194,25 +205,25 @@ def _behind(form: Mapping[str, Any], ends: bool, is_last: bool) -> int:
     return 2 if not ends else 0 if form.get("rule") else 1 if is_last else 2
 
 
-def _usual_gaps(number: int, text: str, form: Mapping[str, Any], behind: int) -> list[int]:
+def _compute_usual_gaps(number: int, text: str, form: Mapping[str, Any], behind: int) -> list[int]:
     """Return how many line ends stand before and behind a *text* in the canonical form; *number* 0 is the head."""
     if not text:
         return [1 if behind == 2 else 0, 0]
     return [1 if number == 0 or form.get("loose") else 0, behind]
 
 
-def _rule(text: str, is_last: bool) -> str:
+def _format_closing_rule(text: str, is_last: bool) -> str:
     """Return the line that closes an anchor behind its last *text*, in the canonical form."""
     return ("\n\n" if text.strip("\n") else "\n") + ("---\n" if is_last else "---\n\n")
 
 
-def impact_paths(text: str) -> tuple[str, ...]:
+def parse_impact_paths(text: str) -> tuple[str, ...]:
     """Return the paths that the list items of an impact section begin with: "- `src/llm/`: …"."""
     found = (match[1] for match in map(_PATH.match, text.split("\n")) if match)
     return tuple(dict.fromkeys(word for word in found if "/" in word or re.search(r"\w\.\w+$", word)))
 
 
-def _with_form(record: Record, form: Mapping[str, Any]) -> Record:
+def _add_form(record: Record, form: Mapping[str, Any]) -> Record:
     if not form:
         return record
     return record._replace(extra={**record.extra, FORM: {**record.extra.get(FORM, {}), **form}})
@@ -221,56 +232,62 @@ def _with_form(record: Record, form: Mapping[str, Any]) -> Record:
 # -- writing --------------------------------------------------------------------------------------
 
 
-def heading_for(section: Section, language: str) -> str:
+def format_heading(section: Section, language: str) -> str:
     """Return the heading of *section* as it was written, else "Decision" in English, "Decision (决策)" in Chinese."""
     written = one_line(section.heading)
-    if not section.name or section_named(written) == section.name:
+    if not section.name or resolve_section_name(written) == section.name:
         return written or "…"
     label = section_label(section.name, "en")
     return f"{label} ({section_label(section.name, 'zh')})" if language == "zh" else label
 
 
-def render(records: Sequence[Record], language: str, scope: str = GLOBAL) -> str:
+def render_anchors(records: Sequence[Record], language: str, scope: str = GLOBAL) -> str:
     """Return *records* as one file; the scope of a record is written where it is not *scope*.
 
     The uid is not written: it belongs to the store.
     """
     last = len(records) - 1
-    return "".join(_anchor(record, language, scope, is_last=number == last) for number, record in enumerate(records))
+    return "".join(
+        _render_anchor(record, language, scope, is_last=number == last) for number, record in enumerate(records)
+    )
 
 
-def _anchor(record: Record, language: str, scope: str, *, is_last: bool) -> str:
+def _render_anchor(record: Record, language: str, scope: str, *, is_last: bool) -> str:
     form = record.extra.get(FORM)
     form = form if isinstance(form, Mapping) else {}
     after = str(form.get("after") or "")
     if after and not is_last:
         after = after.rstrip("\n") + "\n\n"
     preamble = next((s.text.strip("\n") for s in record.sections if not s.name and s.heading in PREAMBLES), "")
-    head = _kept_head(record, form, preamble, language, scope)
-    pieces = [(f"## [{record.id}] {one_line(record.title)}\n", _shifted(contained(head), 1))]
+    head = _render_kept_head(record, form, preamble, language, scope)
+    pieces = [(f"## [{record.id}] {one_line(record.title)}\n", _shift_headings(escape_block(head), 1))]
     for section in record.sections:
         if section.name or section.heading not in PREAMBLES:
-            text = _shifted(escape(section.text.strip("\n")), 1)  # no rank above its own, no fence left open
-            pieces.append((f"### {heading_for(section, language)}\n", text))
+            text = _shift_headings(
+                escape_section(section.text.strip("\n")), 1
+            )  # no rank above its own, no fence left open
+            pieces.append((f"### {format_heading(section, language)}\n", text))
     if record.user.strip():
-        pieces.append((f"### {USER_HEADING}\n", _shifted(contained(record.user.strip("\n")), 3)))
-    return str(form.get("before") or "") + _joined(pieces, form, is_last=is_last and not after) + after
+        pieces.append((f"### {USER_HEADING}\n", _shift_headings(escape_block(record.user.strip("\n")), 3)))
+    return str(form.get("before") or "") + _join_sections(pieces, form, is_last=is_last and not after) + after
 
 
-def _joined(pieces: Sequence[tuple[str, str]], form: Mapping[str, Any], *, is_last: bool) -> str:
+def _join_sections(pieces: Sequence[tuple[str, str]], form: Mapping[str, Any], *, is_last: bool) -> str:
     """Return headings with their texts, the line ends around these as the file had them."""
     found: list[str] = []
     for number, (heading, text) in enumerate(pieces):
-        behind = _behind(form, number + 1 == len(pieces), is_last)
-        gaps = _kept_gaps(form, number, len(pieces), text, behind) or _usual_gaps(number, text, form, behind)
+        behind = _count_usual_trailing(form, number + 1 == len(pieces), is_last)
+        gaps = _find_kept_gaps(form, number, len(pieces), text, behind) or _compute_usual_gaps(
+            number, text, form, behind
+        )
         found += [heading, "\n" * gaps[0], text, "\n" * gaps[1]]
     if rule := form.get("rule"):
         is_fit = isinstance(rule, str) and (is_last or rule.endswith("\n"))
-        found.append(rule if is_fit else _rule(pieces[-1][1], is_last))
+        found.append(rule if is_fit else _format_closing_rule(pieces[-1][1], is_last))
     return "".join(found)
 
 
-def _kept_gaps(form: Mapping[str, Any], number: int, pieces: int, text: str, behind: int) -> list[int]:
+def _find_kept_gaps(form: Mapping[str, Any], number: int, pieces: int, text: str, behind: int) -> list[int]:
     """Return the line ends around a *text* as the file had them; none where they do not fit what has changed since."""
     gaps = form.get("gaps")
     if not isinstance(gaps, list) or not 0 <= 2 * pieces - len(gaps) <= 1:
@@ -280,38 +297,42 @@ def _kept_gaps(form: Mapping[str, Any], number: int, pieces: int, text: str, beh
     return kept if is_fit and (kept[1] == 0 if not text else kept[1] > 0 or behind < 2) else []
 
 
-def _head(record: Record, preamble: str, language: str, scope: str) -> str:
+def _render_head(record: Record, preamble: str, language: str, scope: str) -> str:
     """Return the canonical head of an anchor: its field lines, then the lines that are no fields."""
-    fields = "\n".join(line_for(name, record, language) for name in _needed(record, scope))
+    fields = "\n".join(format_field_line(name, record, language) for name in _list_needed_fields(record, scope))
     return f"{fields}\n\n{preamble}" if preamble else fields
 
 
-def _needed(record: Record, scope: str) -> list[str]:
+def _list_needed_fields(record: Record, scope: str) -> list[str]:
     """Return the names of the fields that a head must have, so that reading it gives the record again."""
-    derived = impact_paths(record.section("impact"))
-    return [name for name in HEAD if wanted(name, record, scope, derived)]
+    derived = parse_impact_paths(record.section("impact"))
+    return [name for name in HEAD if is_field_needed(name, record, scope, derived)]
 
 
-def _kept_head(record: Record, form: Mapping[str, Any], preamble: str, language: str, scope: str) -> str:
+def _render_kept_head(record: Record, form: Mapping[str, Any], preamble: str, language: str, scope: str) -> str:
     """Return the head as the file had it, with the lines of changed fields renewed; else the canonical one."""
     kept = str(form.get("head") or "")
-    values, rest = _read_head(kept)
+    values, rest = _parse_head(kept)
     if "head" not in form or rest != preamble:
-        return _head(record, preamble, language, scope)
+        return _render_head(record, preamble, language, scope)
     rows: list[str] = []
     last = 0
     seen: set[str] = set()
-    for row in lines(kept):
-        read = read_line(row)
+    for row in split_lines(kept):
+        read = parse_field_line(row)
         name = read[0] if read and read[0] not in seen else ""
         if name:
             seen.add(name)
-            row = row if read and read[1] == written_value(name, record) else line_for(name, record, language) + "\n"
+            row = (
+                row
+                if read and read[1] == get_written_value(name, record)
+                else format_field_line(name, record, language) + "\n"
+            )
             last = len(rows) + 1
         rows.append(row)
     unsaid = {"status"} if record.status == Record("", "", "").status else set()
-    missing = [name for name in _needed(record, scope) if name not in values and name not in unsaid]
-    added = [line_for(name, record, language) + "\n" for name in missing]
+    missing = [name for name in _list_needed_fields(record, scope) if name not in values and name not in unsaid]
+    added = [format_field_line(name, record, language) + "\n" for name in missing]
     if added and last and not rows[last - 1].endswith("\n"):
         rows[last - 1] += "\n"
     return "".join([*rows[:last], *added, *rows[last:]]).strip("\n")
@@ -320,7 +341,7 @@ def _kept_head(record: Record, form: Mapping[str, Any], preamble: str, language:
 # -- headings inside a section --------------------------------------------------------------------
 
 
-def _promoted(rows: list[str], first: int, code: set[int]) -> str:
+def _promote_headings(rows: list[str], first: int, code: set[int]) -> str:
     """Return *rows*, which begin at the line *first* of their region, with headings from #### one rank up."""
     return "".join(
         row
@@ -332,18 +353,18 @@ def _promoted(rows: list[str], first: int, code: set[int]) -> str:
     )
 
 
-def _shifted(text: str, by: int) -> str:
+def _shift_headings(text: str, by: int) -> str:
     """Return *text* with its headings outside code *by* ranks lower; by 1 from ### on, by 3 (a user's notes) all."""
     if "#" not in text:
         return text
-    code = code_lines(text)
+    code = find_code_lines(text)
     least = 3 if by == 1 else 1 if by > 0 else 1 - by
 
-    def moved(match: re.Match[str]) -> str:
+    def shift_match(match: re.Match[str]) -> str:
         ranks = len(match[2])
         return match[1] + "#" * (ranks + by if ranks >= least else ranks)
 
     return "".join(
-        row if n in code else _HASHES.sub(moved, row, count=1) if _HASHES.match(row) else row
-        for n, row in enumerate(lines(text))
+        row if n in code else _HASHES.sub(shift_match, row, count=1) if _HASHES.match(row) else row
+        for n, row in enumerate(split_lines(text))
     )

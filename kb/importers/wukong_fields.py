@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.importers.adr_fields import read_date, read_status
-from kb.records.kinds import BY_PREFIX, kind_label, kind_named
+from kb.importers.adr_fields import parse_date, parse_status
+from kb.records.kinds import BY_PREFIX, find_kind, kind_label
 from kb.records.model import Record, Status
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ FORM = "anchors_md"
 """The key in `Record.extra` that remembers how a file departs from the canonical form."""
 
 
-class Label(NamedTuple):
+class FieldLabel(NamedTuple):
     """What a field is called."""
 
     zh: str
@@ -26,31 +26,31 @@ class Label(NamedTuple):
     aliases: tuple[str, ...] = ()
 
 
-HEAD: Mapping[str, Label] = {
-    "id": Label("ID", "ID", ("编号",)),
-    "date": Label("日期", "Date", ("创建时间", "创建日期", "created")),
-    "status": Label("状态", "Status"),
-    "kind": Label("类型", "Kind", ("type",)),
-    "scope": Label("范围", "Scope"),
-    "tags": Label("标签", "Tags"),
-    "impact": Label("影响路径", "Impact paths"),
-    "supersedes": Label("取代", "Supersedes"),
-    "amends": Label("修订", "Amends"),
-    "coexists_with": Label("并存", "Coexists with"),
-    "claims": Label("声明", "Claims"),
-    "occurrences": Label("出现次数", "Occurrences"),
-    "sources": Label("来源", "Sources"),
-    "confirmed": Label("确认日期", "Confirmed"),
-    "extra": Label("其他字段", "Other fields"),
+HEAD: Mapping[str, FieldLabel] = {
+    "id": FieldLabel("ID", "ID", ("编号",)),
+    "date": FieldLabel("日期", "Date", ("创建时间", "创建日期", "created")),
+    "status": FieldLabel("状态", "Status"),
+    "kind": FieldLabel("类型", "Kind", ("type",)),
+    "scope": FieldLabel("范围", "Scope"),
+    "tags": FieldLabel("标签", "Tags"),
+    "impact": FieldLabel("影响路径", "Impact paths"),
+    "supersedes": FieldLabel("取代", "Supersedes"),
+    "amends": FieldLabel("修订", "Amends"),
+    "coexists_with": FieldLabel("并存", "Coexists with"),
+    "claims": FieldLabel("声明", "Claims"),
+    "occurrences": FieldLabel("出现次数", "Occurrences"),
+    "sources": FieldLabel("来源", "Sources"),
+    "confirmed": FieldLabel("确认日期", "Confirmed"),
+    "extra": FieldLabel("其他字段", "Other fields"),
 }
 """In the order in which a head shows them."""
 
-STATUS_LABELS: Mapping[str, Label] = {
-    Status.ACCEPTED: Label("✅ 生效", "✅ Accepted"),
-    Status.PROPOSED: Label("⚠️ 待验证", "⚠️ Proposed"),
-    Status.DEPRECATED: Label("❌ 已废弃", "❌ Deprecated"),
-    Status.REJECTED: Label("❌ 已拒绝", "❌ Rejected"),
-    Status.SUPERSEDED: Label("❌ 已被取代", "❌ Superseded"),
+STATUS_LABELS: Mapping[str, FieldLabel] = {
+    Status.ACCEPTED: FieldLabel("✅ 生效", "✅ Accepted"),
+    Status.PROPOSED: FieldLabel("⚠️ 待验证", "⚠️ Proposed"),
+    Status.DEPRECATED: FieldLabel("❌ 已废弃", "❌ Deprecated"),
+    Status.REJECTED: FieldLabel("❌ 已拒绝", "❌ Rejected"),
+    Status.SUPERSEDED: FieldLabel("❌ 已被取代", "❌ Superseded"),
 }
 _SIGNS = {"✅": Status.ACCEPTED, "⚠️": Status.PROPOSED, "⚠": Status.PROPOSED, "❌": Status.DEPRECATED}
 _LINE = re.compile(
@@ -62,29 +62,29 @@ _LISTS = frozenset({"tags", "impact", "supersedes", "amends", "sources"})
 _MAPS = frozenset({"coexists_with", "claims", "extra"})
 
 
-def read_line(row: str) -> tuple[str, Any] | None:
+def parse_field_line(row: str) -> tuple[str, Any] | None:
     """Return the field and the value of a head line, or None for a line that is no field or is not understood."""
     match = _LINE.match(row.rstrip("\n"))
     name = _NAMES.get(match[1].strip().lower(), "") if match else ""
     if not match or not name or not match[2]:
         return None
-    value = _value(name, match[2])
+    value = _parse_value(name, match[2])
     return None if value is None else (name, value)
 
 
-def _value(name: str, text: str) -> Any:
+def _parse_value(name: str, text: str) -> Any:
     """Return the value that *text* has as the field *name*, or None where it is not understood."""
     if name in _LISTS:
-        return _list(text)
+        return _parse_list(text)
     if name in _MAPS:
-        return _json(text, dict)
+        return _parse_json(text, dict)
     if name == "date":
-        return read_date(text).date or None
+        return parse_date(text).date or None
     if name == "status":
-        read = read_status(text)
+        read = parse_status(text)
         return read.status if read.certain else _SIGNS.get(text.strip())
     if name == "kind":
-        kind = kind_named(text)
+        kind = find_kind(text)
         return kind.name if kind else None
     if name == "scope":
         return text if re.fullmatch(r"global|(?:project|agent)/\S+", text) else None
@@ -93,14 +93,14 @@ def _value(name: str, text: str) -> Any:
     return text
 
 
-def _list(text: str) -> tuple[str, ...] | None:
-    items = _json(text, list)
+def _parse_list(text: str) -> tuple[str, ...] | None:
+    items = _parse_json(text, list)
     if items is not None:
         return tuple(str(item) for item in items)
     return tuple(word.strip().strip("[]`") for word in re.split(r"[,，、]", text) if word.strip()) or None
 
 
-def _json(text: str, wanted_type: type) -> Any:
+def _parse_json(text: str, wanted_type: type) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -108,38 +108,38 @@ def _json(text: str, wanted_type: type) -> Any:
     return value if isinstance(value, wanted_type) else None
 
 
-def wanted(name: str, record: Record, scope: str, derived: tuple[str, ...]) -> bool:
+def is_field_needed(name: str, record: Record, scope: str, derived: tuple[str, ...]) -> bool:
     """Return whether a head needs the field; *derived* are the paths that the impact section gives by itself."""
     value = getattr(record, name)
     if name == "status":
         return True
     if name == "kind":
-        return bool(value != _kind_of(record.id))
+        return bool(value != _find_kind(record.id))
     if name == "scope":
         return bool(value != scope)
     if name == "impact":
         return bool(value != derived)
     if name == "occurrences":
         return bool(value != 1)
-    return name != "id" and bool(written_value(name, record))
+    return name != "id" and bool(get_written_value(name, record))
 
 
-def _kind_of(id: str) -> str:
+def _find_kind(id: str) -> str:
     """Return the name of the kind whose prefix *id* has, or ""."""
     kind = BY_PREFIX.get(id.rstrip("0123456789"))
     return kind.name if kind else ""
 
 
-def written_value(name: str, record: Record) -> Any:
+def get_written_value(name: str, record: Record) -> Any:
     """Return the value of a field as it is written; what remembers a file's form is no field."""
     value = getattr(record, name)
     return {key: item for key, item in value.items() if key != FORM} if name == "extra" else value
 
 
-def line_for(name: str, record: Record, language: str) -> str:
+def format_field_line(name: str, record: Record, language: str) -> str:
     """Return the field *name* of *record* as a line of a head."""
     label = HEAD[name].zh if language == "zh" else HEAD[name].en
-    value = written_value(name, record)
+    value = get_written_value(name, record)
     if name == "status":
         shown = STATUS_LABELS.get(value)
         text = str(value) if shown is None else shown.zh if language == "zh" else shown.en

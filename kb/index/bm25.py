@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from kb.records.model import Record, spoken_numbers
+from kb.records.model import Record, list_spoken_numbers
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.segment import FIRST_CJK, folded, ranked_terms_of, runs
+from kb.text.segment import FIRST_CJK, collect_ranking_terms, fold_text, iter_runs
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -35,7 +35,7 @@ SHORTEST = 4
 """Letters of the shortest word that is looked for where somebody misspelled it."""
 
 
-class Field(NamedTuple):
+class RankedField(NamedTuple):
     """A part of a record."""
 
     weight: float
@@ -43,9 +43,9 @@ class Field(NamedTuple):
     """Words and CJK characters of an ordinary one. A constant: what one record says must not depend on the others."""
 
 
-TITLE = Field(3.0, 10)
-TAGS = Field(1.5, 10)
-BODY = Field(1.0, 150)
+TITLE = RankedField(3.0, 10)
+TAGS = RankedField(1.5, 10)
+BODY = RankedField(1.0, 150)
 
 _MONTHS = (
     "", "january", "february", "march", "april", "may", "june",
@@ -53,29 +53,29 @@ _MONTHS = (
 )  # fmt: skip
 
 
-def key(term: str) -> int:
+def hash_term(term: str) -> int:
     """Return the number under which *term* is kept; two in two thousand million share one, which costs nothing."""
     return zlib.crc32(term.encode()) & 0x7FFFFFFF
 
 
-def weights(record: Record) -> dict[int, int]:
+def compute_hashed_weights(record: Record) -> dict[int, int]:
     """Return the weight of each term of *record*, by the number of the term."""
-    return _weights(record, lambda piece: piece.numbers)
+    return _compute_weights(record, lambda piece: piece.numbers)
 
 
-def term_weights(record: Record) -> dict[str, int]:
+def compute_term_weights(record: Record) -> dict[str, int]:
     """Return the weight of each term of *record*."""
-    return _weights(record, lambda piece: piece.terms)
+    return _compute_weights(record, lambda piece: piece.terms)
 
 
-def _weights(record: Record, terms: Callable[[_Piece], Iterable[T]]) -> dict[T, int]:
+def _compute_weights(record: Record, terms: Callable[[_PieceTerms], Iterable[T]]) -> dict[T, int]:
     said: dict[T, float] = {}
     for field, text in (
         (TITLE, record.title),
-        (TAGS, " ".join((*record.tags, *record.impact, record.id, *spoken_numbers(record.extra)))),
-        (BODY, "\n".join((*(section.text for section in record.sections), record.user, _day(record.date)))),
+        (TAGS, " ".join((*record.tags, *record.impact, record.id, *list_spoken_numbers(record.extra)))),
+        (BODY, "\n".join((*(section.text for section in record.sections), record.user, _spell_out_date(record.date)))),
     ):
-        pieces = [(_numbers(piece), times) for piece, times in Counter(text.split()).items()]
+        pieces = [(_analyse_piece(piece), times) for piece, times in Counter(text.split()).items()]
         length = sum(piece.length * times for piece, times in pieces)
         each = field.weight / (1 - B + B * length / field.length)
         for piece, times in pieces:
@@ -84,20 +84,20 @@ def _weights(record: Record, terms: Callable[[_Piece], Iterable[T]]) -> dict[T, 
     return {term: round(SCALE * much / (much + K1)) for term, much in said.items()}
 
 
-def vocabulary(record: Record) -> set[str]:
+def collect_vocabulary(record: Record) -> set[str]:
     """Return the terms of *record* that somebody might misspell: words of letters only."""
     text = " ".join((record.title, *record.tags, *(section.text for section in record.sections)))
-    return {word for piece in set(text.split()) for word in _numbers(piece).words}
+    return {word for piece in set(text.split()) for word in _analyse_piece(piece).words}
 
 
-def spellings(record: Record) -> set[str]:
+def collect_spellings(record: Record) -> set[str]:
     """Return the spaced words of *record* as a plain scan reads them."""
-    text = " ".join((record.title, *record.tags, *record.impact, record.id, *spoken_numbers(record.extra)))
+    text = " ".join((record.title, *record.tags, *record.impact, record.id, *list_spoken_numbers(record.extra)))
     text = "\n".join((text, *(section.text for section in record.sections), record.user))
-    return {word for piece in set(text.split()) for word in _numbers(piece).spelled}
+    return {word for piece in set(text.split()) for word in _analyse_piece(piece).spelled}
 
 
-class _Piece(NamedTuple):
+class _PieceTerms(NamedTuple):
     terms: tuple[str, ...]
     numbers: tuple[int, ...]
     words: tuple[str, ...]
@@ -107,23 +107,23 @@ class _Piece(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 16)
-def _numbers(piece: str) -> _Piece:
+def _analyse_piece(piece: str) -> _PieceTerms:
     """Return the terms of a *piece* without white space: no term reaches over it, and most are said over and over."""
-    found = list(runs(piece))
-    terms = ranked_terms_of(found)
-    numbers = {term: key(term) for term in dict.fromkeys(terms)}
+    found = list(iter_runs(piece))
+    terms = collect_ranking_terms(found)
+    numbers = {term: hash_term(term) for term in dict.fromkeys(terms)}
     words = tuple(term for term in numbers if len(term) >= SHORTEST and term.isascii() and term.isalpha())
-    spelled = tuple(folded(run) for run, unspaced in dict.fromkeys(found) if not unspaced)
+    spelled = tuple(fold_text(run) for run, unspaced in dict.fromkeys(found) if not unspaced)
     length = sum(len(term) > 1 or term < FIRST_CJK for term in terms)
-    return _Piece(tuple(terms), tuple([numbers[term] for term in terms]), words, spelled, length)
+    return _PieceTerms(tuple(terms), tuple([numbers[term] for term in terms]), words, spelled, length)
 
 
-def rarity(frequency: int, total: int) -> float:
+def compute_idf(frequency: int, total: int) -> float:
     """Return how much a term says that stands in *frequency* of *total* records (the idf of BM25)."""
     return math.log(1 + (max(total - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
-def _day(date: str) -> str:
+def _spell_out_date(date: str) -> str:
     """Return the words that name the day *date* (ISO): people ask for what was decided in May."""
     year, _, rest = date.partition("-")
     month, _, day = rest.partition("-")

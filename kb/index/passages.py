@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kb.index.schema import ALL, Filter, body_of, loaded, marks, where
+from kb.index.schema import ALL, Filter, build_condition, build_placeholders, join_body, load_record
 from kb.records.model import Record
 from kb.startup.hashes import sha1
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.text.segment import FIRST_CJK, tokens
+from kb.text.segment import FIRST_CJK, estimate_tokens
 
 if TYPE_CHECKING:
     from kb.index.connection import Connection
@@ -22,18 +22,18 @@ _CJK_SHARE = 5
 _NOTE = "vectors"
 
 
-def passage(record: Record) -> str:
+def extract_passage(record: Record) -> str:
     """Return the text of *record* that a vector stands for."""
-    text = f"{record.title}\n{body_of(record)}".strip()[: 4 * LONGEST]
-    return text[: len(text) * LONGEST // max(tokens(text), LONGEST)]
+    text = f"{record.title}\n{join_body(record)}".strip()[: 4 * LONGEST]
+    return text[: len(text) * LONGEST // max(estimate_tokens(text), LONGEST)]
 
 
-def language(text: str) -> int:
+def detect_language(text: str) -> int:
     """Return 1 for a Chinese *text* and 0 for another."""
     return int(sum(character >= FIRST_CJK for character in text) * _CJK_SHARE >= max(len(text), 1))
 
 
-def digest(text: str) -> int:
+def hash_text(text: str) -> int:
     """Return the number by which the vector of *text* is found."""
     return int.from_bytes(sha1(text.encode("utf-8", "replace")).digest()[:8]) >> 1
 
@@ -45,56 +45,56 @@ class Passages:
         """Take the table as it is."""
         self._db = db
 
-    def change(self, n: int, known: Record | None, record: Record | None) -> None:
+    def update_row(self, n: int, known: Record | None, record: Record | None) -> None:
         """Let the row *n*, which held *known*, wait for the vector of *record*, if it says something else; None: no."""
-        before, after = (digest(passage(one)) if one else None for one in (known, record))
+        before, after = (hash_text(extract_passage(one)) if one else None for one in (known, record))
         if before != after and before is not None:
             self._db.execute("DELETE FROM passages WHERE digest = ? AND n = ?", (before, n))
         if before != after and after is not None:
             self._db.execute("INSERT INTO passages VALUES (?, ?, 1)", (after, n))
 
-    def rows(self, digests: Sequence[int], wanted: Filter = ALL) -> dict[int, list[int]]:
+    def find_rows(self, digests: Sequence[int], wanted: Filter = ALL) -> dict[int, list[int]]:
         """Return the rows of each of *digests* whose records are *wanted*."""
-        condition, values = where(wanted)
+        condition, values = build_condition(wanted)
         joined = f"JOIN records r ON r.n = p.n WHERE {condition} AND" if wanted != ALL else "WHERE"
         found: dict[int, list[int]] = {}
-        statement = f"SELECT p.digest, p.n FROM passages p {joined} p.digest IN ({marks(digests)})"
+        statement = f"SELECT p.digest, p.n FROM passages p {joined} p.digest IN ({build_placeholders(digests)})"
         for number, n in self._db.execute(statement, (*values, *digests)).fetchall():
             found.setdefault(number, []).append(n)
         return found
 
-    def all(self) -> list[int]:
+    def list_digests(self) -> list[int]:
         """Return every digest."""
         return [number for (number,) in self._db.execute("SELECT digest FROM passages").fetchall()]
 
-    def waiting(self) -> int:
+    def count_waiting(self) -> int:
         """Return how many records wait for a vector."""
         (number,) = self._db.execute("SELECT count(*) FROM passages WHERE waits").fetchone()
         return int(number)
 
-    def first_waiting(self, limit: int) -> list[Record]:
+    def list_waiting(self, limit: int) -> list[Record]:
         """Return the first *limit* records that wait for a vector."""
         rows = self._db.execute(
             "SELECT r.path, r.data FROM passages p JOIN records r ON r.n = p.n WHERE p.waits ORDER BY p.n LIMIT ?",
             (limit,),
         )
-        return [loaded(path, data) for path, data in rows.fetchall()]
+        return [load_record(path, data) for path, data in rows.fetchall()]
 
-    def met(self, digests: Iterable[int]) -> None:
+    def mark_embedded(self, digests: Iterable[int]) -> None:
         """Say that the texts with *digests* have a vector."""
         self._db.executemany("UPDATE passages SET waits = 0 WHERE digest = ?", [(number,) for number in digests])
 
-    def agrees_with(self, file: str) -> bool:
+    def is_synced_with(self, file: str) -> bool:
         """Return whether what waits was reckoned against *file*, whatever tells one file of vectors from another."""
         row = self._db.execute("SELECT value FROM notes WHERE key = ?", (_NOTE,)).fetchone()
         return bool(row) and row[0] == file
 
-    def compare(self, file: str, met: Iterable[int]) -> None:
+    def reset_waiting(self, file: str, met: Iterable[int]) -> None:
         """Reckon anew what waits: *file* has the vectors of the digests *met*."""
         self._db.execute("UPDATE passages SET waits = 1")
-        self.met(met)
-        self.note(file)
+        self.mark_embedded(met)
+        self.save_file_mark(file)
 
-    def note(self, file: str) -> None:
+    def save_file_mark(self, file: str) -> None:
         """Say that what waits was reckoned against *file*."""
         self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (_NOTE, file))

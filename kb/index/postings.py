@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from kb.index.bm25 import SCALE, key, rarity, spellings, vocabulary, weights
-from kb.index.schema import ALL, Filter, marks, where
+from kb.index.bm25 import SCALE, collect_spellings, collect_vocabulary, compute_hashed_weights, compute_idf, hash_term
+from kb.index.schema import ALL, Filter, build_condition, build_placeholders
 from kb.records.model import Record
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import stem
@@ -37,14 +37,14 @@ _ALL = -1
 _COUNTED = "SELECT count(*) FROM postings WHERE t = ?"
 
 
-class Scored(NamedTuple):
+class ScoredRow(NamedTuple):
     """A row of the index and what speaks for it."""
 
     n: int
     score: int
 
 
-class Term(NamedTuple):
+class WeightedTerm(NamedTuple):
     """A term of a question, as the index knows it."""
 
     term: str
@@ -63,49 +63,49 @@ class Postings:
         self._state: tuple[int, int] = (-1, -1)
         self._counts: dict[int, int] = {}
 
-    def change(self, n: int, known: Record | None, record: Record | None) -> None:
+    def update_row(self, n: int, known: Record | None, record: Record | None) -> None:
         """Let the row *n*, so far found by the terms of *known*, be found by those of *record*; None has none."""
-        before = weights(known) if known else {}
-        after = weights(record) if record else {}
+        before = compute_hashed_weights(known) if known else {}
+        after = compute_hashed_weights(record) if record else {}
         gone = [(term, n) for term in before.keys() - after.keys()]
         new = [(term, n, weight) for term, weight in after.items() if before.get(term) != weight]
         self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", gone)
         self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?)", new)
-        for table, said in (("vocabulary", vocabulary), ("spellings", spellings)):
+        for table, said in (("vocabulary", collect_vocabulary), ("spellings", collect_spellings)):
             words = (said(record) if record else set()) - (said(known) if known else set())
             values = [(word,) for word in sorted(words)]
             self._db.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", values)
 
-    def frequencies(self, words: Iterable[str]) -> dict[str, int]:
+    def count_frequencies(self, words: Iterable[str]) -> dict[str, int]:
         """Return in how many records each of *words*, or another form of it, stands."""
-        counted = self._counted()
-        return {word: counted(key(stem(word))) for word in words}
+        counted = self._get_counter()
+        return {word: counted(hash_term(stem(word))) for word in words}
 
-    def known(self, asked: Mapping[str, float]) -> list[Term]:
+    def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
         """Return those of the terms *asked*, each with its weight, that stand in any record; the most telling first."""
-        counted = self._counted()
+        counted = self._get_counter()
         total = counted(_ALL)
         found = []
         for term, weight in asked.items():
-            if frequency := counted(key(term)):
-                found.append(Term(term, frequency, round(SCALE * weight * rarity(frequency, total))))
+            if frequency := counted(hash_term(term)):
+                found.append(WeightedTerm(term, frequency, round(SCALE * weight * compute_idf(frequency, total))))
         return sorted(found, key=lambda term: (-term.worth, term.term))
 
-    def _counted(self) -> Callable[[int], int]:
+    def _get_counter(self) -> Callable[[int], int]:
         """Return what tells in how many records a term stands: a question asks that of a term more than once."""
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         state = (version, self._db.total_changes)
         if state != self._state or len(self._counts) > _MOST:
             self._state, self._counts = state, {}
-        return self._count
+        return self._count_records
 
-    def _count(self, term: int) -> int:
+    def _count_records(self, term: int) -> int:
         if term not in self._counts:
             statement, values = (_COUNTED, (term,)) if term != _ALL else ("SELECT count(*) FROM records", ())
             (self._counts[term],) = self._db.execute(statement, values).fetchone()
         return self._counts[term]
 
-    def spelled_like(self, word: str, slips: int) -> list[str]:
+    def find_similar_words(self, word: str, slips: int) -> list[str]:
         """Return the words, of some record once, that begin as *word* does and are as long but for *slips* letters."""
         found = self._db.execute(
             "SELECT word FROM vocabulary WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
@@ -113,7 +113,9 @@ class Postings:
         )
         return [other for (other,) in found]
 
-    def best(self, terms: Sequence[Term], wanted: Filter = ALL, limit: int = CANDIDATES) -> list[Scored]:
+    def rank_rows(
+        self, terms: Sequence[WeightedTerm], wanted: Filter = ALL, limit: int = CANDIDATES
+    ) -> list[ScoredRow]:
         """Return the rows for which *terms*, the most telling first, speak most; at most *limit*, the best first."""
         rows, deciding = 0, 0
         while deciding < len(terms) and (not deciding or rows + terms[deciding].frequency <= ENOUGH):
@@ -121,45 +123,47 @@ class Postings:
             deciding += 1
         if not deciding:
             return []
-        scores = self._sums(terms[:deciding], wanted, limit)
-        for n, more in self.weighed(terms[deciding:], scores).items():
+        scores = self._sum_scores(terms[:deciding], wanted, limit)
+        for n, more in self.score_rows(terms[deciding:], scores).items():
             scores[n] += more
-        return sorted((Scored(n, score) for n, score in scores.items()), key=lambda row: (-row.score, row.n))
+        return sorted((ScoredRow(n, score) for n, score in scores.items()), key=lambda row: (-row.score, row.n))
 
-    def weighed(self, terms: Iterable[Term], rows: Iterable[int]) -> dict[int, int]:
+    def score_rows(self, terms: Iterable[WeightedTerm], rows: Iterable[int]) -> dict[int, int]:
         """Return for each of *rows* that holds any of *terms* how much they speak for it."""
         among = tuple(rows)
         scores: dict[int, int] = {}
         for term in terms:
             found = self._db.execute(
-                f"SELECT n, w FROM postings WHERE t = ? AND n IN ({marks(among)})", (key(term.term), *among)
+                f"SELECT n, w FROM postings WHERE t = ? AND n IN ({build_placeholders(among)})",
+                (hash_term(term.term), *among),
             )
             for n, weight in found.fetchall():
                 scores[n] = scores.get(n, 0) + weight * term.worth
         return scores
 
-    def holding(self, terms: Iterable[Term], rows: Iterable[int]) -> dict[int, list[Term]]:
+    def find_held_terms(self, terms: Iterable[WeightedTerm], rows: Iterable[int]) -> dict[int, list[WeightedTerm]]:
         """Return for each of *rows* which of *terms* it holds."""
         among = tuple(rows)
-        held: dict[int, list[Term]] = {}
+        held: dict[int, list[WeightedTerm]] = {}
         for term in terms:
             found = self._db.execute(
-                f"SELECT n FROM postings WHERE t = ? AND n IN ({marks(among)})", (key(term.term), *among)
+                f"SELECT n FROM postings WHERE t = ? AND n IN ({build_placeholders(among)})",
+                (hash_term(term.term), *among),
             )
             for (n,) in found.fetchall():
                 held.setdefault(n, []).append(term)
         return held
 
-    def _sums(self, terms: Sequence[Term], wanted: Filter, limit: int) -> dict[int, int]:
+    def _sum_scores(self, terms: Sequence[WeightedTerm], wanted: Filter, limit: int) -> dict[int, int]:
         """Return the best rows with their scores; which of equal ones hangs on their paths alone."""
         found: list[tuple[int, int]] = []
         for most in (_SORTED * limit, _NO_LIMIT):
             found = []
             read = 0
-            rows = self._scored(terms, most)
+            rows = self._iter_scored_rows(terms, most)
             while chunk := list(islice(rows, 2 * limit)):
                 read += len(chunk)
-                found += self._wanted(chunk, wanted)
+                found += self._filter_rows(chunk, wanted)
                 if len(found) >= limit and chunk[-1][1] < found[limit - 1][1]:
                     break
             if chunk or read < most:
@@ -169,35 +173,35 @@ class Postings:
         least = found[limit - 1][1]
         better = {n: score for n, score in found if score > least}
         equal = [n for n, score in found if score == least][:_MOST]
-        first = f"SELECT n FROM records WHERE n IN ({marks(equal)}) ORDER BY path LIMIT ?"
+        first = f"SELECT n FROM records WHERE n IN ({build_placeholders(equal)}) ORDER BY path LIMIT ?"
         chosen = self._db.execute(first, (*equal, limit - len(better))).fetchall()
         return better | {n: least for (n,) in chosen}
 
-    def _scored(self, terms: Sequence[Term], most: int) -> Iterator[tuple[int, int]]:
+    def _iter_scored_rows(self, terms: Sequence[WeightedTerm], most: int) -> Iterator[tuple[int, int]]:
         """Return the *most* rows for which *terms* speak most, the best first; to put few in order takes less time."""
         if len(terms) == 1:
             statement = "SELECT n, w * ? AS score FROM postings WHERE t = ? ORDER BY score DESC LIMIT ?"
-            return self._db.execute(statement, (terms[0].worth, key(terms[0].term), most))
+            return self._db.execute(statement, (terms[0].worth, hash_term(terms[0].term), most))
         asked = ", ".join("(?, ?)" for _ in terms)
         return self._db.execute(
             f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score FROM asked a"
             " CROSS JOIN postings p ON p.t = a.t GROUP BY p.n ORDER BY score DESC LIMIT ?",
-            [*(each for term in terms for each in (key(term.term), term.worth)), most],
+            [*(each for term in terms for each in (hash_term(term.term), term.worth)), most],
         )
 
-    def _wanted(self, rows: Sequence[tuple[int, int]], wanted: Filter) -> list[tuple[int, int]]:
+    def _filter_rows(self, rows: Sequence[tuple[int, int]], wanted: Filter) -> list[tuple[int, int]]:
         """Return those of *rows* whose records are *wanted*: a record is long, so few are looked at."""
         if wanted == ALL:
             return list(rows)
-        condition, values = where(wanted)
-        statement = f"SELECT n FROM records r WHERE n IN ({marks(rows)}) AND {condition}"
+        condition, values = build_condition(wanted)
+        statement = f"SELECT n FROM records r WHERE n IN ({build_placeholders(rows)}) AND {condition}"
         kept = {n for (n,) in self._db.execute(statement, (*(n for n, _ in rows), *values)).fetchall()}
         return [row for row in rows if row[0] in kept]
 
-    def relatives(self, rows: Iterable[int]) -> dict[int, tuple[int, ...]]:
+    def find_source_groups(self, rows: Iterable[int]) -> dict[int, tuple[int, ...]]:
         """Return for each of *rows* that shares its source with others the rows of that source, in the order of ids."""
         wanted = list(rows)
-        of_one = f"SELECT DISTINCT value FROM facets WHERE facet = 'source' AND n IN ({marks(wanted)})"
+        of_one = f"SELECT DISTINCT value FROM facets WHERE facet = 'source' AND n IN ({build_placeholders(wanted)})"
         members: dict[str, list[int]] = {}
         for source, n in self._db.execute(
             f"SELECT value, n FROM facets WHERE facet = 'source' AND value IN ({of_one}) ORDER BY value, rest", wanted

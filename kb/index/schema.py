@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Iterable
 from functools import lru_cache
 
-from kb.records.model import LIVE, Record, Section, spoken_numbers
+from kb.records.model import LIVE, Record, Section, list_spoken_numbers
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.segment import index_terms
+from kb.text.segment import build_index_terms
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,7 +46,7 @@ SCHEMA = zlib.crc32(TABLES.encode() + b"4") & 0x7FFFFFFF
 """The number of this schema; the digit counts the changes of meaning that the text above does not show."""
 
 
-def scope_term(scope: str) -> str:
+def build_scope_term(scope: str) -> str:
     """Return the term that the words of a record of *scope* have while it is live, beside its tags."""
     return f"xscope{zlib.crc32(scope.encode()):08x}"
 
@@ -78,32 +78,32 @@ STAMPS_OF_FOLDER = " UNION ALL ".join(
     f"SELECT path, stamp FROM {table} WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
     for table in ("records", "broken")
 )
-"""Path and stamp of the files in one folder, as the index knows them; the values of `between` twice."""
+"""Path and stamp of the files in one folder, as the index knows them; the values of `build_folder_values` twice."""
 
 FILES_IN_FOLDER = "SELECT " + " + ".join(
     f"(SELECT count(*) FROM {table} WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0)"
     for table in ("records", "broken")
 )
-"""How many files the index knows in one folder; the values of `between` twice."""
+"""How many files the index knows in one folder; the values of `build_folder_values` twice."""
 
 
-def between(folder: str) -> tuple[str, str, int]:
+def build_folder_values(folder: str) -> tuple[str, str, int]:
     """Return the values for one table of STAMPS_OF_FOLDER."""
     return folder + "/", folder + "0", len(folder) + 2
 
 
-def marks(values: Iterable[object]) -> str:
+def build_placeholders(values: Iterable[object]) -> str:
     """Return a question mark for each of *values*."""
     return ", ".join("?" for _ in values)
 
 
-def where(wanted: Filter) -> tuple[str, list[str]]:
+def build_condition(wanted: Filter) -> tuple[str, list[str]]:
     """Return the condition on the table `records r` that *wanted* states, and its values."""
     parts: list[str] = ["1"]
     values: list[str] = []
     for column, among in (("kind", wanted.kinds), ("status", wanted.statuses), ("scope", wanted.scopes)):
         if among:
-            parts.append(f"r.{column} IN ({marks(among)})")
+            parts.append(f"r.{column} IN ({build_placeholders(among)})")
             values += among
     if wanted.tag:
         parts.append("r.n IN (SELECT n FROM facets WHERE facet = 'tag' AND value = ?)")
@@ -120,12 +120,12 @@ def where(wanted: Filter) -> tuple[str, list[str]]:
     return " AND ".join(parts), values
 
 
-_known_terms = lru_cache(maxsize=1 << 16)(index_terms)
+_known_terms = lru_cache(maxsize=1 << 16)(build_index_terms)
 _SHORT = 100
 """Characters of the longest piece of a text whose terms are worth remembering."""
 
 
-def terms(text: str) -> str:
+def compute_index_terms(text: str) -> str:
     """Return `index_terms(text)`: what stands in a knowledge base says the same words over and over.
 
     A piece between spaces that has only ASCII letters is cut up by itself; others are taken together, since no phrase
@@ -136,22 +136,22 @@ def terms(text: str) -> str:
     for piece in text.split():
         if not piece.isascii():
             others.append(piece)
-        elif known := _known_terms(piece) if len(piece) < _SHORT else index_terms(piece):
+        elif known := _known_terms(piece) if len(piece) < _SHORT else build_index_terms(piece):
             if others:
-                found.append(_terms_together(others))
+                found.append(_compute_joined_terms(others))
                 others = []
             found.append(known)
     if others:
-        found.append(_terms_together(others))
+        found.append(_compute_joined_terms(others))
     return " ".join(filter(None, found))
 
 
-def _terms_together(pieces: list[str]) -> str:
+def _compute_joined_terms(pieces: list[str]) -> str:
     text = " ".join(pieces)
-    return _known_terms(text) if len(text) < _SHORT else index_terms(text)
+    return _known_terms(text) if len(text) < _SHORT else build_index_terms(text)
 
 
-class Words(NamedTuple):
+class IndexedWords(NamedTuple):
     """What a row of the table `words` says of a record. The table keeps no text: to delete a row is to say it again."""
 
     title: str
@@ -159,25 +159,29 @@ class Words(NamedTuple):
     body: str
 
 
-def words_of(record: Record) -> Words:
+def extract_words(record: Record) -> IndexedWords:
     """Return the words by which *record* is found."""
-    live = scope_term(record.scope) if record.status in LIVE else ""
-    return Words(terms(record.title), f"{terms(tags_of(record))} {live}", terms(body_of(record)))
+    live = build_scope_term(record.scope) if record.status in LIVE else ""
+    return IndexedWords(
+        compute_index_terms(record.title),
+        f"{compute_index_terms(join_tags(record))} {live}",
+        compute_index_terms(join_body(record)),
+    )
 
 
-def tags_of(record: Record) -> str:
+def join_tags(record: Record) -> str:
     """Return what *record* is filed under."""
-    return " ".join((*record.tags, *record.impact, record.id, *spoken_numbers(record.extra)))
+    return " ".join((*record.tags, *record.impact, record.id, *list_spoken_numbers(record.extra)))
 
 
-def body_of(record: Record) -> str:
+def join_body(record: Record) -> str:
     """Return the text of *record*."""
     return "\n".join([*(section.text for section in record.sections), record.user])
 
 
-def facets_of(record: Record) -> list[tuple[str, str, str]]:
+def extract_facets(record: Record) -> list[tuple[str, str, str]]:
     """Return what else *record* is asked for by: facet, value, detail."""
-    from kb.records.citations import citations, record_links
+    from kb.records.citations import find_citations, find_record_links
 
     facets = [("tag", tag, "") for tag in record.tags]
     facets += [("impact", path, "") for path in record.impact]
@@ -185,12 +189,12 @@ def facets_of(record: Record) -> list[tuple[str, str, str]]:
     facets += [("supersedes", target, "") for target in record.supersedes]
     facets += [("amends", target, "") for target in record.amends]
     facets += [("source", source, f"{record.scope} {record.id:0>12}") for source in record.sources]
-    body = body_of(record)
-    cites = (*citations(body), *record_links(body))
+    body = join_body(record)
+    cites = (*find_citations(body), *find_record_links(body))
     return facets + [("cites", cited, f"{project}:{line}") for project, cited, line in cites]
 
 
-def dumped(record: Record) -> bytes:
+def dump_record(record: Record) -> bytes:
     """Return *record* without its path as a row keeps it."""
     return zlib.compress(json.dumps(record[:-1], ensure_ascii=False, default=str).encode(), 1)
 
@@ -199,7 +203,7 @@ _SECTIONS = Record._fields.index("sections")
 
 
 @lru_cache(maxsize=4096)
-def loaded(path: str, data: bytes) -> Record:
+def load_record(path: str, data: bytes) -> Record:
     """Return the record that a row keeps."""
     kept = json.loads(zlib.decompress(data))
     fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in kept]

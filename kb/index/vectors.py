@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb.errors import KbError
-from kb.files import write_whole
+from kb.files import write_atomic
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class Vectors:
         self._open()
 
     def _open(self) -> None:
-        with one_thread():
+        with limit_to_one_thread():
             import numpy
 
-        self.dimensions = _dimensions(self.path, self._head)
+        self.dimensions = _read_dimensions(self.path, self._head)
         width = _MARGIN + self.dimensions
         size = (os.path.getsize(self.path) - _HEAD) // (4 * width) if self.dimensions else 0
         self._rows: Any = numpy.memmap(self.path, "<f4", "r", _HEAD, (size, width)) if size else numpy.zeros((2, width))
@@ -58,21 +58,21 @@ class Vectors:
     def __len__(self) -> int:
         return len(self._rows) - 2
 
-    def known(self, digests: Sequence[int]) -> list[bool]:
+    def find_known_digests(self, digests: Sequence[int]) -> list[bool]:
         """Tell for each of *digests* whether it has a vector."""
         import numpy
 
-        found: list[bool] = numpy.isin(numpy.array(digests, "<i8"), _digests(self._rows[2:])).tolist()
+        found: list[bool] = numpy.isin(numpy.array(digests, "<i8"), _extract_digests(self._rows[2:])).tolist()
         return found
 
-    def nearest(self, question: Sequence[float], language: int) -> Iterator[tuple[int, float]]:
+    def iter_nearest(self, question: Sequence[float], language: int) -> Iterator[tuple[int, float]]:
         """Yield digest and likeness (-1.0–1.0) of all rows, those nearest to *question*, asked in *language*, first."""
         import numpy
 
         if not len(self):
             return
         means, rows = self._rows[:2, _MARGIN:], self._rows[2:]
-        asked = _checked([question], self.dimensions)[0] - means[language]
+        asked = _normalise_vectors([question], self.dimensions)[0] - means[language]
         asked /= max(float(numpy.linalg.norm(asked)), 1e-9)
         from_means = means @ asked
         likeness = rows[:, _MARGIN:] @ asked
@@ -82,7 +82,7 @@ class Vectors:
         while start < len(rows):
             best = numpy.argpartition(-likeness, stop)[:stop] if stop < len(rows) else numpy.arange(len(rows))
             best = best[numpy.lexsort((best, -likeness[best]))][start:]
-            yield from zip(_digests(rows[best]).tolist(), likeness[best].tolist(), strict=True)
+            yield from zip(_extract_digests(rows[best]).tolist(), likeness[best].tolist(), strict=True)
             start, stop = stop, stop * 4
 
     # making; whoever does is alone
@@ -91,26 +91,26 @@ class Vectors:
         """Append a row for each of *digests*, of texts in *languages*; raise KbError where *made* is no matrix."""
         import numpy
 
-        vectors = _checked(made, self.dimensions)
+        vectors = _normalise_vectors(made, self.dimensions)
         rows = numpy.zeros((len(vectors), _MARGIN + vectors.shape[1]), "<f4")
         rows[:, :2] = numpy.array(digests, "<i8").view("<f4").reshape(-1, 2)
         rows[:, 3] = languages
         rows[:, _MARGIN:] = vectors
         if not self.dimensions:
             self._write(numpy.zeros((2, rows.shape[1]), "<f4"))
-        _measure(rows, self._rows[:2, _MARGIN:])
+        _set_norm_factors(rows, self._rows[:2, _MARGIN:])
         with open(self.path, "r+b") as file:
             file.seek(_HEAD + len(self._rows) * rows[0].nbytes)  # over a torn row
             file.write(rows.tobytes())
         self._open()
 
-    def tidy(self, wanted: Sequence[int]) -> None:
+    def drop_unused_rows(self, wanted: Sequence[int]) -> None:
         """Keep the rows with a digest that is *wanted*, each once, and reckon the means anew."""
         import numpy
 
         if not self.dimensions:
             return
-        digests = _digests(self._rows[2:])
+        digests = _extract_digests(self._rows[2:])
         _, first = numpy.unique(digests, return_index=True)
         kept = numpy.sort(first[numpy.isin(digests[first], numpy.array(wanted, "<i8"))]) + 2
         rows = self._rows[numpy.concatenate([[0, 1], kept])]
@@ -121,17 +121,17 @@ class Vectors:
         if min(counts) >= _LEAST:
             vectors[1] = vectors[is_other].mean(axis=0)
             vectors[0] = vectors[2:][~is_other[2:]].mean(axis=0)
-        _measure(rows[2:], vectors[:2])
+        _set_norm_factors(rows[2:], vectors[:2])
         self._write(rows)
 
     def _write(self, rows: Any) -> None:
         head = json.dumps({**self._head, "dimensions": rows.shape[1] - _MARGIN})
-        write_whole(self.path, head.encode().ljust(_HEAD) + rows.tobytes())
+        write_atomic(self.path, head.encode().ljust(_HEAD) + rows.tobytes())
         self._open()
 
 
 @contextlib.contextmanager
-def one_thread() -> Iterator[None]:
+def limit_to_one_thread() -> Iterator[None]:
     """Let numpy, if it is loaded inside, take one thread: two wait for each other, and a product is soon done."""
     before = os.environ.get(_THREADS)
     os.environ[_THREADS] = before or "1"
@@ -142,7 +142,7 @@ def one_thread() -> Iterator[None]:
             del os.environ[_THREADS]
 
 
-def _dimensions(path: str, head: Mapping[str, str]) -> int:
+def _read_dimensions(path: str, head: Mapping[str, str]) -> int:
     """Return how many numbers a vector of the file *path* has; 0 where its beginning is not as *head* says."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(path, "rb") as file:
         found = json.loads(file.read(_HEAD))
@@ -153,11 +153,11 @@ def _dimensions(path: str, head: Mapping[str, str]) -> int:
     return 0
 
 
-def _digests(rows: Any) -> Any:
+def _extract_digests(rows: Any) -> Any:
     return rows[:, :2].astype("<f4", order="C", copy=True).view("<i8")[:, 0]
 
 
-def _measure(rows: Any, means: Any) -> None:
+def _set_norm_factors(rows: Any, means: Any) -> None:
     """Note in each of *rows* what a product with its vector, seen from the mean, is multiplied by for a cosine."""
     import numpy
 
@@ -167,7 +167,7 @@ def _measure(rows: Any, means: Any) -> None:
         rows[own, 2] = 1 / numpy.maximum(lengths, 1e-9)
 
 
-def _checked(vectors: Sequence[Sequence[float]], dimensions: int) -> Any:
+def _normalise_vectors(vectors: Sequence[Sequence[float]], dimensions: int) -> Any:
     """Return *vectors* as a matrix of rows of length 1; raise KbError for what is none, or of other *dimensions*."""
     import numpy
 

@@ -28,7 +28,7 @@ HEADER_SECONDS = 10.0
 """Seconds within which a request has to be there with all its headers."""
 
 
-class Token(NamedTuple):
+class AccessToken(NamedTuple):
     """What a client shows to be let in."""
 
     secret: str
@@ -37,7 +37,7 @@ class Token(NamedTuple):
     is_new: bool
 
 
-def token(root: str, environment: Mapping[str, str], *, anew: bool = False) -> Token:
+def ensure_token(root: str, environment: Mapping[str, str], *, anew: bool = False) -> AccessToken:
     """Return the token of the knowledge base at *root*; made where there is none, or none that is the user's alone.
 
     It stands in the user's state folder: what a clone or an archive brings is no secret.
@@ -50,20 +50,20 @@ def token(root: str, environment: Mapping[str, str], *, anew: bool = False) -> T
         with open(path, encoding="ascii") as file:
             kept = file.read().strip()
         if len(kept) >= 32 and not anew and not rights.st_mode & 0o077 and rights.st_uid == os.getuid():
-            return Token(kept, path, False)
+            return AccessToken(kept, path, False)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     made = secrets.token_urlsafe(32)
     fresh = f"{path}.{os.getpid()}"
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
         file.write(made + "\n")
     try:
-        _put(fresh, path, over=anew or is_there)
+        _publish_token(fresh, path, over=anew or is_there)
     except FileExistsError:  # another server was first: its token holds
-        return token(root, environment)
-    return Token(made, path, True)
+        return ensure_token(root, environment)
+    return AccessToken(made, path, True)
 
 
-def _put(fresh: str, path: str, *, over: bool) -> None:
+def _publish_token(fresh: str, path: str, *, over: bool) -> None:
     """Make the file *fresh* the one at *path*; raise FileExistsError where one is there, unless *over* asks for it."""
     try:
         os.replace(fresh, path) if over else os.link(fresh, path)
@@ -72,7 +72,7 @@ def _put(fresh: str, path: str, *, over: bool) -> None:
             os.unlink(fresh)
 
 
-class Address(NamedTuple):
+class ListenAddress(NamedTuple):
     """Where the server listens."""
 
     host: str
@@ -81,7 +81,7 @@ class Address(NamedTuple):
     """Further names by which clients call it."""
 
     @property
-    def is_of_this_machine(self) -> bool:
+    def is_local(self) -> bool:
         """Whether no other machine reaches it."""
         with contextlib.suppress(ValueError):
             return ipaddress.ip_address(self.host).is_loopback
@@ -90,20 +90,20 @@ class Address(NamedTuple):
     @property
     def url(self) -> str:
         """What a client calls."""
-        return f"http://{_bracketed(self.host)}:{self.port}{PATH}"
+        return f"http://{_bracket_host(self.host)}:{self.port}{PATH}"
 
 
-def _bracketed(host: str) -> str:
+def _bracket_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def address(text: str, names: Sequence[str] = (), *, remote: bool = False) -> Address:
+def parse_address(text: str, names: Sequence[str] = (), *, remote: bool = False) -> ListenAddress:
     """Return the address *text* (HOST:PORT); raise BadInput for one that others reach, unless *remote* asks for it."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535 or not host.strip("[]"):
         raise BadInput(msg("{text} is no address", text=text), hint=msg("like this: {example}", example=DEFAULT))
-    found = Address(host.strip("[]"), int(port), tuple(names))
-    if not found.is_of_this_machine and not remote:
+    found = ListenAddress(host.strip("[]"), int(port), tuple(names))
+    if not found.is_local and not remote:
         raise BadInput(
             msg("other machines reach {host}, and whoever has the token can read and write there", host=found.host),
             hint=msg("stay with {example}, or say that you mean it: --remote", example=DEFAULT),
@@ -116,7 +116,7 @@ def address(text: str, names: Sequence[str] = (), *, remote: bool = False) -> Ad
     return found
 
 
-def bound(where: Address) -> socket.socket:
+def bind_socket(where: ListenAddress) -> socket.socket:
     """Return a socket that listens at *where*; raise KbError where it cannot be had."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
@@ -133,20 +133,20 @@ def bound(where: Address) -> socket.socket:
     return made
 
 
-def serve(server: Server[Any], where: Address, listening: socket.socket, secret: str) -> None:
+def serve(server: Server[Any], where: ListenAddress, listening: socket.socket, secret: str) -> None:
     """Answer at *where*, on the socket *listening*, whoever shows *secret*, until the user stops it."""
     import anyio
     import uvicorn
 
-    made = app(server, where._replace(port=listening.getsockname()[1]), secret)
-    protocol: Any = _impatient_protocol  # any callable that makes a protocol will do, though a class is annotated
+    made = build_app(server, where._replace(port=listening.getsockname()[1]), secret)
+    protocol: Any = _build_timeout_protocol  # any callable that makes a protocol will do, though a class is annotated
     config = uvicorn.Config(
         made, http=protocol, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=1
     )
     anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
 
 
-def _impatient_protocol(**given: Any) -> Any:
+def _build_timeout_protocol(**given: Any) -> Any:
     """Return uvicorn's protocol for one connection, closed where no request is being answered at two looks running.
 
     uvicorn itself waits for the rest of a request for as long as its client keeps the connection open.
@@ -156,7 +156,7 @@ def _impatient_protocol(**given: Any) -> Any:
     made: Any = AutoHTTPProtocol(**given)
     idle_before = False
 
-    def look() -> None:
+    def close_if_idle() -> None:
         nonlocal idle_before
         cycle, transport = made.cycle, made.transport
         is_idle = cycle is None or cycle.response_complete
@@ -164,29 +164,29 @@ def _impatient_protocol(**given: Any) -> Any:
             transport.close()
         if transport is None or not transport.is_closing():
             idle_before = is_idle
-            made.loop.call_later(HEADER_SECONDS / 2, look)
+            made.loop.call_later(HEADER_SECONDS / 2, close_if_idle)
 
-    made.loop.call_later(HEADER_SECONDS / 2, look)
+    made.loop.call_later(HEADER_SECONDS / 2, close_if_idle)
     return made
 
 
-def app(server: Server[Any], where: Address, secret: str) -> ASGIApp:
+def build_app(server: Server[Any], where: ListenAddress, secret: str) -> ASGIApp:
     """Return the web application that lets in who shows *secret* and calls it by a name of *where*."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    hosts = ["127.0.0.1", "localhost", "[::1]", _bracketed(where.host), *where.names]
+    hosts = ["127.0.0.1", "localhost", "[::1]", _bracket_host(where.host), *where.names]
     named = [name for host in hosts for name in (host, f"{host}:{where.port}")]
     rules = TransportSecuritySettings(
         allowed_hosts=named, allowed_origins=[f"{scheme}://{name}" for name in named for scheme in ("http", "https")]
     )
     inner = server.streamable_http_app(streamable_http_path=PATH, json_response=True, transport_security=rules)
-    return _guarded(inner, secret)
+    return _require_token(inner, secret)
 
 
-def _guarded(inner: ASGIApp, secret: str) -> Callable[..., Any]:
+def _require_token(inner: ASGIApp, secret: str) -> Callable[..., Any]:
     expected = f"Bearer {secret}".encode()
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+    async def check_token(scope: Scope, receive: Receive, send: Send) -> None:
         from starlette.responses import PlainTextResponse
 
         shown = dict(scope.get("headers", ())).get(b"authorization", b"")
@@ -197,4 +197,4 @@ def _guarded(inner: ASGIApp, secret: str) -> Callable[..., Any]:
             return
         await inner(scope, receive, send)
 
-    return guarded
+    return check_token

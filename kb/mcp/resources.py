@@ -10,11 +10,12 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kb.context import disclose
+from kb.context.record_view import sanitise_text
 from kb.errors import BadInput, UnknownId
 from kb.i18n import Message, msg
-from kb.index.lookup import name_of
+from kb.index.lookup import qualify_name
 from kb.knowledge_base import Filter, KnowledgeBase
-from kb.mcp.tool_functions import BUDGET, within
+from kb.mcp.tool_functions import BUDGET, limit_to_budget
 from kb.records.kinds import KINDS, kind_label, section_label
 
 SCHEME = "kb://"
@@ -25,7 +26,7 @@ _ROWS = 1000
 _SECTIONS = frozenset(("context", "decision", "alternatives", "why", "impact", "verification", "rollback"))
 
 
-class Place(NamedTuple):
+class McpResource(NamedTuple):
     """A resource, or a template of many."""
 
     uri: str
@@ -34,22 +35,26 @@ class Place(NamedTuple):
     help: Message
 
 
-HOME = Place(
+HOME = McpResource(
     f"{SCHEME}home", "home", msg("The knowledge base"), msg("What it holds: scopes, kinds, reviews; where to go on.")
 )
-TEMPLATES: tuple[Place, ...] = (
-    Place(f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"), msg("By id (D001), citation (shop:D001) or uid.")),
-    Place(f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"), msg("Those in force, by scope and id.")),
-    Place(
+TEMPLATES: tuple[McpResource, ...] = (
+    McpResource(
+        f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"), msg("By id (D001), citation (shop:D001) or uid.")
+    ),
+    McpResource(
+        f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"), msg("Those in force, by scope and id.")
+    ),
+    McpResource(
         f"{SCHEME}{SESSIONS}{{name}}", "session", msg("An archived session"), msg("Its compact form, to go on from.")
     ),
 )
 
 
-def places(language: str) -> list[Place]:
+def list_resources(language: str) -> list[McpResource]:
     """Return the resources that are always there: the home, and a list for each kind."""
     lists = [
-        Place(
+        McpResource(
             f"{SCHEME}{LISTS}{kind.name}",
             kind.name,
             msg("{kind}", kind=kind_label(kind.name, language)),
@@ -67,70 +72,74 @@ def read(kb: KnowledgeBase, folder: str, uri: str) -> str:
         if rest.startswith(begin) and (name := rest.removeprefix(begin)):
             return answer(kb, folder, name)
     if rest.rstrip("/") == "home":
-        return _home(kb, folder)
+        return _render_home(kb, folder)
     known = ", ".join((HOME.uri, *(place.uri for place in TEMPLATES)))
     raise UnknownId(
-        msg("there is no resource {uri}", uri=disclose.passage(uri)), hint=msg("there are: {names}", names=known)
+        msg("there is no resource {uri}", uri=sanitise_text(uri)), hint=msg("there are: {names}", names=known)
     )
 
 
-def _record(kb: KnowledgeBase, folder: str, name: str) -> str:
-    whole = disclose.whole(kb, kb.record(name, scope=kb.project(folder)), budget=_MOST)
+def _render_record(kb: KnowledgeBase, folder: str, name: str) -> str:
+    whole = disclose.build_record_view(kb, kb.record(name, scope=kb.project(folder)), budget=_MOST)
     about = [f"[{whole.row.id}] {whole.row.title}", f"{whole.row.scope} · {whole.row.status} · {whole.row.date}"]
     if whole.row.withheld:
-        about.append(disclose.passage(kb.words(whole.row.withheld)))
+        about.append(sanitise_text(kb.localise(whole.row.withheld)))
     for part in whole.parts:
         label = section_label(part.name, kb.config.language) if part.name in _SECTIONS else part.name
         about += ["", f"## {label}", "", *part.text.split("\n")]
     if whole.left_out:
-        about += ["", kb.words(msg("left out for its length: {names}", names=", ".join(whole.left_out)))]
-    return _quoted(kb, about)
+        about += ["", kb.localise(msg("left out for its length: {names}", names=", ".join(whole.left_out)))]
+    return _quote_lines(kb, about)
 
 
-def _list(kb: KnowledgeBase, folder: str, name: str) -> str:
+def _render_list(kb: KnowledgeBase, folder: str, name: str) -> str:
     if name not in {kind.name for kind in KINDS}:
         names = ", ".join(kind.name for kind in KINDS)
-        raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=disclose.passage(name), kinds=names))
+        raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=sanitise_text(name), kinds=names))
     records = kb.records(Filter(kinds=(name,), statuses=("accepted", "proposed")))
-    rows = [disclose.row(kb, record) for record in records[:_ROWS]]
+    rows = [disclose.build_record_row(kb, record) for record in records[:_ROWS]]
     lines = [f"[{row.id}] {row.title} ({row.scope}, {row.status})" for row in rows]
-    kept = within(lines, _MOST)
+    kept = limit_to_budget(lines, _MOST)
     left = len(records) - len(kept)
-    return _quoted(kb, [*kept, *([kb.words(msg("{n} more: ask the tool list", n=left))] if left else [])])
+    return _quote_lines(kb, [*kept, *([kb.localise(msg("{n} more: ask the tool list", n=left))] if left else [])])
 
 
-def _session(kb: KnowledgeBase, folder: str, name: str) -> str:
-    return _quoted(kb, disclose.passage(kb.session_file(name)).split("\n"))
+def _render_session(kb: KnowledgeBase, folder: str, name: str) -> str:
+    return _quote_lines(kb, sanitise_text(kb.session_file(name)).split("\n"))
 
 
-_READERS: Mapping[str, Callable[[KnowledgeBase, str, str], str]] = {RECORDS: _record, LISTS: _list, SESSIONS: _session}
+_READERS: Mapping[str, Callable[[KnowledgeBase, str, str], str]] = {
+    RECORDS: _render_record,
+    LISTS: _render_list,
+    SESSIONS: _render_session,
+}
 
 
-def _quoted(kb: KnowledgeBase, lines: Sequence[str]) -> str:
-    return "\n".join([disclose.frame(kb), "", *(f"> {line}".rstrip() for line in lines)]) + "\n"
+def _quote_lines(kb: KnowledgeBase, lines: Sequence[str]) -> str:
+    return "\n".join([disclose.render_quote_notice(kb), "", *(f"> {line}".rstrip() for line in lines)]) + "\n"
 
 
-def _home(kb: KnowledgeBase, folder: str) -> str:
-    home = disclose.home(kb, folder)
+def _render_home(kb: KnowledgeBase, folder: str) -> str:
+    home = disclose.build_overview(kb, folder)
     kinds = [
         f"- {kind_label(kind, kb.config.language)}: {n} ({SCHEME}{LISTS}{kind})" for kind, n in home.kinds.items() if n
     ]
     lines = [
         f"# {home.name}", "",
-        kb.words(msg("Here holds: {scope}. Open reviews: {n}.", scope=home.scope, n=home.reviews)), "",
+        kb.localise(msg("Here holds: {scope}. Open reviews: {n}.", scope=home.scope, n=home.reviews)), "",
         *kinds, "",
         *(f"- {scope}: {n}" for scope, n in home.scopes.items()), "",
-        kb.words(msg("Find: the tool search. Read: the tool show, or {uri}.", uri=TEMPLATES[0].uri)),
+        kb.localise(msg("Find: the tool search. Read: the tool show, or {uri}.", uri=TEMPLATES[0].uri)),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
-def completions(kb: KnowledgeBase, argument: str, begun: str) -> list[str]:
+def complete_argument(kb: KnowledgeBase, argument: str, begun: str) -> list[str]:
     """Return what the *argument* of a template may be, of what begins with what the user has *begun* to type."""
     if argument == "kind":
         names = [kind.name for kind in KINDS]
     elif argument == "id":
-        names = list(dict.fromkeys(name_of(kb, record) for record in kb.records()))
+        names = list(dict.fromkeys(qualify_name(kb, record) for record in kb.records()))
     else:
         names = [session.name for session in kb.sessions()] if argument == "name" else []
     return [name for name in names if name.casefold().startswith(begun.casefold())]
@@ -139,7 +148,7 @@ def completions(kb: KnowledgeBase, argument: str, begun: str) -> list[str]:
 # -- prompts --------------------------------------------------------------------------------------
 
 
-class Prompt(NamedTuple):
+class McpPrompt(NamedTuple):
     """A prompt that a person chooses to begin with."""
 
     name: str
@@ -150,17 +159,17 @@ class Prompt(NamedTuple):
     required: tuple[str, ...] = ()
 
 
-def _hint(moment: str) -> Callable[[KnowledgeBase, str, Mapping[str, str]], str]:
-    def told(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
+def _build_hint_prompt(moment: str) -> Callable[[KnowledgeBase, str, Mapping[str, str]], str]:
+    def render_hint(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
         text = kb.hint(moment, given.get("keywords", "").split(), project=kb.project(folder)).text
-        return f"{disclose.frame(kb)}\n\n{text}"
+        return f"{disclose.render_quote_notice(kb)}\n\n{text}"
 
-    return told
+    return render_hint
 
 
-def _avatar(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
+def _render_avatar_hints(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
     text = kb.hint_for_avatar(given["avatar"], given["task"], project=kb.project(folder))
-    return f"{disclose.frame(kb)}\n\n{text}" if text else kb.words(msg("this role gets no hints"))
+    return f"{disclose.render_quote_notice(kb)}\n\n{text}" if text else kb.localise(msg("this role gets no hints"))
 
 
 _KEYWORDS = {"keywords": msg("What the work is about.")}
@@ -168,21 +177,21 @@ _ROLE = {
     "avatar": msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …"),
     "task": msg("The task in words."),
 }
-PROMPTS: tuple[Prompt, ...] = (
-    Prompt(
+PROMPTS: tuple[McpPrompt, ...] = (
+    McpPrompt(
         "shi_t1", msg("T1: before the work"), msg("Pitfalls, constraints and patterns to know before a task starts."),
-        _KEYWORDS, _hint("t1"),
+        _KEYWORDS, _build_hint_prompt("t1"),
     ),
-    Prompt(
+    McpPrompt(
         "shi_t2", msg("T2: once the plan is fixed"),
         msg("Decisions, interfaces and ways back to hold a plan against."),
-        _KEYWORDS, _hint("t2"),
+        _KEYWORDS, _build_hint_prompt("t2"),
     ),
-    Prompt(
+    McpPrompt(
         "shi_avatar", msg("Hints for a sub-agent"), msg("The hints that a role (眼 耳 鼻 舌 身 意) gets for its task."),
-        _ROLE, _avatar, required=("avatar", "task"),
+        _ROLE, _render_avatar_hints, required=("avatar", "task"),
     ),
-    Prompt(
+    McpPrompt(
         "spawn", msg("Context for a sub-agent"), msg("What the prompt of a sub-agent begins with: hints and its task."),
         _ROLE,
         lambda kb, folder, given: kb.spawn(given["avatar"], given["task"], project=kb.project(folder)),

@@ -11,15 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb.context import disclose
+from kb.context.give_hints import log_given_records
+from kb.context.record_view import RecordRow, sanitise_text
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.index.lookup import name_of
+from kb.index.lookup import qualify_name
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records import candidate
-from kb.records.kinds import KINDS, kind_named
+from kb.records.kinds import KINDS, find_kind
 from kb.records.model import Candidate, Record, Verdict
-from kb.safety.injection import visible
-from kb.text.segment import tokens
+from kb.safety.injection import reveal_hidden
+from kb.text.segment import estimate_tokens
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -35,27 +37,27 @@ BUDGET = 4000
 # -- what several tools do ------------------------------------------------------------------------
 
 
-def within(rows: Sequence[T], budget: int) -> list[T]:
+def limit_to_budget(rows: Sequence[T], budget: int) -> list[T]:
     """Return the first of *rows*, values for JSON, that cost at most *budget* estimated tokens; one at least."""
     kept: list[T] = []
     for row in rows:
-        budget -= tokens(json.dumps(row, ensure_ascii=False))
+        budget -= estimate_tokens(json.dumps(row, ensure_ascii=False))
         if kept and budget < 0:
             break
         kept.append(row)
     return kept
 
 
-def row_of(kb: KnowledgeBase, record: Record) -> Answer:
+def build_row(kb: KnowledgeBase, record: Record) -> Answer:
     """Return *record* for a list."""
-    return _spoken(kb, disclose.row(kb, record))
+    return _translate_row(kb, disclose.build_record_row(kb, record))
 
 
-def whole_of(kb: KnowledgeBase, record: Record, budget: int, only: str = "") -> Answer:
+def build_whole_record(kb: KnowledgeBase, record: Record, budget: int, only: str = "") -> Answer:
     """Return *record* with its sections."""
-    whole = disclose.whole(kb, record, budget=budget, only=only)
+    whole = disclose.build_record_view(kb, record, budget=budget, only=only)
     return {
-        **_spoken(kb, whole.row),
+        **_translate_row(kb, whole.row),
         "uid": whole.uid,
         "tags": list(whole.tags),
         "impact": list(whole.impact),
@@ -65,13 +67,13 @@ def whole_of(kb: KnowledgeBase, record: Record, budget: int, only: str = "") -> 
     }
 
 
-def _spoken(kb: KnowledgeBase, row: disclose.Row) -> Answer:
-    return {**row._asdict(), "withheld": disclose.passage(kb.words(row.withheld)) if row.withheld else ""}
+def _translate_row(kb: KnowledgeBase, row: RecordRow) -> Answer:
+    return {**row._asdict(), "withheld": sanitise_text(kb.localise(row.withheld)) if row.withheld else ""}
 
 
-def _filter(kb: KnowledgeBase, given: Given) -> Filter:
+def _parse_filter(kb: KnowledgeBase, given: Given) -> Filter:
     """Return what the arguments that narrow a list ask for."""
-    kind = kind_named(given.get("kind", ""))
+    kind = find_kind(given.get("kind", ""))
     if given.get("kind") and kind is None:
         names = ", ".join(each.name for each in KINDS)
         raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=given["kind"], kinds=names))
@@ -83,165 +85,176 @@ def _filter(kb: KnowledgeBase, given: Given) -> Filter:
     )  # fmt: skip
 
 
-def _shortened(total: int, kept: Sequence[object], kb: KnowledgeBase) -> str:
+def _describe_omitted(total: int, kept: Sequence[object], kb: KnowledgeBase) -> str:
     """Say what is missing of a list, or ""."""
     left = total - len(kept)
-    return kb.words(msg("{n} more are left out; narrow the question, or raise budget", n=left)) if left else ""
+    return kb.localise(msg("{n} more are left out; narrow the question, or raise budget", n=left)) if left else ""
 
 
 # -- the tools ------------------------------------------------------------------------------------
 
 
-def search(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def search_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer a question with records, best first."""
-    wanted, limit = _filter(kb, given), given.get("limit", 10)
+    wanted, limit = _parse_filter(kb, given), given.get("limit", 10)
     found = kb.recall(given.get("query", ""), wanted=wanted, project=kb.project(folder), limit=limit)
     rows = []
     for answer in found:
-        row = row_of(kb, answer.record)
-        snippet = "" if row["withheld"] else disclose.passage(answer.snippet)
-        rows.append({**row, "score": answer.score, "snippet": snippet, "note": disclose.passage(kb.words(answer.note))})
-    kept = within(rows, given.get("budget", BUDGET))
-    return {"frame": disclose.frame(kb), "answers": kept, "more": _shortened(len(rows), kept, kb)}
+        row = build_row(kb, answer.record)
+        snippet = "" if row["withheld"] else sanitise_text(answer.snippet)
+        rows.append({**row, "score": answer.score, "snippet": snippet, "note": sanitise_text(kb.localise(answer.note))})
+    kept = limit_to_budget(rows, given.get("budget", BUDGET))
+    return {"frame": disclose.render_quote_notice(kb), "answers": kept, "more": _describe_omitted(len(rows), kept, kb)}
 
 
-def show(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with one record."""
     record = kb.record(given["id"], scope=given.get("scope") or kb.project(folder))
     only = given.get("section", "")
-    whole = whole_of(kb, record, given.get("budget", BUDGET), only)
+    whole = build_whole_record(kb, record, given.get("budget", BUDGET), only)
     if only and not whole["sections"] and not whole["withheld"]:
         names = [section.name for section in record.sections if section.text.strip()]
         raise BadInput(
             msg("{id} has no section {section}", id=record.id, section=only),
-            hint=msg("there are: {names}", names=disclose.passage(", ".join(filter(None, names)))),
+            hint=msg("there are: {names}", names=sanitise_text(", ".join(filter(None, names)))),
         )
-    disclose.remember(kb, "show", [record])
-    return {"frame": disclose.frame(kb), "record": whole}
+    log_given_records(kb, "show", [record])
+    return {"frame": disclose.render_quote_notice(kb), "record": whole}
 
 
-def list_(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def list_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the records that a filter wants, by scope and id."""
-    records = kb.records(_filter(kb, given))
+    records = kb.records(_parse_filter(kb, given))
     begin = given.get("offset", 0)
-    page = [row_of(kb, record) for record in records[begin : begin + given.get("limit", 50)]]
-    kept = within(page, given.get("budget", BUDGET))
+    page = [build_row(kb, record) for record in records[begin : begin + given.get("limit", 50)]]
+    kept = limit_to_budget(page, given.get("budget", BUDGET))
     more = begin + len(kept) < len(records)
     return {
-        "frame": disclose.frame(kb), "records": kept, "total": len(records),
+        "frame": disclose.render_quote_notice(kb), "records": kept, "total": len(records),
         **({"next_offset": begin + len(kept)} if more else {}),
     }  # fmt: skip
 
 
-def hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def get_hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the hint for a moment of work."""
     project = given.get("scope") or kb.project(folder)
     if given["moment"] == "avatar":
         told = kb.hint_for_avatar(given.get("avatar", ""), given.get("task", ""), project=project)
-        return {"frame": disclose.frame(kb), "text": told, "ids": []}
+        return {"frame": disclose.render_quote_notice(kb), "text": told, "ids": []}
     task = given.get("task", "")
     written = kb.hint(given["moment"], given.get("keywords", ()), task=task, project=project)
-    return {"frame": disclose.frame(kb), "text": written.text, "ids": list(written.ids)}
+    return {"frame": disclose.render_quote_notice(kb), "text": written.text, "ids": list(written.ids)}
 
 
-def write(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def write_candidates(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Hand candidates to the gate and answer with what became of each."""
-    candidates = [each._replace(host=each.host or "mcp") for each in _candidates(given.get("candidates"))]
+    candidates = [each._replace(host=each.host or "mcp") for each in _parse_candidates(given.get("candidates"))]
     verdicts = kb.write(candidates, folder=folder, dry_run=given.get("dry_run", False))
-    return {"frame": disclose.frame(kb), "verdicts": [_verdict(kb, verdict) for verdict in verdicts]}
+    return {
+        "frame": disclose.render_quote_notice(kb),
+        "verdicts": [_format_verdict(kb, verdict) for verdict in verdicts],
+    }
 
 
-def _candidates(value: object) -> list[Candidate]:
+def _parse_candidates(value: object) -> list[Candidate]:
     """Return the candidates in *value*; an error points at the tool's own schema, which the agent has before it."""
     try:
-        return candidate.candidates(value, "candidates")
+        return candidate.build_candidates(value, "candidates")
     except BadInput as error:
         if error.hint == candidate.SEE_FORM:
             error.hint = msg("the form of a candidate: the input schema of this tool, at candidates")
         raise
 
 
-def _verdict(kb: KnowledgeBase, verdict: Verdict) -> Answer:
-    values = {**verdict._asdict(), "id": name_of(kb, verdict) if verdict.verdict != "held" else verdict.id}
-    clean = {key: disclose.passage(value) if isinstance(value, str) else value for key, value in values.items()}
+def _format_verdict(kb: KnowledgeBase, verdict: Verdict) -> Answer:
+    values = {**verdict._asdict(), "id": qualify_name(kb, verdict) if verdict.verdict != "held" else verdict.id}
+    clean = {key: sanitise_text(value) if isinstance(value, str) else value for key, value in values.items()}
     similar = [
-        {**one._asdict(), "id": name_of(kb, one), "title": disclose.passage(one.title)} for one in verdict.similar
+        {**one._asdict(), "id": qualify_name(kb, one), "title": sanitise_text(one.title)} for one in verdict.similar
     ]
-    return {**clean, "reasons": [disclose.passage(reason) for reason in verdict.reasons], "similar": similar}
+    return {**clean, "reasons": [sanitise_text(reason) for reason in verdict.reasons], "similar": similar}
 
 
-def check(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def check_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with what is wrong with the records."""
-    from kb.checks.collect_checks import checked as looked_at
+    from kb.checks.collect_checks import run_check as looked_at
 
     found, records, _ = looked_at(kb, below=[path.strip("/") for path in given.get("paths", ())])
     findings = [
         {
-            "rule": one.rule, "severity": one.severity, "path": disclose.passage(one.path), "line": one.line,
-            "message": disclose.passage(kb.words(one.message)), "fix": disclose.passage(kb.words(one.fix)),
+            "rule": one.rule, "severity": one.severity, "path": sanitise_text(one.path), "line": one.line,
+            "message": sanitise_text(kb.localise(one.message)), "fix": sanitise_text(kb.localise(one.fix)),
         }
         for one in sorted(found, key=lambda one: one.severity != "error")
     ]  # fmt: skip
-    kept = within(findings, given.get("budget", BUDGET))
+    kept = limit_to_budget(findings, given.get("budget", BUDGET))
     errors = sum(one.severity == "error" for one in found)
     return {
-        "frame": disclose.frame(kb), "records": records, "errors": errors, "warnings": len(found) - errors,
-        "findings": kept, "more": _shortened(len(found), kept, kb),
-    }  # fmt: skip
+        "frame": disclose.render_quote_notice(kb),
+        "records": records,
+        "errors": errors,
+        "warnings": len(found) - errors,
+        "findings": kept,
+        "more": _describe_omitted(len(found), kept, kb),
+    }
 
 
-def review_list(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the open reviews."""
-    from kb.sync.mergeability import judged
+    from kb.sync.mergeability import assess_reviews
 
     rows = [
         {
-            "branch": disclose.passage(one.branch), "since": one.since, "standing": disclose.passage(one.standing),
-            "host": disclose.passage(one.host), "session": disclose.passage(one.session),
-            "against": list(one.against), "record": row_of(kb, one.record),
+            "branch": sanitise_text(one.branch), "since": one.since, "standing": sanitise_text(one.standing),
+            "host": sanitise_text(one.host), "session": sanitise_text(one.session),
+            "against": list(one.against), "record": build_row(kb, one.record),
         }
-        for one in judged(kb, kb.reviews())
+        for one in assess_reviews(kb, kb.reviews())
     ]  # fmt: skip
-    kept = within(rows, given.get("budget", BUDGET))
-    return {"frame": disclose.frame(kb), "reviews": kept, "more": _shortened(len(rows), kept, kb)}
+    kept = limit_to_budget(rows, given.get("budget", BUDGET))
+    return {"frame": disclose.render_quote_notice(kb), "reviews": kept, "more": _describe_omitted(len(rows), kept, kb)}
 
 
-def review_show(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with both sides of a review."""
     sides = kb.sides(given["id"])
     budget = given.get("budget", BUDGET) // (1 + len(sides.old))
     return {
-        "frame": disclose.frame(kb),
-        "branch": disclose.passage(sides.review.branch),
-        "reasons": disclose.passage(sides.reasons.partition("\n\nKb-Op: ")[0]),
-        "new": whole_of(kb, sides.review.record, budget),
-        "old": [whole_of(kb, record, budget) for record in sides.old],
-        "next": kb.words(msg("a person decides it: kb review show {id}", id=sides.review.record.scoped_id)),
+        "frame": disclose.render_quote_notice(kb),
+        "branch": sanitise_text(sides.review.branch),
+        "reasons": sanitise_text(sides.reasons.partition("\n\nKb-Op: ")[0]),
+        "new": build_whole_record(kb, sides.review.record, budget),
+        "old": [build_whole_record(kb, record, budget) for record in sides.old],
+        "next": kb.localise(msg("a person decides it: kb review show {id}", id=sides.review.record.scoped_id)),
     }
 
 
-def context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the records that a question is about, whole or short, as one text."""
     project = given.get("scope") or kb.project(folder)
     made = kb.context(given["query"], budget=given.get("budget", BUDGET), project=project)
-    disclose.remember(kb, "context", [one.record for one in made.shown])
+    log_given_records(kb, "context", [one.record for one in made.shown])
     records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
     return {
-        "frame": disclose.frame(kb), "text": made.text, "records": records, "tokens": made.tokens, "left": made.left,
-    }  # fmt: skip
+        "frame": disclose.render_quote_notice(kb),
+        "text": made.text,
+        "records": records,
+        "tokens": made.tokens,
+        "left": made.left,
+    }
 
 
-def pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer a question with evidence; quotes stay word for word, but for what hides in them."""
-    made = _values(kb.pack(given["question"], folder=folder))
-    evidence = within(made["evidence"], given.get("budget", BUDGET))
-    more = _shortened(len(made["evidence"]), evidence, kb)
-    return {"frame": disclose.frame(kb), "pack": {**made, "evidence": evidence}, "more": more}
+    made = _sanitise_values(kb.pack(given["question"], folder=folder))
+    evidence = limit_to_budget(made["evidence"], given.get("budget", BUDGET))
+    more = _describe_omitted(len(made["evidence"]), evidence, kb)
+    return {"frame": disclose.render_quote_notice(kb), "pack": {**made, "evidence": evidence}, "more": more}
 
 
-def _values(value: Any, key: str = "") -> Any:
+def _sanitise_values(value: Any, key: str = "") -> Any:
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _values(inner, name) for name, inner in value._asdict().items()}
+        return {name: _sanitise_values(inner, name) for name, inner in value._asdict().items()}
     if isinstance(value, list | tuple):
-        return [_values(inner, key) for inner in value]
-    return (visible if key == "quote" else disclose.passage)(value) if isinstance(value, str) else value
+        return [_sanitise_values(inner, key) for inner in value]
+    return (reveal_hidden if key == "quote" else sanitise_text)(value) if isinstance(value, str) else value

@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     Schema = Mapping[str, Any]
 
 
-def text(help: Message | None = None) -> dict[str, Any]:
+def string(help: Message | None = None) -> dict[str, Any]:
     """Return the form of a text."""
-    return {"type": "string", **_described(help)}
+    return {"type": "string", **_describe(help)}
 
 
-def words(help: Message | None = None) -> dict[str, Any]:
+def string_list(help: Message | None = None) -> dict[str, Any]:
     """Return the form of a list of texts."""
-    return {"type": "array", "items": {"type": "string"}, **_described(help)}
+    return {"type": "array", "items": {"type": "string"}, **_describe(help)}
 
 
-def flag(help: Message) -> dict[str, Any]:
+def boolean(help: Message) -> dict[str, Any]:
     """Return the form of a yes or no."""
-    return {"type": "boolean", "default": False, **_described(help)}
+    return {"type": "boolean", "default": False, **_describe(help)}
 
 
 def choice(help: Message, among: Sequence[str]) -> dict[str, Any]:
     """Return the form of one of several words."""
-    return {"type": "string", "enum": list(among), **_described(help)}
+    return {"type": "string", "enum": list(among), **_describe(help)}
 
 
-def number(help: Message | None = None, least: int = 0, most: int | None = None, default: int | None = None) -> Any:
+def integer(help: Message | None = None, least: int = 0, most: int | None = None, default: int | None = None) -> Any:
     """Return the form of a whole number."""
     limits = {"minimum": least, "maximum": most, "default": default}
-    return {"type": "integer", **{k: v for k, v in limits.items() if v is not None}, **_described(help)}
+    return {"type": "integer", **{k: v for k, v in limits.items() if v is not None}, **_describe(help)}
 
 
-def listed(inner: Schema) -> dict[str, Any]:
+def array(inner: Schema) -> dict[str, Any]:
     """Return the form of a list of *inner*."""
     return {"type": "array", "items": inner}
 
@@ -50,48 +50,48 @@ def obj(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any
     return {"type": "object", "properties": dict(parts), "required": required, "additionalProperties": False}
 
 
-def spoken(schema: Any, language: str) -> Any:
+def translate_schema(schema: Any, language: str) -> Any:
     """Return *schema* with its descriptions in *language*."""
     if isinstance(schema, Message):
         return schema.translate(language)
     if isinstance(schema, Mapping):
-        return {key: spoken(value, language) for key, value in schema.items()}
-    return [spoken(value, language) for value in schema] if isinstance(schema, list) else schema
+        return {key: translate_schema(value, language) for key, value in schema.items()}
+    return [translate_schema(value, language) for value in schema] if isinstance(schema, list) else schema
 
 
-def _described(help: Message | None) -> dict[str, Any]:
+def _describe(help: Message | None) -> dict[str, Any]:
     return {} if help is None else {"description": help}
 
 
-_ROW = {name: text() for name in ("id", "scope", "kind", "status", "title", "date", "path", "withheld")}
+_ROW = {name: string() for name in ("id", "scope", "kind", "status", "title", "date", "path", "withheld")}
 ROW = obj(_ROW)
-HIT = obj({**_ROW, "score": {"type": "number"}, "snippet": text(), "note": text()})
+HIT = obj({**_ROW, "score": {"type": "number"}, "snippet": string(), "note": string()})
 WHOLE = obj(
     {
         **_ROW,
-        "uid": text(),
-        "tags": words(),
-        "impact": words(),
-        "supersedes": words(),
-        "sections": listed(obj({"name": text(), "text": text()})),
-        "left_out": words(),
+        "uid": string(),
+        "tags": string_list(),
+        "impact": string_list(),
+        "supersedes": string_list(),
+        "sections": array(obj({"name": string(), "text": string()})),
+        "left_out": string_list(),
     }
 )
 REVIEW = obj(
     {
-        **{name: text() for name in ("branch", "since", "standing", "host", "session")},
-        "against": words(),
+        **{name: string() for name in ("branch", "since", "standing", "host", "session")},
+        "against": string_list(),
         "record": ROW,
     }
 )
 VERDICT = obj(
     {
-        **{name: text() for name in ("verdict", "title", "kind", "id", "uid", "scope", "path", "status")},
-        "reasons": words(),
-        "next": text(),
-        "similar": listed(obj({"id": text(), "scope": text(), "title": text(), "score": {"type": "number"}})),
-        "branch": text(),
-        "commit": text(),
+        **{name: string() for name in ("verdict", "title", "kind", "id", "uid", "scope", "path", "status")},
+        "reasons": string_list(),
+        "next": string(),
+        "similar": array(obj({"id": string(), "scope": string(), "title": string(), "score": {"type": "number"}})),
+        "branch": string(),
+        "commit": string(),
         "spooled": {"type": "boolean"},
     }
 )

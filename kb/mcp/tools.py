@@ -13,7 +13,20 @@ from kb.errors import BadInput
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
 from kb.mcp import tool_functions
-from kb.mcp.tool_schemas import HIT, REVIEW, ROW, VERDICT, WHOLE, choice, flag, listed, number, obj, text, words
+from kb.mcp.tool_schemas import (
+    HIT,
+    REVIEW,
+    ROW,
+    VERDICT,
+    WHOLE,
+    array,
+    boolean,
+    choice,
+    integer,
+    obj,
+    string,
+    string_list,
+)
 from kb.records import candidate
 from kb.records.kinds import KINDS
 from kb.records.model import Status
@@ -46,18 +59,18 @@ class Tool(NamedTuple):
     """Arguments that the function checks itself."""
 
 
-def asked(tool: Tool) -> dict[str, Any]:
+def build_input_schema(tool: Tool) -> dict[str, Any]:
     """Return the JSON Schema of what *tool* is asked."""
     return {**obj(tool.arguments), "required": list(tool.required)}
 
 
-def checked(tool: Tool, given: Given) -> dict[str, Any]:
+def validate_arguments(tool: Tool, given: Given) -> dict[str, Any]:
     """Return the arguments *given*, without those that are null; raise BadInput naming the first that will not do."""
     values = {key: value for key, value in given.items() if value is not None}
     schema = obj({key: row for key, row in tool.arguments.items() if key not in tool.own})
     schema["required"] = [key for key in tool.required if key not in tool.own]
     outer = {key: value for key, value in values.items() if key not in tool.own}
-    for problem in candidate.misfits(outer, schema, tool.name):
+    for problem in candidate.find_schema_errors(outer, schema, tool.name):
         raise BadInput(
             problem, hint=msg("arguments of {tool}: {names}", tool=tool.name, names=", ".join(tool.arguments))
         )
@@ -66,17 +79,17 @@ def checked(tool: Tool, given: Given) -> dict[str, Any]:
 
 # -- the table ------------------------------------------------------------------------------------
 
-_SCOPE = text(msg("global or project/<name>; without it, all."))
-_HERE = text(msg("global or project/<name>; without it, the project of the folder the server works in."))
-_BUDGET = number(msg("The most estimated tokens of text to answer with."), 100, MOST, tool_functions.BUDGET)
+_SCOPE = string(msg("global or project/<name>; without it, all."))
+_HERE = string(msg("global or project/<name>; without it, the project of the folder the server works in."))
+_BUDGET = integer(msg("The most estimated tokens of text to answer with."), 100, MOST, tool_functions.BUDGET)
 _NARROW: Mapping[str, Mapping[str, Any]] = {
-    "kind": text(msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
+    "kind": string(msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
     "status": choice(msg("Only this status."), [str(status) for status in Status]),
     "scope": _SCOPE,
-    "tag": text(msg("Only with this tag.")),
-    "since": text(msg("Only from this day on: 2026-11-21, today, yesterday, week.")),
-    "until": text(msg("Only up to this day.")),
-    "path": text(msg("Only what governs this file: records that name it or a folder it is in.")),
+    "tag": string(msg("Only with this tag.")),
+    "since": string(msg("Only from this day on: 2026-11-21, today, yesterday, week.")),
+    "until": string(msg("Only up to this day.")),
+    "path": string(msg("Only what governs this file: records that name it or a folder it is in.")),
 }
 _CANDIDATE = {
     **{key: value for key, value in candidate.SCHEMA.items() if not key.startswith("$")},
@@ -92,26 +105,26 @@ TOOLS: tuple[Tool, ...] = (
             " that others may have decided. Then read the records you rely on with show."
         ),
         {
-            "query": text(msg("What to look for; without it, all that the filters want, the newest first.")),
+            "query": string(msg("What to look for; without it, all that the filters want, the newest first.")),
             **_NARROW,
-            "limit": number(msg("The most answers."), 1, 50, 10),
+            "limit": integer(msg("The most answers."), 1, 50, 10),
             "budget": _BUDGET,
         },
-        obj({"frame": text(), "answers": listed(HIT), "more": text()}),
-        tool_functions.search,
+        obj({"frame": string(), "answers": array(HIT), "more": string()}),
+        tool_functions.search_records,
     ),
     Tool(
         "show",
         msg("Read a record"),
         msg("Read one record, whole or one section of it. What does not fit is named in left_out: ask for it by name."),
         {
-            "id": text(msg("D001, shop:D001 of another project, or a uid.")),
+            "id": string(msg("D001, shop:D001 of another project, or a uid.")),
             "scope": _HERE,
-            "section": text(msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
+            "section": string(msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
             "budget": _BUDGET,
         },
-        obj({"frame": text(), "record": WHOLE}),
-        tool_functions.show,
+        obj({"frame": string(), "record": WHOLE}),
+        tool_functions.show_record,
         required=("id",),
     ),
     Tool(
@@ -120,12 +133,12 @@ TOOLS: tuple[Tool, ...] = (
         msg("List records by scope and id, all or those that the filters want."),
         {
             **_NARROW,
-            "limit": number(msg("The most records."), 1, 200, 50),
-            "offset": number(msg("How many to pass over; an answer's next_offset goes on behind it."), 0, 10**9, 0),
+            "limit": integer(msg("The most records."), 1, 200, 50),
+            "offset": integer(msg("How many to pass over; an answer's next_offset goes on behind it."), 0, 10**9, 0),
             "budget": _BUDGET,
         },
-        obj({"frame": text(), "records": listed(ROW), "total": number(), "next_offset": number()}, ("next_offset",)),
-        tool_functions.list_,
+        obj({"frame": string(), "records": array(ROW), "total": integer(), "next_offset": integer()}, ("next_offset",)),
+        tool_functions.list_records,
     ),
     Tool(
         "hint",
@@ -136,23 +149,30 @@ TOOLS: tuple[Tool, ...] = (
         ),
         {
             "moment": choice(msg("t1, t2 or avatar."), ["t1", "t2", "avatar"]),
-            "keywords": words(msg("What the work is about.")),
-            "task": text(msg("The task in words.")),
-            "avatar": text(msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
+            "keywords": string_list(msg("What the work is about.")),
+            "task": string(msg("The task in words.")),
+            "avatar": string(msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
             "scope": _HERE,
         },
-        obj({"frame": text(), "text": text(), "ids": listed(text())}),
-        tool_functions.hint,
+        obj({"frame": string(), "text": string(), "ids": array(string())}),
+        tool_functions.get_hint,
         required=("moment",),
     ),
     Tool(
         "context",
         msg("Get what a task needs"),
         msg("The records that a question or task is about, whole or in short, as one text in a budget; often none."),
-        {"query": text(msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
-        obj({"frame": text(), "text": text(), "tokens": number(), "left": number(),
-             "records": listed(obj({"id": text(), "scope": text(), "form": text()}))}),
-        tool_functions.context,
+        {"query": string(msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
+        obj(
+            {
+                "frame": string(),
+                "text": string(),
+                "tokens": integer(),
+                "left": integer(),
+                "records": array(obj({"id": string(), "scope": string(), "form": string()})),
+            }
+        ),
+        tool_functions.get_context,
         required=("query",),
     ),
     Tool(
@@ -162,10 +182,15 @@ TOOLS: tuple[Tool, ...] = (
             "What is known of a question: a summary, quotes word for word with file and commit, what is not known and"
             " where to look, and where records and code say different things."
         ),
-        {"question": text(msg("The question in words.")), "budget": _BUDGET},
-        obj({"frame": text(), "more": text(),
-             "pack": {key: value for key, value in PACK.items() if not key.startswith("$")}}),
-        tool_functions.pack,
+        {"question": string(msg("The question in words.")), "budget": _BUDGET},
+        obj(
+            {
+                "frame": string(),
+                "more": string(),
+                "pack": {key: value for key, value in PACK.items() if not key.startswith("$")},
+            }
+        ),
+        tool_functions.get_pack,
         required=("question",),
     ),
     Tool(
@@ -178,10 +203,10 @@ TOOLS: tuple[Tool, ...] = (
         ),
         {
             "candidates": {"type": "array", "items": _CANDIDATE, "description": msg("One or more candidates.")},
-            "dry_run": flag(msg("Only judge; write nothing.")),
+            "dry_run": boolean(msg("Only judge; write nothing.")),
         },
-        obj({"frame": text(), "verdicts": listed(VERDICT)}),
-        tool_functions.write,
+        obj({"frame": string(), "verdicts": array(VERDICT)}),
+        tool_functions.write_candidates,
         required=("candidates",),
         writes=True,
         own=("candidates",),
@@ -190,29 +215,56 @@ TOOLS: tuple[Tool, ...] = (
         "check",
         msg("Check the records"),
         msg("What is wrong with the records: files, ids, links, statuses, secrets, what they speak of. Mends nothing."),
-        {"paths": words(msg("Only these files or folders, relative to the knowledge base.")), "budget": _BUDGET},
-        obj({"frame": text(), "records": number(), "errors": number(), "warnings": number(), "more": text(),
-             "findings": listed(obj({"rule": text(), "severity": text(), "path": text(), "line": number(),
-                                     "message": text(), "fix": text()}))}),
-        tool_functions.check,
+        {"paths": string_list(msg("Only these files or folders, relative to the knowledge base.")), "budget": _BUDGET},
+        obj(
+            {
+                "frame": string(),
+                "records": integer(),
+                "errors": integer(),
+                "warnings": integer(),
+                "more": string(),
+                "findings": array(
+                    obj(
+                        {
+                            "rule": string(),
+                            "severity": string(),
+                            "path": string(),
+                            "line": integer(),
+                            "message": string(),
+                            "fix": string(),
+                        }
+                    )
+                ),
+            }
+        ),
+        tool_functions.check_records,
     ),
     Tool(
         "review_list",
         msg("List open reviews"),
         msg("The contradictions that wait for a person. Only a person accepts or rejects them; no tool does."),
         {"budget": _BUDGET},
-        obj({"frame": text(), "reviews": listed(REVIEW), "more": text()}),
-        tool_functions.review_list,
+        obj({"frame": string(), "reviews": array(REVIEW), "more": string()}),
+        tool_functions.list_reviews,
     ),
     Tool(
         "review_show",
         msg("Read a review"),
         msg("Both sides of an open review and why they contradict."),
-        {"id": text(msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
-        obj({"frame": text(), "branch": text(), "reasons": text(), "new": WHOLE, "old": listed(WHOLE), "next": text()}),
-        tool_functions.review_show,
+        {"id": string(msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
+        obj(
+            {
+                "frame": string(),
+                "branch": string(),
+                "reasons": string(),
+                "new": WHOLE,
+                "old": array(WHOLE),
+                "next": string(),
+            }
+        ),
+        tool_functions.show_review,
         required=("id",),
     ),
-)  # fmt: skip
+)
 
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import GitFailed, NeedsPerson
 from kb.git import revisions
-from kb.git.git_log import differences, objects, tree_of
-from kb.git.trees import patched
+from kb.git.git_log import diff_trees, read_objects, resolve_tree
+from kb.git.trees import patch_tree
 from kb.i18n import Message, msg
-from kb.merge.id_collisions import Collisions
-from kb.merge.rebase import Upon
-from kb.merge.renumbering import Key, Renumbered
+from kb.merge.id_collisions import IdCollisions
+from kb.merge.rebase import Rebase
+from kb.merge.renumbering import Key, RenumberedRecord
 from kb.records.record_paths import CONTENT
 
 if TYPE_CHECKING:
@@ -22,54 +22,54 @@ _NO_DRIVER = ("-c", "merge.kb.driver=true")
 """Records are merged here, in this process; what git makes of them is thrown away."""
 
 
-class Joined(NamedTuple):
+class MergedTree(NamedTuple):
     """A merge that is not yet a commit."""
 
     tree: str
     conflicts: tuple[str, ...] = ()
     """The files that only a person can merge, from the top of the repository."""
-    renumbered: tuple[Renumbered, ...] = ()
+    renumbered: tuple[RenumberedRecord, ...] = ()
     told: tuple[Message, ...] = ()
 
 
-def joined(
+def merge_commits(
     kb: Workspace, keeps: str, gives: str, labels: tuple[str, str], *,
     elsewhere: Mapping[Key, str] = {}, unseen: Collection[Key] = (),
-) -> Joined:  # fmt: skip
+) -> MergedTree:  # fmt: skip
     """Merge the commit *gives* into the commit *keeps*, whose records keep their numbers.
 
     Raise NeedsPerson where the two have no commit in common.
     """
-    base = revisions.common(kb, keeps, gives)
+    base = revisions.find_merge_base(kb, keeps, gives)
     if not base:
-        raise unrelated(kb, labels[0])
+        raise build_unrelated_error(kb, labels[0])
     repository = kb.repository
-    before, tree, ours = (tree_of(repository, commit) for commit in (base, keeps, gives))
-    (mine,) = differences(repository, [(before, ours)])
-    records = [one for one in mine if is_content(kb, one.name)]
+    before, tree, ours = (resolve_tree(repository, commit) for commit in (base, keeps, gives))
+    (mine,) = diff_trees(repository, [(before, ours)])
+    records = [one for one in mine if is_content_file(kb, one.name)]
     if strange := [one.name for one in records if not one.is_plain]:
-        return Joined("", tuple(strange))
-    blobs = objects(repository, [oid for one in records for oid in (one.old, one.new)])
-    collisions = Collisions(kb, base=base, there=keeps, ours=gives, elsewhere=elsewhere, unseen=unseen)
-    upon = Upon(kb, keeps, collisions.renaming(), labels)
-    upon.prepare(repository.own(one.name) for one in records)
-    changes = upon.put(records, blobs)
-    conflicts = [repository.full(path) for path in upon.unmerged]
+        return MergedTree("", tuple(strange))
+    blobs = read_objects(repository, [oid for one in records for oid in (one.old, one.new)])
+    collisions = IdCollisions(kb, base=base, there=keeps, ours=gives, elsewhere=elsewhere, unseen=unseen)
+    upon = Rebase(kb, keeps, collisions.resolve_renaming(), labels)
+    upon.prefetch_files(repository.to_kb_path(one.name) for one in records)
+    changes = upon.apply_commit(records, blobs)
+    conflicts = [repository.to_git_path(path) for path in upon.unmerged]
     merged = tree
-    if any(not is_content(kb, one.name) for one in mine):
-        merged, more = _merged_by_git(kb, keeps, gives)
-        conflicts += [name for name in more if not is_content(kb, name)]
+    if any(not is_content_file(kb, one.name) for one in mine):
+        merged, more = _run_merge_tree(kb, keeps, gives)
+        conflicts += [name for name in more if not is_content_file(kb, name)]
     if not conflicts:
-        merged = _with_records(kb, merged, tree, changes)
-    return Joined(merged, tuple(dict.fromkeys(conflicts)), tuple(collisions.renumbered), tuple(upon.told))
+        merged = _replace_content(kb, merged, tree, changes)
+    return MergedTree(merged, tuple(dict.fromkeys(conflicts)), tuple(collisions.renumbered), tuple(upon.told))
 
 
-def is_content(kb: Workspace, name: str) -> bool:
+def is_content_file(kb: Workspace, name: str) -> bool:
     """Return whether the file *name*, from the top of the repository, is one that kb writes and merges itself."""
-    return name.startswith(kb.repository.full(f"{CONTENT}/"))
+    return name.startswith(kb.repository.to_git_path(f"{CONTENT}/"))
 
 
-def unrelated(kb: Workspace, name: str) -> NeedsPerson:
+def build_unrelated_error(kb: Workspace, name: str) -> NeedsPerson:
     """Return what to say where two lines have no commit in common."""
     return NeedsPerson(
         msg("{name} and this branch have no commit in common", name=name),
@@ -78,10 +78,10 @@ def unrelated(kb: Workspace, name: str) -> NeedsPerson:
     )  # fmt: skip
 
 
-def _merged_by_git(kb: Workspace, keeps: str, gives: str) -> tuple[str, list[str]]:
+def _run_merge_tree(kb: Workspace, keeps: str, gives: str) -> tuple[str, list[str]]:
     """Return the tree that git makes of two commits, and the files that conflict."""
     options = ["--write-tree", "-z", "--name-only", "--no-messages"]
-    output = kb.repository.output([*_NO_DRIVER, "merge-tree", *options, keeps, gives])
+    output = kb.repository.run_git([*_NO_DRIVER, "merge-tree", *options, keeps, gives])
     if output.code > 1:
         problem = output.error.strip()
         raise GitFailed(msg("git {command} failed: {problem}", command="merge-tree", problem=problem))
@@ -89,15 +89,15 @@ def _merged_by_git(kb: Workspace, keeps: str, gives: str) -> tuple[str, list[str
     return tree.strip(), [name for name in names if name]
 
 
-def _with_records(kb: Workspace, tree: str, keeps: str, changes: Mapping[str, bytes | None]) -> str:
+def _replace_content(kb: Workspace, tree: str, keeps: str, changes: Mapping[str, bytes | None]) -> str:
     """Return *tree* with the content of the tree *keeps* and *changes* upon it."""
     repository = kb.repository
-    (apart,) = differences(repository, [(tree, keeps)])
-    back = [one for one in apart if is_content(kb, one.name)]
-    data = objects(repository, [one.new for one in back])
+    (apart,) = diff_trees(repository, [(tree, keeps)])
+    back = [one for one in apart if is_content_file(kb, one.name)]
+    data = read_objects(repository, [one.new for one in back])
     files: dict[str, bytes | None] = {one.name: data.get(one.new) for one in back}
-    files |= {repository.full(path): content for path, content in changes.items()}
+    files |= {repository.to_git_path(path): content for path, content in changes.items()}
     if not files:
         return tree
-    with kb.state.stage() as stage:
-        return patched(repository, tree, [files], stage)[-1]
+    with kb.state.open_stage() as stage:
+        return patch_tree(repository, tree, [files], stage)[-1]

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.merge.sides import is_settled, settled
-from kb.text.line_ends import line_feeds
+from kb.merge.sides import is_trivial_merge, merge_trivially
+from kb.text.line_ends import normalise_newlines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ _SMALL = 20_000
 """Up to this product of its two lengths a gap is compared line by line."""
 
 
-class Run(NamedTuple):
+class MergeRun(NamedTuple):
     """A run of the base and what each side has in its place."""
 
     base: list[str]
@@ -33,14 +33,14 @@ class Run(NamedTuple):
     theirs: list[str]
 
     @property
-    def is_settled(self) -> bool:
+    def is_trivial(self) -> bool:
         """Whether at most one side changed it, or both alike."""
-        return is_settled(*self)
+        return is_trivial_merge(*self)
 
     @property
-    def settled(self) -> list[str]:
+    def trivial_result(self) -> list[str]:
         """What stands where it is settled."""
-        return settled(self.base, self.ours, self.theirs)
+        return merge_trivially(self.base, self.ours, self.theirs)
 
 
 class _Hunk(NamedTuple):
@@ -53,58 +53,60 @@ class _Hunk(NamedTuple):
     after: int
 
 
-def runs(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], *, apart: bool = False) -> Iterator[Run]:
+def iter_merge_runs(
+    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], *, apart: bool = False
+) -> Iterator[MergeRun]:
     """Yield the three sequences cut into runs that one side, both or nobody changed.
 
     Changes of both sides that touch are one run. With *apart* they are two unless they share an item of the base, or
     add at the same place.
     """
     sides = (ours, theirs)
-    hunks = sorted(hunk for number, side in enumerate(sides) for hunk in _hunks(base, side, number))
+    hunks = sorted(hunk for number, side in enumerate(sides) for hunk in _iter_hunks(base, side, number))
     done, shift = 0, [0, 0]
     while hunks:
         start, end, group = hunks[0].start, hunks[0].end, [hunks.pop(0)]
-        while hunks and _meets(hunks[0], start, end, apart=apart):
+        while hunks and _is_in_run(hunks[0], start, end, apart=apart):
             end = max(end, hunks[0].end)
             group.append(hunks.pop(0))
         if done < start:
-            yield _run(base, sides, done, start, shift, shift)
+            yield _build_run(base, sides, done, start, shift, shift)
         before = list(shift)
         for hunk in group:
             shift[hunk.side] = hunk.after - hunk.end
-        yield _run(base, sides, start, end, before, shift)
+        yield _build_run(base, sides, start, end, before, shift)
         done = end
     if done < len(base):
-        yield _run(base, sides, done, len(base), shift, shift)
+        yield _build_run(base, sides, done, len(base), shift, shift)
 
 
-def _meets(hunk: _Hunk, start: int, end: int, *, apart: bool) -> bool:
+def _is_in_run(hunk: _Hunk, start: int, end: int, *, apart: bool) -> bool:
     """Return whether *hunk* belongs to the run from *start* to *end*."""
     if hunk.start < end:
         return True
     return hunk.start == end and (not apart or start == end == hunk.end)
 
 
-def _run(
+def _build_run(
     base: Sequence[str], sides: tuple[Sequence[str], Sequence[str]], start: int, end: int, before: list[int],
     after: list[int],
-) -> Run:  # fmt: skip
+) -> MergeRun:  # fmt: skip
     ours, theirs = (list(side[start + before[n] : end + after[n]]) for n, side in enumerate(sides))
-    return Run(list(base[start:end]), ours, theirs)
+    return MergeRun(list(base[start:end]), ours, theirs)
 
 
 # -- two sequences ---------------------------------------------------------------------------------
 
 
-def _hunks(base: Sequence[str], side: Sequence[str], number: int) -> Iterator[_Hunk]:
+def _iter_hunks(base: Sequence[str], side: Sequence[str], number: int) -> Iterator[_Hunk]:
     at, there = 0, 0
-    for mine, other in [*_pairs(base, side), (len(base), len(side))]:
+    for mine, other in [*_match_items(base, side), (len(base), len(side))]:
         if at < mine or there < other:
             yield _Hunk(at, mine, number, there, other)
         at, there = mine + 1, other + 1
 
 
-def _pairs(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+def _match_items(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     """Return the places of the items that both sequences are taken to share, rising in both."""
     found: list[tuple[int, int]] = []
     gaps = [(0, len(one), 0, len(other))]
@@ -118,9 +120,9 @@ def _pairs(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
             found.append((a_end, b_end))
         if a == a_end or b == b_end:
             continue
-        held = _held(one[a:a_end], other[b:b_end])
+        held = _match_unique_items(one[a:a_end], other[b:b_end])
         if not held:
-            found += [(a + i, b + j) for i, j in _compared(one[a:a_end], other[b:b_end])]
+            found += [(a + i, b + j) for i, j in _match_with_difflib(one[a:a_end], other[b:b_end])]
             continue
         edges = [(a - 1, b - 1), *((a + i, b + j) for i, j in held), (a_end, b_end)]
         found += edges[1:-1]
@@ -128,7 +130,7 @@ def _pairs(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def _held(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+def _match_unique_items(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     """Return the longest rising row of the items that stand once in each of two sequences."""
     counts, places = Counter(one), Counter(other)
     at = {item: number for number, item in enumerate(other) if places[item] == 1}
@@ -149,7 +151,7 @@ def _held(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _compared(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+def _match_with_difflib(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     if len(one) * len(other) > _SMALL:
         return []
     from difflib import SequenceMatcher
@@ -161,20 +163,20 @@ def _compared(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]
 # -- line ends -------------------------------------------------------------------------------------
 
 
-def in_one_style(base: str, ours: str, theirs: str, merge: Callable[[str, str, str], str]) -> str:
+def merge_ignoring_line_ends(base: str, ours: str, theirs: str, merge: Callable[[str, str, str], str]) -> str:
     """Return what *merge* makes of three texts whose line ends do not count, in the line ends that are to hold.
 
     Line ends that one side changed throughout hold. Where one of the texts mixes them they belong to their lines.
     """
-    before, mine, other = (_style(text) for text in (base, ours, theirs))
+    before, mine, other = (_detect_line_end(text) for text in (base, ours, theirs))
     if before is None or mine is None or other is None or not "".join((before, mine, other)).strip("\n"):
         return merge(base, ours, theirs)
     mine, other = mine or before, other or before
-    end = settled(before, mine, other) if is_settled(before, mine, other) else before or min(mine, other)
-    return merge(line_feeds(base), line_feeds(ours), line_feeds(theirs)).replace("\n", end)
+    end = merge_trivially(before, mine, other) if is_trivial_merge(before, mine, other) else before or min(mine, other)
+    return merge(normalise_newlines(base), normalise_newlines(ours), normalise_newlines(theirs)).replace("\n", end)
 
 
-def _style(text: str) -> str | None:
+def _detect_line_end(text: str) -> str | None:
     """Return the one line end of *text*, "" where it has none, None where it mixes them."""
     if "\r" not in text:
         return "\n" if "\n" in text else ""
@@ -182,7 +184,7 @@ def _style(text: str) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def with_common_ends(run: Run) -> tuple[list[str], Run, list[str]]:
+def split_common_ends(run: MergeRun) -> tuple[list[str], MergeRun, list[str]]:
     """Return *run* without the items both sides begin and end with, and these."""
     ours, theirs = run.ours, run.theirs
     head = tail = 0
@@ -191,11 +193,11 @@ def with_common_ends(run: Run) -> tuple[list[str], Run, list[str]]:
         head += 1
     while tail < least - head and ours[-1 - tail] == theirs[-1 - tail]:
         tail += 1
-    middle = Run(run.base, ours[head : len(ours) - tail], theirs[head : len(theirs) - tail])
+    middle = MergeRun(run.base, ours[head : len(ours) - tail], theirs[head : len(theirs) - tail])
     return ours[:head], middle, ours[len(ours) - tail :]
 
 
-def says_twice(found: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> bool:
+def has_new_duplicates(found: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> bool:
     """Return whether something stands in *found* more often than on either side."""
     counts = Counter(item.strip() for item in found)
     return any(

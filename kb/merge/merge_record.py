@@ -14,32 +14,44 @@ from typing import NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
-from kb.merge.merge_front_matter import Merged as MergedFront
-from kb.merge.merge_front_matter import merged_front, whole_front
-from kb.merge.merge_lines import in_one_style
-from kb.merge.merge_markdown import merged_lines, merged_text
-from kb.merge.merge_sections import merged_sections
-from kb.merge.sides import FILE, FRONT, MACHINE, OUTSIDE, USER, Conflict, Ledger, Place, ended, is_settled, settled
-from kb.records.blocks import blocks, refuse_conflict_markers
-from kb.records.front_matter import body_start, decode, front, front_span
-from kb.records.record_file import record_of
-from kb.text.line_ends import newline
+from kb.merge.merge_front_matter import MergedFrontMatter as MergedFront
+from kb.merge.merge_front_matter import mark_front_disputed, merge_front_matter
+from kb.merge.merge_lines import merge_ignoring_line_ends
+from kb.merge.merge_markdown import merge_lines, merge_text
+from kb.merge.merge_sections import merge_sections
+from kb.merge.sides import (
+    FILE,
+    FRONT,
+    MACHINE,
+    OUTSIDE,
+    USER,
+    ConflictLocation,
+    MergeConflict,
+    MergeReport,
+    ensure_line_end,
+    is_trivial_merge,
+    merge_trivially,
+)
+from kb.records.blocks import find_blocks, refuse_conflict_markers
+from kb.records.front_matter import decode_record, find_body_start, find_front_matter, parse_front_matter
+from kb.records.record_file import parse_record
+from kb.text.line_ends import detect_newline
 from kb.text.segment import one_line
 
 LABELS = ("ours", "theirs")
 
 
-class Merged(NamedTuple):
+class MergedRecord(NamedTuple):
     """What became of two versions of a file."""
 
     data: bytes
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[MergeConflict, ...] = ()
     removed: tuple[Message, ...] = ()
     """What one side removed and the other had left alone: it is gone, and told."""
 
 
-class _Parts(NamedTuple):
-    """A record file cut into what is merged apart; joined in the order of `_written` it is the file."""
+class _RecordParts(NamedTuple):
+    """A record file cut into what is merged apart; joined in the order of `_join_parts` it is the file."""
 
     mark: str
     """A byte order mark, or ""."""
@@ -53,94 +65,104 @@ class _Parts(NamedTuple):
     user_first: bool
 
 
-_NOTHING = _Parts("", "", "", "", ("", "", ""), "", "", False)
+_NOTHING = _RecordParts("", "", "", "", ("", "", ""), "", "", False)
 
 
-def merged(base: bytes | None, ours: bytes, theirs: bytes, *, path: str, labels: tuple[str, str] = LABELS) -> Merged:
+def merge_record(
+    base: bytes | None, ours: bytes, theirs: bytes, *, path: str, labels: tuple[str, str] = LABELS
+) -> MergedRecord:
     """Return the merge of two versions of the record file *path* that came from *base*, None for two new files.
 
     What cannot be read as a record is merged line by line and is always a conflict.
     """
-    if ours == theirs or (base is not None and is_settled(base, ours, theirs)):
-        return Merged(settled(base or b"", ours, theirs))
+    if ours == theirs or (base is not None and is_trivial_merge(base, ours, theirs)):
+        return MergedRecord(merge_trivially(base or b"", ours, theirs))
     problem: Message | str = msg("its parts do not fit together")
     try:
         for data in sorted((ours, theirs)):
-            record_of(decode(data, path), path)
-        mine, other = (_cut(decode(data, path), path) for data in (ours, theirs))
-        old = None if base is None else _base(base, path)
+            parse_record(decode_record(data, path), path)
+        mine, other = (_split_parts(decode_record(data, path), path) for data in (ours, theirs))
+        old = None if base is None else _split_base(base, path)
         if base is not None and old is None:
-            return _on_broken_base(base, ours, theirs, path, labels)
+            return _merge_broken_base(base, ours, theirs, path, labels)
         for coarse in (False, True):
-            ledger, swapped = Ledger(labels), Ledger(labels)
-            parts = _merge(old, mine, other, ledger, coarse=coarse)
-            if not _holds(parts, ledger, path):
+            ledger, swapped = MergeReport(labels), MergeReport(labels)
+            parts = _merge_parts(old, mine, other, ledger, coarse=coarse)
+            if not _is_valid_merge(parts, ledger, path):
                 continue
-            if not ledger.conflicts or _holds(_merge(old, other, mine, swapped, coarse=coarse), swapped, path):
-                return Merged(_written(parts).encode(), tuple(ledger.conflicts), tuple(ledger.removed))
+            if not ledger.conflicts or _is_valid_merge(
+                _merge_parts(old, other, mine, swapped, coarse=coarse), swapped, path
+            ):
+                return MergedRecord(_join_parts(parts).encode(), tuple(ledger.conflicts), tuple(ledger.removed))
     except BadRecord as error:
         problem = error.message
-    return _by_lines(base or b"", ours, theirs, labels, problem)
+    return _merge_by_lines(base or b"", ours, theirs, labels, problem)
 
 
-def _base(data: bytes, path: str) -> _Parts | None:
+def _split_base(data: bytes, path: str) -> _RecordParts | None:
     """Return the parts of a base, be there conflict markers in it; None for one that cannot be read."""
     try:
-        return _cut(decode(data, path), path)
+        return _split_parts(decode_record(data, path), path)
     except BadRecord:
         return None
 
 
-def _on_broken_base(base: bytes, ours: bytes, theirs: bytes, path: str, labels: tuple[str, str]) -> Merged:
+def _merge_broken_base(base: bytes, ours: bytes, theirs: bytes, path: str, labels: tuple[str, str]) -> MergedRecord:
     """Return the merge by lines of two records whose base is none; it stands where it is a record."""
-    found = _by_lines(base, ours, theirs, labels, msg("the version both come from cannot be read"))
+    found = _merge_by_lines(base, ours, theirs, labels, msg("the version both come from cannot be read"))
     try:
-        record_of(decode(found.data, path), path)
+        parse_record(decode_record(found.data, path), path)
     except BadRecord:
         return found
-    return Merged(found.data)
+    return MergedRecord(found.data)
 
 
-def _by_lines(base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str], problem: Message | str) -> Merged:
-    ledger = Ledger(labels)
+def _merge_by_lines(
+    base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str], problem: Message | str
+) -> MergedRecord:
+    ledger = MergeReport(labels)
     old, mine, other = (data.decode("utf-8", "surrogateescape") for data in (base, ours, theirs))
-    text = in_one_style(old, mine, other, lambda a, b, c: _lines_and_front(a, b, c, ledger))
+    text = merge_ignoring_line_ends(old, mine, other, lambda a, b, c: _merge_lines_and_front(a, b, c, ledger))
     said = msg("it cannot be merged as a record ({problem}); look through all of its lines", problem=problem)
-    return Merged(text.encode("utf-8", "surrogateescape"), (Conflict(FILE, "", said),))
+    return MergedRecord(text.encode("utf-8", "surrogateescape"), (MergeConflict(FILE, "", said),))
 
 
-def _lines_and_front(base: str, ours: str, theirs: str, ledger: Ledger) -> str:
+def _merge_lines_and_front(base: str, ours: str, theirs: str, ledger: MergeReport) -> str:
     """Return the merge of three texts by lines; no conflict markers stand in a front: they show both behind it."""
-    old, mine, other = (text[: body_start(text)] for text in (base, ours, theirs))
+    old, mine, other = (text[: find_body_start(text)] for text in (base, ours, theirs))
     if not (mine and other):
-        text = merged_lines(base, ours, theirs, ledger, Place(FILE))
-        return ledger.shown(Place(FILE), ours, theirs) if ledger.conflicts and front_span(text) else text
-    alone = Ledger()
-    head, shown = merged_lines(old, mine, other, alone, Place(FILE)), ""
-    if alone.conflicts or body_start(head) != len(head):
-        head = _readable([old, *sorted((mine, other))])
-        shown = ledger.shown(Place(FRONT, "---"), mine, other)
+        text = merge_lines(base, ours, theirs, ledger, ConflictLocation(FILE))
+        return (
+            ledger.mark_conflict(ConflictLocation(FILE), ours, theirs)
+            if ledger.conflicts and find_front_matter(text)
+            else text
+        )
+    alone = MergeReport()
+    head, shown = merge_lines(old, mine, other, alone, ConflictLocation(FILE)), ""
+    if alone.conflicts or find_body_start(head) != len(head):
+        head = _pick_readable_front([old, *sorted((mine, other))])
+        shown = ledger.mark_conflict(ConflictLocation(FRONT, "---"), mine, other)
     rest = (base[len(old) :], ours[len(mine) :], theirs[len(other) :])
-    body = shown + merged_lines(*rest, ledger, Place(FILE))
-    return ended(head, newline(head)) + body if body else head
+    body = shown + merge_lines(*rest, ledger, ConflictLocation(FILE))
+    return ensure_line_end(head, detect_newline(head)) + body if body else head
 
 
-def _readable(heads: Sequence[str]) -> str:
+def _pick_readable_front(heads: Sequence[str]) -> str:
     """Return the first front of *heads* that can be read; of none, the first there is."""
     for head in filter(None, heads):
         with suppress(BadRecord):
-            if front(head):
+            if parse_front_matter(head):
                 return head
     return next(filter(None, heads))
 
 
-def _holds(parts: _Parts, ledger: Ledger, path: str) -> bool:
+def _is_valid_merge(parts: _RecordParts, ledger: MergeReport, path: str) -> bool:
     """Return whether a merge is a record, or, with conflicts, the parts of one whose markers nothing hides."""
-    text = _written(parts)
+    text = _join_parts(parts)
     try:
         if not ledger.conflicts:
-            record_of(text, path)
-        if _cut(text, path) != parts:
+            parse_record(text, path)
+        if _split_parts(text, path) != parts:
             return False
     except BadRecord:
         return False
@@ -154,14 +176,14 @@ def _holds(parts: _Parts, ledger: Ledger, path: str) -> bool:
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def _cut(text: str, path: str) -> _Parts:
-    inside, spans, body = front_span(text), blocks(text, path), body_start(text)
-    if inside is None or not _values(text[inside.start : inside.end]):
+def _split_parts(text: str, path: str) -> _RecordParts:
+    inside, spans, body = find_front_matter(text), find_blocks(text, path), find_body_start(text)
+    if inside is None or not _parse_values(text[inside.start : inside.end]):
         raise BadRecord(msg("the file has no frontmatter"), path=path, line=1)
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     user_first = spans.user.start < spans.machine.start
     first, second = (spans.user, spans.machine) if user_first else (spans.machine, spans.user)
-    return _Parts(
+    return _RecordParts(
         mark,
         text[len(mark) : inside.start],
         text[inside.start : inside.end],
@@ -174,64 +196,68 @@ def _cut(text: str, path: str) -> _Parts:
 
 
 @lru_cache(maxsize=8)
-def _values(source: str) -> Mapping[str, object]:
+def _parse_values(source: str) -> Mapping[str, object]:
     """Return the values in the YAML of a front."""
-    return front(f"---\n{source}---\n")
+    return parse_front_matter(f"---\n{source}---\n")
 
 
-def _written(parts: _Parts) -> str:
+def _join_parts(parts: _RecordParts) -> str:
     before, between, behind = parts.outside
     first, second = (parts.user, parts.machine) if parts.user_first else (parts.machine, parts.user)
     head = parts.mark + parts.opening + parts.front + parts.closing
     return head + before + first + between + second + behind
 
 
-def _merge(base: _Parts | None, ours: _Parts, theirs: _Parts, ledger: Ledger, *, coarse: bool) -> _Parts:
+def _merge_parts(
+    base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, ledger: MergeReport, *, coarse: bool
+) -> _RecordParts:
     """Return the parts of the merge; *coarse*: a block that both sides changed is shown as a whole."""
     old = base or _NOTHING
-    are_two = _are_two_records(base, ours, theirs, ledger)
+    are_two = _has_two_records(base, ours, theirs, ledger)
     found: list[MergedFront] = []
 
-    def fronts(before: str, mine: str, other: str) -> str:
-        merge = whole_front if are_two else merged_front
+    def merge_fronts(before: str, mine: str, other: str) -> str:
+        merge = mark_front_disputed if are_two else merge_front_matter
         found.append(merge(None if base is None else before, mine, other, ledger))
         return found[0].source
 
-    source = in_one_style(old.front, ours.front, theirs.front, fronts)
+    source = merge_ignoring_line_ends(old.front, ours.front, theirs.front, merge_fronts)
     whole = coarse or are_two
-    return _Parts(
-        settled(old.mark, ours.mark, theirs.mark),
-        _either(old.opening, ours.opening, theirs.opening),
+    return _RecordParts(
+        merge_trivially(old.mark, ours.mark, theirs.mark),
+        _merge_delimiter(old.opening, ours.opening, theirs.opening),
         source,
-        _either(old.closing, ours.closing, theirs.closing),
-        _outside(old, ours, theirs, ledger),
-        _machine(old, ours, theirs, found[0], ledger, whole=whole),
-        _user(old, ours, theirs, ledger, whole=whole),
-        settled(old.user_first, ours.user_first, theirs.user_first),
+        _merge_delimiter(old.closing, ours.closing, theirs.closing),
+        _merge_outside(old, ours, theirs, ledger),
+        _merge_machine_block(old, ours, theirs, found[0], ledger, whole=whole),
+        _merge_user_block(old, ours, theirs, ledger, whole=whole),
+        merge_trivially(old.user_first, ours.user_first, theirs.user_first),
     )
 
 
-def _are_two_records(base: _Parts | None, ours: _Parts, theirs: _Parts, ledger: Ledger) -> bool:
+def _has_two_records(base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, ledger: MergeReport) -> bool:
     """Return whether two records of different origin stand under one name."""
-    mine, other = (_values(side.front) for side in (ours, theirs))
+    mine, other = (_parse_values(side.front) for side in (ours, theirs))
     one, two = (str(values.get("uid") or "") for values in (mine, other))
     if not (one and two):
         one, two = (str(values["id"]) if base is None else "" for values in (mine, other))
     if one == two:
         return False
     words = msg("two records stand under one name: keep one here and give the other a number and a file of its own")
-    ledger.conflicts.append(Conflict(FILE, "", words))
+    ledger.conflicts.append(MergeConflict(FILE, "", words))
     return True
 
 
-def _either(base: str, ours: str, theirs: str) -> str:
+def _merge_delimiter(base: str, ours: str, theirs: str) -> str:
     """Return a line of three dashes, about which nobody needs to be asked."""
-    return settled(base, ours, theirs) if is_settled(base, ours, theirs) else base or min(ours, theirs)
+    return merge_trivially(base, ours, theirs) if is_trivial_merge(base, ours, theirs) else base or min(ours, theirs)
 
 
-def _outside(old: _Parts, ours: _Parts, theirs: _Parts, ledger: Ledger) -> tuple[str, str, str]:
+def _merge_outside(
+    old: _RecordParts, ours: _RecordParts, theirs: _RecordParts, ledger: MergeReport
+) -> tuple[str, str, str]:
     first, second, third = (
-        in_one_style(*texts, lambda a, b, c: merged_lines(a, b, c, ledger, Place(OUTSIDE)))
+        merge_ignoring_line_ends(*texts, lambda a, b, c: merge_lines(a, b, c, ledger, ConflictLocation(OUTSIDE)))
         for texts in zip(old.outside, ours.outside, theirs.outside, strict=True)
     )
     return first, second, third
@@ -240,39 +266,49 @@ def _outside(old: _Parts, ours: _Parts, theirs: _Parts, ledger: Ledger) -> tuple
 # -- blocks ----------------------------------------------------------------------------------------
 
 
-def _machine(old: _Parts, ours: _Parts, theirs: _Parts, fronts: MergedFront, ledger: Ledger, *, whole: bool) -> str:
+def _merge_machine_block(
+    old: _RecordParts,
+    ours: _RecordParts,
+    theirs: _RecordParts,
+    fronts: MergedFront,
+    ledger: MergeReport,
+    *,
+    whole: bool,
+) -> str:
     """Return the MACHINE block: what is disputed of the front, then the block itself."""
 
-    def merge(base: str, mine: str, other: str) -> str:
-        if whole and not is_settled(base, mine, other):
-            return fronts.shown + ledger.shown(Place(MACHINE), mine, other)
-        titled = _titled(fronts, ((old, base), (ours, mine), (theirs, other)))
-        return fronts.shown + merged_sections(*titled, ledger)
+    def merge_block(base: str, mine: str, other: str) -> str:
+        if whole and not is_trivial_merge(base, mine, other):
+            return fronts.shown + ledger.mark_conflict(ConflictLocation(MACHINE), mine, other)
+        titled = _apply_merged_title(fronts, ((old, base), (ours, mine), (theirs, other)))
+        return fronts.shown + merge_sections(*titled, ledger)
 
-    return in_one_style(old.machine, ours.machine, theirs.machine, merge)
+    return merge_ignoring_line_ends(old.machine, ours.machine, theirs.machine, merge_block)
 
 
-def _titled(fronts: MergedFront, sides: Sequence[tuple[_Parts, str]]) -> tuple[str, str, str]:
+def _apply_merged_title(fronts: MergedFront, sides: Sequence[tuple[_RecordParts, str]]) -> tuple[str, str, str]:
     """Return the texts of three MACHINE blocks under the merged title, where each has had that of its own front."""
-    titles = [_title(parts.front) if parts.front else "" for parts, _ in sides]
+    titles = [_format_title(parts.front) if parts.front else "" for parts, _ in sides]
     texts = [text for _, text in sides]
     if not fronts.disputed & {"id", "title"} and all(map(str.startswith, texts, titles)):
-        new = _title(fronts.source)
+        new = _format_title(fronts.source)
         texts = [new + text.removeprefix(own) if own else text for own, text in zip(titles, texts, strict=True)]
     base, mine, other = texts
     return base, mine, other
 
 
-def _title(source: str) -> str:
+def _format_title(source: str) -> str:
     """Return the row of the title that belongs to a front."""
-    values = _values(source)
+    values = _parse_values(source)
     return f"# [{one_line(str(values.get('id')))}] {one_line(str(values.get('title')))}\n"
 
 
-def _user(old: _Parts, ours: _Parts, theirs: _Parts, ledger: Ledger, *, whole: bool) -> str:
-    def merge(base: str, mine: str, other: str) -> str:
-        if whole and not is_settled(base, mine, other):
-            return ledger.shown(Place(USER), mine, other)
-        return merged_text(base, mine, other, ledger, Place(USER), structured=False)
+def _merge_user_block(
+    old: _RecordParts, ours: _RecordParts, theirs: _RecordParts, ledger: MergeReport, *, whole: bool
+) -> str:
+    def merge_block(base: str, mine: str, other: str) -> str:
+        if whole and not is_trivial_merge(base, mine, other):
+            return ledger.mark_conflict(ConflictLocation(USER), mine, other)
+        return merge_text(base, mine, other, ledger, ConflictLocation(USER), structured=False)
 
-    return in_one_style(old.user, ours.user, theirs.user, merge)
+    return merge_ignoring_line_ends(old.user, ours.user, theirs.user, merge_block)

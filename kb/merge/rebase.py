@@ -12,22 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
-from kb.files import write
+from kb.files import write_file
 from kb.git import worktree
-from kb.git.git_log import Difference
+from kb.git.git_log import FileDifference
 from kb.i18n import Message, msg
-from kb.merge.id_collisions import values_of
-from kb.merge.merge_record import merged as merged_record
-from kb.merge.renumbering import Renaming
+from kb.merge.id_collisions import parse_front_values
+from kb.merge.merge_record import merge_record as merged_record
+from kb.merge.renumbering import IdRenaming
 from kb.records import record_file
 from kb.records.record_paths import PROJECT_FILE as MARK
-from kb.records.record_paths import is_record
+from kb.records.record_paths import is_record_path
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-class Step(NamedTuple):
+class FileStep(NamedTuple):
     """What one commit did to one file: None where there is none."""
 
     old: str
@@ -37,7 +37,7 @@ class Step(NamedTuple):
     now: bytes | None
 
 
-class Unmerged(NamedTuple):
+class UnmergedFile(NamedTuple):
     """A file of which both lines say different things."""
 
     path: str
@@ -49,111 +49,113 @@ class Unmerged(NamedTuple):
     reasons: tuple[Message, ...] = ()
 
 
-class Upon:
+class Rebase:
     """The files of a commit with what is put upon them, one step after the other."""
 
-    def __init__(self, kb: Workspace, tip: str, renaming: Renaming, labels: tuple[str, str]) -> None:
+    def __init__(self, kb: Workspace, tip: str, renaming: IdRenaming, labels: tuple[str, str]) -> None:
         """Begin with the files of the commit *tip*; *labels* name it and the line that is put upon it."""
         self._kb = kb
         self._tip = tip
         self._renaming = renaming
         self._labels = labels
         self._files: dict[str, bytes | None] = {}
-        self.unmerged: dict[str, Unmerged] = {}
+        self.unmerged: dict[str, UnmergedFile] = {}
         self.told: list[Message] = []
         """What one of the lines removed and the other had left alone."""
 
-    def prepare(self, paths: Iterable[str]) -> None:
+    def prefetch_files(self, paths: Iterable[str]) -> None:
         """Read the files that will be asked for, with one git process."""
-        wanted = sorted({self._renaming.path(path) for path in paths} - self._files.keys())
-        found = self._kb.repository.blobs([(self._tip, path) for path in wanted])
+        wanted = sorted({self._renaming.map_path(path) for path in paths} - self._files.keys())
+        found = self._kb.repository.read_blobs([(self._tip, path) for path in wanted])
         self._files.update(zip(wanted, found, strict=True))
 
-    def content(self, path: str) -> bytes | None:
+    def read_content(self, path: str) -> bytes | None:
         """Return the file *path* as it stands by now."""
         if path not in self._files:
-            self._files[path] = self._kb.repository.blob(self._tip, path)
+            self._files[path] = self._kb.repository.read_blob(self._tip, path)
         return self._files[path]
 
-    def put(self, differences: Sequence[Difference], blobs: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    def apply_commit(
+        self, differences: Sequence[FileDifference], blobs: Mapping[str, bytes]
+    ) -> dict[str, bytes | None]:
         """Put what one commit changed upon what stands by now; return the files that this changes."""
         changed: dict[str, bytes | None] = {}
-        for step in _steps(self._kb, differences, blobs):
-            for path, data in self._put(self._renamed(step)).items():
+        for step in _list_steps(self._kb, differences, blobs):
+            for path, data in self._apply_step(self._rename_step(step)).items():
                 changed[path] = self._files[path] = data
         return changed
 
-    def _renamed(self, step: Step) -> Step:
+    def _rename_step(self, step: FileStep) -> FileStep:
         """Return *step* with the ids of the other line."""
         before, now = (
-            None if data is None else self._renaming.text(path, data)
+            None if data is None else self._renaming.map_text(path, data)
             for path, data in ((step.old, step.before), (step.path, step.now))
         )
-        return Step(self._renaming.path(step.old), self._renaming.path(step.path), before, now)
+        return FileStep(self._renaming.map_path(step.old), self._renaming.map_path(step.path), before, now)
 
-    def _put(self, step: Step) -> dict[str, bytes | None]:
-        there = self.content(step.old)
+    def _apply_step(self, step: FileStep) -> dict[str, bytes | None]:
+        there = self.read_content(step.old)
         if step.old != step.path:
-            return self._put_moved(step, there)
+            return self._apply_move(step, there)
         if there in (step.before, step.now):
             return {} if there == step.now else {step.path: step.now}
         if there is None or step.now is None:
-            return self._left_to_a_person(step, msg("one side has removed it, the other has changed it"))
-        return self._put_merged(step, there)
+            return self._note_unmerged(step, msg("one side has removed it, the other has changed it"))
+        return self._apply_merge(step, there)
 
-    def _put_moved(self, step: Step, there: bytes | None) -> dict[str, bytes | None]:
+    def _apply_move(self, step: FileStep, there: bytes | None) -> dict[str, bytes | None]:
         """Put upon the other line what has another place now."""
-        if there is None and self.content(step.path) is None:
-            return self._left_to_a_person(step, msg("one side has removed it, the other has moved it"))
+        if there is None and self.read_content(step.path) is None:
+            return self._note_unmerged(step, msg("one side has removed it, the other has moved it"))
         if there is None:
-            return self._put(step._replace(old=step.path))
-        changes = self._put_merged(step, there) if there != step.before else {step.path: step.now}
+            return self._apply_step(step._replace(old=step.path))
+        changes = self._apply_merge(step, there) if there != step.before else {step.path: step.now}
         return {**changes, step.old: None} if step.path in changes else {}
 
-    def _put_merged(self, step: Step, there: bytes) -> dict[str, bytes | None]:
+    def _apply_merge(self, step: FileStep, there: bytes) -> dict[str, bytes | None]:
         """Merge *there* with what our line made of it; what cannot be merged is remembered."""
-        now, reasons = self._merged(step, there)
+        now, reasons = self._merge_step(step, there)
         if now is not None:
             return {} if now == there and step.old == step.path else {step.path: now}
-        return self._left_to_a_person(step, *reasons)
+        return self._note_unmerged(step, *reasons)
 
-    def _left_to_a_person(self, step: Step, *reasons: Message) -> dict[str, bytes | None]:
+    def _note_unmerged(self, step: FileStep, *reasons: Message) -> dict[str, bytes | None]:
         """Remember what our line says of a file of which the other says something else."""
         known = self.unmerged.get(step.old)
         base = known.base if known else step.before
-        self.unmerged[step.old] = Unmerged(step.old, base, step.now, known.reasons if known else reasons)
+        self.unmerged[step.old] = UnmergedFile(step.old, base, step.now, known.reasons if known else reasons)
         return {}
 
-    def _merged(self, step: Step, there: bytes) -> tuple[bytes | None, tuple[Message, ...]]:
+    def _merge_step(self, step: FileStep, there: bytes) -> tuple[bytes | None, tuple[Message, ...]]:
         assert step.now is not None
-        if is_record(step.path):
+        if is_record_path(step.path):
             found = merged_record(step.before, there, step.now, path=step.path, labels=self._labels)
             if not found.conflicts:
                 self.told += [msg("{path}: {problem}", path=step.path, problem=said) for said in found.removed]
             if known := self.unmerged.get(step.old):
                 self.unmerged[step.old] = known._replace(ours=step.now)
             return (None, tuple(c.said for c in found.conflicts)) if found.conflicts else (found.data, ())
-        if step.path.endswith(f"/{MARK}") and (mark := _marks_joined(there, step.now)):
+        if step.path.endswith(f"/{MARK}") and (mark := _merge_project_marks(there, step.now)):
             return mark, ()
-        return worktree.merged(self._kb.repository, there, step.before or b"", step.now), ()
+        return worktree.merge_file_versions(self._kb.repository, there, step.before or b"", step.now), ()
 
 
-def _steps(kb: Workspace, differences: Sequence[Difference], blobs: Mapping[str, bytes]) -> list[Step]:
+def _list_steps(kb: Workspace, differences: Sequence[FileDifference], blobs: Mapping[str, bytes]) -> list[FileStep]:
     """Return what a commit did, file by file; a record that went and came again under another name was moved."""
-    own = kb.repository.own
-    all_steps = [Step(own(d.name), own(d.name), blobs.get(d.old), blobs.get(d.new)) for d in differences]
-    gone = {uid: step for step in all_steps if step.now is None and (uid := _uid(step.path, step.before))}
-    come = {uid: step for step in all_steps if step.before is None and (uid := _uid(step.path, step.now))}
-    moved = [Step(gone[u].path, come[u].path, gone[u].before, come[u].now) for u in gone.keys() & come.keys()]
+    own = kb.repository.to_kb_path
+    all_steps = [FileStep(own(d.name), own(d.name), blobs.get(d.old), blobs.get(d.new)) for d in differences]
+    gone = {uid: step for step in all_steps if step.now is None and (uid := _read_uid(step.path, step.before))}
+    come = {uid: step for step in all_steps if step.before is None and (uid := _read_uid(step.path, step.now))}
+    moved = [FileStep(gone[u].path, come[u].path, gone[u].before, come[u].now) for u in gone.keys() & come.keys()]
     paths = {path for step in moved for path in (step.old, step.path)}
     return [*moved, *(step for step in all_steps if step.path not in paths)]
 
 
-def _uid(path: str, data: bytes | None) -> str:
-    return str(values_of(data, path).get("uid") or "") if data is not None and is_record(path) else ""
+def _read_uid(path: str, data: bytes | None) -> str:
+    return str(parse_front_values(data, path).get("uid") or "") if data is not None and is_record_path(path) else ""
 
 
-def _marks_joined(one: bytes, other: bytes) -> bytes | None:
+def _merge_project_marks(one: bytes, other: bytes) -> bytes | None:
     """Return the file that says whose a project is, for all those whom two of them name."""
     try:
         owners = [str(owner) for data in (one, other) for owner in json.loads(data)["identity"]]
@@ -162,18 +164,18 @@ def _marks_joined(one: bytes, other: bytes) -> bytes | None:
     return json.dumps({"identity": list(dict.fromkeys(owners))}, indent=1).encode() + b"\n"
 
 
-def our_text(kb: Workspace, one: Unmerged, there: bytes) -> bytes | None:
+def merge_preferring_ours(kb: Workspace, one: UnmergedFile, there: bytes) -> bytes | None:
     """Return *there* with what our line says instead wherever both say something; None where it says nothing.
 
     What is no record then is our version as it was.
     """
-    if one.ours is None or not is_record(one.path):
+    if one.ours is None or not is_record_path(one.path):
         return None
-    with kb.state.stage() as stage:
+    with kb.state.open_stage() as stage:
         names = [os.path.join(stage, name) for name in ("there", "base", "ours")]
         for name, data in zip(names, (there, one.base or b"", one.ours), strict=True):
-            write(name, data)
-        output = kb.repository.output(["merge-file", "-p", "--theirs", *names])
+            write_file(name, data)
+        output = kb.repository.run_git(["merge-file", "-p", "--theirs", *names])
     try:
         record_file.read(output.out, one.path)
     except BadRecord:

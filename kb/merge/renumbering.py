@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
-from kb.records.blocks import blocks
-from kb.records.citations import citations
-from kb.records.front_matter import body_start, decode, edit_front, front
-from kb.records.model import ALIASES, GLOBAL, aliases_of
-from kb.records.record_paths import CONTENT, scope_of
+from kb.records.blocks import find_blocks
+from kb.records.citations import find_citations
+from kb.records.front_matter import decode_record, edit_front_matter, find_body_start, parse_front_matter
+from kb.records.model import ALIASES, GLOBAL, list_aliases
+from kb.records.record_paths import CONTENT, parse_path_scope
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,7 +31,7 @@ _ID_OF_FILE = re.compile(r"([A-Z]{1,3}[0-9]{3,9})[-.]")
 _SESSION = re.compile(rf"{CONTENT}/sessions/(.+)-\d{{8}}-\d{{6}}-.{{8}}/[^/]+\.md")
 
 
-class Renumbered(NamedTuple):
+class RenumberedRecord(NamedTuple):
     """A record that got another number."""
 
     scope: str
@@ -43,7 +43,7 @@ class Renumbered(NamedTuple):
     """Where it stands now."""
 
 
-class Renaming(NamedTuple):
+class IdRenaming(NamedTuple):
     """Which ids of one line of history become which."""
 
     ids: Mapping[Key, str] = {}
@@ -55,102 +55,102 @@ class Renaming(NamedTuple):
     unseen: Collection[Key] = ()
     """Scopes and ids that nobody has seen: they leave no alias."""
 
-    def path(self, path: str) -> str:
+    def map_path(self, path: str) -> str:
         """Return where the record file *path* stands on the new line."""
         return self.paths.get(path, path)
 
-    def text(self, path: str, data: bytes) -> bytes:
+    def map_text(self, path: str, data: bytes) -> bytes:
         """Return the file *path* of the old line as the new one has it; raise BadRecord where its front defies it."""
-        scope = text_scope(path)
+        scope = find_text_scope(path)
         if not scope or not any(old.encode() in data for _, old in self.ids):
             return data
-        own = self._own(path, scope)
+        own = self._find_own_change(path, scope)
         try:
-            return readdressed(decode(data, path), path, self._mapped(scope), own).encode()
+            return update_references(decode_record(data, path), path, self._build_id_mapper(scope), own).encode()
         except BadRecord:
             if own:
                 raise
             return data
 
-    def message(self, words: str) -> str:
+    def map_message(self, words: str) -> str:
         """Return what a commit says with the paths and ids of the new line in its trailers."""
         rows = words.split("\n")
         path = next((row.removeprefix(_PATH) for row in rows if row.startswith(_PATH)), "")
-        mapped = self._mapped(text_scope(path))
+        mapped = self._build_id_mapper(find_text_scope(path))
         for number, row in enumerate(rows if path else ()):
             if row.startswith(_PATH):
-                rows[number] = _PATH + self.path(path)
+                rows[number] = _PATH + self.map_path(path)
             elif row.startswith(_AGAINST):
                 ids = row.removeprefix(_AGAINST).split(",")
                 rows[number] = _AGAINST + ",".join(mapped("", one) or one for one in ids)
         return "\n".join(rows)
 
-    def _mapped(self, scope: str) -> Mapped:
-        def mapped(project: str, record_id: str) -> str:
-            return self.ids.get(meant(self.known, scope, project, record_id), "")
+    def _build_id_mapper(self, scope: str) -> Mapped:
+        def map_id(project: str, record_id: str) -> str:
+            return self.ids.get(resolve_citation(self.known, scope, project, record_id), "")
 
-        return mapped
+        return map_id
 
-    def _own(self, path: str, scope: str) -> tuple[str, str, bool] | None:
+    def _find_own_change(self, path: str, scope: str) -> tuple[str, str, bool] | None:
         """Return the old and the new id of the record in the file *path*, and whether the old one stays an alias."""
-        old = id_of(path)
+        old = parse_file_id(path)
         new = self.ids.get((scope, old), "") if path in self.paths else ""
         return (old, new, (scope, old) not in self.unseen) if new else None
 
 
-def meant(known: Collection[Key], scope: str, project: str, record_id: str) -> Key:
+def resolve_citation(known: Collection[Key], scope: str, project: str, record_id: str) -> Key:
     """Return what `[project:ID]` in a text of *scope* means: its own scope, then global; with a project, that one."""
     if project:
         return (GLOBAL if project == GLOBAL else f"project/{project}"), record_id
     return (scope, record_id) if (scope, record_id) in known else (GLOBAL, record_id)
 
 
-def text_scope(path: str) -> str:
+def find_text_scope(path: str) -> str:
     """Return the scope from which the text *path* speaks: a record's, or that of an archived session; else ""."""
     if match := _SESSION.fullmatch(path):
         return GLOBAL if match[1] == GLOBAL else f"project/{match[1]}"
-    return scope_of(path) if path.startswith(f"{CONTENT}/") and path.endswith(".md") else ""
+    return parse_path_scope(path) if path.startswith(f"{CONTENT}/") and path.endswith(".md") else ""
 
 
-def id_of(path: str) -> str:
+def parse_file_id(path: str) -> str:
     """Return the id that the name of a record file begins with, or ""."""
     match = _ID_OF_FILE.match(path.rpartition("/")[2])
     return match[1] if match else ""
 
 
-def key_of(path: str) -> Key | None:
+def parse_file_key(path: str) -> Key | None:
     """Return scope and id of a record by the name of its file; None for another file."""
-    scope = text_scope(path) if scope_of(path) else ""
-    record_id = id_of(path) if scope else ""
+    scope = find_text_scope(path) if parse_path_scope(path) else ""
+    record_id = parse_file_id(path) if scope else ""
     return (scope, record_id) if record_id else None
 
 
-def renamed_path(path: str, new: str) -> str:
+def rename_path(path: str, new: str) -> str:
     """Return the record file *path* under the id *new*, with its slug as it was."""
     folder, _, name = path.rpartition("/")
-    old = id_of(path)
+    old = parse_file_id(path)
     return f"{folder}/{new}{name[len(old) :]}" if old else f"{folder}/{new}-{name}"
 
 
 # -- texts ----------------------------------------------------------------------------------------
 
 
-def readdressed(text: str, path: str, mapped: Mapped, own: tuple[str, str, bool] | None) -> str:
+def update_references(text: str, path: str, mapped: Mapped, own: tuple[str, str, bool] | None) -> str:
     """Return *text* with what it refers to as *mapped* says, and, for a record that is renumbered, its *own* id."""
-    text = recited(text, mapped)
+    text = update_citations(text, mapped)
     try:
-        values = front(text, path)
-        if values and (changes := _front_changes(values, mapped, own)):
-            text = edit_front(text, changes, path)
+        values = parse_front_matter(text, path)
+        if values and (changes := _collect_front_changes(values, mapped, own)):
+            text = edit_front_matter(text, changes, path)
     except BadRecord:
         if own:
             raise
-    return _with_title(text, *own[:2]) if own else text
+    return _update_title(text, *own[:2]) if own else text
 
 
-def recited(text: str, mapped: Mapped) -> str:
+def update_citations(text: str, mapped: Mapped) -> str:
     """Return *text* with the ids in its citations as *mapped* says."""
-    start = body_start(text)
+    start = find_body_start(text)
     places = [m for m in _REFERENCE.finditer(text, start) if mapped(m[1] or "", m[2] + m[3])]
     if not places:
         return text
@@ -158,7 +158,7 @@ def recited(text: str, mapped: Mapped) -> str:
     for number, place in enumerate(places):
         marked += [text[at : place.start(2)], f"{place[2]}{_MARK + number}"]
         at = place.end(3)
-    cited = {record_id for _, record_id, _ in citations("".join([*marked, text[at:]]))}
+    cited = {record_id for _, record_id, _ in find_citations("".join([*marked, text[at:]]))}
     found, at = [], 0
     for number, place in enumerate(places):
         if f"{place[2]}{_MARK + number}" in cited:
@@ -167,37 +167,39 @@ def recited(text: str, mapped: Mapped) -> str:
     return "".join([*found, text[at:]])
 
 
-def _front_changes(values: Mapping[str, Any], mapped: Mapped, own: tuple[str, str, bool] | None) -> dict[str, object]:
+def _collect_front_changes(
+    values: Mapping[str, Any], mapped: Mapped, own: tuple[str, str, bool] | None
+) -> dict[str, object]:
     changes: dict[str, object] = {}
     for key in ("supersedes", "amends", "coexists_with"):
-        new = _followed(values.get(key), mapped)
+        new = _update_front_value(values.get(key), mapped)
         if new != values.get(key):
             changes[key] = new
     if own:
         old, new_id, is_alias = own
-        aliases = [alias for alias in aliases_of(values) if alias != new_id]
+        aliases = [alias for alias in list_aliases(values) if alias != new_id]
         changes["id"] = new_id
         if is_alias and old not in aliases:
             aliases.append(old)
-        if aliases != aliases_of(values):
+        if aliases != list_aliases(values):
             changes[ALIASES] = aliases or None
     return changes
 
 
-def _followed(value: Any, mapped: Mapped) -> Any:
+def _update_front_value(value: Any, mapped: Mapped) -> Any:
     """Return references in a front as *mapped* says."""
     if isinstance(value, str):
         project, _, record_id = value.rpartition(":")
         new = mapped(project, record_id)
         return value[: len(value) - len(record_id)] + new if new else value
     if isinstance(value, Mapping):
-        return {_followed(key, mapped): item for key, item in value.items()}
-    return [_followed(item, mapped) for item in value] if isinstance(value, list) else value
+        return {_update_front_value(key, mapped): item for key, item in value.items()}
+    return [_update_front_value(item, mapped) for item in value] if isinstance(value, list) else value
 
 
-def _with_title(text: str, old: str, new: str) -> str:
+def _update_title(text: str, old: str, new: str) -> str:
     """Return *text* with the new id in the heading that names its record."""
-    machine = blocks(text).machine
+    machine = find_blocks(text).machine
     block = text[machine.start : machine.end]
     plate = f"# [{old}]"
     at = 0 if block.startswith(plate) else block.find(f"\n{plate}") + 1

@@ -10,13 +10,13 @@ import re
 
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
-from kb.records.front_matter import Span, body_start, whole_characters
-from kb.records.kinds import SECTIONS, section_label, section_named
+from kb.records.front_matter import TextSpan, find_body_start, replace_surrogates
+from kb.records.kinds import SECTIONS, resolve_section_name, section_label
 from kb.records.model import Section
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.code_fences import Code, code_lines, fenced
-from kb.text.line_ends import line_feeds, line_of, lines, lines_of, newline
+from kb.text.code_fences import FencedCode, find_code_lines, find_fenced_code
+from kb.text.line_ends import detect_newline, find_line_number, iter_line_numbers, normalise_newlines, split_lines
 
 MACHINE_START = "<!-- MACHINE_BLOCK_START -->"
 MACHINE_END = "<!-- MACHINE_BLOCK_END -->"
@@ -33,94 +33,96 @@ _OURS = regex(r"(?m)^<{7} \S")
 _BETWEEN = regex(r"(?m)^={7}\r?$")
 
 
-class Blocks(NamedTuple):
+class BlockSpans(NamedTuple):
     """Where the inside of the two blocks stands, markers not included."""
 
-    machine: Span
-    user: Span
+    machine: TextSpan
+    user: TextSpan
 
 
 # -- blocks ---------------------------------------------------------------------------------------
 
 
-def blocks(text: str, path: str = "") -> Blocks:
+def find_blocks(text: str, path: str = "") -> BlockSpans:
     """Return where the MACHINE and the USER block stand.
 
     Raise BadRecord, naming the line, for a marker missing, doubled, nested or out of order. Markers in code are text.
     """
-    start = body_start(text)
-    code = _code_of(text[start:], path)
-    found = _markers(text, start, code)
+    start = find_body_start(text)
+    code = _find_code(text[start:], path)
+    found = _find_markers(text, start, code)
     for marker in MARKERS:
         places = [match for match in found if match.group(1) == marker]
         if not places:
-            raise _missing(marker, found, text, start, code, path)
+            raise _missing_marker_error(marker, found, text, start, code, path)
         if len(places) > 1:
-            line = line_of(text, places[1].start())
-            raise _bad_markers(msg("the marker {marker} stands here twice", marker=marker), path, line)
+            line = find_line_number(text, places[1].start())
+            raise _marker_error(msg("the marker {marker} stands here twice", marker=marker), path, line)
     for one, other in zip(found[::2], found[1::2], strict=True):
         if _PARTNER[one.group(1)] != other.group(1) or one.group(1) in (MACHINE_END, USER_END):
             wrong = one if one.group(1) in (MACHINE_END, USER_END) else other
-            line = line_of(text, wrong.start())
-            raise _bad_markers(msg("the block markers are nested or out of order"), path, line)
+            line = find_line_number(text, wrong.start())
+            raise _marker_error(msg("the block markers are nested or out of order"), path, line)
     at = {match.group(1): match for match in found}
-    return Blocks(
-        Span(_after_line(text, at[MACHINE_START].end()), at[MACHINE_END].start()),
-        Span(_after_line(text, at[USER_START].end()), at[USER_END].start()),
+    return BlockSpans(
+        TextSpan(_skip_line_end(text, at[MACHINE_START].end()), at[MACHINE_END].start()),
+        TextSpan(_skip_line_end(text, at[USER_START].end()), at[USER_END].start()),
     )
 
 
 def has_markers(text: str) -> bool:
     """Return whether *text* has any block marker outside code."""
-    start = body_start(text)
-    return "_BLOCK_" in text and bool(_markers(text, start, fenced(text[start:])))
+    start = find_body_start(text)
+    return "_BLOCK_" in text and bool(_find_markers(text, start, find_fenced_code(text[start:])))
 
 
-def _code_of(body: str, path: str) -> Code:
+def _find_code(body: str, path: str) -> FencedCode:
     try:
-        return fenced(body)
+        return find_fenced_code(body)
     except BadRecord as error:
         raise BadRecord(error.message, path=path) from None
 
 
-def _missing(marker: str, found: list[re.Match[str]], text: str, start: int, code: Code, path: str) -> BadRecord:
+def _missing_marker_error(
+    marker: str, found: list[re.Match[str]], text: str, start: int, code: FencedCode, path: str
+) -> BadRecord:
     """Return what to say of a missing *marker*: at the open fence that swallows it, at its partner, else at the end."""
     if code.left_open and marker in text[start:]:
         said = msg("a code fence that is never closed swallows the marker {marker}", marker=marker)
-        return _bad_markers(said, path, line_of(text, start) + code.left_open.line)
+        return _marker_error(said, path, find_line_number(text, start) + code.left_open.line)
     partner = next((match.start() for match in found if match.group(1) == _PARTNER[marker]), None)
-    line = line_of(text, partner) if partner is not None else max(1, len(lines(text)))
-    return _bad_markers(msg("the marker {marker} is missing", marker=marker), path, line)
+    line = find_line_number(text, partner) if partner is not None else max(1, len(split_lines(text)))
+    return _marker_error(msg("the marker {marker} is missing", marker=marker), path, line)
 
 
-def _bad_markers(said: Message, path: str, line: int) -> BadRecord:
+def _marker_error(said: Message, path: str, line: int) -> BadRecord:
     hint = msg("put the four markers back: MACHINE start, end, USER start, end, each once on a line of its own")
     return BadRecord(said, path=path, line=line, hint=hint)
 
 
-def _markers(text: str, start: int, code: Code) -> list[re.Match[str]]:
+def _find_markers(text: str, start: int, code: FencedCode) -> list[re.Match[str]]:
     found = [match for match in _MARKER.finditer(text.replace("\r", "\n")) if match.start() >= start]
     if not found or not code.lines:
         return found
-    first = line_of(text, start)
-    places = lines_of(text, (match.start() for match in found))
+    first = find_line_number(text, start)
+    places = iter_line_numbers(text, (match.start() for match in found))
     return [match for match, line in zip(found, places, strict=True) if line - first not in code.lines]
 
 
-def _after_line(text: str, offset: int) -> int:
+def _skip_line_end(text: str, offset: int) -> int:
     """Return the offset behind the line end at *offset*."""
     return offset + (2 if text.startswith("\r\n", offset) else 1)
 
 
-def replace_machine(text: str, inside: str, path: str = "") -> str:
+def replace_machine_block(text: str, inside: str, path: str = "") -> str:
     """Return *text* with the inside of its MACHINE block replaced by *inside*, in the line ending of *text*.
 
     Markers in *inside* are neutralised and a fence that it leaves open is closed.
     """
-    span = blocks(text, path).machine
-    new = line_feeds(contained(inside))
+    span = find_blocks(text, path).machine
+    new = normalise_newlines(escape_block(inside))
     new += "\n" if new and not new.endswith("\n") else ""
-    return text[: span.start] + new.replace("\n", newline(text)) + text[span.end :]
+    return text[: span.start] + new.replace("\n", detect_newline(text)) + text[span.end :]
 
 
 def refuse_conflict_markers(text: str, path: str = "") -> None:
@@ -132,9 +134,9 @@ def refuse_conflict_markers(text: str, path: str = "") -> None:
     found = [match.start() for match in _OURS.finditer(plain, 0, last)]
     if not found:
         return
-    start = body_start(text)
-    code, first = _code_of(text[start:], path).lines, line_of(text, start)
-    for line in lines_of(text, found):
+    start = find_body_start(text)
+    code, first = _find_code(text[start:], path).lines, find_line_number(text, start)
+    for line in iter_line_numbers(text, found):
         if line - first not in code:
             raise BadRecord(
                 msg("git's conflict markers stand in the file"),
@@ -157,74 +159,74 @@ class Heading(NamedTuple):
     end: int
 
 
-def headings(text: str, level: int = 2) -> list[Heading]:
+def find_headings(text: str, level: int = 2) -> list[Heading]:
     """Return the headings of *level* in *text*; each reaches to the next of the same or a higher rank."""
-    code = code_lines(text)
+    code = find_code_lines(text)
     marks = [match for match in _HEADING.finditer(text.replace("\r", "\n")) if len(match.group(1)) <= level]
     if marks and code:
-        places = lines_of(text, (match.start() for match in marks))
+        places = iter_line_numbers(text, (match.start() for match in marks))
         marks = [match for match, line in zip(marks, places, strict=True) if line - 1 not in code]
     ends = [match.start() for match in marks[1:]] + [len(text)] * bool(marks)
     return [
-        Heading(level, title_of(m.group(2)), m.start(), min(_after_line(text, m.end()), len(text)), end)
+        Heading(level, parse_heading_title(m.group(2)), m.start(), min(_skip_line_end(text, m.end()), len(text)), end)
         for m, end in zip(marks, ends, strict=True)
         if len(m.group(1)) == level
     ]
 
 
-def title_of(written: str) -> str:
+def parse_heading_title(written: str) -> str:
     """Return the title of a heading from what follows its hashes: a closing run of hashes does not belong to it."""
     title = written.strip(" \t")
     bare = title.rstrip("#")
     return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else title
 
 
-def sections(text: str, level: int = 2) -> tuple[Section, ...]:
+def parse_sections(text: str, level: int = 2) -> tuple[Section, ...]:
     """Return the sections of *text* under headings of *level*, their texts with line feeds and no outer empty lines."""
     return tuple(
-        Section(section_named(h.title), h.title, line_feeds(text[h.body : h.end]).strip("\n"))
-        for h in headings(text, level)
+        Section(resolve_section_name(h.title), h.title, normalise_newlines(text[h.body : h.end]).strip("\n"))
+        for h in find_headings(text, level)
     )
 
 
 def edit_section(text: str, name: str, body: str, language: str = "en", path: str = "") -> str:
     """Return *text* with the section *name* of its MACHINE block set to *body*; it is added in its place if missing."""
-    span = blocks(text, path).machine
+    span = find_blocks(text, path).machine
     inside = text[span.start : span.end]
-    end = newline(text)
-    body = line_feeds(escape(body)).strip("\n").replace("\n", end)
-    present = _present(inside, name)
+    end = detect_newline(text)
+    body = normalise_newlines(escape_section(body)).strip("\n").replace("\n", end)
+    present = _find_section(inside, name)
     if present is None:
-        at = _section_place(inside, name)
-        head = _gap_before(inside[:at], end) + f"## {section_label(name, language)}{end}"
-        new = inside[:at] + head + _region(body, "", at == len(inside), end) + inside[at:]
+        at = _find_section_offset(inside, name)
+        head = _format_gap(inside[:at], end) + f"## {section_label(name, language)}{end}"
+        new = inside[:at] + head + _format_section_body(body, "", at == len(inside), end) + inside[at:]
     else:
         old = inside[present.body : present.end]
-        region = _region(body, old, present.end == len(inside), end)
+        region = _format_section_body(body, old, present.end == len(inside), end)
         new = inside[: present.body] + region + inside[present.end :]
     return text[: span.start] + new + text[span.end :]
 
 
 def append_to_section(text: str, name: str, line: str, language: str = "en", path: str = "") -> str:
     """Return *text* with *line* added at the end of the section *name* of its MACHINE block."""
-    span = blocks(text, path).machine
+    span = find_blocks(text, path).machine
     inside = text[span.start : span.end]
-    present = _present(inside, name)
+    present = _find_section(inside, name)
     old = inside[present.body : present.end] if present else ""
     kept = old.rstrip("\r\n")
     if present is None or not kept.strip("\r\n"):
         return edit_section(text, name, line, language, path)
-    end = newline(text)
-    added = line_feeds(line).strip("\n").replace("\n", end)
-    new = escape(kept + end + added) + (old[len(kept) :] or end)
+    end = detect_newline(text)
+    added = normalise_newlines(line).strip("\n").replace("\n", end)
+    new = escape_section(kept + end + added) + (old[len(kept) :] or end)
     return text[: span.start] + inside[: present.body] + new + inside[present.end :] + text[span.end :]
 
 
-def _present(inside: str, name: str) -> Heading | None:
-    return next((h for h in headings(inside) if section_named(h.title) == name), None)
+def _find_section(inside: str, name: str) -> Heading | None:
+    return next((h for h in find_headings(inside) if resolve_section_name(h.title) == name), None)
 
 
-def _region(body: str, old: str, last: bool, end: str) -> str:
+def _format_section_body(body: str, old: str, last: bool, end: str) -> str:
     """Return what follows a heading: an empty line, *body*, and the empty lines that stood behind the *old* text."""
     if not body:
         return "" if last else end
@@ -233,17 +235,17 @@ def _region(body: str, old: str, last: bool, end: str) -> str:
     return end + body + (gap or (end if last else end + end))
 
 
-def _gap_before(text: str, end: str) -> str:
+def _format_gap(text: str, end: str) -> str:
     """Return the line ends that set a heading off from the *text* before it."""
-    trailing = len(lines(text[len(text.rstrip("\r\n")) :]))
+    trailing = len(split_lines(text[len(text.rstrip("\r\n")) :]))
     return end * (2 - min(trailing, 2)) if text.strip("\r\n") else ""
 
 
-def _section_place(inside: str, name: str) -> int:
+def _find_section_offset(inside: str, name: str) -> int:
     """Return where a new section *name* goes in the MACHINE block: before the first known section that follows it."""
     order = [section.name for section in SECTIONS]
-    for heading in headings(inside):
-        known = section_named(heading.title)
+    for heading in find_headings(inside):
+        known = resolve_section_name(heading.title)
         if known and order.index(known) > order.index(name):
             return heading.start
     return len(inside)
@@ -252,29 +254,29 @@ def _section_place(inside: str, name: str) -> int:
 # -- what keeps a text inside its own ------------------------------------------------------------
 
 
-def escape(text: str) -> str:
-    """Return *text* so that it stays inside its section: `contained`, and headings of rank 1 and 2 get rank 3."""
-    return _contained(text, _HIGH_HEADING)
+def escape_section(text: str) -> str:
+    """Return *text* so that it stays inside its section: `escape_block`, and headings of rank 1 and 2 get rank 3."""
+    return _escape_structure(text, _HIGH_HEADING)
 
 
-def contained(text: str) -> str:
+def escape_block(text: str) -> str:
     """Return *text* so that it stays inside its block.
 
     Outside code, the first character of a block marker, of a comment that is never closed and of git's conflict mark
     becomes an entity; a fence left open is closed; NUL and half characters, which no file can hold, become U+FFFD.
     """
-    return _contained(text, None)
+    return _escape_structure(text, None)
 
 
-def _contained(text: str, lowered: re.Pattern[str] | None) -> str:
-    text = whole_characters(text).replace("\0", "\ufffd")
+def _escape_structure(text: str, lowered: re.Pattern[str] | None) -> str:
+    text = replace_surrogates(text).replace("\0", "\ufffd")
     if not any(mark in text for mark in ("#", "<", "```", "~~~")):
         return text
-    code = fenced(text)
+    code = find_fenced_code(text)
     closed_until = text.rfind("-->")
     out: list[str] = []
     offset = 0
-    for number, row in enumerate(lines(text)):
+    for number, row in enumerate(split_lines(text)):
         if number not in code.lines:
             hidden = _COMMENT_START.match(row) and offset > closed_until
             if hidden or _MARKER.match(row.rstrip("\r\n")) or _OURS.match(row):
@@ -286,4 +288,4 @@ def _contained(text: str, lowered: re.Pattern[str] | None) -> str:
     joined = "".join(out)
     if code.left_open is None:
         return joined
-    return joined + ("" if joined.endswith(("\n", "\r")) else newline(text)) + code.left_open.marks
+    return joined + ("" if joined.endswith(("\n", "\r")) else detect_newline(text)) + code.left_open.marks

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from kb.errors import BadInput
 from kb.i18n import Message, msg
-from kb.records.kinds import KINDS, kind_named
+from kb.records.kinds import KINDS, find_kind
 from kb.records.model import SCOPE, Candidate, Evidence
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -103,7 +103,7 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-def parse(data: bytes, source: str = "-") -> list[Candidate]:
+def parse_candidates(data: bytes, source: str = "-") -> list[Candidate]:
     """Return the candidates in the JSON *data*; raise BadInput naming the item, the field and what it should be.
 
     A field that stands in one object twice is refused: no order of fields means anything in JSON.
@@ -122,21 +122,21 @@ def parse(data: bytes, source: str = "-") -> list[Candidate]:
     if not text.strip():
         raise BadInput(msg("the input is empty"), path=source, hint=SEE_FORM)
     try:
-        value = json.loads(text, object_pairs_hook=_without_doubles)
+        value = json.loads(text, object_pairs_hook=_refuse_duplicate_keys)
     except json.JSONDecodeError as error:
         raise BadInput(msg("not valid JSON: {problem}", problem=error.msg), path=source, line=error.lineno) from None
     except RecursionError:
         raise BadInput(msg("not valid JSON: {problem}", problem="nested too deep"), path=source) from None
-    except _Doubled as error:
+    except _DuplicateKey as error:
         raise BadInput(
             msg("the field {key} stands in one object twice", key=clip(error.key, _SHOWN)), path=source
         ) from None
     except ValueError:
         raise BadInput(msg("not valid JSON: {problem}", problem="a number has too many digits"), path=source) from None
-    return candidates(value, source)
+    return build_candidates(value, source)
 
 
-class _Doubled(ValueError):
+class _DuplicateKey(ValueError):
     """An object has the field *key* twice."""
 
     def __init__(self, key: str) -> None:
@@ -144,11 +144,11 @@ class _Doubled(ValueError):
         self.key = key
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise _Doubled(key)
+            raise _DuplicateKey(key)
         values[key] = value
     return values
 
@@ -157,17 +157,17 @@ SEE_FORM = msg("the form of a candidate: kb write --schema")
 """The next step of who handed in something else."""
 
 
-def candidates(value: object, source: str = "-") -> list[Candidate]:
+def build_candidates(value: object, source: str = "-") -> list[Candidate]:
     """Return the candidates in a parsed JSON *value*: one object or a list of them."""
     items = value if isinstance(value, list) else [value]
     return [
-        _candidate(item, f"{source}[{number}]" if isinstance(value, list) else source)
+        _build_candidate(item, f"{source}[{number}]" if isinstance(value, list) else source)
         for number, item in enumerate(items)
     ]
 
 
-def as_json(candidate: Candidate) -> dict[str, Any]:
-    """Return *candidate* in its JSON form, without what is empty; `candidates` reads it back equal."""
+def candidate_to_json(candidate: Candidate) -> dict[str, Any]:
+    """Return *candidate* in its JSON form, without what is empty; `build_candidates` reads it back equal."""
     values = {key: value for key, value in candidate._asdict().items() if value not in ("", (), None) and value != {}}
     values = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
     values = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
@@ -178,19 +178,19 @@ def as_json(candidate: Candidate) -> dict[str, Any]:
     return {**values, "kind": candidate.kind, "title": candidate.title}
 
 
-def _candidate(item: object, place: str) -> Candidate:
+def _build_candidate(item: object, place: str) -> Candidate:
     if not isinstance(item, dict):
         raise BadInput(
-            msg("a candidate is a JSON object, not {kind}", kind=_json_type(item)),
+            msg("a candidate is a JSON object, not {kind}", kind=_name_json_type(item)),
             path=place,
             hint=SEE_FORM,
         )
-    for problem in _problems(item):
+    for problem in _find_problems(item):
         raise BadInput(problem, path=place, hint=SEE_FORM)
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in item.items() if value is not None
     }
-    kind = kind_named(str(values["kind"]))
+    kind = find_kind(str(values["kind"]))
     assert kind is not None
     project = values.pop("project", "")
     if project:
@@ -199,7 +199,7 @@ def _candidate(item: object, place: str) -> Candidate:
     return Candidate(**{**values, "kind": kind.name})
 
 
-def _problems(item: Mapping[str, Any]) -> Iterator[Message]:
+def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
     properties = SCHEMA["properties"]
     for key in ("kind", "title"):
         if not isinstance(item.get(key), str):
@@ -208,17 +208,17 @@ def _problems(item: Mapping[str, Any]) -> Iterator[Message]:
         if key not in properties:
             yield msg("there is no field {key}", key=clip(key, _SHOWN))
         elif key != "kind" and value is not None:
-            yield from misfits(value, properties[key], key)
-    if isinstance(item.get("kind"), str) and kind_named(item["kind"]) is None:
+            yield from find_schema_errors(value, properties[key], key)
+    if isinstance(item.get("kind"), str) and find_kind(item["kind"]) is None:
         yield msg(
             "there is no kind {kind}; there are: {kinds}",
             kind=clip(item["kind"], _SHOWN),
             kinds=", ".join(k.name for k in KINDS),
         )
-    yield from _scope_problems(item.get("scope"), item.get("project"))
+    yield from _find_scope_problems(item.get("scope"), item.get("project"))
 
 
-def _scope_problems(scope: object, project: object) -> Iterator[Message]:
+def _find_scope_problems(scope: object, project: object) -> Iterator[Message]:
     if isinstance(project, str) and project:
         if scope and scope != f"project/{project}":
             yield msg("the fields {one} and {other} contradict each other", one="scope", other="project")
@@ -227,21 +227,21 @@ def _scope_problems(scope: object, project: object) -> Iterator[Message]:
         yield msg("the field {key} must be {wanted}", key="scope", wanted="global | project/<name>")
 
 
-def misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Message]:
+def find_schema_errors(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Message]:
     """Yield what keeps *value* from being what *schema* (JSON Schema, as far as SCHEMA uses it) asks for at *place*."""
     if not _has_type(value, schema):
-        yield _misfit(value, schema, place)
+        yield _describe_schema_error(value, schema, place)
     elif isinstance(value, str):
         if _HALF.search(value):
             yield msg("the field {key} holds half a character (a lone surrogate)", key=place)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from misfits(inner, schema["items"], f"{place}[{number}]")
+            yield from find_schema_errors(inner, schema["items"], f"{place}[{number}]")
     elif isinstance(value, dict):
-        yield from _misfits_inside(value, schema, place)
+        yield from _find_object_errors(value, schema, place)
 
 
-def _misfit(value: object, schema: Mapping[str, Any], place: str) -> Message:
+def _describe_schema_error(value: object, schema: Mapping[str, Any], place: str) -> Message:
     """Say what *value* should be: where a range or a list of words is asked for, its type alone says nothing."""
     shown = clip(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
     if "maximum" in schema:
@@ -255,11 +255,11 @@ def _misfit(value: object, schema: Mapping[str, Any], place: str) -> Message:
         return msg(
             "the field {key} must be a whole number from {least} on, not {value}", key=place, least=least, value=shown
         )
-    kind = shown if "enum" in schema else _json_type(value)
-    return msg("the field {key} must be {wanted}, not {kind}", key=place, wanted=_wanted(schema), kind=kind)
+    kind = shown if "enum" in schema else _name_json_type(value)
+    return msg("the field {key} must be {wanted}, not {kind}", key=place, wanted=_describe_type(schema), kind=kind)
 
 
-def _misfits_inside(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[Message]:
+def _find_object_errors(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[Message]:
     inner, rest = schema.get("properties", {}), schema["additionalProperties"]
     for key in schema.get("required", ()):
         if key not in value:
@@ -269,8 +269,8 @@ def _misfits_inside(value: Mapping[str, Any], schema: Mapping[str, Any], place: 
             yield msg("there is no field {key}", key=f"{place}.{clip(key, _SHOWN)}")
         else:
             inside = f"{place}.{clip(key, _SHOWN)}"
-            yield from misfits(key, _TEXT, inside)
-            yield from misfits(item, inner.get(key, rest), inside)
+            yield from find_schema_errors(key, _TEXT, inside)
+            yield from find_schema_errors(item, inner.get(key, rest), inside)
 
 
 def _has_type(value: object, schema: Mapping[str, Any]) -> bool:
@@ -278,7 +278,7 @@ def _has_type(value: object, schema: Mapping[str, Any]) -> bool:
     if "enum" in schema:
         return value in schema["enum"]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    if _json_type(value) not in kinds and not (_json_type(value) == "integer" and "number" in kinds):
+    if _name_json_type(value) not in kinds and not (_name_json_type(value) == "integer" and "number" in kinds):
         return False
     if isinstance(value, int | float) and not isinstance(value, bool):
         within: bool = schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
@@ -286,15 +286,15 @@ def _has_type(value: object, schema: Mapping[str, Any]) -> bool:
     return True
 
 
-def _wanted(schema: Mapping[str, Any]) -> str:
+def _describe_type(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " | ".join(schema["enum"])
     kind = schema["type"][0] if isinstance(schema["type"], list) else schema["type"]
     inner = schema.get("items", schema.get("additionalProperties"))
-    return f"{kind} of {_wanted(inner)}" if isinstance(inner, dict) else str(kind)
+    return f"{kind} of {_describe_type(inner)}" if isinstance(inner, dict) else str(kind)
 
 
-def _json_type(value: object) -> str:
+def _name_json_type(value: object) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity"
     return next((name for kind, name in _TYPES.items() if isinstance(value, kind)), "null")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from kb.errors import BadRecord
-from kb.records.front_matter import Span, body_start
+from kb.records.front_matter import TextSpan, find_body_start
 from kb.records.kinds import BY_PREFIX
 from kb.startup.lazy_regex import regex
-from kb.text.code_fences import code_lines, indented_code_lines
-from kb.text.line_ends import line_of, lines
+from kb.text.code_fences import find_code_lines, find_indented_code
+from kb.text.line_ends import find_line_number, split_lines
 
 _ID = "(?:" + "|".join(sorted(BY_PREFIX, key=len, reverse=True)) + ")[0-9]{3,9}"
 _CITATION = regex(rf"\[(?:([\w.-]{{1,100}}):)?({_ID})\]")
@@ -44,25 +44,25 @@ _ESCAPED = regex(r"\\([!-/:-@\[-`{-~])")
 _UNFIT = regex(r"[\x00- \x7f()<>%#?\\`|\"\[\]]")
 
 
-def citations(text: str) -> Iterator[tuple[str, str, int]]:
+def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield each citation as (project or "", id, 1-based line).
 
     Code, images, links with their definitions and what is escaped do not count, nor `[D1]`, nor the `[D001]` with
     which a heading names its record.
     """
-    start = body_start(text)
+    start = find_body_start(text)
     body = text[start:]
     if not _CITATION.search(body):
         return
-    first = line_of(text, start)
-    rows = lines(body)
-    for piece in _pieces(rows, _code(body, rows)):
-        shown = _without_code("".join(rows[n] for n in piece))
-        for number, row in zip(piece, lines(shown), strict=True):
-            yield from ((project, id_, first + number) for project, id_ in _in_row(row))
+    first = find_line_number(text, start)
+    rows = split_lines(body)
+    for piece in _iter_paragraphs(rows, _find_code_lines(body, rows)):
+        shown = _blank_code("".join(rows[n] for n in piece))
+        for number, row in zip(piece, split_lines(shown), strict=True):
+            yield from ((project, id_, first + number) for project, id_ in _find_in_row(row))
 
 
-def _in_row(row: str) -> Iterator[tuple[str, str]]:
+def _find_in_row(row: str) -> Iterator[tuple[str, str]]:
     """Yield the citations of one line that is not code."""
     if "[" not in row or _DEFINITION.match(row):
         return
@@ -73,25 +73,25 @@ def _in_row(row: str) -> Iterator[tuple[str, str]]:
         yield from found[:-1] if behind and behind in "([" else found
 
 
-def _code(body: str, rows: list[str]) -> Iterable[int]:
+def _find_code_lines(body: str, rows: list[str]) -> Iterable[int]:
     """Return the lines that are code; of a text too tangled to tell, none."""
     try:
-        return _code_around(body, rows, _CITATION)
+        return _find_relevant_code(body, rows, _CITATION)
     except BadRecord:
         return ()
 
 
-def _code_around(body: str, rows: list[str], sought: re.Pattern[str]) -> Iterable[int]:
+def _find_relevant_code(body: str, rows: list[str], sought: re.Pattern[str]) -> Iterable[int]:
     """Return the lines that are code, those indented only where what is *sought* stands in one; raise BadRecord."""
-    code = set(code_lines(body))
+    code = set(find_code_lines(body))
     indented = any(
         n not in code and row.startswith(("    ", "\t", " \t", "  \t", "   \t")) and sought.search(row)
         for n, row in enumerate(rows)
     )
-    return code | indented_code_lines(body) if indented else code
+    return code | find_indented_code(body) if indented else code
 
 
-def _pieces(rows: list[str], code: Iterable[int]) -> Iterator[list[int]]:
+def _iter_paragraphs(rows: list[str], code: Iterable[int]) -> Iterator[list[int]]:
     """Yield runs of lines that form one paragraph, item, row or heading: no code span reaches beyond them."""
     piece: list[int] = []
     for number, row in enumerate(rows):
@@ -105,7 +105,7 @@ def _pieces(rows: list[str], code: Iterable[int]) -> Iterator[list[int]]:
         yield piece
 
 
-def _without_code(text: str) -> str:
+def _blank_code(text: str) -> str:
     """Return *text* with its code spans and escaped characters blanked, lines and lengths kept."""
     if "`" not in text and "\\" not in text:
         return text
@@ -117,13 +117,13 @@ def _without_code(text: str) -> str:
     for mark in _MARK.finditer(text):
         if mark.start() < at:
             continue
-        end = mark.end() if mark.group()[0] == "\\" else _span_end(mark, closers)
-        out += (text[at : mark.start()], _blank(text[mark.start() : end]))
+        end = mark.end() if mark.group()[0] == "\\" else _find_span_end(mark, closers)
+        out += (text[at : mark.start()], _blank_text(text[mark.start() : end]))
         at = end
     return "".join(out) + text[at:]
 
 
-def _span_end(opener: re.Match[str], closers: dict[int, list[int]]) -> int:
+def _find_span_end(opener: re.Match[str], closers: dict[int, list[int]]) -> int:
     """Return where the code span ends that *opener* begins; where *opener* ends if none does."""
     length = len(opener.group())
     starts = closers.get(length, [])
@@ -132,14 +132,14 @@ def _span_end(opener: re.Match[str], closers: dict[int, list[int]]) -> int:
     return starts[-1] + length if starts else opener.end()
 
 
-def _blank(text: str) -> str:
+def _blank_text(text: str) -> str:
     return re.sub(r"[^\r\n]", " ", text)
 
 
 # -- links to files -------------------------------------------------------------------------------
 
 
-def redirected(text: str, new: Callable[[str], str]) -> str:
+def rewrite_links(text: str, new: Callable[[str], str]) -> str:
     """Return *text*, which has no front, with the paths of its relative links and images replaced by *new* of them.
 
     A path is given as the file system has it, without anchor; "" leaves it as it is written. What replaces it is
@@ -147,44 +147,44 @@ def redirected(text: str, new: Callable[[str], str]) -> str:
     """
     out: list[str] = []
     at = 0
-    for span in _destinations(text):
+    for span in _list_destinations(text):
         written = text[span.start : span.end]
-        path = "" if _ELSEWHERE.match(written) else _unquoted(written)
+        path = "" if _ELSEWHERE.match(written) else _decode_path(written)
         lead = new(path) if path else ""
         if lead:
-            out += (text[at : span.start], _quoted(lead, written, text[span.start - 1] == "<"))
+            out += (text[at : span.start], _encode_path(lead, written, text[span.start - 1] == "<"))
             at = span.end
     return "".join([*out, text[at:]]) if out else text
 
 
 @lru_cache(maxsize=4)
-def _destinations(text: str) -> tuple[Span, ...]:
+def _list_destinations(text: str) -> tuple[TextSpan, ...]:
     """Return where the paths of links, images and link definitions stand, outside code, without their anchors.
 
     One text is asked for them several times in a row: for its links to records, and for those that lead elsewhere.
     """
-    return tuple(_each_destination(text))
+    return tuple(_iter_destinations(text))
 
 
-def _each_destination(text: str) -> Iterator[Span]:
+def _iter_destinations(text: str) -> Iterator[TextSpan]:
     if "](" not in text and "]:" not in text:
         return
-    rows = lines(text)
+    rows = split_lines(text)
     try:
-        code = _code_around(text, rows, _LEAD)
+        code = _find_relevant_code(text, rows, _LEAD)
     except BadRecord:
         return
     starts = [0]
     for row in rows:
         starts.append(starts[-1] + len(row))
-    for piece in _pieces(rows, code):
+    for piece in _iter_paragraphs(rows, code):
         start, end = starts[piece[0]], starts[piece[-1] + 1]
-        yield from _destinations_in(text[start:end], start)
+        yield from _parse_destinations(text[start:end], start)
 
 
-def _destinations_in(piece: str, start: int) -> Iterator[Span]:
+def _parse_destinations(piece: str, start: int) -> Iterator[TextSpan]:
     """Yield the destinations in one *piece*, which begins at the offset *start*."""
-    shown = _without_code(piece)
+    shown = _blank_code(piece)
     first = shown.find("[")
     done = 0
     for lead in _LEAD.finditer(shown) if first >= 0 else ():
@@ -195,10 +195,10 @@ def _destinations_in(piece: str, start: int) -> Iterator[Span]:
         if target and behind.match(piece, target.end(), target.end() + _LONGEST):
             done = target.end()
             group = target.lastindex or 0
-            path = _path_in(target.group(group))
+            path = _strip_anchor(target.group(group))
             bare = _ESCAPED.sub("", path)
             if bare.count("(") == bare.count(")") or group == 1:
-                yield Span(start + target.start(group), start + target.start(group) + len(path))
+                yield TextSpan(start + target.start(group), start + target.start(group) + len(path))
 
 
 _RECORD_FILE = regex(
@@ -206,29 +206,29 @@ _RECORD_FILE = regex(
 )
 
 
-def record_links(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield each link to the file of a record, as `citations` does: `[ADR 7](D007-kafka.md)`.
+def find_record_links(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each link to the file of a record, as `find_citations` does: `[ADR 7](D007-kafka.md)`.
 
     A link into another folder names its scope as a citation does: the project, or "global".
     """
     if ".md" not in text:
         return
-    start = body_start(text)
+    start = find_body_start(text)
     body = text[start:]
-    for span in _destinations(body):
-        folder, _, name = _unquoted(body[span.start : span.end]).rpartition("/")
+    for span in _list_destinations(body):
+        folder, _, name = _decode_path(body[span.start : span.end]).rpartition("/")
         match = _RECORD_FILE.search(f"{folder}/{name}" if folder else name)
         if match and not _ELSEWHERE.match(body[span.start : span.end]):
-            yield match["project"] or match["shared"] or "", match["id"], line_of(text, start + span.start)
+            yield match["project"] or match["shared"] or "", match["id"], find_line_number(text, start + span.start)
 
 
-def _path_in(destination: str) -> str:
+def _strip_anchor(destination: str) -> str:
     """Return what stands before the anchor or query of a *destination*."""
     match = _PATH.match(destination)
     return match.group() if match else ""
 
 
-def _unquoted(written: str) -> str:
+def _decode_path(written: str) -> str:
     """Return the path that stands in a destination as *written*."""
     path = _ESCAPED.sub(r"\1", written) if "\\" in written else written
     if "%" not in path:
@@ -238,7 +238,7 @@ def _unquoted(written: str) -> str:
     return unquote(path)
 
 
-def _quoted(path: str, like: str, in_angles: bool) -> str:
+def _encode_path(path: str, like: str, in_angles: bool) -> str:
     """Return *path* as a destination: percent-encoded where *like*, which stood there, is; else only what must be."""
     from urllib.parse import quote
 

@@ -9,12 +9,12 @@ from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.line_ends import line_of, lines, newline
+from kb.text.line_ends import detect_newline, find_line_number, split_lines
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.records.safe_yaml import Entry, Front
+    from kb.records.safe_yaml import YamlEntry, YamlFrontMatter
 
 MAX_BYTES = 4_000_000
 MAX_FRONT = 64_000
@@ -39,7 +39,7 @@ KEYS = (
 """The frontmatter keys kb knows, in the order in which it writes them."""
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A piece of a text: offsets of its first character and of the one after its last."""
 
     start: int
@@ -49,7 +49,7 @@ class Span(NamedTuple):
 # -- bytes and lines ------------------------------------------------------------------------------
 
 
-def decode(data: bytes, path: str = "") -> str:
+def decode_record(data: bytes, path: str = "") -> str:
     """Return the text of a record file; raise BadRecord for what is no text or larger than 4 MB."""
     if len(data) > MAX_BYTES:
         raise BadRecord(
@@ -65,7 +65,7 @@ def decode(data: bytes, path: str = "") -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = line_of(data[: error.start].decode("utf-8"), error.start)
+        line = find_line_number(data[: error.start].decode("utf-8"), error.start)
         raise BadRecord(
             msg("the file is not valid UTF-8"), path=path, line=line, hint=msg("save it as UTF-8")
         ) from None
@@ -74,46 +74,46 @@ def decode(data: bytes, path: str = "") -> str:
 # -- the front ------------------------------------------------------------------------------------
 
 
-def front_span(text: str) -> Span | None:
+def find_front_matter(text: str) -> TextSpan | None:
     """Return where the YAML between the `---` lines stands, or None for a text without a front."""
-    edges = _edges(text)
-    return Span(edges[0], edges[1]) if edges else None
+    edges = _find_edges(text)
+    return TextSpan(edges[0], edges[1]) if edges else None
 
 
-def body_start(text: str) -> int:
+def find_body_start(text: str) -> int:
     """Return the offset behind the front; 0 without one."""
-    edges = _edges(text)
+    edges = _find_edges(text)
     return edges[2] if edges else 0
 
 
-def front(text: str, path: str = "") -> dict[str, Any]:
+def parse_front_matter(text: str, path: str = "") -> dict[str, Any]:
     """Return the frontmatter of *text* as a mapping; {} without one. Raise BadRecord naming the line.
 
     The only place where kb reads YAML. Keys and dates stay text; tags, anchors and aliases are refused.
     """
-    source = _source(text, path)
-    return {key: entry.value for key, entry in _load(source, path).entries.items()} if source else {}
+    source = _extract_yaml(text, path)
+    return {key: entry.value for key, entry in _load_yaml(source, path).entries.items()} if source else {}
 
 
-def key_line(text: str, key: str) -> int:
+def find_key_line(text: str, key: str) -> int:
     """Return the 1-based line of *key* in the front of *text*; 1 where it has none or cannot be read."""
     try:
-        entry = _load(_source(text, ""), "").entries.get(key)
+        entry = _load_yaml(_extract_yaml(text, ""), "").entries.get(key)
     except BadRecord:
         return 1
     return entry.line + 2 if entry else 1
 
 
-def _edges(text: str) -> tuple[int, int, int] | None:
+def _find_edges(text: str) -> tuple[int, int, int] | None:
     """Return where the front's YAML begins and ends, and where the body begins."""
     opening = _OPENING.match(text)
     closing = _CLOSING.search(text, opening.end() - 1) if opening else None
     return (opening.end(), closing.start() + 1, closing.end()) if opening and closing else None
 
 
-def _source(text: str, path: str) -> str:
+def _extract_yaml(text: str, path: str) -> str:
     """Return the YAML of the front, "" without one."""
-    span = front_span(text)
+    span = find_front_matter(text)
     if span is None and _OPENING.match(text):
         raise BadRecord(msg("the frontmatter is never closed"), path=path, line=1, hint=msg("end it with a line ---"))
     source = text[span.start : span.end] if span else ""
@@ -122,11 +122,11 @@ def _source(text: str, path: str) -> str:
     return source
 
 
-def _load(source: str, path: str) -> Front:
-    from kb.records.safe_yaml import YamlError, load
+def _load_yaml(source: str, path: str) -> YamlFrontMatter:
+    from kb.records.safe_yaml import YamlError, load_yaml
 
     try:
-        return load(source, MAX_DEPTH)
+        return load_yaml(source, MAX_DEPTH)
     except YamlError as error:
         raise BadRecord(
             msg("the frontmatter cannot be read: {problem}", problem=error.problem),
@@ -138,85 +138,86 @@ def _load(source: str, path: str) -> Front:
 # -- values as text -------------------------------------------------------------------------------
 
 
-def scalar(value: object) -> str:
+def format_scalar(value: object) -> str:
     """Return *value* as YAML on one line: plain where every reader takes it as text, else in JSON's double quotes.
 
-    `front` reads it back equal, and so does YAML 1.1 but for dates. Half a character (a lone surrogate) becomes U+FFFD.
+    `parse_front_matter` reads it back equal, and so does YAML 1.1 but for dates. Half a character (a lone surrogate)
+    becomes U+FFFD.
     """
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return _number(value)
+        return _format_number(value)
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(k)}: {scalar(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_format_key(k)}: {format_scalar(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(scalar(v) for v in value) + "]"
+        return "[" + ", ".join(format_scalar(v) for v in value) + "]"
     word = str(value)
     if (_PLAIN.fullmatch(word) and word.lower() not in _OTHERS_READ_AS_VALUES) or _DAY.fullmatch(word):
         return word
-    quoted = json.dumps(whole_characters(word), ensure_ascii=False)
+    quoted = json.dumps(replace_surrogates(word), ensure_ascii=False)
     return _UNSEEN.sub(lambda m: f"\\u{ord(m.group()):04x}", quoted)
 
 
-def entry(key: str, value: object) -> str:
+def format_entry(key: str, value: object) -> str:
     """Return the line of the front that sets *key* to *value*, without its end."""
-    return f"{scalar(str(key))}: {scalar(value)}"
+    return f"{format_scalar(str(key))}: {format_scalar(value)}"
 
 
-def whole_characters(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return *text* with every half character (lone surrogate), which no file can hold, replaced by U+FFFD."""
     return _HALF.sub("\ufffd", text)
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     text = repr(float(value))
     named = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
     return named.get(text) or (text if "." in text else text.replace("e", ".0e"))
 
 
-def _key(key: object) -> str:
+def _format_key(key: object) -> str:
     """Return *key* for a mapping in braces; YAML wants a question mark before a long one."""
-    text = scalar(str(key))
+    text = format_scalar(str(key))
     return text if len(text) <= _LONGEST_KEY else f"? {text} "
 
 
 # -- edits ----------------------------------------------------------------------------------------
 
 
-def edit_front(text: str, changes: Mapping[str, object], path: str = "") -> str:
+def edit_front_matter(text: str, changes: Mapping[str, object], path: str = "") -> str:
     """Return *text* with the keys of *changes* set in its front; None removes a key. All other bytes stay.
 
     Raise BadRecord for a front that cannot be read or is not written one key a line.
     """
-    span = front_span(text)
-    source = _source(text, path)
+    span = find_front_matter(text)
+    source = _extract_yaml(text, path)
     if span is None:
-        return _with_new_front(text, changes)
-    read, rows = _load(source, path), lines(source)
-    other = next((entry for entry in read.entries.values() if not _begins_a_row(rows[entry.line], entry)), None)
+        return _add_front_matter(text, changes)
+    read, rows = _load_yaml(source, path), split_lines(source)
+    other = next((entry for entry in read.entries.values() if not _is_row_start(rows[entry.line], entry)), None)
     if read.braces or other:
-        raise _not_by_line(path, other.line + 2 if other and not read.braces else 2)
+        raise _layout_error(path, other.line + 2 if other and not read.braces else 2)
     edits = sorted(
-        (_edit(rows, read.entries, key, value, newline(text), path) for key, value in changes.items()),
+        (_build_edit(rows, read.entries, key, value, detect_newline(text), path) for key, value in changes.items()),
         key=lambda edit: (edit.first, edit.rank),
     )
-    new = "".join(_applied(rows, edits))
+    new = "".join(_apply_edits(rows, edits))
     others = {key: entry.value for key, entry in read.entries.items() if key not in changes}
-    if not all(edit.new for edit in edits) and not _holds(new, others):
-        new = "".join(_applied(rows, [_with_gap(rows, edit) for edit in edits]))
+    if not all(edit.new for edit in edits) and not _has_values(new, others):
+        new = "".join(_apply_edits(rows, [_extend_removal(rows, edit) for edit in edits]))
     return text[: span.start] + new + text[span.end :]
 
 
-def _begins_a_row(row: str, entry: Entry) -> bool:
+def _is_row_start(row: str, entry: YamlEntry) -> bool:
     """Return whether *row* has nothing before the key of *entry*, and its colon right behind it."""
     return not row[: entry.column].strip(" ") and row[entry.key_end :].lstrip(" \t").startswith(":")
 
 
-class _Edit(NamedTuple):
+class _RowEdit(NamedTuple):
     """Rows *first* to *after*, which is not included, become *new*; *rank* orders what is added at one place."""
 
     first: int
@@ -225,38 +226,40 @@ class _Edit(NamedTuple):
     rank: int
 
 
-def _with_new_front(text: str, changes: Mapping[str, object]) -> str:
-    end = newline(text)
+def _add_front_matter(text: str, changes: Mapping[str, object]) -> str:
+    end = detect_newline(text)
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    added = "".join(f"{entry(key, value)}{end}" for key, value in changes.items() if value is not None)
+    added = "".join(f"{format_entry(key, value)}{end}" for key, value in changes.items() if value is not None)
     return f"{mark}---{end}{added}---{end}{text[len(mark) :]}" if added else text
 
 
-def _edit(rows: list[str], entries: Mapping[str, Entry], key: str, value: object, end: str, path: str) -> _Edit:
+def _build_edit(
+    rows: list[str], entries: Mapping[str, YamlEntry], key: str, value: object, end: str, path: str
+) -> _RowEdit:
     """Return the edit that sets *key* to *value*, or removes it."""
     known = entries.get(key)
     if known is None:
-        place = _place(rows, entries, key)
+        place = _find_insert_row(rows, entries, key)
         end = "\n" if end == "\r" and rows[place : place + 1] == ["\n"] else end
         lead = rows[first.line][: first.column] if (first := next(iter(entries.values()), None)) else ""
-        new = "" if value is None else f"{lead}{entry(key, value)}{end}"
-        return _Edit(place, place, new, KEYS.index(key) if key in KEYS else len(KEYS))
-    row, last = rows[known.line], _last(rows, known)
+        new = "" if value is None else f"{lead}{format_entry(key, value)}{end}"
+        return _RowEdit(place, place, new, KEYS.index(key) if key in KEYS else len(KEYS))
+    row, last = rows[known.line], _find_last_row(rows, known)
     colon = row.index(":", known.key_end) + 1
     behind = rows[last][known.value_end :].rstrip("\r\n") if known.value_end >= 0 else ""
     comment = _COMMENT.match(row, colon) or _COMMENT.match(behind)
     end = rows[last][len(rows[last].rstrip("\r\n")) :]
-    new = "" if value is None else f"{row[:colon]} {scalar(value)}{comment.group(1) if comment else ''}{end}"
-    return _Edit(known.line, last + 1, new, len(KEYS) + 1)
+    new = "" if value is None else f"{row[:colon]} {format_scalar(value)}{comment.group(1) if comment else ''}{end}"
+    return _RowEdit(known.line, last + 1, new, len(KEYS) + 1)
 
 
-def _holds(source: str, values: Mapping[str, Any]) -> bool:
+def _has_values(source: str, values: Mapping[str, Any]) -> bool:
     """Return whether *source* still has *values*."""
-    entries = _load(source, "").entries
+    entries = _load_yaml(source, "").entries
     return all(key in entries and repr(entries[key].value) == repr(value) for key, value in values.items())
 
 
-def _with_gap(rows: list[str], edit: _Edit) -> _Edit:
+def _extend_removal(rows: list[str], edit: _RowEdit) -> _RowEdit:
     """Return a removal with the empty and indented rows behind it, which a block scalar before it would take over."""
     after = edit.after
     while not edit.new and edit.first < after < len(rows) and rows[after][0] in " \t\r\n":
@@ -264,7 +267,7 @@ def _with_gap(rows: list[str], edit: _Edit) -> _Edit:
     return edit._replace(after=after)
 
 
-def _last(rows: list[str], entry: Entry) -> int:
+def _find_last_row(rows: list[str], entry: YamlEntry) -> int:
     """Return the last row of *entry*: empty ones behind it do not belong to it unless its value keeps them."""
     last = entry.last
     while last > entry.line and not entry.keeps and not rows[last].strip():
@@ -272,14 +275,14 @@ def _last(rows: list[str], entry: Entry) -> int:
     return last
 
 
-def _place(rows: list[str], entries: Mapping[str, Entry], key: str) -> int:
+def _find_insert_row(rows: list[str], entries: Mapping[str, YamlEntry], key: str) -> int:
     """Return the row for a new *key*: behind the last key that comes before it in KEYS, else at the end."""
     before = KEYS[: KEYS.index(key)] if key in KEYS else ()
     known = next((entries[name] for name in reversed(before) if name in entries), None)
-    return _last(rows, known) + 1 if known else len(rows)
+    return _find_last_row(rows, known) + 1 if known else len(rows)
 
 
-def _applied(rows: list[str], edits: list[_Edit]) -> Iterator[str]:
+def _apply_edits(rows: list[str], edits: list[_RowEdit]) -> Iterator[str]:
     """Yield the pieces of the front after *edits*, which are in order and do not overlap."""
     at = 0
     for edit in edits:
@@ -289,7 +292,7 @@ def _applied(rows: list[str], edits: list[_Edit]) -> Iterator[str]:
     yield from rows[at:]
 
 
-def _not_by_line(path: str, line: int) -> BadRecord:
+def _layout_error(path: str, line: int) -> BadRecord:
     return BadRecord(
         msg("the frontmatter is not written one key a line"),
         path=path,

@@ -132,7 +132,7 @@ _HEADINGS = {
 }
 
 
-def kind_named(word: str) -> Kind | None:
+def find_kind(word: str) -> Kind | None:
     """Return the kind that *word* names: its name, plural, prefix or Chinese label; None if there is none."""
     return _SPOKEN.get(word) or _SPOKEN.get(word.lower())
 
@@ -143,7 +143,7 @@ def kind_label(kind: str, language: str) -> str:
     return kind if row is None else row.zh if language == "zh" else row.en
 
 
-def section_named(heading: str) -> str:
+def resolve_section_name(heading: str) -> str:
     """Return the canonical section name *heading* stands for, or "".
 
     Accepts "Decision", "决策", "Decision (决策)" and "决策（Decision）" (RUYI-19).
@@ -161,6 +161,6 @@ def section_label(name: str, language: str) -> str:
     return section.zh if language == "zh" else section.en
 
 
-def section_labels(names: Iterable[str], language: str) -> str:
+def join_section_labels(names: Iterable[str], language: str) -> str:
     """Return the labels of the canonical sections *names* as they are named in a sentence."""
     return ", ".join(section_label(name, language).lower() for name in names)

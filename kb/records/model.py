@@ -111,7 +111,7 @@ class Record(NamedTuple):
         return next((s.text for s in self.sections if s.name == name), "")
 
 
-def recency(record: Record) -> tuple[str, str, int, str]:
+def recency_key(record: Record) -> tuple[str, str, int, str]:
     """Return what sorts records by when they were written: the day, then the time in the uid, then the number.
 
     A day alone says nothing of the records of one day. A ULID begins with its milliseconds, ten letters and digits.
@@ -196,7 +196,7 @@ def imported_number(extra: Mapping[str, Any]) -> int | None:
     return int(number) if number.isascii() and number.isdigit() and len(number) < 9 else None
 
 
-def spoken_numbers(extra: Mapping[str, Any]) -> tuple[str, ...]:
+def list_spoken_numbers(extra: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the words by which people ask for an imported record: "ADR 7", "0007" and "007" name number 7."""
     number = imported_number(extra)
     if number is None:
@@ -206,13 +206,13 @@ def spoken_numbers(extra: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def aliases_of(values: Mapping[str, Any]) -> list[str]:
+def list_aliases(values: Mapping[str, Any]) -> list[str]:
     """Return the numbers that a record has had, from its front or what of it kb does not read."""
     found = values.get(ALIASES)
     return [str(item) for item in (found if isinstance(found, list | tuple) else [found]) if item]
 
 
-def name_for(reader: str, scope: str, record_id: str, *, is_taken: bool) -> str:
+def qualify_id(reader: str, scope: str, record_id: str, *, is_taken: bool) -> str:
     """Return the name by which a reader who stands in the scope *reader* finds the record *record_id* of *scope*.
 
     A bare id means the reader's own scope first, then the global one. *is_taken*: a record of another scope that a
@@ -224,7 +224,7 @@ def name_for(reader: str, scope: str, record_id: str, *, is_taken: bool) -> str:
     return f"{scope.removeprefix('project/')}:{record_id}"
 
 
-class Similar(NamedTuple):
+class SimilarRecord(NamedTuple):
     """An existing record that a new one resembles."""
 
     id: str
@@ -250,7 +250,7 @@ class Verdict(NamedTuple):
     """Why, in the user's language."""
     next: str = ""
     """The one next step, or ""."""
-    similar: tuple[Similar, ...] = ()
+    similar: tuple[SimilarRecord, ...] = ()
     branch: str = ""
     """The review branch, for a conflict."""
     commit: str = ""
@@ -262,7 +262,7 @@ EXIT_REFUSED = 3
 EXIT_REVIEW = 4
 
 
-def exit_code(verdicts: Iterable[Verdict]) -> int:
+def choose_exit_code(verdicts: Iterable[Verdict]) -> int:
     """Return the exit code that *verdicts* call for: 4 where a review was opened, 3 where one was not written.
 
     What is spooled counts as written: it lands by itself, and who retried it would write it twice.

@@ -22,19 +22,19 @@ REJECTED = "refs/kb/rejected/"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
-def openable(root: str, path: str, folder: str) -> str:
+def resolve_openable_path(root: str, path: str, folder: str) -> str:
     """Return *path*, relative to the knowledge base at *root*, as it is opened from *folder*: absolute elsewhere."""
     if not path or not folder or os.path.realpath(folder) == os.path.realpath(root):
         return path
     return os.path.join(root, *path.split("/"))
 
 
-def folder_of(scope: str, top: str = "anchors") -> str:
+def folder_for_scope(scope: str, top: str = "anchors") -> str:
     """Return the folder, relative to the root, that keeps the records of *scope*."""
     return f"{CONTENT}/{top}/" + (GLOBAL if scope == GLOBAL else "projects/" + scope.removeprefix("project/"))
 
 
-def scope_of(path: str) -> str:
+def parse_path_scope(path: str) -> str:
     """Return the scope whose folder the record file *path* stands in, or ""."""
     parts = path.split("/")
     if len(parts) == 4 and parts[2] == GLOBAL:
@@ -42,12 +42,12 @@ def scope_of(path: str) -> str:
     return f"project/{parts[3]}" if len(parts) == 5 and parts[2] == "projects" else ""
 
 
-def ulid(seconds: float) -> str:
+def generate_ulid(seconds: float) -> str:
     """Return a fresh ULID: 26 letters and digits that sort by time (https://github.com/ulid/spec)."""
-    return next(ulids(seconds))
+    return next(iter_ulids(seconds))
 
 
-def ulids(seconds: float) -> Iterator[str]:
+def iter_ulids(seconds: float) -> Iterator[str]:
     """Yield fresh ULIDs of one moment, each sorting behind the one before it."""
     number = (int(seconds * 1000) << 80) | (int.from_bytes(os.urandom(10), "big") >> 1)
     while True:
@@ -55,7 +55,7 @@ def ulids(seconds: float) -> Iterator[str]:
         number += 1
 
 
-def safe_id(session: str) -> str:
+def sanitise_session_id(session: str) -> str:
     """Return *session* as a file name part: letters, digits, hyphens and underscores, 64 at most, never empty.
 
     An id that had to be changed gets a mark of its original, so that two never become one.
@@ -66,7 +66,7 @@ def safe_id(session: str) -> str:
     return f"{plain[:50] or 'session'}-{sha256(session.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def is_record(path: str) -> bool:
+def is_record_path(path: str) -> bool:
     """Return whether *path* is where record files stand: below `content/`, but no archive and no template."""
     others = (f"{CONTENT}/sessions/", f"{TEMPLATES}/")
     return path.startswith(f"{CONTENT}/") and not path.startswith(others) and path.endswith(".md")

@@ -42,7 +42,7 @@ class YamlError(Exception):
         self.line = line
 
 
-class Entry(NamedTuple):
+class YamlEntry(NamedTuple):
     """One top-level key with its value, and where they stand; lines and columns are 0-based."""
 
     value: Any
@@ -58,83 +58,83 @@ class Entry(NamedTuple):
     """The value is a block scalar to which the empty lines behind it belong."""
 
 
-class Front(NamedTuple):
+class YamlFrontMatter(NamedTuple):
     """The top-level entries of a source; *braces* where they are written as one flow mapping."""
 
-    entries: dict[str, Entry]
+    entries: dict[str, YamlEntry]
     braces: bool = False
 
 
 class _Loader(_Base):  # type: ignore[misc]
-    """A loader that answers with a `Front`."""
+    """A loader that answers with a `YamlFrontMatter`."""
 
     def __init__(self, stream: str, max_depth: int) -> None:
         super().__init__(stream)
         self.left = max_depth
         self.end: tuple[int, int, bool] = (0, 0, False)
 
-    def get_single_data(self) -> Front:
+    def get_single_data(self) -> YamlFrontMatter:
         """Return the only document of the stream."""
-        event = self._next()
+        event = self._next_event()
         while isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
-            event = self._next()
-        front = Front({}) if isinstance(event, yaml.StreamEndEvent) else self._front(event)
+            event = self._next_event()
+        front = YamlFrontMatter({}) if isinstance(event, yaml.StreamEndEvent) else self._load_front_matter(event)
         while not isinstance(event, yaml.StreamEndEvent):
-            event = self._next()
+            event = self._next_event()
             if isinstance(event, yaml.DocumentStartEvent):
-                raise YamlError("there is more than one document", _line(event))
+                raise YamlError("there is more than one document", _event_line(event))
         return front
 
-    def _front(self, event: Any) -> Front:
-        if isinstance(event, yaml.ScalarEvent) and self._value(event) is None:
-            return Front({})
+    def _load_front_matter(self, event: Any) -> YamlFrontMatter:
+        if isinstance(event, yaml.ScalarEvent) and self._load_value(event) is None:
+            return YamlFrontMatter({})
         if not isinstance(event, yaml.MappingStartEvent):
-            raise YamlError("not a mapping of keys to values", _line(event))
+            raise YamlError("not a mapping of keys to values", _event_line(event))
         self.left -= 1
-        entries: dict[str, Entry] = {}
-        while not isinstance(key := self._next(), yaml.MappingEndEvent):
-            name = self._key(key, entries)
-            value = self._value(self._next())
+        entries: dict[str, YamlEntry] = {}
+        while not isinstance(key := self._next_event(), yaml.MappingEndEvent):
+            name = self._load_key(key, entries)
+            value = self._load_value(self._next_event())
             began, ended = key.start_mark, key.end_mark
             key_end = ended.column if ended.line == began.line else -1
-            entries[name] = Entry(value, began.line, began.column, key_end, *self.end)
+            entries[name] = YamlEntry(value, began.line, began.column, key_end, *self.end)
         behind: Any = key.end_mark
-        return Front(_apart(entries, behind.line + (behind.column > 0)), bool(event.flow_style))
+        return YamlFrontMatter(_trim_overlaps(entries, behind.line + (behind.column > 0)), bool(event.flow_style))
 
-    def _value(self, event: Any) -> Any:
+    def _load_value(self, event: Any) -> Any:
         if isinstance(event, yaml.ScalarEvent):
-            return self._scalar(event)
+            return self._load_scalar(event)
         if self.left == 0:
-            raise YamlError("nested too deep", _line(event))
+            raise YamlError("nested too deep", _event_line(event))
         self.left -= 1
-        value = self._list() if isinstance(event, yaml.SequenceStartEvent) else self._mapping()
+        value = self._load_list() if isinstance(event, yaml.SequenceStartEvent) else self._load_mapping()
         self.left += 1
         return value
 
-    def _list(self) -> list[Any]:
+    def _load_list(self) -> list[Any]:
         items: list[Any] = []
-        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
-            items.append(self._value(event))
-        self._closed(event)
+        while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
+            items.append(self._load_value(event))
+        self._record_flow_end(event)
         return items
 
-    def _mapping(self) -> dict[str, Any]:
+    def _load_mapping(self) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
-        while not isinstance(event := self._next(), yaml.MappingEndEvent):
-            key = self._key(event, mapping)
-            mapping[key] = self._value(self._next())
-        self._closed(event)
+        while not isinstance(event := self._next_event(), yaml.MappingEndEvent):
+            key = self._load_key(event, mapping)
+            mapping[key] = self._load_value(self._next_event())
+        self._record_flow_end(event)
         return mapping
 
-    def _key(self, event: Any, taken: dict[str, Any]) -> str:
+    def _load_key(self, event: Any, taken: dict[str, Any]) -> str:
         if not isinstance(event, yaml.ScalarEvent):
-            raise YamlError("a key must be one word", _line(event))
+            raise YamlError("a key must be one word", _event_line(event))
         key = str(event.value)
         if key in taken:
-            raise YamlError(f"the key {key} stands here twice", _line(event))
+            raise YamlError(f"the key {key} stands here twice", _event_line(event))
         return key
 
-    def _scalar(self, event: Any) -> Any:
+    def _load_scalar(self, event: Any) -> Any:
         value, mark = event.value, event.end_mark
         if event.style and event.style in "|>":
             last_row = value.rstrip("\n").rpartition("\n")[2]
@@ -142,25 +142,25 @@ class _Loader(_Base):  # type: ignore[misc]
             self.end = (max(event.start_mark.line, mark.line - (mark.column == 0)), -1, keeps)
         else:
             self.end = (mark.line, mark.column, False)
-        return _meaning(value) if event.implicit[0] else value
+        return _resolve_plain_word(value) if event.implicit[0] else value
 
-    def _closed(self, event: Any) -> None:
+    def _record_flow_end(self, event: Any) -> None:
         """Remember the closing bracket of a flow collection as the end of the value; a block has none."""
         start, mark = event.start_mark, event.end_mark
         if (start.line, start.column) != (mark.line, mark.column):
             self.end = (mark.line, mark.column, False)
 
-    def _next(self) -> Any:
+    def _next_event(self) -> Any:
         event = self.get_event()
         if getattr(event, "anchor", None) is not None:
             what = "aliases" if isinstance(event, yaml.AliasEvent) else "anchors"
-            raise YamlError(f"{what} are not allowed", _line(event))
+            raise YamlError(f"{what} are not allowed", _event_line(event))
         if getattr(event, "tag", None) is not None:
-            raise YamlError("tags are not allowed", _line(event))
+            raise YamlError("tags are not allowed", _event_line(event))
         return event
 
 
-def _apart(entries: dict[str, Entry], end: int) -> dict[str, Entry]:
+def _trim_overlaps(entries: dict[str, YamlEntry], end: int) -> dict[str, YamlEntry]:
     """Return *entries*, none of which reaches into the next or to the *end*, the line behind the last of all.
 
     A value that is not written (`? key`) ends for the parser where it sees so: at what follows.
@@ -172,7 +172,7 @@ def _apart(entries: dict[str, Entry], end: int) -> dict[str, Entry]:
     return entries
 
 
-def load(source: str, max_depth: int) -> Front:
+def load_yaml(source: str, max_depth: int) -> YamlFrontMatter:
     """Return the entries of *source*; raise YamlError, with a line, for what is not YAML or not allowed."""
     strange = _STRANGE.search(source)
     if strange:
@@ -181,11 +181,11 @@ def load(source: str, max_depth: int) -> Front:
     try:
         front: Any = YAMLHandler().load(source, Loader=partial(_Loader, max_depth=max_depth))
     except yaml.YAMLError as error:
-        raise YamlError(str(getattr(error, "problem", None) or "not YAML"), _line_of(error, source)) from None
-    return Front(*front)
+        raise YamlError(str(getattr(error, "problem", None) or "not YAML"), _find_error_line(error, source)) from None
+    return YamlFrontMatter(*front)
 
 
-def _meaning(word: str) -> Any:
+def _resolve_plain_word(word: str) -> Any:
     """Return what a plain *word* stands for."""
     if word in _MEANINGS:
         return _MEANINGS[word]
@@ -198,7 +198,7 @@ def _meaning(word: str) -> Any:
     return number if repr(number) == word or ("e" in word and repr(number) == word.replace(".0e", "e")) else word
 
 
-def _line_of(error: yaml.YAMLError, source: str) -> int:
+def _find_error_line(error: yaml.YAMLError, source: str) -> int:
     """Return the line to look at: where what is never closed begins, else where the parser stumbled."""
     mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     if mark and began and mark.line >= len(_LINE_END.findall(source)):
@@ -206,5 +206,5 @@ def _line_of(error: yaml.YAMLError, source: str) -> int:
     return int(mark.line) + 1 if mark else 1
 
 
-def _line(event: Any) -> int:
+def _event_line(event: Any) -> int:
     return int(event.start_mark.line) + 1

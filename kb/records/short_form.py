@@ -26,17 +26,17 @@ _RULER = re.compile(r"(?=[ \t|:]*-)[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|?)++$")
 _MISSING = {"zh": "（未写）", "en": "(not stated)"}
 
 
-def short(record: Record, language: str, *, strict: bool = False) -> str:
+def render_short_form(record: Record, language: str, *, strict: bool = False) -> str:
     """Return the short form of *record*, without a line end; *strict* has a line for each of the six ADR fields.
 
     The labels are the protocol's own in both languages; *language* is that of the words for what is missing.
     """
-    texts = {name: gist(record.section(name), name) for name in (ADR_SECTIONS if strict else SHOWN)}
+    texts = {name: summarise_section(record.section(name), name) for name in (ADR_SECTIONS if strict else SHOWN)}
     if not strict and not any(texts.values()):
-        texts = {"decision": gist(record.section("decision"), "decision")}
+        texts = {"decision": summarise_section(record.section("decision"), "decision")}
     if record.kind == CHECKLIST and not texts.get("decision"):
         items = record.section("decision") or next((s.text for s in record.sections if _ITEM_ROW.search(s.text)), "")
-        texts = {"decision": gist(_BOX.sub("", items), "decision"), **texts}
+        texts = {"decision": summarise_section(_BOX.sub("", items), "decision"), **texts}
     rows = [f"[{record.id}] {one_line(record.title)}"]
     for name, text in texts.items():
         if text or strict:
@@ -44,14 +44,14 @@ def short(record: Record, language: str, *, strict: bool = False) -> str:
     return "\n".join(rows)
 
 
-def gist(text: str, name: str = "", limit: int = LIMIT) -> str:
+def summarise_section(text: str, name: str = "", limit: int = LIMIT) -> str:
     """Return what one line of *limit* characters can hold of a section: its list items, else its first sentence.
 
     Items are kept whole while they fit. An impact item gives what stands before its colon, a table its first column.
     """
-    items = _items(text, paths=name == "impact")
+    items = _extract_items(text, paths=name == "impact")
     if not items:
-        return first_sentence(_plain(_prose(text)), limit)
+        return first_sentence(_strip_markup(_extract_prose(text)), limit)
     joint = ", " if name == "impact" or not has_cjk("".join(items)) else "、"
     if name != "impact" and joint == ", " and any(re.search(r"[,;]", item) for item in items):
         joint = "; "
@@ -63,18 +63,18 @@ def gist(text: str, name: str = "", limit: int = LIMIT) -> str:
     return clip(kept, limit)
 
 
-def _items(text: str, *, paths: bool) -> list[str]:
+def _extract_items(text: str, *, paths: bool) -> list[str]:
     """Return the items of the lists in *text* outside fences, or the first column of its table."""
-    rows = _outside_fences(text)
+    rows = _drop_fenced(text)
     items = [match[1] for match in map(_ITEM.match, rows) if match]
     if not items:
         table = [row.strip().strip("|").split("|")[0] for row in rows if row.lstrip().startswith("|")]
         items = [cell for cell in table[1:] if not _RULER.match(cell)]
     heads = [re.split(r"[:：]", item, maxsplit=1)[0] if paths else item for item in items]
-    return [item for item in (_plain(head).rstrip("。.；;") for head in heads) if item]
+    return [item for item in (_strip_markup(head).rstrip("。.；;") for head in heads) if item]
 
 
-def _outside_fences(text: str) -> list[str]:
+def _drop_fenced(text: str) -> list[str]:
     rows: list[str] = []
     inside = False
     for row in text.split("\n"):
@@ -85,36 +85,36 @@ def _outside_fences(text: str) -> list[str]:
     return rows
 
 
-def _prose(text: str) -> str:
+def _extract_prose(text: str) -> str:
     """Return the text outside fences; where there is none, the first line of code that is no comment."""
-    rows = [row for row in _outside_fences(text) if row.strip() and not row.lstrip().startswith("#")]
+    rows = [row for row in _drop_fenced(text) if row.strip() and not row.lstrip().startswith("#")]
     if rows:
         return "\n".join(rows)
     code = [row.strip() for row in text.split("\n") if row.strip() and not _FENCE.match(row)]
     return next((row for row in code if not row.startswith("#")), code[0] if code else "")
 
 
-def _plain(text: str) -> str:
+def _strip_markup(text: str) -> str:
     """Return *text* on one line without emphasis, code marks and the targets of links."""
     return one_line(re.sub(r"\*\*|__|`", "", _LINK.sub(r"\1", text)))
 
 
-def table(records: Sequence[Record], language: str) -> str:
+def render_table(records: Sequence[Record], language: str) -> str:
     """Return *records* as a markdown table of decision, date and reason, cells escaped (MBANK-05)."""
     head = ("ID", "决策", "日期", "原因") if language == "zh" else ("ID", "Decision", "Date", "Reason")
     rows = [head, ("---",) * len(head)]
-    rows += [(r.id, r.title, r.date, gist(r.section("why"))) for r in records]
+    rows += [(r.id, r.title, r.date, summarise_section(r.section("why"))) for r in records]
     return "\n".join(
         "| " + " | ".join(one_line(cell).replace("\\", "\\\\").replace("|", "\\|") for cell in row) + " |"
         for row in rows
     )
 
 
-def beside(old: Record, new: Record, language: str) -> str:
+def render_side_by_side(old: Record, new: Record, language: str) -> str:
     """Return two records beside each other, field by field, as a markdown table."""
     rows = [(f"[{old.id}] {old.title}", f"[{new.id}] {new.title}"), ("---", "---")]
     for name in ADR_SECTIONS:
-        one, other = gist(old.section(name), name, 200), gist(new.section(name), name, 200)
+        one, other = summarise_section(old.section(name), name, 200), summarise_section(new.section(name), name, 200)
         if one or other:
             label = section_label(name, language)
             rows.append((f"{label}: {one or '–'}", f"{label}: {other or '–'}"))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kb.safety.secret_rules import KEY_BLOCKS, RULES
-from kb.safety.secret_search import Span, Task, find_secrets
+from kb.safety.secret_search import SearchTask, SecretSpan, find_secrets
 from kb.startup.lazy_regex import regex
 
 CROWD = 2000
@@ -33,22 +33,22 @@ _ASSIGNED = regex(
 _KEY_BLOCKS = tuple(number for number, rule in enumerate(RULES) if rule in KEY_BLOCKS)
 
 
-def crowded(text: str, task: Task) -> list[Span]:
+def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
     """Return the crowds of secrets in *text*; where there is one, also what reaches out of it into other lines."""
     if len(text) < CROWD * 8 or sum(map(text.lower().count, _NAMES)) < CROWD:
         return []
-    spans: list[Span] = []
-    for crowd in _crowds(text):
-        if rule := _rule(crowd, text, task):
-            start, end = _lines_of(crowd, text)
+    spans: list[SecretSpan] = []
+    for crowd in _iter_clusters(text):
+        if rule := _sample_rule(crowd, text, task):
+            start, end = _find_line_bounds(crowd, text)
             tail = (max(start, crowd[-1].start() - _BEHIND), end)
-            spans += (Span(start, end, rule), *find_secrets(text, task, [tail]))
+            spans += (SecretSpan(start, end, rule), *find_secrets(text, task, [tail]))
     if spans:  # the head of a key block or of a table may stand in a line that is masked, and the rest below it
         spans += find_secrets(text, task._replace(private=(), only=_KEY_BLOCKS))
     return spans
 
 
-def _crowds(text: str) -> Iterator[Sequence[re.Match[str]]]:
+def _iter_clusters(text: str) -> Iterator[Sequence[re.Match[str]]]:
     """Yield the assignments of each crowd in *text*."""
     crowd: list[re.Match[str]] = []
     for match in _ASSIGNED.finditer(text):
@@ -61,21 +61,21 @@ def _crowds(text: str) -> Iterator[Sequence[re.Match[str]]]:
         yield crowd
 
 
-def _rule(crowd: Sequence[re.Match[str]], text: str, task: Task) -> str:
+def _sample_rule(crowd: Sequence[re.Match[str]], text: str, task: SearchTask) -> str:
     """Return the rule of a secret in *crowd*; "" where less than half of what is drawn from it are secrets."""
     drawn = crowd[:: len(crowd) // _DRAWN]
-    found = [span.rule for match in drawn if (span := next(find_secrets(_around(match, text), task), None))]
+    found = [span.rule for match in drawn if (span := next(find_secrets(_extract_assignment(match, text), task), None))]
     return found[0] if 2 * len(found) >= len(drawn) else ""
 
 
-def _around(match: re.Match[str], text: str) -> str:
+def _extract_assignment(match: re.Match[str], text: str) -> str:
     """Return an assignment with what stands before it and the rest of its value."""
     rest = text[match.end() : match.end() + _BEHIND].split(None, 1)
     behind = rest[0] if rest and not text[match.end()].isspace() else ""
     return text[max(0, match.start() - _BEFORE) : match.end()] + behind
 
 
-def _lines_of(crowd: Sequence[re.Match[str]], text: str) -> tuple[int, int]:
+def _find_line_bounds(crowd: Sequence[re.Match[str]], text: str) -> tuple[int, int]:
     """Return start and end of the lines of *crowd*, with the line before and the line behind it."""
     start = text.rfind("\n", 0, crowd[0].start())
     end = text.find("\n", crowd[-1].end())

@@ -19,7 +19,7 @@ _DISGUISE = regex(
 _FULL_WIDTH = regex(r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]{4}")
 
 
-class View(NamedTuple):
+class DeobfuscatedText(NamedTuple):
     """A text as it reads without its disguise."""
 
     text: str
@@ -28,20 +28,20 @@ class View(NamedTuple):
     pieces: list[tuple[int, int, bool]]
     """Start and end of each piece in the text itself, and whether it stands there as it is."""
 
-    def start_in_text(self, place: int) -> int:
+    def map_start(self, place: int) -> int:
         """Return where in the text itself begins what begins at *place* of the view."""
         number = bisect_right(self.starts, place) - 1
         start, _, is_same = self.pieces[number]
         return start + place - self.starts[number] if is_same or place == self.starts[number] else start
 
-    def end_in_text(self, place: int) -> int:
+    def map_end(self, place: int) -> int:
         """Return where in the text itself ends what ends at *place* of the view."""
         number = bisect_right(self.starts, place - 1) - 1
         start, end, is_same = self.pieces[number]
         return start + place - self.starts[number] if is_same else end
 
 
-def plain_view(text: str) -> View | None:
+def deobfuscate_text(text: str) -> DeobfuscatedText | None:
     """Return *text* without its disguise; None where it has none."""
     if not _DISGUISE.search(text):
         return None
@@ -51,7 +51,7 @@ def plain_view(text: str) -> View | None:
     pieces: list[tuple[int, int, bool]] = []
     length = done = 0
     for match in _DISGUISE.finditer(text):
-        instead = _instead(match, folds)
+        instead = _replace_disguise(match, folds)
         for piece, start, end, is_same in (
             (text[done : match.start()], done, match.start(), True),
             (instead, match.start(), match.end(), len(instead) == len(match[0])),
@@ -66,10 +66,10 @@ def plain_view(text: str) -> View | None:
     starts.append(length)
     pieces.append((done, len(text), True))
     whole = "".join(shown)
-    return View(whole, starts, pieces) if whole != text else None
+    return DeobfuscatedText(whole, starts, pieces) if whole != text else None
 
 
-def _instead(match: re.Match[str], folds: bool) -> str:
+def _replace_disguise(match: re.Match[str], folds: bool) -> str:
     if not "\uff01" <= match[0][0] <= "\uff5e":
         return ""
     return "".join(chr(ord(char) - 0xFEE0) for char in match[0]) if folds else match[0]

@@ -13,10 +13,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from kb.i18n import Message, msg
-from kb.safety.injection_patterns import AGENT, OVERRULES, SIGN, SIGNS, WORD, WORDS, Order
+from kb.safety.injection_patterns import AGENT, OVERRULES, SIGN, SIGNS, WORD, WORDS, InjectionPattern
 from kb.startup.lazy_regex import DOTALL, MULTILINE, regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.line_ends import lines_of
+from kb.text.line_ends import iter_line_numbers
 from kb.text.segment import clip
 
 INSTRUCTION, COMMENT, HIDDEN = "instruction", "comment", "hidden"
@@ -24,7 +24,7 @@ _SHOWN = 60
 """Characters of a text that a message repeats."""
 
 
-class Trouble(NamedTuple):
+class Threat(NamedTuple):
     """One place in a text that is not to be trusted."""
 
     kind: str
@@ -37,7 +37,7 @@ class Trouble(NamedTuple):
     """1-based."""
 
 
-class _Found(NamedTuple):
+class _LocatedThreat(NamedTuple):
     """A trouble and where in a text it stands."""
 
     place: int
@@ -46,28 +46,31 @@ class _Found(NamedTuple):
     words: str
 
 
-def troubles(text: str) -> list[Trouble]:
+def find_threats(text: str) -> list[Threat]:
     """Return what in *text* is not to be trusted: one of a kind for each line at most, mostly nothing."""
-    shown = _shown(text)
-    found = [*_lined(shown, [*_instructions(shown), *_comments(shown)]), *_lined(text, _hidden(text))]
-    return sorted({(trouble.line, trouble.kind): trouble for trouble in reversed(found)}.values(), key=_order)
+    shown = _normalise_text(text)
+    found = [
+        *_iter_threats(shown, [*_iter_instructions(shown), *_iter_comments(shown)]),
+        *_iter_threats(text, _iter_hidden(text)),
+    ]
+    return sorted({(trouble.line, trouble.kind): trouble for trouble in reversed(found)}.values(), key=_sort_key)
 
 
-def instruction(text: str) -> Trouble | None:
+def find_instruction(text: str) -> Threat | None:
     """Return the first place where *text* speaks to an agent, or None."""
-    shown = _shown(text)
-    found = [*_instructions(shown), *(found for found in _comments(shown) if found.kind == INSTRUCTION)]
-    return next(_lined(shown, found), None)
+    shown = _normalise_text(text)
+    found = [*_iter_instructions(shown), *(found for found in _iter_comments(shown) if found.kind == INSTRUCTION)]
+    return next(_iter_threats(shown, found), None)
 
 
-def _lined(text: str, found: Iterable[_Found]) -> Iterator[Trouble]:
+def _iter_threats(text: str, found: Iterable[_LocatedThreat]) -> Iterator[Threat]:
     """Yield what is *found* in *text* with its lines, in their order."""
     rising = sorted(found)
-    for one, line in zip(rising, lines_of(text, (one.place for one in rising)), strict=True):
-        yield Trouble(one.kind, one.problem, clip(one.words, _SHOWN), line)
+    for one, line in zip(rising, iter_line_numbers(text, (one.place for one in rising)), strict=True):
+        yield Threat(one.kind, one.problem, clip(one.words, _SHOWN), line)
 
 
-def _order(trouble: Trouble) -> tuple[int, str]:
+def _sort_key(trouble: Threat) -> tuple[int, str]:
     return trouble.line, trouble.kind
 
 
@@ -115,7 +118,7 @@ _PROBLEMS = {
 _LOOKALIKE = msg("mixes letters that look alike and are not the same")
 
 
-class _Run(NamedTuple):
+class _HiddenRun(NamedTuple):
     """Strange characters that stand side by side."""
 
     start: int
@@ -123,9 +126,9 @@ class _Run(NamedTuple):
     kind: str
 
 
-def _runs(text: str) -> Iterator[_Run]:
+def _iter_hidden_runs(text: str) -> Iterator[_HiddenRun]:
     """Yield the runs of characters in *text* that show nothing, or show it elsewhere, and have no business there."""
-    run: _Run | None = None
+    run: _HiddenRun | None = None
     done = 0
     for match in _SUSPECT.finditer(text):
         start = match.start()
@@ -133,58 +136,58 @@ def _runs(text: str) -> Iterator[_Run]:
             continue
         ordinary = _ORDINARY.match(text, start)
         done = ordinary.end() if ordinary else match.end()
-        kind = "" if ordinary else _kind(text, start)
+        kind = "" if ordinary else _classify_character(text, start)
         if kind and run and run.end == start:
             run = run._replace(end=done)
         elif kind:
             if run:
                 yield run
-            run = _Run(start, done, kind)
+            run = _HiddenRun(start, done, kind)
     if run:
         yield run
 
 
-def _kind(text: str, place: int) -> str:
+def _classify_character(text: str, place: int) -> str:
     """Return which kind of strange character stands at *place*; "" for a mark where lines run from the right."""
     match = _KIND.match(text, place)
     kind = (match.lastgroup if match else None) or ""
     return "" if kind == "mark" and _RIGHT_TO_LEFT.search(text, max(0, place - _NEAR), place + _NEAR) else kind
 
 
-def _hidden(text: str) -> Iterator[_Found]:
-    for run in _runs(text):
-        yield _Found(run.start, HIDDEN, _PROBLEMS[run.kind], _codes(text[run.start : run.end]))
+def _iter_hidden(text: str) -> Iterator[_LocatedThreat]:
+    for run in _iter_hidden_runs(text):
+        yield _LocatedThreat(run.start, HIDDEN, _PROBLEMS[run.kind], _format_code_points(text[run.start : run.end]))
     if _FOREIGN.search(text):
         for word in _WORD.finditer(text):
-            if _is_mixed(word[0]):
-                yield _Found(word.start(), HIDDEN, _LOOKALIKE, word[0])
+            if _is_lookalike_word(word[0]):
+                yield _LocatedThreat(word.start(), HIDDEN, _LOOKALIKE, word[0])
 
 
-def _codes(run: str) -> str:
+def _format_code_points(run: str) -> str:
     codes = [f"U+{ord(letter):04X}" for letter in run]
     return " ".join(codes) if len(codes) < 4 else f"{codes[0]}…{codes[-1]} ×{len(codes)}"
 
 
-def visible(text: str) -> str:
+def reveal_hidden(text: str) -> str:
     """Return *text* with every character that hides, turns the line or drives a terminal as its code: ⟨U+202E⟩."""
     parts, at = [], 0
-    for run in _runs(text):
-        parts += [text[at : run.start], f"⟨{_codes(text[run.start : run.end])}⟩"]
+    for run in _iter_hidden_runs(text):
+        parts += [text[at : run.start], f"⟨{_format_code_points(text[run.start : run.end])}⟩"]
         at = run.end
     return _BREAK.sub("\n", "".join((*parts, text[at:])) if parts else text)
 
 
-def escaped(text: str) -> str:
-    """Return *text*, which is JSON, with what `visible` would show behind JSON's own escapes: it reads back equal."""
+def escape_hidden(text: str) -> str:
+    """Return *text*, which is JSON, with what `reveal_hidden` would show as JSON's own escapes: it reads back equal."""
     parts, at = [], 0
-    for run in _runs(text):
+    for run in _iter_hidden_runs(text):
         codes = text[run.start : run.end].encode("utf-16-be", "surrogatepass").hex()
         parts += [text[at : run.start], *(f"\\u{codes[n : n + 4]}" for n in range(0, len(codes), 4))]
         at = run.end
     return "".join((*parts, text[at:])) if parts else text
 
 
-def bare(text: str) -> str:
+def strip_hidden(text: str) -> str:
     """Return *text* without a character that shows nothing, be it an ordinary one."""
     return _SUSPECT.sub("", text)
 
@@ -205,13 +208,13 @@ _WORD = regex("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u052f]+")
 _LATIN = regex("[A-Za-z]")
 
 
-def _is_mixed(word: str) -> bool:
+def _is_lookalike_word(word: str) -> bool:
     """Return whether *word* is Latin to the eye alone: "pаypal" with a Cyrillic а, but neither "PRы" nor "NFκB"."""
     places = [place for place, letter in enumerate(word) if _FOREIGN.match(letter)]
     return bool(places) and all(word[n] in _ALIKE for n in places) and bool(_LATIN.search(word, places[0]))
 
 
-def _shown(text: str) -> str:
+def _normalise_text(text: str) -> str:
     """Return *text* as a model takes it in: without what hides, letters folded; every line stays on its line."""
     if not text.isascii():
         text = _TAG.sub(lambda match: chr(ord(match[0]) - 0xE0000), text)
@@ -259,50 +262,50 @@ _CLOSED_UP = regex(
 )
 
 
-def _instructions(shown: str) -> Iterator[_Found]:
+def _iter_instructions(shown: str) -> Iterator[_LocatedThreat]:
     """Yield the orders in *shown*, the first of each way of giving one."""
     found: set[str] = set()
-    code: _Code | None = None
-    for match, order in _orders(shown):
+    code: _CodeSpans | None = None
+    for match, order in _match_patterns(shown):
         if order.problem.template in found:
             continue
-        code = code or _code(shown)
-        in_code = code.holds(match.start())
-        if (order.in_code or not in_code) and not _is_told_of(shown, match, in_code):
+        code = code or _find_code_spans(shown)
+        in_code = code.has_position(match.start())
+        if (order.in_code or not in_code) and not _is_reported(shown, match, in_code):
             found.add(order.problem.template)
-            yield _found(INSTRUCTION, order.problem, match.start(), match[0])
-    yield from _spelled_out(shown)
+            yield _locate_threat(INSTRUCTION, order.problem, match.start(), match[0])
+    yield from _iter_spaced_instructions(shown)
 
 
-def _orders(shown: str) -> Iterator[tuple[re.Match[str], Order]]:
+def _match_patterns(shown: str) -> Iterator[tuple[re.Match[str], InjectionPattern]]:
     """Yield what in *shown* reads as an order, given or told of."""
     for heads, table in ((WORD, WORDS), (SIGN, SIGNS)):
         for head in heads.finditer(shown):
             for order in table.get(head[0], ()):
                 match = order.pattern.match(shown, head.start())
-                if match and _stands_behind(order, shown, head.start()):
+                if match and _has_required_lead(order, shown, head.start()):
                     yield match, order
 
 
-def _stands_behind(order: Order, shown: str, place: int) -> bool:
+def _has_required_lead(order: InjectionPattern, shown: str, place: int) -> bool:
     return order.before is None or order.before.search(shown[max(0, place - _BEFORE) : place]) is not None
 
 
-def _spelled_out(shown: str) -> Iterator[_Found]:
+def _iter_spaced_instructions(shown: str) -> Iterator[_LocatedThreat]:
     """Yield an order whose letters stand apart."""
     if not _ALONE.search(shown):
         return
     for match in _APART.finditer(shown):
         closed_up = re.sub(r"[\W_]", "", match[0] + shown[match.end() : match.end() + 1])
         if _CLOSED_UP.search(closed_up):
-            yield _found(INSTRUCTION, OVERRULES, match.start(), match[0])
+            yield _locate_threat(INSTRUCTION, OVERRULES, match.start(), match[0])
 
 
-def _found(kind: str, problem: Message, place: int, words: str) -> _Found:
-    return _Found(place + len(words) - len(words.lstrip()), kind, problem, words)
+def _locate_threat(kind: str, problem: Message, place: int, words: str) -> _LocatedThreat:
+    return _LocatedThreat(place + len(words) - len(words.lstrip()), kind, problem, words)
 
 
-def _is_told_of(shown: str, match: re.Match[str], in_code: bool) -> bool:
+def _is_reported(shown: str, match: re.Match[str], in_code: bool) -> bool:
     """Return whether the order is only quoted, or told of, by somebody who writes about such orders."""
     start, end = match.span()
     near = shown[max(0, start - _BEFORE) : start]
@@ -321,25 +324,25 @@ def _is_quoted(before: str) -> bool:
     return any(before.rfind(opening) > before.rfind(closing) for opening, closing in _OPENING.items())
 
 
-class _Code(NamedTuple):
+class _CodeSpans(NamedTuple):
     """Where code stands: the rising starts and ends of its pieces."""
 
     starts: list[int]
     ends: list[int]
 
-    def holds(self, place: int) -> bool:
+    def has_position(self, place: int) -> bool:
         """Return whether *place* is in code."""
         before = bisect_right(self.starts, place)
         return before > 0 and place < self.ends[before - 1]
 
 
-def _code(shown: str) -> _Code:
+def _find_code_spans(shown: str) -> _CodeSpans:
     """Return what stands between fences, and in backticks outside them."""
     fences = [match.start() for match in _FENCE.finditer(shown)]
     spans = list(zip(fences[::2], [*fences[1::2], len(shown)], strict=False))
-    fenced = _Code([start for start, _ in spans], [end for _, end in spans])
-    spans += [match.span() for match in _INLINE.finditer(shown) if not fenced.holds(match.start())]
-    return _Code([start for start, _ in sorted(spans)], [end for _, end in sorted(spans)])
+    fenced = _CodeSpans([start for start, _ in spans], [end for _, end in spans])
+    spans += [match.span() for match in _INLINE.finditer(shown) if not fenced.has_position(match.start())]
+    return _CodeSpans([start for start, _ in sorted(spans)], [end for _, end in sorted(spans)])
 
 
 # -- what a page does not show --------------------------------------------------------------------
@@ -371,19 +374,19 @@ _SPEAKS_UNSEEN = msg("speaks to an agent in what a page does not show")
 _UNSHOWN = msg("has prose in a comment, which a page does not show")
 
 
-def _comments(shown: str) -> Iterator[_Found]:
+def _iter_comments(shown: str) -> Iterator[_LocatedThreat]:
     if not any(sign in shown for sign in _UNSEEN_SIGNS):
         return
-    code: _Code | None = None
+    code: _CodeSpans | None = None
     for match in _COMMENT.finditer(shown):
-        code = code or _code(shown)
+        code = code or _find_code_spans(shown)
         words = _LINK.sub(" ", match[match.lastgroup or 0])
-        if not words.strip() or code.holds(match.start()):
+        if not words.strip() or code.has_position(match.start()):
             continue
         if AGENT.search(words):
-            yield _found(INSTRUCTION, _SPEAKS_UNSEEN, match.start(match.lastgroup or 0), words)
+            yield _locate_threat(INSTRUCTION, _SPEAKS_UNSEEN, match.start(match.lastgroup or 0), words)
         elif _is_prose(words) and not _FOR_AUTHORS.search(words.strip()):
-            yield _found(COMMENT, _UNSHOWN, match.start(match.lastgroup or 0), words)
+            yield _locate_threat(COMMENT, _UNSHOWN, match.start(match.lastgroup or 0), words)
 
 
 def _is_prose(words: str) -> bool:

@@ -182,40 +182,40 @@ _CLAUSE = regex(r"[。！？!?；;，,、\n]+|\.(?=\s|$)|[:：](?=\s|[^\W\d_])|\
 def is_personal(text: str) -> bool:
     """Return whether *text*, said by a person, certainly tells who they are, how to reach them or how they live."""
     folded = text.casefold().replace("’", "'")
-    return _matches(_EN, folded) or _matches(_ZH, folded) or _introduces(text)
+    return _has_match(_EN, folded) or _has_match(_ZH, folded) or _has_introduction(text)
 
 
-def speaks_of_self(text: str) -> bool:
+def has_self_description(text: str) -> bool:
     """Return whether a clause of *text*, said by a person, states something of them: not what they want or work on."""
     clauses = _CLAUSE.split(text.casefold().replace("’", "'"))
-    return is_personal(text) or any(_matches((_SPEAKS, _SPEAKS_ZH), clause) for clause in clauses)
+    return is_personal(text) or any(_has_match((_SPEAKS, _SPEAKS_ZH), clause) for clause in clauses)
 
 
-def is_about_a_person(candidate: Candidate) -> bool:
+def is_personal_fact(candidate: Candidate) -> bool:
     """Return whether *candidate* is certainly a fact about the person whose session it comes from."""
     return is_personal("\n".join((candidate.title[:_LONGEST], candidate.decision[:_LONGEST])))
 
 
-def may_be_about_a_person(candidate: Candidate) -> bool:
+def can_be_personal_fact(candidate: Candidate) -> bool:
     """Return whether *candidate* may be a fact about the person whose session it comes from.
 
     Only a preference speaks of a person, and may do so in an agent's words ("the user is …", 用户叫…): in a record of
     another kind "I" may be the agent, and "the user" is one of the product's.
     """
-    if is_about_a_person(candidate):
+    if is_personal_fact(candidate):
         return True
     texts = (candidate.title[:_LONGEST], candidate.decision[:_LONGEST])
-    about = any(_matches((_SPEAKS_ABOUT, _SPEAKS_ABOUT_ZH), text.casefold()) for text in texts)
-    return candidate.kind == "preference" and (about or any(map(speaks_of_self, texts)))
+    about = any(_has_match((_SPEAKS_ABOUT, _SPEAKS_ABOUT_ZH), text.casefold()) for text in texts)
+    return candidate.kind == "preference" and (about or any(map(has_self_description, texts)))
 
 
 _NAME = regex(r"(?:^|[.!,:;\n] ?|\bthat )I(?:'m| am) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?=[,.!]|$| from | and | of )")
 
 
-def _introduces(text: str) -> bool:
+def _has_introduction(text: str) -> bool:
     """Return whether somebody says their name: "I'm Ravi, …". Only its capital tells a name from a state."""
     return _NAME.search(text.replace("’", "'")) is not None
 
 
-def _matches(patterns: tuple[str, ...], text: str) -> bool:
+def _has_match(patterns: tuple[str, ...], text: str) -> bool:
     return regex("|".join(patterns), re.IGNORECASE).search(text) is not None

@@ -51,68 +51,68 @@ _MARKS = (
 """Every conclusion holds one of these; most texts hold none, and looking for them costs a tenth of the expression."""
 
 
-def concludes(text: str) -> bool:
+def has_conclusion(text: str) -> bool:
     """Return whether *text* states a conclusion for the reader: "必须采用X作为最终方案", `final_decision`."""
     if text.isascii() and text.replace("\n", " ").isprintable():
         plain = text.translate(_DECORATION)  # nothing can hide in it
     else:
-        from kb.safety.injection import bare
+        from kb.safety.injection import strip_hidden
 
-        plain = one_line(bare(unicodedata.normalize("NFKC", text))).translate(_DECORATION)
+        plain = one_line(strip_hidden(unicodedata.normalize("NFKC", text))).translate(_DECORATION)
     folded = plain.casefold()
     return any(mark in folded for mark in _MARKS) and _CONCLUSION.search(one_line(plain)) is not None
 
 
-def quoted(text: str, limit: int) -> str:
+def quote_text(text: str, limit: int) -> str:
     """Return untrusted *text* for one line of a hint, *limit* characters at most; what hides in it is shown."""
-    from kb.safety.injection import visible
+    from kb.safety.injection import reveal_hidden
 
-    line = clip(visible(text), limit)
+    line = clip(reveal_hidden(text), limit)
     if line.count("`") % 2 or "``" in line:
         line = line.replace("`", "'")
-    return no_tags(line)
+    return escape_tags(line)
 
 
-def no_tags(text: str) -> str:
+def escape_tags(text: str) -> str:
     """Return *text* with nothing that passes for a tag of the host."""
     return _TAG.sub("&lt;", text)
 
 
-def cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     """Return *text* for a cell of a table."""
     return _PIPE.sub(lambda match: "\\" * (2 * len(match.group()) - 1) + "|", text)
 
 
-def sentence(record: Record, section: str) -> str:
+def quote_first_sentence(record: Record, section: str) -> str:
     """Return the first sentence of *section*, or "" where it says nothing or states a conclusion."""
-    from kb.safety.injection import visible
+    from kb.safety.injection import reveal_hidden
 
-    first = first_sentence(visible(_unlisted(record.section(section))), CELL_LIMIT)
-    if first.rstrip("。.").lower() in _NONE or concludes(record.section(section)):
+    first = first_sentence(reveal_hidden(_extract_first_line(record.section(section))), CELL_LIMIT)
+    if first.rstrip("。.").lower() in _NONE or has_conclusion(record.section(section)):
         return ""
-    return quoted(first, CELL_LIMIT)
+    return quote_text(first, CELL_LIMIT)
 
 
-def _unlisted(text: str) -> str:
+def _extract_first_line(text: str) -> str:
     """Return the first line of *text* that says something, without its list or quote mark or code fence."""
     rows = (re.sub(r"^\s*(?:(?:[-*+>]|\d{1,3}[.)])\s+|```.*$|~~~.*$)", "", row).strip() for row in text.splitlines())
     return next((row for row in rows if row), "")
 
 
-def allowed(records: Iterable[Record]) -> tuple[list[Record], list[Message]]:
+def select_hintable(records: Iterable[Record]) -> tuple[list[Record], list[Message]]:
     """Return the records a hint may name, and a warning for each whose text states a conclusion."""
     kept, warnings = [], []
     for record in records:
-        if concludes(" ".join((record.title, *record.tags))):
+        if has_conclusion(" ".join((record.title, *record.tags))):
             warnings.append(msg("{id} is left out of the hint: its title states a conclusion", id=record.id))
             continue
-        if any(concludes(section.text) for section in record.sections):
+        if any(has_conclusion(section.text) for section in record.sections):
             warnings.append(msg("{id} states a conclusion; the hint does not repeat it", id=record.id))
         kept.append(record)
     return kept, warnings
 
 
-class Told(NamedTuple):
+class QuotedRecord(NamedTuple):
     """A record as an agent is told of it."""
 
     original: Record
@@ -122,18 +122,18 @@ class Told(NamedTuple):
     """Why the text is not handed on."""
 
 
-def told(record: Record, untitled: str) -> Told:
+def quote_record(record: Record, untitled: str) -> QuotedRecord:
     """Return *record* as an agent may be told of it; *untitled* stands for a title that speaks to an agent."""
-    from kb.safety.injection import instruction
+    from kb.safety.injection import find_instruction
 
     texts = (*record.tags, *record.impact, *(f"{s.heading}\n{s.text}" for s in record.sections), record.user)
-    title = instruction(record.title)
-    order = title or instruction("\n".join(texts))
+    title = find_instruction(record.title)
+    order = title or find_instruction("\n".join(texts))
     if order is None:
-        return Told(record, record)
+        return QuotedRecord(record, record)
     warning = msg(
         "{id} {problem}: “{words}”; only its name is handed on",
-        id=quoted(record.id, NAME_LIMIT), problem=order.problem, words=quoted(order.words, CELL_LIMIT),
+        id=quote_text(record.id, NAME_LIMIT), problem=order.problem, words=quote_text(order.words, CELL_LIMIT),
     )  # fmt: skip
     named = record._replace(title=untitled if title else record.title, tags=(), impact=(), sections=(), user="")
-    return Told(record, named, warning)
+    return QuotedRecord(record, named, warning)

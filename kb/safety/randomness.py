@@ -57,32 +57,32 @@ _ISSUED = (
 """Beginnings of tokens that services issue, in lower case; whether a token follows is seen from its characters."""
 
 
-def entropy(value: str) -> float:
+def compute_entropy(value: str) -> float:
     """Return the Shannon entropy of *value*, in bits for a character."""
     return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
 
 
-def is_issued(value: str) -> bool:
+def has_token_prefix(value: str) -> bool:
     """Return whether *value* begins as the tokens of a service do."""
     return value[:1].isalpha() and value.lower().startswith(_ISSUED)
 
 
-def is_mixed(value: str) -> bool:
+def has_letters_and_digits(value: str) -> bool:
     """Return whether *value* has both digits and letters."""
     return _DIGIT.search(value) is not None and _LETTER.search(value) is not None
 
 
 def is_placeholder(value: str) -> bool:
     """Return whether *value* stands where somebody is to put in their own."""
-    return bool(_FRAME.search(value)) or (bool(_MODEL.search(value)) and not is_jumbled(value, 3.0))
+    return bool(_FRAME.search(value)) or (bool(_MODEL.search(value)) and not is_random_looking(value, 3.0))
 
 
-def is_used(value: str) -> bool:
+def is_plausible_value(value: str) -> bool:
     """Return whether *value* can be in use: it is no placeholder and not one character again and again."""
     return not is_placeholder(value) and len(set(value)) > 2
 
 
-def is_jumbled(value: str, longest: float = 3.4) -> bool:
+def is_random_looking(value: str, longest: float = 3.4) -> bool:
     """Return whether *value* looks drawn by lot: sixteen letters and digits or more that change their sort often.
 
     Pieces of one sort, "A" or "Ab" or "12", are two characters long in base-62 text and four or more in names.
@@ -91,11 +91,13 @@ def is_jumbled(value: str, longest: float = 3.4) -> bool:
     if len(body) < 16 or len(set(body)) < 8:
         return False
     if re.fullmatch(r"(?:0x)?[0-9a-f]+|[0-9A-F]+", body):
-        return is_mixed(body)
+        return has_letters_and_digits(body)
     if body.isdigit() or (body.isalpha() and (body.islower() or body.isupper())):
         return False
     longest = 8.0 if body.isupper() else 4.5 if value.islower() and len(value) > 24 else longest
-    return len(body) / len(_HUMP.findall(body)) < longest and entropy(body) >= 3.0 and not _WORDY.fullmatch(value)
+    return (
+        len(body) / len(_HUMP.findall(body)) < longest and compute_entropy(body) >= 3.0 and not _WORDY.fullmatch(value)
+    )
 
 
 def is_passphrase(value: str) -> bool:
@@ -106,6 +108,6 @@ def is_passphrase(value: str) -> bool:
     return not any(word.lower() in _FUNCTION_WORDS for word in words)
 
 
-def is_name(value: str) -> bool:
+def is_name_like(value: str) -> bool:
     """Return whether *value* consists of words and small numbers, or is a technical term."""
     return any(form.fullmatch(value) for form in (_NAME, _TERM))

@@ -11,14 +11,14 @@ from itertools import pairwise
 
 from kb.safety.randomness import (
     CAMEL,
-    entropy,
-    is_issued,
-    is_jumbled,
-    is_mixed,
-    is_name,
+    compute_entropy,
+    has_letters_and_digits,
+    has_token_prefix,
+    is_name_like,
     is_passphrase,
     is_placeholder,
-    is_used,
+    is_plausible_value,
+    is_random_looking,
 )
 from kb.startup.lazy_regex import regex
 
@@ -73,98 +73,114 @@ _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _ID_CHECKS = "10X98765432"
 
 
-def always(match: re.Match[str], group: int) -> bool:
+def accept_match(match: re.Match[str], group: int) -> bool:
     """Accept what a pattern leaves no doubt about."""
     return True
 
 
-def token(match: re.Match[str], group: int) -> bool:
+def is_token(match: re.Match[str], group: int) -> bool:
     """Accept a token that is no placeholder and no word: at least 8 different characters, drawn by lot or mixed."""
     value = match[group]
     if len(set(value)) < 8 or is_placeholder(value):
         return False
-    return is_jumbled(value) or (is_mixed(value) and not is_name(value)) or CAMEL.search(value) is not None
+    return (
+        is_random_looking(value)
+        or (has_letters_and_digits(value) and not is_name_like(value))
+        or CAMEL.search(value) is not None
+    )
 
 
-def distinct(match: re.Match[str], group: int) -> bool:
+def has_distinct_characters(match: re.Match[str], group: int) -> bool:
     """Accept a token whose beginning and length leave little doubt: at least 8 different characters."""
     return len(set(match[group])) >= 8 and not is_placeholder(match[group])
 
 
-def by_lot(match: re.Match[str], group: int) -> bool:
+def is_random_value(match: re.Match[str], group: int) -> bool:
     """Accept only what looks drawn by lot."""
-    return is_used(match[group]) and is_jumbled(match[group])
+    return is_plausible_value(match[group]) and is_random_looking(match[group])
 
 
-def wrapped_key(match: re.Match[str], group: int) -> bool:
+def is_encoded_private_key(match: re.Match[str], group: int) -> bool:
     """Accept base64 that unwraps to the head of a private key, and not to that of a certificate."""
     return b"PRIVATE KEY" in binascii.a2b_base64(match[group][:64])
 
 
-def iban(match: re.Match[str], group: int) -> bool:
+def is_iban(match: re.Match[str], group: int) -> bool:
     """Accept an account number whose check digits are right (ISO 13616, modulo 97)."""
     plain = match[group].replace(" ", "").upper()
     return 15 <= len(plain) <= 34 and int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1
 
 
-def service(match: re.Match[str], group: int) -> bool:
+def is_service_token(match: re.Match[str], group: int) -> bool:
     """Accept what begins as a service's tokens do and goes on as if drawn by lot."""
     value = match[group]
-    if not is_issued(value):
+    if not has_token_prefix(value):
         return False
-    return is_used(value) and (is_jumbled(value, 4.5) or re.search(r"[0-9a-f]{32}$", value) is not None)
+    return is_plausible_value(value) and (
+        is_random_looking(value, 4.5) or re.search(r"[0-9a-f]{32}$", value) is not None
+    )
 
 
-def cut(match: re.Match[str], group: int) -> bool:
+def is_truncated_token(match: re.Match[str], group: int) -> bool:
     """Accept the beginning of a token that was cut short where a text was shortened."""
     value = match[group]
-    return is_issued(value) and (is_mixed(value) or CAMEL.search(value) is not None) and not is_name(value)
+    return (
+        has_token_prefix(value)
+        and (has_letters_and_digits(value) or CAMEL.search(value) is not None)
+        and not is_name_like(value)
+    )
 
 
-def key_block(match: re.Match[str], group: int) -> bool:
+def has_key_material(match: re.Match[str], group: int) -> bool:
     """Accept a private key block that holds key material, not one in prose or cut short with dots."""
     return re.search(r"[A-Za-z0-9+/]{20}", match[group].split("-----", 2)[2]) is not None
 
 
-def typed(match: re.Match[str], group: int) -> bool:
+def is_command_password(match: re.Match[str], group: int) -> bool:
     """Accept what stands for a password on a command line: no variable, no option, no file."""
     value = match[group]
-    return is_used(value) and not value.startswith(("-", "file:", "env:", "<")) and not _PATH.fullmatch(value)
+    return (
+        is_plausible_value(value) and not value.startswith(("-", "file:", "env:", "<")) and not _PATH.fullmatch(value)
+    )
 
 
-def piped(match: re.Match[str], group: int) -> bool:
+def is_piped_password(match: re.Match[str], group: int) -> bool:
     """Accept what is printed into a program that reads a password."""
     behind = match.string[match.end() : match.end() + 120]
     return (
-        typed(match, group)
+        is_command_password(match, group)
         and re.match(r"[^\n]{0,80}?(?:chpasswd|passwd\s--stdin|sudo\s-S|--password-stdin)", behind) is not None
     )
 
 
-def netrc(match: re.Match[str], group: int) -> bool:
+def is_netrc_password(match: re.Match[str], group: int) -> bool:
     """Accept what follows "password" where a login or a machine stands before it, as in a .netrc."""
     before = match.string[max(0, match.start() - 160) : match.start()]
     return (
-        typed(match, group)
+        is_command_password(match, group)
         and re.search(r"(?:login|user|account)\s{1,4}\S{1,64}(?:\s|\\{1,7}n){0,20}$", before) is not None
     )
 
 
-def url_password(match: re.Match[str], group: int) -> bool:
+def is_url_password(match: re.Match[str], group: int) -> bool:
     """Accept the password of a URL unless it is a placeholder or a bare port."""
     value = match[group]
     return not is_placeholder(value) and not _KEYWORD.fullmatch(value) and value.lower() not in ("pass", "pwd")
 
 
-def header(match: re.Match[str], group: int) -> bool:
+def is_authorization_header(match: re.Match[str], group: int) -> bool:
     """Accept the credentials of an Authorization header: user and password in base64, or a token."""
     value = match[group]
     if re.search(r"(?i)basic\s+$", match.string[max(0, match.start(group) - 12) : match.start(group)]):
-        return basic(match, group)
-    return (is_mixed(value) or is_jumbled(value)) and is_used(value) and not is_name(value)
+        return is_basic_credentials(match, group)
+    return (
+        (has_letters_and_digits(value) or is_random_looking(value))
+        and is_plausible_value(value)
+        and not is_name_like(value)
+    )
 
 
-def basic(match: re.Match[str], group: int) -> bool:
+def is_basic_credentials(match: re.Match[str], group: int) -> bool:
     """Accept base64 of "user:password"."""
     value = match[group].rstrip("=")
     try:
@@ -174,40 +190,50 @@ def basic(match: re.Match[str], group: int) -> bool:
         return False
 
 
-def cookie(match: re.Match[str], group: int) -> bool:
+def has_secret_cookie(match: re.Match[str], group: int) -> bool:
     """Accept a cookie header in which some value looks drawn by a machine."""
     pairs = (pair.strip().partition("=")[::2] for pair in match[group].split(";"))
     return any(
-        not _ATTRIBUTE.fullmatch(name) and len(value) >= 6 and is_mixed(value) and is_used(value)
+        not _ATTRIBUTE.fullmatch(name)
+        and len(value) >= 6
+        and has_letters_and_digits(value)
+        and is_plausible_value(value)
         for name, value in pairs
     )
 
 
-def password(match: re.Match[str], group: int) -> bool:
+def is_assigned_password(match: re.Match[str], group: int) -> bool:
     """Accept an assigned password: 6 characters or more, of two sorts or only digits, no name and no code; or words."""
     value = match[group]
-    if _shouted(match) and re.fullmatch(r"\w{6,}", value) and not _KEYWORD.search(value) and is_used(value):
+    if (
+        _is_env_assignment(match)
+        and re.fullmatch(r"\w{6,}", value)
+        and not _KEYWORD.search(value)
+        and is_plausible_value(value)
+    ):
         return True
     if is_passphrase(value):
         return True
-    if len(value) < 6 or value.count(" ") > 1 or not (_literal(match, group) or is_jumbled(value)):
+    if len(value) < 6 or value.count(" ") > 1 or not (_is_literal_value(match, group) or is_random_looking(value)):
         return False
-    return value.isdigit() or is_mixed(value) or re.search(r"\w[!@#$^&*?~]+\w", value) is not None
+    return value.isdigit() or has_letters_and_digits(value) or re.search(r"\w[!@#$^&*?~]+\w", value) is not None
 
 
-def short_name(match: re.Match[str], group: int) -> bool:
+def is_pass_value(match: re.Match[str], group: int) -> bool:
     """Accept what is assigned to "pass"; in any other connection the word is a verb, and the value must speak."""
     assigned = re.match(r"[\"'`\])]{0,2}\s?[:=]", match.string[match.start() + 4 : match.start() + 8])
-    return (password if assigned and not match[0].startswith("PASS:") else unmistakable)(match, group)
+    return (is_assigned_password if assigned and not match[0].startswith("PASS:") else is_evident_password)(
+        match, group
+    )
 
 
-def secret(match: re.Match[str], group: int) -> bool:
+def is_assigned_secret(match: re.Match[str], group: int) -> bool:
     """Accept an assigned token or key: 8 characters or more with letters and digits, no name, no code, no sentence."""
     value = match[group]
-    if len(value) < 8 or " " in value or len(set(value)) < 6 or not is_used(value):
+    if len(value) < 8 or " " in value or len(set(value)) < 6 or not is_plausible_value(value):
         return False
     word = match[0][:3].lower()
-    if word == "key" and not _opens(match):
+    if word == "key" and not _can_be_secret_key(match):
         return False
     if word == "ses" and _SESSION_NAME.fullmatch(value):
         return _KEYWORD.search(match[0][: match.start(group) - match.start()]) is not None
@@ -216,38 +242,44 @@ def secret(match: re.Match[str], group: int) -> bool:
     weak = word in _WEAK or (
         word == "key" and not _KEY_OF.search(match.string[max(0, match.start() - 12) : match.start()])
     )
-    return is_jumbled(value) or (not weak and is_mixed(value) and _literal(match, group))
+    return is_random_looking(value) or (not weak and has_letters_and_digits(value) and _is_literal_value(match, group))
 
 
-def unmistakable(match: re.Match[str], group: int) -> bool:
+def is_evident_password(match: re.Match[str], group: int) -> bool:
     """Accept what is a password even without an assignment: digits and letters, and a sign or several digits."""
     value = match[group]
     if value.count("-") > 2 and is_passphrase(value):
         return True
-    if len(value) < 8 or not is_used(value) or not is_mixed(value) or is_name(value) or _PATH.fullmatch(value):
+    if (
+        len(value) < 8
+        or not is_plausible_value(value)
+        or not has_letters_and_digits(value)
+        or is_name_like(value)
+        or _PATH.fullmatch(value)
+    ):
         return False
-    if is_jumbled(value):
+    if is_random_looking(value):
         return True
     if re.search(r"[=()\[\]{}\"'<>]|@[\w.-]+\.\w+$", value):
         return False
     signed = re.search(r"[!@#$^*?~]", value.rstrip("!?")) is not None
     letters = sum(char.isalpha() for char in value)
-    return _literal(match, group) and letters > 2 and (signed or sum(char.isdigit() for char in value) > 1)
+    return _is_literal_value(match, group) and letters > 2 and (signed or sum(char.isdigit() for char in value) > 1)
 
 
-def option(match: re.Match[str], group: int) -> bool:
+def is_option_secret(match: re.Match[str], group: int) -> bool:
     """Accept what is given to an option such as --password or --api-key."""
     named = re.search(r"(?i)pass|pwd", match[0][: match.start(group) - match.start()])
-    return password(match, group) if named else secret(match, group)
+    return is_assigned_password(match, group) if named else is_assigned_secret(match, group)
 
 
-def beside_a_word(match: re.Match[str], group: int) -> bool:
+def is_secret_by_context(match: re.Match[str], group: int) -> bool:
     """Accept a value as if drawn by lot on the same line as a word for secrets, unless it is said to be public.
 
     A hexadecimal number may be a commit or an id: there the word must stand next to it.
     """
     value = match[group]
-    if not is_jumbled(value, 3.0):
+    if not is_random_looking(value, 3.0):
         return False
     before = _MASK.sub("", match.string[max(0, match.start() - 100) : match.start()]).rpartition("\n")[2][-60:]
     behind = _MASK.sub("", match.string[match.end() : match.end() + 80]).partition("\n")[0][:40]
@@ -255,14 +287,14 @@ def beside_a_word(match: re.Match[str], group: int) -> bool:
         told = _TOLD_BEFORE.search(before) or (_AS.match(behind) and _TELLING.search(behind))
     else:
         told = _TELLING.search(before) or _TELLING.search(behind)
-    if not told or _wrapped(match) or not is_used(value):
+    if not told or _is_wrapped_base64(match) or not is_plausible_value(value):
         return False
     if _SESSION_NAME.fullmatch(value):
         return _TOLD_BEFORE.search(before) is not None
     return not _PUBLIC_WORD.search(before[-28:]) and not _REQUEST.match(value)
 
 
-def email(match: re.Match[str], group: int) -> bool:
+def is_personal_email(match: re.Match[str], group: int) -> bool:
     """Accept an address that may belong to a person: no reserved domain, no role without a reader, no file name."""
     local, _, domain = match[group].replace("%40", "@").rpartition("@")
     if _ROLE.fullmatch(local) or _RESERVED.fullmatch(domain) or re.match(r"\dx\.", domain):
@@ -272,7 +304,7 @@ def email(match: re.Match[str], group: int) -> bool:
     return not _FILE.fullmatch(domain.rpartition(".")[2])
 
 
-def phone(match: re.Match[str], group: int) -> bool:
+def is_phone_number(match: re.Match[str], group: int) -> bool:
     """Accept 8–15 digits (E.164) that no unit follows; at the start of a line "+" alone may be a diff's."""
     value = match[group]
     digits = re.sub(r"\D", "", value)
@@ -283,21 +315,21 @@ def phone(match: re.Match[str], group: int) -> bool:
     return not (foreign and starts_line and value[1:].isdigit())
 
 
-def id_card(match: re.Match[str], group: int) -> bool:
+def is_identity_number(match: re.Match[str], group: int) -> bool:
     """Accept a Chinese identity number whose check digit is right (GB 11643-1999)."""
     digits = re.sub(r"[ -]", "", match[group])
     total = sum(int(digit) * weight for digit, weight in zip(digits, _ID_WEIGHTS, strict=False))
     return _ID_CHECKS[total % 11] == digits[17].upper()
 
 
-def bank_card(match: re.Match[str], group: int) -> bool:
+def is_card_number(match: re.Match[str], group: int) -> bool:
     """Accept a card number with a right check digit (ISO/IEC 7812-1, Luhn) that is not one digit again and again."""
     digits = [int(digit) for digit in match[group] if digit.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
     return (sum(digits[::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1
 
 
-def random(match: re.Match[str], group: int) -> bool:
+def is_random_string(match: re.Match[str], group: int) -> bool:
     """Accept a string that looks drawn by lot: all sorts of characters, changing often, 4 bits each or more.
 
     Random base-62 text changes its sort of character at 0.6 of its places, camel-case names at less than 0.3.
@@ -311,16 +343,16 @@ def random(match: re.Match[str], group: int) -> bool:
         or _PUBLIC.search(before)
         or _PUBLIC_WORD.search(before)
         or value.startswith("AAAA")
-        or _wrapped(match)
+        or _is_wrapped_base64(match)
     ):
         return False
     sorts = [0 if c.islower() else 1 if c.isupper() else 2 if c.isdigit() else 3 for c in value]
     changes = sum(a != b for a, b in pairwise(sorts)) / (len(value) - 1)
-    drawn = changes >= 0.36 and entropy(value) >= 4.0 and is_jumbled(value, 3.0)
-    return {0, 1, 2} <= set(sorts) and drawn and is_used(value)
+    drawn = changes >= 0.36 and compute_entropy(value) >= 4.0 and is_random_looking(value, 3.0)
+    return {0, 1, 2} <= set(sorts) and drawn and is_plausible_value(value)
 
 
-def _wrapped(match: re.Match[str]) -> bool:
+def _is_wrapped_base64(match: re.Match[str]) -> bool:
     """Return whether the match is one whole line of wrapped base64: a certificate, a public key, an image."""
     text, start, end = match.string, match.start(), match.end()
     before, behind = text[max(0, start - 90) : start], text[end : end + 90]
@@ -330,16 +362,16 @@ def _wrapped(match: re.Match[str]) -> bool:
     return any(_BASE64_LINE.fullmatch(line.strip()) for line in lines)
 
 
-def _opens(match: re.Match[str]) -> bool:
+def _can_be_secret_key(match: re.Match[str]) -> bool:
     """Return whether the word before "key" lets a key be secret: a primary key or a cache key is none."""
     before = match.string[max(0, match.start() - 16) : match.start()]
     return not _HARMLESS_KEY.search(before)
 
 
-def _literal(match: re.Match[str], group: int) -> bool:
+def _is_literal_value(match: re.Match[str], group: int) -> bool:
     """Return whether an assigned value stands for itself: not for a placeholder, a name, code, a path or an amount."""
     value = match[group]
-    if not is_used(value) or is_name(value) or _KEYWORD.search(value) or _PATH.fullmatch(value):
+    if not is_plausible_value(value) or is_name_like(value) or _KEYWORD.search(value) or _PATH.fullmatch(value):
         return False
     quoted = match.string[match.start(group) - 1] in "\"'`"
     follower = match.string[match.end(group) : match.end(group) + 1]
@@ -349,6 +381,6 @@ def _literal(match: re.Match[str], group: int) -> bool:
     return value.isdigit() or not _QUANTITY.fullmatch(value)
 
 
-def _shouted(match: re.Match[str]) -> bool:
+def _is_env_assignment(match: re.Match[str]) -> bool:
     """Return whether the assignment has the form of an environment: SOME_PASSWORD=value, without a space."""
     return re.fullmatch(r"[A-Z_]+=", match[0]) is not None

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.safety.deobfuscation import plain_view
-from kb.safety.secret_rules import NUMBER, RULES, RUN, Rule
-from kb.safety.secret_tables import table_secrets
+from kb.safety.deobfuscation import deobfuscate_text
+from kb.safety.secret_rules import NUMBER, RULES, RUN, SecretRule
+from kb.safety.secret_tables import find_table_secrets
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """One place to mask, and the rule that asks for it."""
 
     start: int
@@ -45,7 +45,7 @@ _RUN = regex(r"[!-~]{16,}")
 _REST = regex(r"\S*")
 
 
-def _by_word(*, in_run: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _index_rules_by_word(*, in_run: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Return every word with the numbers of the rules it starts; most texts are done with when no word is in them."""
     rules: dict[str, list[int]] = {}
     for number, rule in enumerate(RULES):
@@ -55,15 +55,15 @@ def _by_word(*, in_run: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple((word, tuple(numbers)) for word, numbers in rules.items())
 
 
-_ANYWHERE, _IN_RUNS = _by_word(in_run=False), _by_word(in_run=True)
+_ANYWHERE, _IN_RUNS = _index_rules_by_word(in_run=False), _index_rules_by_word(in_run=True)
 _OF_RUNS = tuple(number for number, rule in enumerate(RULES) if rule.starts is RUN)
 _OF_NUMBERS = tuple(number for number, rule in enumerate(RULES) if rule.starts is NUMBER)
 
 
-class Task(NamedTuple):
+class SearchTask(NamedTuple):
     """What is looked for."""
 
-    private: tuple[Rule, ...]
+    private: tuple[SecretRule, ...]
     """The private words of the knowledge base, as rules."""
     kept: tuple[str, ...]
     """The names of the rules that are switched off."""
@@ -71,7 +71,7 @@ class Task(NamedTuple):
     """The numbers of the rules that can match at all, where that is known."""
 
 
-class _Text(NamedTuple):
+class _PreparedText(NamedTuple):
     """A text with what the rules ask about it again and again."""
 
     text: str
@@ -84,45 +84,45 @@ class _Text(NamedTuple):
     places: dict[str, list[int]]
     """Where a word stands; several rules start with the same one."""
 
-    def within_areas(self) -> str:
+    def join_areas(self) -> str:
         """Return the lower-case text of the areas."""
         whole = self.areas == ((0, len(self.text)),)
         return self.lower if whole else "\n".join([self.lower[start:end] for start, end in self.areas])
 
 
-def find_secrets(text: str, task: Task, areas: Sequence[Area] | None = None) -> Iterator[Span]:
+def find_secrets(text: str, task: SearchTask, areas: Sequence[Area] | None = None) -> Iterator[SecretSpan]:
     """Yield what is to be masked in *text*, in order of precedence, but nothing that touches a mask.
 
     With *areas*, sorted and disjoint, only what the rules match from a start in one of them, or round a word in one.
     """
-    yield from _by_rules(text, task, areas)
+    yield from _iter_rule_spans(text, task, areas)
     if areas is not None:
         return
-    yield from (Span(start, end, "password") for start, end in table_secrets(text))
-    if view := plain_view(text):
+    yield from (SecretSpan(start, end, "password") for start, end in find_table_secrets(text))
+    if view := deobfuscate_text(text):
         wide = task._replace(only=())
-        for span in _by_rules(view.text, wide, None):
-            yield Span(view.start_in_text(span.start), view.end_in_text(span.end), span.rule)
+        for span in _iter_rule_spans(view.text, wide, None):
+            yield SecretSpan(view.map_start(span.start), view.map_end(span.end), span.rule)
 
 
-def _by_rules(text: str, task: Task, areas: Sequence[Area] | None) -> Iterator[Span]:
+def _iter_rule_spans(text: str, task: SearchTask, areas: Sequence[Area] | None) -> Iterator[SecretSpan]:
     masks = [match.span() for match in MASK.finditer(text)] if "[redacted:" in text else []
     starts = [start for start, _ in masks]
-    seen = prepare(text, masks, areas)
-    numbers = [n for n in rules_that_may_match(seen, task.only) if RULES[n].name not in task.kept]
+    seen = prepare_text(text, masks, areas)
+    numbers = [n for n in select_rules(seen, task.only) if RULES[n].name not in task.kept]
     for rule in (*task.private, *(RULES[number] for number in numbers)):
         done = 0
-        for match in _matches(rule, seen):
+        for match in _iter_matches(rule, seen):
             group = match.lastindex or 0
             start, end = match.span(group)
             before = bisect_right(starts, end - 1) - 1
             touches_mask = before >= 0 and masks[before][1] > start
             if done <= start < end and not touches_mask and rule.check(match, group):
-                yield Span(start, end, rule.name)
+                yield SecretSpan(start, end, rule.name)
                 done = end
 
 
-def prepare(text: str, masks: Sequence[Area] = (), areas: Sequence[Area] | None = None) -> _Text:
+def prepare_text(text: str, masks: Sequence[Area] = (), areas: Sequence[Area] | None = None) -> _PreparedText:
     """Return *text* with what the rules ask about it; a word inside one of *masks* is none of its words."""
     lower = text.replace("İ", "I").lower()  # the one letter that grows in lower case
     if masks:
@@ -131,14 +131,14 @@ def prepare(text: str, masks: Sequence[Area] = (), areas: Sequence[Area] | None 
     runs = tuple([match.span() for area in areas for match in _RUN.finditer(text, *area)])
     zones = [match.span() for area in areas for match in _NUMBERS.finditer(text, *area)]
     numbers = tuple([match.start() for zone in zones for match in _NUMBER_START.finditer(text, *zone)])
-    return _Text(text, lower, areas, runs, numbers, {})
+    return _PreparedText(text, lower, areas, runs, numbers, {})
 
 
-def rules_that_may_match(seen: _Text, only: tuple[int, ...] = ()) -> tuple[int, ...]:
+def select_rules(seen: _PreparedText, only: tuple[int, ...] = ()) -> tuple[int, ...]:
     """Return the numbers of the rules, all or those of *only*, whose words are in the text."""
-    lower = seen.within_areas()
+    lower = seen.join_areas()
     if only:
-        return tuple([number for number in only if number >= 0 and _starts_in(RULES[number], seen)])
+        return tuple([number for number in only if number >= 0 and _can_match(RULES[number], seen)])
     found = [numbers for word, numbers in _ANYWHERE if word in lower]
     if seen.runs:
         visible = "\n".join([lower[start:end] for start, end in seen.runs])
@@ -149,7 +149,7 @@ def rules_that_may_match(seen: _Text, only: tuple[int, ...] = ()) -> tuple[int, 
     return tuple(sorted({number for numbers in found for number in numbers}))
 
 
-def _starts_in(rule: Rule, seen: _Text) -> bool:
+def _can_match(rule: SecretRule, seen: _PreparedText) -> bool:
     if rule.in_run and not seen.runs:
         return False
     if rule.starts is NUMBER:
@@ -157,7 +157,7 @@ def _starts_in(rule: Rule, seen: _Text) -> bool:
     return rule.starts is RUN or any(word in seen.lower for word in rule.starts)
 
 
-def _matches(rule: Rule, seen: _Text) -> Iterator[re.Match[str]]:
+def _iter_matches(rule: SecretRule, seen: _PreparedText) -> Iterator[re.Match[str]]:
     """Yield the matches of *rule*: from its starts, which is ten times faster than from every character."""
     text = seen.text
     if not rule.starts:
@@ -170,18 +170,18 @@ def _matches(rule: Rule, seen: _Text) -> Iterator[re.Match[str]]:
             found = rule.pattern.finditer(text, start, end)
             yield from (match for match in found if match.end() < end) if cut else found
     elif rule.before:
-        for start, end in _windows(_places(rule.starts, seen), rule.before, text):
+        for start, end in _iter_windows(_find_positions(rule.starts, seen), rule.before, text):
             yield from rule.pattern.finditer(text, start, end)
     else:
         done = 0
-        for position in seen.numbers if rule.starts is NUMBER else _places(rule.starts, seen):
+        for position in seen.numbers if rule.starts is NUMBER else _find_positions(rule.starts, seen):
             match = rule.pattern.match(text, position) if position >= done else None
             if match:
                 yield match
                 done = match.end() - _LOOKED_INTO
 
 
-def _windows(positions: Sequence[int], before: int, text: str) -> Iterator[tuple[int, int]]:
+def _iter_windows(positions: Sequence[int], before: int, text: str) -> Iterator[tuple[int, int]]:
     """Yield the disjoint parts of *text* round *positions*, each on one line and ending with a word."""
     start, end, is_joined = 0, -1, False
     for position, following in zip(positions, (*positions[1:], len(text) + before + 1), strict=False):
@@ -204,15 +204,15 @@ def _windows(positions: Sequence[int], before: int, text: str) -> Iterator[tuple
         yield start, end
 
 
-def _places(words: Sequence[str], seen: _Text) -> list[int]:
+def _find_positions(words: Sequence[str], seen: _PreparedText) -> list[int]:
     """Return where one of *words* stands, in order."""
     for word in words:
         if word not in seen.places:
-            seen.places[word] = list(_found_word(word, seen.lower, seen.areas))
+            seen.places[word] = list(_iter_positions(word, seen.lower, seen.areas))
     return sorted([position for word in words for position in seen.places[word]])
 
 
-def _found_word(word: str, text: str, areas: Sequence[Area]) -> Iterator[int]:
+def _iter_positions(word: str, text: str, areas: Sequence[Area]) -> Iterator[int]:
     for start, end in areas:
         position = text.find(word, start, end)
         while position >= 0:
@@ -221,7 +221,7 @@ def _found_word(word: str, text: str, areas: Sequence[Area]) -> Iterator[int]:
 
 
 @functools.cache
-def private_pattern(pattern: str) -> re.Pattern[str]:
+def compile_private_word(pattern: str) -> re.Pattern[str]:
     """Compile a private word of the settings; raise BadInput where it is no regular expression."""
     try:
         return re.compile(pattern)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kb.safety.randomness import is_jumbled, is_mixed, is_name, is_used
+from kb.safety.randomness import has_letters_and_digits, is_name_like, is_plausible_value, is_random_looking
 from kb.startup.lazy_regex import regex
 
 _HEAD = regex(
@@ -18,7 +18,7 @@ _LONGEST = 4000
 """Characters of a line that may be the head of a table."""
 
 
-def table_secrets(text: str) -> Iterator[tuple[int, int]]:
+def find_table_secrets(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of every value that stands below the name of a secret, in markdown, CSV or TSV."""
     lower = text.lower()
     if len(lower) != len(text) or not any(word in lower for word in _WORDS):
@@ -28,13 +28,13 @@ def table_secrets(text: str) -> Iterator[tuple[int, int]]:
     for line in text.splitlines(keepends=True):
         cells = line.split(mark) if columns else []
         if columns and len(cells) == width:
-            yield from _values(cells, columns, at)
+            yield from _iter_secret_cells(cells, columns, at)
         else:
-            mark, width, columns = _head(line)
+            mark, width, columns = _parse_header(line)
         at += len(line)
 
 
-def _head(line: str) -> tuple[str, int, tuple[int, ...]]:
+def _parse_header(line: str) -> tuple[str, int, tuple[int, ...]]:
     """Return what parts the cells of *line*, how many there are, and which are names of secrets."""
     if len(line) <= _LONGEST:
         for mark in "|\t,;":
@@ -45,7 +45,7 @@ def _head(line: str) -> tuple[str, int, tuple[int, ...]]:
     return "", 0, ()
 
 
-def _values(cells: list[str], columns: tuple[int, ...], at: int) -> Iterator[tuple[int, int]]:
+def _iter_secret_cells(cells: list[str], columns: tuple[int, ...], at: int) -> Iterator[tuple[int, int]]:
     for number, cell in enumerate(cells):
         value = cell.strip().strip(_QUOTES)
         if number in columns and _is_secret(value):
@@ -55,6 +55,6 @@ def _values(cells: list[str], columns: tuple[int, ...], at: int) -> Iterator[tup
 
 
 def _is_secret(value: str) -> bool:
-    if len(value) < 6 or " " in value or _RULER.fullmatch(value) or not is_used(value):
+    if len(value) < 6 or " " in value or _RULER.fullmatch(value) or not is_plausible_value(value):
         return False
-    return is_jumbled(value) or (is_mixed(value) and not is_name(value))
+    return is_random_looking(value) or (has_letters_and_digits(value) and not is_name_like(value))

@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from kb.search.query import is_identifier, subjects
+from kb.search.query import extract_subjects, is_identifier
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import has_cjk, one_line, runs
+from kb.text.segment import has_cjk, iter_runs, one_line
 
 IDENTITY, PREFERENCE, EXPERIENCE, CODE, KNOWLEDGE, GENERAL = (
     "identity", "preference", "experience", "code", "knowledge", "general",
 )  # fmt: skip
 
 
-class Strategy(NamedTuple):
+class RetrievalStrategy(NamedTuple):
     """How the records for an intent are looked for."""
 
     name: str
@@ -31,17 +31,17 @@ class Strategy(NamedTuple):
     """How many times as much the age of a record counts."""
 
 
-STRATEGIES: Mapping[str, Strategy] = {
-    IDENTITY: Strategy("profile", ("preference",), only=True),
-    PREFERENCE: Strategy("exact kind", ("preference", "pattern")),
-    EXPERIENCE: Strategy("time and relevance", ("pitfall",), recent=5.0),
-    CODE: Strategy("keyword first", ("interface",)),
-    KNOWLEDGE: Strategy("meaning"),
-    GENERAL: Strategy("mixed"),
+STRATEGIES: Mapping[str, RetrievalStrategy] = {
+    IDENTITY: RetrievalStrategy("profile", ("preference",), only=True),
+    PREFERENCE: RetrievalStrategy("exact kind", ("preference", "pattern")),
+    EXPERIENCE: RetrievalStrategy("time and relevance", ("pitfall",), recent=5.0),
+    CODE: RetrievalStrategy("keyword first", ("interface",)),
+    KNOWLEDGE: RetrievalStrategy("meaning"),
+    GENERAL: RetrievalStrategy("mixed"),
 }
 
 
-class Understood(NamedTuple):
+class QueryIntent(NamedTuple):
     """What a question wants."""
 
     intent: str
@@ -49,18 +49,18 @@ class Understood(NamedTuple):
     """Whether it may be about the person who asks, without saying so."""
 
     @property
-    def strategy(self) -> Strategy:
+    def strategy(self) -> RetrievalStrategy:
         """How it is answered."""
         return STRATEGIES[self.intent]
 
 
-def understood(query: str) -> Understood:
+def detect_intent(query: str) -> QueryIntent:
     """Return what *query* wants."""
     line = one_line(query)
-    if is_about_the_asker(line):
-        return Understood(IDENTITY, True)
+    if is_identity_question(line):
+        return QueryIntent(IDENTITY, True)
     intent = next((name for name, holds in _RULES if holds(line)), GENERAL)
-    return Understood(intent, _SELF.search(line) is not None)
+    return QueryIntent(intent, _SELF.search(line) is not None)
 
 
 # -- the person who asks --------------------------------------------------------------------------
@@ -110,7 +110,7 @@ _POLITE = regex(r"^(?:hey|hi|hello|ok|so|well|please|请问|那么|那|嗨|你�
 _ENDING = regex(r"(?<![\s?？!！。.~～吗呢吧呀啊嘛])[\s?？!！。.~～吗呢吧呀啊嘛]++$")
 
 
-def is_about_the_asker(line: str) -> bool:
+def is_identity_question(line: str) -> bool:
     """Return whether *line*, as a whole, asks about the person who asks (ZCLAW-13)."""
     bare = _ENDING.sub("", _POLITE.sub("", line.casefold().replace("’", "'")))
     if not _ASKER.search(bare):
@@ -165,9 +165,9 @@ _KNOWLEDGE = regex(
 )
 
 
-def _is_code(line: str) -> bool:
+def _is_code_question(line: str) -> bool:
     """Return whether *line* names something in code, or speaks of code as such."""
-    names = [run for run, unspaced in runs(line) if not unspaced and is_identifier(run) and not run[0].isdigit()]
+    names = [run for run, unspaced in iter_runs(line) if not unspaced and is_identifier(run) and not run[0].isdigit()]
     humps = any("_" in name.strip("_") or _HUMPED.search(name) for name in names)
     return bool(humps or _PATH.search(line) or _NAME.search(line) or _CODE.search(line))
 
@@ -176,6 +176,6 @@ _HUMPED = regex(r"[a-z0-9][A-Z][a-z]|^[A-Z][a-z]+[A-Z]")
 _RULES: tuple[tuple[str, Callable[[str], bool]], ...] = (
     (PREFERENCE, lambda line: _PREFERENCE.search(line) is not None),
     (EXPERIENCE, lambda line: _EXPERIENCE.search(line) is not None),
-    (CODE, _is_code),
-    (KNOWLEDGE, lambda line: _KNOWLEDGE.search(line) is not None and bool(subjects(line))),
+    (CODE, _is_code_question),
+    (KNOWLEDGE, lambda line: _KNOWLEDGE.search(line) is not None and bool(extract_subjects(line))),
 )

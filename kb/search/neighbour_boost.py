@@ -18,7 +18,7 @@ _SOON = 0.9
 """How soon a source that says a term again and again says no more by it (the k1 of BM25)."""
 
 
-def lent(
+def boost_neighbours(
     scores: Mapping[int, float], relatives: Mapping[int, Group], held: Mapping[int, Sequence[str]]
 ) -> dict[int, tuple[float, float]]:
     """Return what their neighbours and their whole source add to the *relatives* of the rows in *scores* (0.0–1.0).
@@ -26,7 +26,7 @@ def lent(
     A row without a score of its own is among them where it stands beside one that has one.
     *held* tells which terms of the question stand in a row.
     """
-    strength = _strengths(sorted(set(relatives.values())), held)
+    strength = _score_groups(sorted(set(relatives.values())), held)
     least, most = min(strength.values(), default=0.0), max(strength.values(), default=0.0)
     added: dict[int, tuple[float, float]] = {}
     for rows, strong in strength.items():
@@ -38,7 +38,7 @@ def lent(
     return added
 
 
-def _strengths(groups: Iterable[Group], held: Mapping[int, Sequence[str]]) -> dict[Group, float]:
+def _score_groups(groups: Iterable[Group], held: Mapping[int, Sequence[str]]) -> dict[Group, float]:
     """Return how well each group as a whole answers: BM25 over groups, a row that holds a term being one occurrence."""
     counts = {rows: Counter(term for n in rows for term in held.get(n, ())) for rows in groups}
     spread = Counter(term for count in counts.values() for term in count)

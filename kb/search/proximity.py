@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from kb.text.segment import FIRST_CJK, folded, runs
+from kb.text.segment import FIRST_CJK, fold_text, iter_runs
 
 WIDTH = 60
 """Characters within which words say one thing together: half a sentence of English, two of Chinese."""
@@ -16,9 +16,9 @@ _OFTEN = 8
 _GRAMS = (3, 4)
 
 
-def closeness(text: str, worth: Mapping[str, float]) -> float:
+def score_proximity(text: str, worth: Mapping[str, float]) -> float:
     """Return the largest share of *worth* whose terms stand within `WIDTH` characters of the folded *text*, 0.0–1.0."""
-    places = sorted((at, term) for term in worth for at in _places(text, term))
+    places = sorted((at, term) for term in worth for at in _find_offsets(text, term))
     inside: Counter[str] = Counter()
     best = now = 0.0
     first = 0
@@ -34,7 +34,7 @@ def closeness(text: str, worth: Mapping[str, float]) -> float:
     return best / (sum(worth.values()) or 1.0)
 
 
-def _places(text: str, term: str) -> list[int]:
+def _find_offsets(text: str, term: str) -> list[int]:
     """Return where words that begin with *term* stand in *text*; for a CJK term, wherever it stands."""
     found: list[int] = []
     at = text.find(term)
@@ -45,13 +45,13 @@ def _places(text: str, term: str) -> list[int]:
     return found
 
 
-def grams(text: str) -> frozenset[str]:
+def extract_ngrams(text: str) -> frozenset[str]:
     """Return the pieces of three and four characters of the words of *text*, their ends marked."""
-    words = [f" {run} " for run, _ in runs(folded(text))]
+    words = [f" {run} " for run, _ in iter_runs(fold_text(text))]
     return frozenset(word[i : i + size] for word in words for size in _GRAMS for i in range(len(word) - size + 1))
 
 
-def title_in(title: str, asked: frozenset[str]) -> float:
-    """Return which share of the `grams` of *title* are among those *asked*, 0.0–1.0."""
-    own = grams(title)
+def score_title_overlap(title: str, asked: frozenset[str]) -> float:
+    """Return which share of the `extract_ngrams` of *title* are among those *asked*, 0.0–1.0."""
+    own = extract_ngrams(title)
     return len(own & asked) / len(own) if own else 0.0

@@ -1,8 +1,8 @@
 """Turn what people and agents ask into questions for the full-text index.
 
-The index holds `kb.text.segment.index_terms`, so an unspaced run is asked for as the phrase of its bigrams, which is an
-exact substring, and a spaced word as the beginning of a word. Every term is quoted and made of letters and digits only:
-nothing in a question can be read as FTS5 syntax. For spaced words the index answers more widely than a plain scan
+The index holds `kb.text.segment.build_index_terms`, so an unspaced run is asked for as the phrase of its bigrams,
+which is an exact substring, and a spaced word as the beginning of a word. Every term is quoted and made of letters
+and digits only: nothing in a question can be read as FTS5 syntax. For spaced words the index answers more widely than a plain scan
 (word stems, `getUserName` for `get_user_name`, any punctuation between the words of `foo.bar`) and more narrowly (no
 match inside a word): a caller that promises the plain scan adds it.
 """
@@ -15,7 +15,7 @@ from itertools import islice
 from kb.records.kinds import BY_PREFIX
 from kb.records.model import Reference
 from kb.startup.lazy_regex import regex
-from kb.text.segment import SEPARATOR, run_terms, runs, word_terms
+from kb.text.segment import SEPARATOR, extract_run_terms, extract_word_terms, iter_runs
 from kb.text.segment import stem as stem
 
 MAX_PHRASES = 32
@@ -34,12 +34,12 @@ PREFIX_FROM = 3
 """Letters a spaced word needs before it is asked for as the beginning of a word."""
 
 
-def words_in(words: str) -> frozenset[str]:
+def parse_word_list(words: str) -> frozenset[str]:
     """Return the words of a list."""
     return frozenset(words.split())
 
 
-_STOP_EN = words_in(
+_STOP_EN = parse_word_list(
     """
     about above actually add added adding after again ahead all already also always am an and another any anything are
     aren around as at away back be because been before being below better both bug bugs but by came can cannot change
@@ -65,7 +65,7 @@ _STOP_EN = words_in(
 """Words that say how something is asked, or that any piece of programming work is about; none tells two records
 apart."""
 
-_STOP_ZH = words_in(
+_STOP_ZH = parse_word_list(
     """
     的 了 吗 呢 吧 啊 呀 嘛 么 是 我 你 您 他 她 它 们 这 那 哪 谁 就 也 都 很 把 被 给 让 和 与 或 在 个 没 嗯 哦
     什么 为什么 怎么 怎么样 怎样 如何 多少 几个 哪些 哪个 哪里 是否 是不是 有没有 能不能 可不可以 要不要 能否 可否
@@ -82,7 +82,7 @@ _STOP_ZH = words_in(
     任务 步骤 相关 报错 错误 有用 出现 发现 导致
     """
 )
-_KEPT_ZH = words_in(
+_KEPT_ZH = parse_word_list(
     """
     在线 存在 正在 请求 目的 和解 饱和 参与 个人 与否 个性 被动 给定 就绪 都市 在途 对象 对话 对账 对比 从库 为空 到期
     到达 向量 将来
@@ -113,26 +113,28 @@ _CITATION = regex(r"(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
 # -- questions for the index ----------------------------------------------------------------------
 
 
-def match_expression(query: str) -> str:
+def build_match_expression(query: str) -> str:
     """Return the FTS5 expression for every term of *query*, or "" where it has none.
 
     White space separates terms. A run of two or more CJK characters is an exact substring, a single one a prefix of
     a bigram (every occurrence), a spaced word of three letters or more the beginning of a word, other words and
     numbers whole. Runs that touch, as in `vue框架` and `foo.bar`, must stand beside each other.
     """
-    phrases = (phrase for chunk in query.split() for group in _touching(chunk) for phrase in _quoted(group))
+    phrases = (
+        phrase for chunk in query.split() for group in _group_adjacent_runs(chunk) for phrase in _quote_phrases(group)
+    )
     return " AND ".join(islice(dict.fromkeys(phrases), MAX_PHRASES))
 
 
-def broad_expression(query: str, limit: int = MAX_TERMS) -> str:
+def build_broad_expression(query: str, limit: int = MAX_TERMS) -> str:
     """Return the FTS5 expression for any of the *limit* most telling terms of *query*, or "" where it has none."""
-    return " OR ".join(f'"{term}"' for term in subjects(query, limit))
+    return " OR ".join(f'"{term}"' for term in extract_subjects(query, limit))
 
 
-def _touching(chunk: str) -> Iterator[list[tuple[str, bool]]]:
+def _group_adjacent_runs(chunk: str) -> Iterator[list[tuple[str, bool]]]:
     """Yield the runs of *chunk* in groups that the index keeps beside each other; a separator parts two CJK runs."""
     group: list[tuple[str, bool]] = []
-    for run, unspaced in runs(chunk):
+    for run, unspaced in iter_runs(chunk):
         if unspaced and group and group[-1][1]:
             yield group
             group = []
@@ -141,21 +143,25 @@ def _touching(chunk: str) -> Iterator[list[tuple[str, bool]]]:
         yield group
 
 
-def _quoted(group: Sequence[tuple[str, bool]]) -> Iterator[str]:
+def _quote_phrases(group: Sequence[tuple[str, bool]]) -> Iterator[str]:
     """Yield the phrase for runs that touch, a very long one in pieces; none that would match the index's separator."""
-    before = [term for run, unspaced in group[:-1] for term in (run_terms(run) if unspaced else word_terms(run))]
+    before = [
+        term
+        for run, unspaced in group[:-1]
+        for term in (extract_run_terms(run) if unspaced else extract_word_terms(run))
+    ]
     run, unspaced = group[-1]
-    last = (run_terms(run)[:-1] or [run]) if unspaced else word_terms(run)[:1]
+    last = (extract_run_terms(run)[:-1] or [run]) if unspaced else extract_word_terms(run)[:1]
     terms = before + last
     if any(term.startswith(SEPARATOR) for term in terms):
         return
     for at in range(0, len(terms), LONGEST_PHRASE):
         is_end = at + LONGEST_PHRASE >= len(terms)
-        star = "*" if is_end and _is_beginning(last[-1], unspaced) else ""
+        star = "*" if is_end and _is_prefix_term(last[-1], unspaced) else ""
         yield f'"{" ".join(terms[at : at + LONGEST_PHRASE])}"{star}'
 
 
-def _is_beginning(term: str, unspaced: bool) -> bool:
+def _is_prefix_term(term: str, unspaced: bool) -> bool:
     if unspaced:
         return len(term) == 1
     return len(term) >= PREFIX_FROM and not term.isdigit() and not SEPARATOR.startswith(term)
@@ -164,31 +170,31 @@ def _is_beginning(term: str, unspaced: bool) -> bool:
 # -- what a text is about -------------------------------------------------------------------------
 
 
-def subjects(text: str, limit: int = MAX_TERMS) -> list[str]:
+def extract_subjects(text: str, limit: int = MAX_TERMS) -> list[str]:
     """Return the meaningful terms of *text*, those that look rarest first: words in lower case and CJK bigrams."""
     looks: dict[str, int] = {}
-    for run, unspaced in runs(read_part(text)):
-        for term, look in _piece_terms(run) if unspaced else _word_looks(run):
+    for run, unspaced in iter_runs(truncate_prompt(text)):
+        for term, look in _iter_piece_terms(run) if unspaced else _iter_word_terms(run):
             looks[term] = max(look, looks.get(term, 0))
     return sorted(looks, key=lambda term: -looks[term])[:limit]
 
 
-def keywords(text: str, limit: int = 5) -> list[str]:
+def extract_keywords(text: str, limit: int = 5) -> list[str]:
     """Return up to *limit* words that tell what the task *text* is about, in the order in which they stand there."""
     looks: dict[str, int] = {}
-    for run, unspaced in runs(read_part(text)):
+    for run, unspaced in iter_runs(truncate_prompt(text)):
         if not unspaced:
             word = run.casefold()
-            looks.setdefault(word, _look(run) if _is_meaningful(word) else 0)
+            looks.setdefault(word, _estimate_rarity(run) if _is_meaningful(word) else 0)
             continue
-        for piece in pieces(run):
-            for word in _cut(piece):
+        for piece in split_on_stop_words(run):
+            for word in _segment_words(piece):
                 looks.setdefault(word, 5 + len(word) if len(word) > 1 else 0)
     best = sorted((word for word in looks if looks[word]), key=lambda word: -looks[word])[:limit]
     return [word for word in looks if word in best]
 
 
-def pieces(run: str) -> list[str]:
+def split_on_stop_words(run: str) -> list[str]:
     """Return what an unspaced run says without its function words and the words any task has."""
     found, start, at = [], 0, 0
     while at < len(run):
@@ -200,10 +206,10 @@ def pieces(run: str) -> list[str]:
             found.append(run[start:at])
             start = at + size
         at += size or 1
-    return [piece for piece in map(_trimmed, (*found, run[start:])) if piece]
+    return [piece for piece in map(_trim_particles, (*found, run[start:])) if piece]
 
 
-def _trimmed(piece: str) -> str:
+def _trim_particles(piece: str) -> str:
     if len(piece) < 3 or len(piece) % 2 == 0:
         return piece
     if piece[0] in _LEADING_ZH and piece[:2] not in _KEPT_ZH:
@@ -212,13 +218,15 @@ def _trimmed(piece: str) -> str:
 
 
 def is_identifier(word: str) -> bool:
-    """Return whether *word*, as it is written, looks like a name of a thing in code: digits in it, humps, underscores."""
-    return len(word) > 2 and not word.isdigit() and (len(word_terms(word)) > 1 or any(c.isdigit() for c in word))
+    """Return whether *word*, as it is written, looks like a name in code: digits in it, humps, underscores."""
+    return (
+        len(word) > 2 and not word.isdigit() and (len(extract_word_terms(word)) > 1 or any(c.isdigit() for c in word))
+    )
 
 
-def cited(text: str) -> list[Reference]:
+def find_references(text: str) -> list[Reference]:
     """Return the records *text* names by id, with or without brackets: `[D001]`, `shop:D001`."""
-    found = _CITATION.findall(read_part(text))
+    found = _CITATION.findall(truncate_prompt(text))
     references = (Reference(project, id) for project, id in found if id.rstrip("0123456789") in BY_PREFIX)
     return list(dict.fromkeys(references))
 
@@ -227,42 +235,42 @@ _NUMBERED = regex(r"(?i)(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0
 _NUMBER_ALONE = regex(r"\s{0,9}0{1,6}([1-9]\d{0,6})\s{0,9}\Z")
 
 
-def numbered(text: str) -> frozenset[int]:
+def find_imported_numbers(text: str) -> frozenset[int]:
     """Return the numbers by which *text* asks for another tool's records: "ADR 303", "adr-0303", or "0303" alone."""
-    found = _NUMBERED.findall(read_part(text))
+    found = _NUMBERED.findall(truncate_prompt(text))
     alone = _NUMBER_ALONE.match(text)
     return frozenset(map(int, [*found, alone[1]] if alone else found))
 
 
-def read_part(text: str) -> str:
+def truncate_prompt(text: str) -> str:
     """Return what is read of a prompt: a pasted log must not cost a hook its time."""
     if len(text) <= MAX_PROMPT:
         return text
     return text[: MAX_PROMPT * 3 // 4] + " " + text[-MAX_PROMPT // 4 :]
 
 
-def _piece_terms(run: str) -> Iterator[tuple[str, int]]:
+def _iter_piece_terms(run: str) -> Iterator[tuple[str, int]]:
     """Yield the bigrams of what *run* says; those that begin a likely word look rarer than those across two."""
-    for piece in pieces(run):
+    for piece in split_on_stop_words(run):
         begins = set()
         at = 0
-        for word in _cut(piece):
+        for word in _segment_words(piece):
             begins.add(at)
             at += len(word)
         for i in range(len(piece) - 1):
             yield piece[i : i + 2], 8 if i in begins else 4
 
 
-def _word_looks(word: str) -> Iterator[tuple[str, int]]:
-    whole, *parts = word_terms(word)
+def _iter_word_terms(word: str) -> Iterator[tuple[str, int]]:
+    whole, *parts = extract_word_terms(word)
     if _is_meaningful(whole):
-        yield whole, _look(word)
+        yield whole, _estimate_rarity(word)
     for part in parts:
         if _is_meaningful(part) and len(part) > 2:
             yield part, len(part)
 
 
-def _look(word: str) -> int:
+def _estimate_rarity(word: str) -> int:
     """Return how rare *word* looks: its letters, with a bonus for a name in code."""
     return len(word) + (6 if is_identifier(word) else 0)
 
@@ -273,7 +281,7 @@ def _is_meaningful(term: str) -> bool:
     return len(term) > 2 if term.isdigit() else len(term) > 1
 
 
-def _cut(piece: str) -> list[str]:
+def _segment_words(piece: str) -> list[str]:
     """Return *piece* cut into likely words of two or three characters; without a dictionary this is a guess."""
     words, at = [], 0
     while at < len(piece):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kb.search.query import pieces, read_part, words_in
-from kb.text.segment import runs, stem, word_terms
+from kb.search.query import parse_word_list, split_on_stop_words, truncate_prompt
+from kb.text.segment import extract_word_terms, iter_runs, stem
 
 MAX_ASKED = 48
 """The most terms of a question by which records are ranked."""
@@ -17,7 +17,7 @@ CHARACTER = 0.4
 PART = 0.7
 """What the parts of a name in code count: the whole name is meant."""
 
-FUNCTION_EN = words_in(
+FUNCTION_EN = parse_word_list(
     """
     a about above after again against all also am an and any are aren as at be because been before being below between
     both but by can could couldn d did didn do does doesn doing don down during each either else few for from further
@@ -37,23 +37,23 @@ def is_function_word(word: str) -> bool:
     return word.casefold() in FUNCTION_EN or word in FUNCTION_ZH
 
 
-def asked(query: str, limit: int = MAX_ASKED) -> dict[str, float]:
+def weigh_query_terms(query: str, limit: int = MAX_ASKED) -> dict[str, float]:
     """Return the terms, *limit* at most, by which records are ranked that are to answer *query*: weights 0.0–1.0."""
     weights: dict[str, float] = {}
 
-    def ask(term: str, weight: float) -> None:
+    def add_term(term: str, weight: float) -> None:
         weights[term] = max(weight, weights.get(term, 0.0))
 
-    for run, unspaced in runs(read_part(query)):
+    for run, unspaced in iter_runs(truncate_prompt(query)):
         if unspaced:
-            inside = {piece[i : i + 2] for piece in pieces(run) for i in range(len(piece) - 1)}
+            inside = {piece[i : i + 2] for piece in split_on_stop_words(run) for i in range(len(piece) - 1)}
             for i in range(len(run) - 1):
-                ask(run[i : i + 2], 1.0 if run[i : i + 2] in inside else ACROSS)
+                add_term(run[i : i + 2], 1.0 if run[i : i + 2] in inside else ACROSS)
             for character in run:
                 if character not in FUNCTION_ZH:
-                    ask(character, 1.0 if len(run) == 1 else CHARACTER)
+                    add_term(character, 1.0 if len(run) == 1 else CHARACTER)
             continue
-        for at, word in enumerate(word_terms(run)):
+        for at, word in enumerate(extract_word_terms(run)):
             if word not in FUNCTION_EN:
-                ask(stem(word), PART if at else 1.0)
+                add_term(stem(word), PART if at else 1.0)
     return dict(sorted(weights.items(), key=lambda item: -item[1])[:limit])

@@ -6,10 +6,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.records.model import GLOBAL, LIVE, Record, Reference, Status, imported_number
-from kb.search.query import cited, is_identifier, numbered, pieces, read_part, stem, subjects
+from kb.search.query import (
+    extract_subjects,
+    find_imported_numbers,
+    find_references,
+    is_identifier,
+    split_on_stop_words,
+    stem,
+    truncate_prompt,
+)
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import FIRST_CJK, folded, runs, word_terms
+from kb.text.segment import FIRST_CJK, extract_word_terms, fold_text, iter_runs
 
 ENOUGH = 2.0
 """The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive
@@ -64,7 +72,7 @@ AGED = 0.03
 ELSEWHERE_WEIGHT = 0.6
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     """A record the index found."""
 
     record: Record
@@ -76,7 +84,7 @@ class Hit(NamedTuple):
     """What the score is made of, where it was asked for."""
 
 
-class Asked(NamedTuple):
+class ParsedQuery(NamedTuple):
     """What a question is about, ready to be looked for in many records."""
 
     words: Mapping[str, tuple[str, float]]
@@ -89,25 +97,32 @@ class Asked(NamedTuple):
     """The question as it was asked."""
 
 
-def asked(query: str) -> Asked:
+def parse_query(query: str) -> ParsedQuery:
     """Return what *query* is about."""
-    kept = set(subjects(query))
+    kept = set(extract_subjects(query))
     words: dict[str, tuple[str, float]] = {}
     cjk: list[str] = []
-    for run, unspaced in runs(read_part(query)):
+    for run, unspaced in iter_runs(truncate_prompt(query)):
         if unspaced:
-            cjk += [p for p in pieces(run) if any(p[i : i + 2] in kept for i in range(len(p) - 1))]
+            cjk += [p for p in split_on_stop_words(run) if any(p[i : i + 2] in kept for i in range(len(p) - 1))]
             continue
-        for term in word_terms(run):
+        for term in extract_word_terms(run):
             if term in kept:
-                distinct = is_identifier(run) and term == word_terms(run)[0]
+                distinct = is_identifier(run) and term == extract_word_terms(run)[0]
                 words.setdefault(stem(term), (term, ENOUGH if distinct else 1.0))
-    return Asked(words, tuple(dict.fromkeys(cjk)), tuple(cited(query)), numbered(query), query)
+    return ParsedQuery(
+        words, tuple(dict.fromkeys(cjk)), tuple(find_references(query)), find_imported_numbers(query), query
+    )
 
 
-def ranked(
-    hits: Iterable[Hit], about: Asked, *, scope: str = GLOBAL, favoured: Sequence[str] = (), aging: float = 1.0
-) -> list[Hit]:
+def rank_hits(
+    hits: Iterable[SearchHit],
+    about: ParsedQuery,
+    *,
+    scope: str = GLOBAL,
+    favoured: Sequence[str] = (),
+    aging: float = 1.0,
+) -> list[SearchHit]:
     """Return *hits* best first: named by id, then with every term, then by score, title, status, age and scope.
 
     *scope* is the caller's: its records stand before global ones, those before other projects'. Records of the kinds
@@ -118,93 +133,100 @@ def ranked(
     best = max((hit.score for hit in found), default=0.0)
     newest = max((hit.record.date for hit in found), default="")
 
-    def weighed(hit: Hit) -> Hit:
+    def weigh_hit(hit: SearchHit) -> SearchHit:
         strength = 0.1 + (max(hit.score, 0.0) / best if best > 0 else 0.0)
         factors = {
-            "×title": 1 + TITLE_WEIGHT * _title_share(hit.record, about),
-            "×standing": _standing(hit.record, scope),
+            "×title": 1 + TITLE_WEIGHT * _compute_title_share(hit.record, about),
+            "×standing": _weigh_scope_and_status(hit.record, scope),
             "×kind": FAVOUR if hit.record.kind in favoured else 1.0,
             "×heard": 1 + HEARD * min(max(hit.record.occurrences, 1) - 1, HEARD_OFTEN) / HEARD_OFTEN,
-            "×age": 1 - AGED * aging * _is_older(hit.record.date, newest),
+            "×age": 1 - AGED * aging * _compute_age(hit.record.date, newest),
         }
         return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})
 
-    def place(hit: Hit) -> tuple[bool, bool, float, str, int, str]:
+    def build_sort_key(hit: SearchHit) -> tuple[bool, bool, float, str, int, str]:
         named = is_named(hit.record, about, scope)
         return not named, not hit.whole, -hit.score, hit.record.scope, len(hit.record.id), hit.record.id
 
-    return sorted(map(weighed, found), key=place)
+    return sorted(map(weigh_hit, found), key=build_sort_key)
 
 
-def relevant(
-    hits: Sequence[Hit],
-    about: Asked,
+def filter_relevant(
+    hits: Sequence[SearchHit],
+    about: ParsedQuery,
     *,
     scope: str = GLOBAL,
     frequency: Mapping[str, int] | None = None,
     total: int = 0,
-) -> list[Hit]:
+) -> list[SearchHit]:
     """Return those of *hits*, in their order, that the prompt *about* is really about; often none.
 
     *frequency* may tell in how many of *total* records a term of `subjects(about.text)` stands; common terms then count
     less. A record that the prompt names by id is always relevant; another only while it is live.
     """
-    rarity = _rarity(frequency, total) if frequency and total else None
-    weights = [evidence(hit.record, about, rarity) if hit.record.status in LIVE else 0.0 for hit in hits]
+    rarity = _compute_rarity(frequency, total) if frequency and total else None
+    weights = [score_evidence(hit.record, about, rarity) if hit.record.status in LIVE else 0.0 for hit in hits]
     enough = max(ENOUGH, CLOSE * max(weights, default=0.0))
     return [
         hit
         for hit, weight in zip(hits, weights, strict=True)
         if weight >= enough
-        or (rarity and weight >= _enough_of_title(hit.record, about))
+        or (rarity and weight >= _find_title_threshold(hit.record, about))
         or is_named(hit.record, about, scope)
-        or (rarity and weight and _is_the_subject(hit.record, about, rarity))
+        or (rarity and weight and _is_title_subject(hit.record, about, rarity))
     ]
 
 
-def evidence(record: Record, about: Asked, rarity: Mapping[str, float] | None = None) -> float:
+def score_evidence(record: Record, about: ParsedQuery, rarity: Mapping[str, float] | None = None) -> float:
     """Return how much speaks for *record* being about what was asked: 1.0 for an ordinary term in title or tags."""
     rare = rarity or {}
     in_text = IN_BODY_UNKNOWN if rarity is None else IN_BODY
-    head = _terms_of(" ".join((record.title, *record.tags)))
-    body = folded("\n".join(section.text for section in record.sections))
+    head = _fold_with_name_parts(" ".join((record.title, *record.tags)))
+    body = fold_text("\n".join(section.text for section in record.sections))
     worth = 0.0
     for word_stem, (term, weight) in about.words.items():
         here = 1.0 if _has_word(word_stem, head) else in_text if _has_word(word_stem, body) else 0.0
         worth += here * weight * rare.get(term, 1.0)
-    in_head = _shared(about.pieces, head)
-    in_body = {part for part in _shared(about.pieces, body) if not any(part in h or h in part for h in in_head)}
-    worth += sum(_length_weight(part) * _rarest(part, rare) for part in in_head)
-    worth += sum(in_text * _length_weight(part) * _rarest(part, rare) for part in in_body)
+    in_head = _find_common_substrings(about.pieces, head)
+    in_body = {
+        part for part in _find_common_substrings(about.pieces, body) if not any(part in h or h in part for h in in_head)
+    }
+    worth += sum(_weigh_length(part) * _find_max_rarity(part, rare) for part in in_head)
+    worth += sum(in_text * _weigh_length(part) * _find_max_rarity(part, rare) for part in in_body)
     return worth
 
 
-def holds_whole(record: Record, keyword: str) -> bool:
+def has_whole_keyword(record: Record, keyword: str) -> bool:
     """Return whether *record* holds every word of *keyword*, in whichever of their forms.
 
     Of an unspaced word all characters have to be there: 数据 does not hold 数据库, and 支付的回调 does hold 支付回调.
     Words that any question has ("the", 怎么) are no part of it.
     """
-    about = asked(keyword)
-    text = _folded_text(record)
-    names = [word_terms(run) for run, unspaced in runs(read_part(keyword)) if not unspaced]
+    about = parse_query(keyword)
+    text = _fold_record_text(record)
+    names = [extract_word_terms(run) for run, unspaced in iter_runs(truncate_prompt(keyword)) if not unspaced]
     wanted = [terms for terms in names if any(stem(term) in about.words for term in terms)]
     if not wanted and not about.pieces:
         return False
-    return all(_has_name(terms, text) for terms in wanted) and all(_is_made_of(piece, text) for piece in about.pieces)
+    return all(_has_name(terms, text) for terms in wanted) and all(
+        _is_composed_of(piece, text) for piece in about.pieces
+    )
 
 
-def holds_a_word(record: Record, about: Asked) -> bool:
+def has_query_word(record: Record, about: ParsedQuery) -> bool:
     """Return whether *record* surely holds a word of what was asked: a spaced one, or two runs of unspaced characters.
 
     A lone run may be half of a word, or stand across two.
     """
-    text = _folded_text(record)
-    return any(_has_word(word_stem, text) for word_stem in about.words) or len(_shared(about.pieces, text)) > 1
+    text = _fold_record_text(record)
+    return (
+        any(_has_word(word_stem, text) for word_stem in about.words)
+        or len(_find_common_substrings(about.pieces, text)) > 1
+    )
 
 
-def _folded_text(record: Record) -> str:
-    return folded("\n".join((record.title, *record.tags, *(section.text for section in record.sections))))
+def _fold_record_text(record: Record) -> str:
+    return fold_text("\n".join((record.title, *record.tags, *(section.text for section in record.sections))))
 
 
 def _has_name(terms: Sequence[str], text: str) -> bool:
@@ -213,7 +235,7 @@ def _has_name(terms: Sequence[str], text: str) -> bool:
     return _has_word(stem(terms[0]), text) or (bool(parts) and all(_has_word(stem(part), text) for part in parts))
 
 
-def _is_made_of(piece: str, text: str) -> bool:
+def _is_composed_of(piece: str, text: str) -> bool:
     """Return whether *piece* can be cut into parts of two or three characters that all stand in *text*."""
     reached = {0}
     for end in range(2, len(piece) + 1):
@@ -222,10 +244,10 @@ def _is_made_of(piece: str, text: str) -> bool:
     return len(piece) in reached
 
 
-def _terms_of(text: str) -> str:
+def _fold_with_name_parts(text: str) -> str:
     """Return *text* folded, with the parts of its names in code behind it, so that `getUser` answers to "user"."""
-    parts = (part for run, unspaced in runs(text) if not unspaced for part in word_terms(run)[1:])
-    return " ".join((folded(text), *parts))
+    parts = (part for run, unspaced in iter_runs(text) if not unspaced for part in extract_word_terms(run)[1:])
+    return " ".join((fold_text(text), *parts))
 
 
 def _has_word(word_stem: str, text: str) -> bool:
@@ -245,7 +267,7 @@ def _is_spaced_letter(character: str) -> bool:
     return character < FIRST_CJK and character.isalnum()
 
 
-def _shared(parts: Iterable[str], text: str) -> set[str]:
+def _find_common_substrings(parts: Iterable[str], text: str) -> set[str]:
     """Return the longest substrings, two characters or more, that *parts* have in common with *text*."""
     found = set()
     for part in parts:
@@ -260,36 +282,36 @@ def _shared(parts: Iterable[str], text: str) -> set[str]:
     return found
 
 
-def _length_weight(part: str) -> float:
+def _weigh_length(part: str) -> float:
     """Return how much a shared unspaced string says: two characters are one word, four are two words in a row."""
     return min(len(part) / 2, ENOUGH)
 
 
-def _rarest(part: str, rarity: Mapping[str, float]) -> float:
+def _find_max_rarity(part: str, rarity: Mapping[str, float]) -> float:
     known = [rarity[part[i : i + 2]] for i in range(len(part) - 1) if part[i : i + 2] in rarity]
     return max(known, default=1.0)
 
 
-def _rarity(frequency: Mapping[str, int], total: int) -> dict[str, float]:
+def _compute_rarity(frequency: Mapping[str, int], total: int) -> dict[str, float]:
     """Return for each term 1.0 (in a few records) down to `COMMON_WEIGHT` (in a tenth of all or more)."""
     steps = math.log(max(total * COMMON / FEW, 2))
     lost = 1 - COMMON_WEIGHT
     return {term: max(COMMON_WEIGHT, 1 - lost * math.log(max(n / FEW, 1)) / steps) for term, n in frequency.items()}
 
 
-def _title_share(record: Record, about: Asked) -> float:
+def _compute_title_share(record: Record, about: ParsedQuery) -> float:
     """Return which share of what was asked stands in the title, 0.0–1.0."""
-    title = _terms_of(record.title)
+    title = _fold_with_name_parts(record.title)
     asked_for = len(about.words) + sum(len(piece) for piece in about.pieces)
     present = sum(_has_word(word_stem, title) for word_stem in about.words)
-    present += sum(len(part) for part in _shared(about.pieces, title))
+    present += sum(len(part) for part in _find_common_substrings(about.pieces, title))
     return min(present / asked_for, 1.0) if asked_for else 0.0
 
 
-def _enough_of_title(record: Record, about: Asked) -> float:
+def _find_title_threshold(record: Record, about: ParsedQuery) -> float:
     """Return the evidence that makes *record* relevant where most of its title was asked for."""
     bigrams = {piece[i : i + 2] for piece in about.pieces for i in range(len(piece) - 1)}
-    terms = subjects(record.title)
+    terms = extract_subjects(record.title)
     there = [term for term in terms if term in bigrams or stem(term) in about.words]
     words = sum(0.5 if term >= FIRST_CJK else 1.0 for term in there)
     if len(there) < MOST_OF_TITLE * len(terms):
@@ -297,35 +319,35 @@ def _enough_of_title(record: Record, about: Asked) -> float:
     return next((evidence for least, evidence in ENOUGH_OF_TITLE if words >= least), ENOUGH)
 
 
-def _is_the_subject(record: Record, about: Asked, rarity: Mapping[str, float]) -> bool:
+def _is_title_subject(record: Record, about: ParsedQuery, rarity: Mapping[str, float]) -> bool:
     """Return whether all that was asked about, however little, stands in the title and is rare."""
     terms = [rarity.get(term, 0.0) for term, _ in about.words.values()]
-    terms += [_rarest(piece, rarity) for piece in about.pieces]
-    return bool(terms) and min(terms) >= RARE and _title_share(record, about) == 1.0
+    terms += [_find_max_rarity(piece, rarity) for piece in about.pieces]
+    return bool(terms) and min(terms) >= RARE and _compute_title_share(record, about) == 1.0
 
 
-def _is_older(date: str, newest: str) -> float:
+def _compute_age(date: str, newest: str) -> float:
     """Return how much older the ISO day *date* is than *newest* in years, 0.0–1.0."""
     years = [int(day[:4]) + int(day[5:7]) / 12 if _DAY.match(day) else None for day in (date, newest)]
     return min(years[1] - years[0], 1.0) if years[0] is not None and years[1] is not None else 0.0
 
 
-def _standing(record: Record, scope: str) -> float:
+def _weigh_scope_and_status(record: Record, scope: str) -> float:
     nearness = 1.0 if record.scope == scope else GLOBAL_WEIGHT if record.scope == GLOBAL else ELSEWHERE_WEIGHT
     return nearness * STATUS_WEIGHT.get(record.status, DEAD_WEIGHT)
 
 
-def is_named(record: Record, about: Asked, scope: str) -> bool:
+def is_named(record: Record, about: ParsedQuery, scope: str) -> bool:
     """Return whether a reference names *record*; one without a project means the scope of the caller, or global."""
     own = (GLOBAL, scope)
     if about.numbers and imported_number(record.extra) in about.numbers:
         return True
     return any(
         reference.id == record.id
-        and (record.scope in own if not reference.project else record.scope in _scopes_of(reference.project))
+        and (record.scope in own if not reference.project else record.scope in _list_project_scopes(reference.project))
         for reference in about.references
     )
 
 
-def _scopes_of(name: str) -> tuple[str, ...]:
+def _list_project_scopes(name: str) -> tuple[str, ...]:
     return (GLOBAL,) if name == GLOBAL else (f"project/{name}",)

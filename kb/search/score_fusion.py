@@ -8,19 +8,19 @@ TOP = 100
 """Records of each way that count: the scores of the others tell nothing."""
 
 
-def fused(words: Mapping[int, float], meaning: Mapping[int, float], share: float) -> dict[int, dict[str, float]]:
+def fuse_scores(words: Mapping[int, float], meaning: Mapping[int, float], share: float) -> dict[int, dict[str, float]]:
     """Return what *words* and *meaning* add to the score of each row that either finds; *meaning* has the *share*.
 
     A row that one of them does not find among its best gets nothing from it.
     """
-    by_words, by_meaning = _spread(words), _spread(meaning)
+    by_words, by_meaning = _normalise_scores(words), _normalise_scores(meaning)
     return {
         n: {"terms": (1 - share) * by_words.get(n, 0.0), "meaning": share * by_meaning.get(n, 0.0)}
         for n in dict.fromkeys([*by_words, *by_meaning])
     }
 
 
-def _spread(scores: Mapping[int, float]) -> dict[int, float]:
+def _normalise_scores(scores: Mapping[int, float]) -> dict[int, float]:
     """Return the best `TOP` of *scores*, from 1.0 for the best to 0.0 for the last."""
     best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:TOP]
     if not best:

@@ -15,11 +15,11 @@ from kb.errors import KbError
 from kb.i18n import Message, msg
 from kb.index import models
 from kb.index.database import Index
-from kb.index.passages import language, passage
+from kb.index.passages import detect_language, extract_passage
 from kb.index.schema import Filter
 from kb.search import embedding
-from kb.search.rank import Hit
-from kb.search.retrieve import Meaning
+from kb.search.rank import SearchHit
+from kb.search.retrieve import SemanticSource
 from kb.search.score_fusion import TOP
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FEW = 4
 _CHUNK = 128
 
 
-class Asked:
+class SemanticQuery:
     """A question that vectors help to answer, and what came of that."""
 
     def __init__(self, kb: Workspace, index: Index, query: str, wanted: Filter) -> None:
@@ -41,15 +41,15 @@ class Asked:
         self.ran: Message = msg("lexical")
 
     @property
-    def meaning(self) -> Meaning:
+    def semantic_source(self) -> SemanticSource:
         """What the search asks."""
-        return Meaning(self._near, min(self._kb.config.meaning_share, 1.0))
+        return SemanticSource(self._find_near_rows, min(self._kb.config.meaning_share, 1.0))
 
-    def _near(self) -> Mapping[int, float]:
+    def _find_near_rows(self) -> Mapping[int, float]:
         embedder = None
         try:
-            embedder = models.embedder(self._kb.config.embedder, self._kb.environment)
-            return self._nearest(embedder)
+            embedder = models.create_embedder(self._kb.config.embedder, self._kb.environment)
+            return self._search_vectors(embedder)
         except (KbError, OSError) as error:
             problem = error.message if isinstance(error, KbError) else error.strerror
             self.ran = msg("lexical; no vectors: {problem}", problem=problem)
@@ -58,36 +58,36 @@ class Asked:
             if embedder:
                 embedder.close()
 
-    def _nearest(self, embedder: Embedder) -> dict[int, float]:
+    def _search_vectors(self, embedder: Embedder) -> dict[int, float]:
         kb, passages = self._kb, self._index.passages
-        vectors = embedding.opened(kb, embedder)
+        vectors = embedding.open_vectors(kb, embedder)
         if not len(vectors):
             raise KbError(msg("there are none yet; run: kb vectors build"))
-        embedding.compare(self._index, vectors)
-        if 0 < passages.waiting() <= FEW:
-            vectors = embedding.embed(kb, self._index, embedder, FEW, kb.config.model_timeout)
-        (question,) = embedder.vectors([self._query], "query", kb.config.model_timeout)
-        nearest = vectors.nearest(question, language(self._query))
+        embedding.sync_waiting_records(self._index, vectors)
+        if 0 < passages.count_waiting() <= FEW:
+            vectors = embedding.embed_records(kb, self._index, embedder, FEW, kb.config.model_timeout)
+        (question,) = embedder.embed_texts([self._query], "query", kb.config.model_timeout)
+        nearest = vectors.iter_nearest(question, detect_language(self._query))
         found: dict[int, float] = {}
         while len(found) < TOP and (chunk := dict(islice(nearest, _CHUNK))):
-            rows = passages.rows(list(chunk), self._wanted)
+            rows = passages.find_rows(list(chunk), self._wanted)
             found |= {n: much for number, much in chunk.items() for n in rows.get(number, ())}
-        waiting = passages.waiting()
+        waiting = passages.count_waiting()
         said = msg("lexical + vectors ({name}; {n} records without a vector)", name=embedder.name, n=waiting)
         self.ran = said if waiting else msg("lexical + vectors ({name})", name=embedder.name)
         return dict(islice(found.items(), TOP))
 
 
-def reranked(kb: Workspace, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], Message | str]:
+def rerank_hits(kb: Workspace, query: str, hits: Sequence[SearchHit]) -> tuple[list[SearchHit], Message | str]:
     """Return *hits*, the first of them in the order of the reranker that the settings name, and what came of it."""
     top = kb.config.rerank_top
     if kb.config.reranker == NO_MODEL or len(hits) < 2:
         return list(hits), ""
     reranker = None
     try:
-        reranker = models.reranker(kb.config.reranker, kb.environment)
-        texts = [passage(hit.record) for hit in hits[:top]]
-        scores = reranker.scores(query, texts, kb.config.model_timeout)
+        reranker = models.create_reranker(kb.config.reranker, kb.environment)
+        texts = [extract_passage(hit.record) for hit in hits[:top]]
+        scores = reranker.score_texts(query, texts, kb.config.model_timeout)
         order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
         first = [hits[at]._replace(parts={**hits[at].parts, "reranker": scores[at]}) for at in order]
         return [*first, *hits[top:]], msg("reranked ({name})", name=reranker.name)

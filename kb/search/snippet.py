@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from kb.search.query import subjects
+from kb.search.query import extract_subjects
 from kb.search.query_terms import is_function_word
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import FIRST_CJK, folded, one_line, stem
+from kb.text.segment import FIRST_CJK, fold_text, one_line, stem
 
 MIN_WIDTH = 8
 _SHORT = 2
@@ -29,7 +29,7 @@ class Snippet(NamedTuple):
     matches: tuple[tuple[int, int], ...] = ()
     """Start and end offsets in *text*, in order, not overlapping."""
 
-    def marked(self, before: str, after: str) -> str:
+    def highlight_matches(self, before: str, after: str) -> str:
         """Return the text with *before* and *after* around every match."""
         parts, at = [], 0
         for start, end in self.matches:
@@ -38,15 +38,15 @@ class Snippet(NamedTuple):
         return "".join((*parts, self.text[at:]))
 
 
-def snippet(text: str, query: str, *, width: int = 100) -> Snippet:
+def build_snippet(text: str, query: str, *, width: int = 100) -> Snippet:
     """Return the *width* characters of *text* around most words of *query*; its beginning where none stands there.
 
     "…" at an end says that something is missing there; it counts towards *width*.
     """
     line = one_line(text)
     width = max(width, MIN_WIDTH)
-    found = _matches(line, query)
-    start = _start(found, width, len(line))
+    found = _find_matches(line, query)
+    start = _find_window_start(found, width, len(line))
     end = min(start + width, len(line))
     head, tail = start > 0, end < len(line)
     piece = ("…" if head else "") + line[start + head : end - tail] + ("…" if tail else "")
@@ -54,34 +54,34 @@ def snippet(text: str, query: str, *, width: int = 100) -> Snippet:
     return Snippet(piece, inside)
 
 
-def _matches(line: str, query: str) -> list[tuple[int, int]]:
+def _find_matches(line: str, query: str) -> list[tuple[int, int]]:
     """Return where the terms of *query* stand in *line*: its meaningful words as whole words, or else as it was asked.
 
     A function word is marked only where nothing else of the query stands there. A word is marked whole: "pay" in
     "payments" marks "payments", and "i" marks nothing in "in".
     """
-    told = subjects(query)
-    asked = [*query.split(), *folded(query).split()]
+    told = extract_subjects(query)
+    asked = [*query.split(), *fold_text(query).split()]
     telling = [word for word in asked if not is_function_word(word)]
-    stems = [stem(word) for word in (*map(folded, telling), *told) if word.isascii()]
+    stems = [stem(word) for word in (*map(fold_text, telling), *told) if word.isascii()]
     inside = [word for word in telling if len(word) > _SHORT or word[:1] >= FIRST_CJK]
     tried = ((telling, _WIDENED), (told, _WIDENED), (stems, _WIDENED), (asked, _ALONE), (inside, _ANYWHERE))
     for needles, ends in tried:
-        pattern = _pattern(needles, ends)
+        pattern = _build_pattern(needles, ends)
         found = [match.span() for match in islice(pattern.finditer(line), _MATCHES)] if pattern else []
         if found:
             return found
     return []
 
 
-def _pattern(needles: Sequence[str], ends: str) -> re.Pattern[str] | None:
+def _build_pattern(needles: Sequence[str], ends: str) -> re.Pattern[str] | None:
     """Return the pattern for any of *needles*, the longest first so that a part does not hide the whole."""
     distinct = sorted(dict.fromkeys(needles), key=lambda needle: (-len(needle), needle))
-    parts = [re.escape(needle) if ends == _ANYWHERE else _word_pattern(needle, ends) for needle in distinct]
+    parts = [re.escape(needle) if ends == _ANYWHERE else _build_word_pattern(needle, ends) for needle in distinct]
     return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
 
-def _word_pattern(needle: str, ends: str) -> str:
+def _build_word_pattern(needle: str, ends: str) -> str:
     """Return the pattern for *needle* where a spaced word begins with it; beside CJK characters a word ends anyway.
 
     A needle of one or two letters is a word by itself: "is" does not mark "island".
@@ -92,7 +92,7 @@ def _word_pattern(needle: str, ends: str) -> str:
     return before + re.escape(needle) + after
 
 
-def _start(found: Sequence[tuple[int, int]], width: int, length: int) -> int:
+def _find_window_start(found: Sequence[tuple[int, int]], width: int, length: int) -> int:
     """Return where the window begins that holds most of the matches *found*, a quarter of it before the first."""
     if not found or length <= width:
         return 0

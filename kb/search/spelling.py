@@ -10,17 +10,17 @@ _LONG = 7
 """Letters from which on two slips are allowed."""
 
 
-def slips(word: str) -> int:
+def count_allowed_typos(word: str) -> int:
     """Return how many slips a *word* may have, 0–2."""
     if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
         return 0
     return 2 if len(word) >= _LONG else 1
 
 
-def nearest(word: str, words: Iterable[str], limit: int = 5) -> list[str]:
-    """Return those of *words* that differ from *word* by no more than its `slips`, the nearest first."""
+def find_nearest_words(word: str, words: Iterable[str], limit: int = 5) -> list[str]:
+    """Return those of *words* that differ from *word* by no more than its `count_allowed_typos`, the nearest first."""
     from rapidfuzz.distance import OSA
 
-    most = slips(word)
+    most = count_allowed_typos(word)
     distances = ((OSA.distance(word, other, score_cutoff=most), other) for other in words)
     return [other for _, other in sorted(pair for pair in distances if pair[0] <= most)[:limit]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kb.records.candidate import as_json
+from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate, Verdict
-from kb.sessions.facts import progress, task_of
+from kb.sessions.facts import find_task, read_task_list
 from kb.sessions.transcript import Transcript
 from kb.text.segment import first_sentence
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def hui_output(
+def build_hui_output(
     transcript: Transcript,
     *,
     candidates: Sequence[Candidate],
@@ -24,9 +24,9 @@ def hui_output(
     project_path: str = "",
 ) -> dict[str, Any]:
     """Return `hui-output.json`: everything the extraction found (SHI-05). *timestamp* is in ISO 8601."""
-    now = progress(transcript)
+    now = read_task_list(transcript)
 
-    def told(*kinds: str) -> list[dict[str, str]]:
+    def select_kinds(*kinds: str) -> list[dict[str, str]]:
         chosen = [c for c in candidates if c.kind in kinds]
         return [{"title": c.title, "content": c.decision, "reason": c.why} for c in chosen]
 
@@ -36,19 +36,19 @@ def hui_output(
         "session_id": transcript.session_id,
         "project_path": project_path or transcript.cwd,
         "context": {
-            "task": first_sentence(task_of(transcript), 300),
-            "decisions": told("decision", "pattern", "checklist", "domain-note"),
-            "constraints": told("constraint", "preference"),
-            "interfaces": told("interface"),
-            "problems": told("pitfall"),
+            "task": first_sentence(find_task(transcript), 300),
+            "decisions": select_kinds("decision", "pattern", "checklist", "domain-note"),
+            "constraints": select_kinds("constraint", "preference"),
+            "interfaces": select_kinds("interface"),
+            "problems": select_kinds("pitfall"),
             "progress": {"done": list(now.done), "in_progress": list(now.doing), "pending": list(now.open)},
             "compact_md": compact_md,
         },
-        "anchors": [as_json(candidate) for candidate in candidates],
+        "anchors": [candidate_to_json(candidate) for candidate in candidates],
     }
 
 
-def shi_result(verdicts: Sequence[Verdict], errors: Sequence[str] = ()) -> dict[str, list[Any]]:
+def build_shi_result(verdicts: Sequence[Verdict], errors: Sequence[str] = ()) -> dict[str, list[Any]]:
     """Return `shi-result.json`: what became of each candidate (SHI-06).
 
     A candidate's id is its 1-based place among *verdicts*, which is its place among the anchors of `hui-output.json`.
@@ -59,7 +59,7 @@ def shi_result(verdicts: Sequence[Verdict], errors: Sequence[str] = ()) -> dict[
         if key is None:
             report["errors"].append({"id": str(number), "title": verdict.title, "error": verdict.verdict})
         else:
-            report[key].append(_reported(str(number), verdict))
+            report[key].append(_format_verdict(str(number), verdict))
     report["errors"] += [{"error": error} for error in errors]
     return report
 
@@ -76,7 +76,7 @@ _REPORTS: Mapping[str, str] = {
 """Which list of the report a verdict goes to."""
 
 
-def _reported(number: str, verdict: Verdict) -> dict[str, Any]:
+def _format_verdict(number: str, verdict: Verdict) -> dict[str, Any]:
     reason = "; ".join(verdict.reasons)
     late = {"spooled": True} if verdict.spooled else {}
     if verdict.verdict == "created":

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from kb.sessions.prose import plain, without_code
-from kb.text.segment import count
+from kb.sessions.prose import blank_code, strip_markdown
+from kb.text.segment import count_words
 
 
-class Reasoned(NamedTuple):
+class ReasonSplit(NamedTuple):
     """A sentence cut at its reason."""
 
     main: str
@@ -174,25 +174,27 @@ _INSTEAD = re.compile(
 )
 
 
-def reasoned(sentence: str) -> Reasoned:
+def split_reason(sentence: str) -> ReasonSplit:
     """Return *sentence* cut into what it says and why; without a reason, *why* is empty."""
-    masked = without_code(sentence)
+    masked = blank_code(sentence)
     for pattern in _REASON_BEFORE:
-        if (match := pattern.match(masked)) and count(match["main"]) > 2:
-            return Reasoned(sentence[match.start("main") :], plain(sentence[match.start("why") : match.end("why")]))
+        if (match := pattern.match(masked)) and count_words(match["main"]) > 2:
+            return ReasonSplit(
+                sentence[match.start("main") :], strip_markdown(sentence[match.start("why") : match.end("why")])
+            )
     for pattern in _REASON_BEHIND:
         match = pattern.search(masked)
-        if match and match.start() > 0 and count(match["why"]) > 1:
+        if match and match.start() > 0 and count_words(match["why"]) > 1:
             tail = sentence[match.end() :] if match.re is _REASON_BEHIND[0] else ""
             main = sentence[: match.start()] + tail
-            return Reasoned(main, plain(sentence[match.start("why") : match.end("why")]))
-    return Reasoned(sentence, "")
+            return ReasonSplit(main, strip_markdown(sentence[match.start("why") : match.end("why")]))
+    return ReasonSplit(sentence, "")
 
 
-def is_idle(sentence: str) -> bool:
+def is_noncommittal(sentence: str) -> bool:
     """Return whether *sentence* asks, plans, supposes or speaks of what will soon be over: nothing to keep."""
-    masked = without_code(sentence)
-    main = without_code(reasoned(sentence).main)
+    masked = blank_code(sentence)
+    main = blank_code(split_reason(sentence).main)
     return bool(
         _QUESTION.search(masked) or _PLAN.search(masked) or _HYPOTHETICAL.search(main) or _PASSING.search(masked)
     )
@@ -200,48 +202,48 @@ def is_idle(sentence: str) -> bool:
 
 def is_question(sentence: str) -> bool:
     """Return whether *sentence* asks."""
-    return bool(_QUESTION.search(without_code(sentence)))
+    return bool(_QUESTION.search(blank_code(sentence)))
 
 
-def states_a_choice(main: str) -> bool:
+def has_choice(main: str) -> bool:
     """Return whether *main* says that something was chosen."""
-    masked = without_code(main)
+    masked = blank_code(main)
     patterns = (_CHOICE_EN, _CHOICE_PASSIVE, _CHOICE_CONTRAST, _CHOICE_ZH)
     return any(pattern.search(masked) for pattern in patterns)
 
 
-def states_a_team_choice(main: str) -> bool:
+def has_team_choice(main: str) -> bool:
     """Return whether *main* says that "we" decided: from a person that counts even without a reason."""
-    masked = without_code(main)
+    masked = blank_code(main)
     return bool(_TEAM_DECIDED.search(masked) or _TEAM_DECIDED_ZH.search(masked))
 
 
-def states_a_rule(main: str) -> bool:
+def has_rule(main: str) -> bool:
     """Return whether *main* says what must or must not be, other than for the speaker."""
-    masked = without_code(main)
+    masked = blank_code(main)
     return bool((_RULE_EN.search(masked) or _RULE_ZH.search(masked)) and not _FIRST_PERSON.search(masked))
 
 
 def is_general(main: str) -> bool:
     """Return whether *main* speaks of all cases rather than of the one at hand, and without an end."""
-    masked = without_code(main)
+    masked = blank_code(main)
     return bool(_GENERAL.search(masked)) and not _NO_ORDER.search(masked)
 
 
-def states_a_wish(sentence: str, why: str) -> bool:
+def has_lasting_wish(sentence: str, why: str) -> bool:
     """Return whether *sentence*, said by a person, is a lasting wish; a mere "don't …" is one only with a reason."""
-    masked = without_code(sentence)
+    masked = blank_code(sentence)
     if _NO_ORDER.search(masked):
         return False
     return bool(_WISH.search(masked) or (_WISH_WITH_REASON.search(masked) and (why or _EVER.search(masked))))
 
 
-def states_a_solution(sentence: str) -> bool:
+def has_solution(sentence: str) -> bool:
     """Return whether *sentence* reports a problem solved by one means instead of another."""
-    return bool(_SOLVED.search(without_code(sentence)))
+    return bool(_SOLVED.search(blank_code(sentence)))
 
 
-def alternative(sentence: str) -> str:
+def find_alternative(sentence: str) -> str:
     """Return what *sentence* says was not taken ("over Flask", "而不是 MySQL"), or ""."""
-    match = _INSTEAD.search(without_code(sentence))
-    return plain(sentence[match.start("other") : match.end("other")]) if match else ""
+    match = _INSTEAD.search(blank_code(sentence))
+    return strip_markdown(sentence[match.start("other") : match.end("other")]) if match else ""

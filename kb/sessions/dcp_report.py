@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kb.i18n import Message, msg
-from kb.sessions.prune import Plan
+from kb.sessions.prune import PrunePlan
 from kb.sessions.prune_strategies import (
     ANCHORS,
     DEDUP,
@@ -19,7 +19,7 @@ from kb.sessions.prune_strategies import (
     TURNS,
     Cut,
 )
-from kb.sessions.usage import band
+from kb.sessions.usage import find_band
 from kb.text.segment import one_line
 
 FILE = "dcp-report.md"
@@ -36,24 +36,28 @@ _WRITE_PRICE, _READ_PRICE = 1.25, 0.1
 """What a token costs that is cached anew, and one that is read from the cache, beside one without a cache."""
 
 
-def report(plan: Plan, *, when: str, trigger: Message, protected_turns: int, language: str) -> str:
+def format_report(plan: PrunePlan, *, when: str, trigger: Message, protected_turns: int, language: str) -> str:
     """Return the report of *plan* in markdown. *when* is a time for people, *trigger* what called for it."""
 
-    def words(said: Message) -> str:
+    def translate(said: Message) -> str:
         return said.translate(language)
 
-    head = [words(msg("## DCP report")), ""]
-    head += [words(msg("**Time**: {when}", when=when)), words(msg("**Trigger**: {trigger}", trigger=trigger)), ""]
+    head = [translate(msg("## DCP report")), ""]
+    head += [
+        translate(msg("**Time**: {when}", when=when)),
+        translate(msg("**Trigger**: {trigger}", trigger=trigger)),
+        "",
+    ]
     if plan.idle:
-        head += [words(msg("Nothing was pruned: {reason}.", reason=plan.idle)), ""]
-    rows = [*_table(plan.cuts, language), "", words(msg("### Protected"))]
-    rows += [f"- {words(said)}" for said in _protected(plan, protected_turns)]
-    rows += ["", words(msg("### After pruning"))]
-    rows += [f"- {words(said)}" for said in _after(plan)]
+        head += [translate(msg("Nothing was pruned: {reason}.", reason=plan.idle)), ""]
+    rows = [*_iter_table_rows(plan.cuts, language), "", translate(msg("### Protected"))]
+    rows += [f"- {translate(said)}" for said in _iter_protected(plan, protected_turns)]
+    rows += ["", translate(msg("### After pruning"))]
+    rows += [f"- {translate(said)}" for said in _iter_usage_after(plan)]
     return "\n".join([*head, *rows]) + "\n"
 
 
-def _table(cuts: Sequence[Cut], language: str) -> Iterator[str]:
+def _iter_table_rows(cuts: Sequence[Cut], language: str) -> Iterator[str]:
     yield msg("### What was pruned").translate(language)
     heads = (msg("strategy"), msg("pruned"), msg("tokens saved"))
     yield "| " + " | ".join(head.translate(language) for head in heads) + " |"
@@ -61,16 +65,16 @@ def _table(cuts: Sequence[Cut], language: str) -> Iterator[str]:
     for name in STRATEGIES:
         own = [cut for cut in cuts if cut.strategy == name]
         if own or name != DISCARD:
-            yield f"| {NAMES[name]} | {_told(name, own).translate(language)} | ~{_saved(own):,} |"
+            yield f"| {NAMES[name]} | {_describe_cuts(name, own).translate(language)} | ~{_sum_saved(own):,} |"
     total = msg("{count} in all", count=len(cuts)).translate(language)
-    yield f"| **{msg('total').translate(language)}** | **{total}** | **~{_saved(cuts):,}** |"
+    yield f"| **{msg('total').translate(language)}** | **{total}** | **~{_sum_saved(cuts):,}** |"
 
 
-def _saved(cuts: Sequence[Cut]) -> int:
-    return sum(cut.saved for cut in cuts)
+def _sum_saved(cuts: Sequence[Cut]) -> int:
+    return sum(cut.saved_tokens for cut in cuts)
 
 
-def _told(strategy: str, cuts: Sequence[Cut]) -> Message:
+def _describe_cuts(strategy: str, cuts: Sequence[Cut]) -> Message:
     count = len(cuts)
     if strategy == DEDUP:
         held = sum(cut.why == "covered" for cut in cuts)
@@ -86,9 +90,9 @@ def _told(strategy: str, cuts: Sequence[Cut]) -> Message:
     return msg("{count} dropped", count=count)
 
 
-def _protected(plan: Plan, turns: int) -> Iterator[Message]:
+def _iter_protected(plan: PrunePlan, turns: int) -> Iterator[Message]:
     if plan.anchors:
-        yield msg("anchors {ids}: protected", ids=folded(plan.anchors))
+        yield msg("anchors {ids}: protected", ids=fold_ids(plan.anchors))
     else:
         yield msg("anchors: none is cited")
     yield msg("the last {turns} turns: protected", turns=turns)
@@ -98,35 +102,44 @@ def _protected(plan: Plan, turns: int) -> Iterator[Message]:
         share = round(100 * plan.protected_tokens / max(plan.tool_tokens, 1))
         yield msg("reads of {files}: protected ({share}% of all tool tokens)", files=shown, share=share)
     for by, said in (
-        (TURNS, msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, TURNS))),
-        (ANCHORS, msg("citations kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, ANCHORS))),
-        (PATTERNS, msg("file names kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, PATTERNS))),
+        (
+            TURNS,
+            msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", **_count_kept(plan, TURNS)),
+        ),
+        (
+            ANCHORS,
+            msg("citations kept {count} texts (~{tokens} tokens) from being pruned", **_count_kept(plan, ANCHORS)),
+        ),
+        (
+            PATTERNS,
+            msg("file names kept {count} texts (~{tokens} tokens) from being pruned", **_count_kept(plan, PATTERNS)),
+        ),
     ):
         if any(kept.by == by for kept in plan.kept):
             yield said
 
 
-def _held(plan: Plan, by: str) -> dict[str, object]:
+def _count_kept(plan: PrunePlan, by: str) -> dict[str, object]:
     own = [kept for kept in plan.kept if kept.by == by]
     return {"count": len(own), "tokens": f"{sum(kept.tokens for kept in own):,}"}
 
 
-def _after(plan: Plan) -> Iterator[Message]:
+def _iter_usage_after(plan: PrunePlan) -> Iterator[Message]:
     if plan.usage.tokens or plan.usage.given >= 0:
         before, after = round(plan.usage.percent), round(plan.percent_after)
         yield msg("context in use: {before}% → {after}%", before=before, after=after)
-        if plan.saved > plan.in_context:
-            gone = f"{plan.saved - plan.in_context:,}"
+        if plan.saved_tokens > plan.in_context:
+            gone = f"{plan.saved_tokens - plan.in_context:,}"
             yield msg("~{tokens} of the saved tokens were compacted away before", tokens=gone)
     else:
         yield msg("context in use: the transcript does not say")
-    if band(plan.percent_after).name == "archive":
+    if find_band(plan.percent_after).name == "archive":
         yield msg("still above 95%: archive the session and go on in a new one")
     else:
         yield msg("you can work on")
 
 
-def folded(ids: Sequence[str]) -> str:
+def fold_ids(ids: Sequence[str]) -> str:
     """Return *ids* with runs of numbers as ranges: [D001]-[D005], [C002]."""
     parts: list[tuple[str, int, str]] = []
     for name in dict.fromkeys(ids):
@@ -143,7 +156,7 @@ def folded(ids: Sequence[str]) -> str:
     return ", ".join(text for run in told for text in run)
 
 
-def explained(plan: Plan, language: str) -> str:
+def explain_plan(plan: PrunePlan, language: str) -> str:
     """Return every cut and every protection on a line of its own, and whether it is worth the lost cache."""
     rows: list[Message] = [plan.idle] if plan.idle else []
     for cut in plan.cuts:
@@ -155,11 +168,11 @@ def explained(plan: Plan, language: str) -> str:
         rows.append(msg("turn {turn}: kept by {by}: {what}: ~{tokens} tokens",
                         turn=kept.step, by=by, what=one_line(kept.what), tokens=f"{kept.tokens:,}"))  # fmt: skip
     if plan.cuts and plan.usage.tokens:
-        rows.append(_worth(plan))
+        rows.append(_describe_cache_cost(plan))
     return "\n".join(row.translate(language) for row in rows)
 
 
-def _worth(plan: Plan) -> Message:
+def _describe_cache_cost(plan: PrunePlan) -> Message:
     """Say after how many turns the saving outweighs that what stands below the first change is cached anew."""
     if not plan.in_context:
         return msg("no token is saved in the running context: what was cut is compacted away")

@@ -17,13 +17,13 @@ STEP, PROMPT = "step", "prompt"
 OUTPUTS, ANSWERS = "tool_outputs", "assistant_responses"
 
 
-class BadDcp(BadInput):
+class BadDcpSettings(BadInput):
     """The settings of pruning cannot be used."""
 
     exit_code = 2
 
 
-class Dcp(NamedTuple):
+class DcpSettings(NamedTuple):
     """What may be pruned, and what may not."""
 
     enabled: bool = True
@@ -51,7 +51,7 @@ class Dcp(NamedTuple):
     min_turns: int = 10
 
 
-class Key(NamedTuple):
+class DcpKey(NamedTuple):
     """One key of the file."""
 
     path: str
@@ -62,30 +62,38 @@ class Key(NamedTuple):
 
 
 KEYS = (
-    Key("enabled", "enabled", "Whether anything is pruned at all."),
-    Key("auto_strategies.deduplication", "deduplication", "Of repeated calls keep the newest result only."),
-    Key("auto_strategies.supersede_writes", "supersede_writes", "Drop what a write wrote once the file is read again."),
-    Key("auto_strategies.purge_errors", "purge_errors", "Drop the inputs of failed calls after some turns."),
-    Key("auto_strategies.truncation", "truncation", "Shorten long search results."),
-    Key("deduplication.scope", "dedup_scope", "The tools whose repeated calls are looked for."),
-    Key("deduplication.covered_reads", "covered_reads", "Also drop a read that a newer read of the file holds whole."),
-    Key("protection.turn_protection", "turn_protection", "So many last turns are not pruned."),
-    Key("protection.turn_unit", "turn_unit", "What a turn is: an agent's step, or a person's prompt.", (STEP, PROMPT)),
-    Key("protection.applies_to", "applies_to", "What the last turns protect.", (OUTPUTS, ANSWERS)),
-    Key("protection.anchor_protection", "anchor_protection", "Keep every paragraph that cites an anchor."),
-    Key("protection.anchor_prefixes", "anchor_prefixes", "The kinds of anchors that protect, by the letters of an id."),
-    Key("protection.protected_patterns", "protected_patterns", "Files whose reads and writes are not pruned."),
-    Key("truncation.scope", "truncation_scope", "The tools whose results are shortened."),
-    Key("truncation.grep_max_tokens", "grep_max_tokens", "Longest search result, in estimated tokens."),
-    Key("truncation.grep_headroom", "grep_headroom", "Share of the room left that a search result may take.", (), 1),
-    Key("truncation.glob_max_files", "glob_max_files", "Longest list of paths."),
-    Key("truncation.read_chunk_size", "read_chunk_size", "Lines of a long file that are read at once."),
-    Key("ai_assisted.discard_enabled", "discard_enabled", "Whether droppable content is looked for."),
-    Key("ai_assisted.require_confirmation", "require_confirmation", "Whether a person must say yes to dropping it."),
-    Key("error_purge.turns_before_purge", "turns_before_purge", "Turns after which a failed call's input goes."),
-    Key("error_purge.keep_error_message", "keep_error_message", "Whether the error message stays."),
-    Key("cost.min_turns", "min_turns", "Shorter sessions are left alone: a changed context is cached anew."),
-)  # fmt: skip
+    DcpKey("enabled", "enabled", "Whether anything is pruned at all."),
+    DcpKey("auto_strategies.deduplication", "deduplication", "Of repeated calls keep the newest result only."),
+    DcpKey(
+        "auto_strategies.supersede_writes", "supersede_writes", "Drop what a write wrote once the file is read again."
+    ),
+    DcpKey("auto_strategies.purge_errors", "purge_errors", "Drop the inputs of failed calls after some turns."),
+    DcpKey("auto_strategies.truncation", "truncation", "Shorten long search results."),
+    DcpKey("deduplication.scope", "dedup_scope", "The tools whose repeated calls are looked for."),
+    DcpKey(
+        "deduplication.covered_reads", "covered_reads", "Also drop a read that a newer read of the file holds whole."
+    ),
+    DcpKey("protection.turn_protection", "turn_protection", "So many last turns are not pruned."),
+    DcpKey(
+        "protection.turn_unit", "turn_unit", "What a turn is: an agent's step, or a person's prompt.", (STEP, PROMPT)
+    ),
+    DcpKey("protection.applies_to", "applies_to", "What the last turns protect.", (OUTPUTS, ANSWERS)),
+    DcpKey("protection.anchor_protection", "anchor_protection", "Keep every paragraph that cites an anchor."),
+    DcpKey(
+        "protection.anchor_prefixes", "anchor_prefixes", "The kinds of anchors that protect, by the letters of an id."
+    ),
+    DcpKey("protection.protected_patterns", "protected_patterns", "Files whose reads and writes are not pruned."),
+    DcpKey("truncation.scope", "truncation_scope", "The tools whose results are shortened."),
+    DcpKey("truncation.grep_max_tokens", "grep_max_tokens", "Longest search result, in estimated tokens."),
+    DcpKey("truncation.grep_headroom", "grep_headroom", "Share of the room left that a search result may take.", (), 1),
+    DcpKey("truncation.glob_max_files", "glob_max_files", "Longest list of paths."),
+    DcpKey("truncation.read_chunk_size", "read_chunk_size", "Lines of a long file that are read at once."),
+    DcpKey("ai_assisted.discard_enabled", "discard_enabled", "Whether droppable content is looked for."),
+    DcpKey("ai_assisted.require_confirmation", "require_confirmation", "Whether a person must say yes to dropping it."),
+    DcpKey("error_purge.turns_before_purge", "turns_before_purge", "Turns after which a failed call's input goes."),
+    DcpKey("error_purge.keep_error_message", "keep_error_message", "Whether the error message stays."),
+    DcpKey("cost.min_turns", "min_turns", "Shorter sessions are left alone: a changed context is cached anew."),
+)
 ALSO: Mapping[str, str] = {
     "deduplication.enabled": "auto_strategies.deduplication",
     "supersede_writes.enabled": "auto_strategies.supersede_writes",
@@ -100,44 +108,46 @@ _BY_PATH = {key.path: key for key in KEYS}
 _SEE = msg("every key with its meaning: kb prune config")
 
 
-def settings_of(values: Mapping[str, Any], source: str = "", path: str = FILE) -> Dcp:
+def parse_settings(values: Mapping[str, Any], source: str = "", path: str = FILE) -> DcpSettings:
     """Return *values*, what the YAML *source* says, as settings; raise BadDcp with file, line and the next step."""
     tree = values.get("dcp", {}) if set(values) <= {"dcp"} else values
     given: dict[str, Any] = {}
     if tree is not None and not isinstance(tree, dict):
-        raise _bad(msg("{key} must hold keys, not {value}", key="dcp", value=repr(tree)), ("dcp",), source, path)
-    for parts, value in _leaves(tree or {}, source, path):
+        raise _build_error(
+            msg("{key} must hold keys, not {value}", key="dcp", value=repr(tree)), ("dcp",), source, path
+        )
+    for parts, value in _list_leaves(tree or {}, source, path):
         name = ".".join(parts)
         key = _BY_PATH[ALSO.get(name, name)]
         if key.field in given:
-            raise _bad(msg("{key} is given twice", key=key.path), parts, source, path)
-        if not _fits(value, getattr(Dcp(), key.field), key):
-            wanted = _wanted(getattr(Dcp(), key.field), key)
+            raise _build_error(msg("{key} is given twice", key=key.path), parts, source, path)
+        if not _is_valid_value(value, getattr(DcpSettings(), key.field), key):
+            wanted = _describe_expected(getattr(DcpSettings(), key.field), key)
             problem = msg("{key} must be {wanted}, not {value}", key=name, wanted=wanted, value=repr(value))
-            raise _bad(problem, parts, source, path)
+            raise _build_error(problem, parts, source, path)
         given[key.field] = tuple(value) if isinstance(value, list) else value
-    return Dcp(**given)
+    return DcpSettings(**given)
 
 
-def text_of(settings: Dcp | None = None) -> str:
+def format_settings(settings: DcpSettings | None = None) -> str:
     """Return *settings* (default: the defaults) as `dcp-config.yaml`, every key with its meaning beside it."""
-    settings = settings or Dcp()
+    settings = settings or DcpSettings()
     lines, group = ["dcp:"], ""
     for key in KEYS:
         head, _, name = key.path.rpartition(".")
         if head != group:
             lines.append(f"  {head}:")
             group = head
-        lines.append(f"  {'  ' if head else ''}{name}: {_yaml(getattr(settings, key.field))}  # {key.help}")
+        lines.append(f"  {'  ' if head else ''}{name}: {_format_yaml(getattr(settings, key.field))}  # {key.help}")
     return "\n".join(lines) + "\n"
 
 
-def values_of(settings: Dcp) -> dict[str, str]:
+def format_values(settings: DcpSettings) -> dict[str, str]:
     """Return *settings* by the paths of their keys, each as it stands in YAML."""
-    return {key.path: _yaml(getattr(settings, key.field)) for key in KEYS}
+    return {key.path: _format_yaml(getattr(settings, key.field)) for key in KEYS}
 
 
-def _leaves(
+def _list_leaves(
     tree: Mapping[str, Any], source: str, path: str, above: tuple[str, ...] = ()
 ) -> list[tuple[tuple[str, ...], Any]]:
     """Return every value with its place; raise BadDcp for a key that nobody knows."""
@@ -149,18 +159,18 @@ def _leaves(
         if place in known:
             found.append((parts, value))
         elif isinstance(value, dict) and any(one.startswith(place + ".") for one in known):
-            found += _leaves(value, source, path, parts)
+            found += _list_leaves(value, source, path, parts)
         else:
-            raise _bad(msg("there is no key {key}", key=place), parts, source, path, _near(place, known))
+            raise _build_error(msg("there is no key {key}", key=place), parts, source, path, _suggest_key(place, known))
     return found
 
 
-def _near(place: str, known: Sequence[str]) -> Message:
+def _suggest_key(place: str, known: Sequence[str]) -> Message:
     near = difflib.get_close_matches(place, known, 1)
     return msg("did you mean {key}? every key: kb prune config", key=near[0]) if near else _SEE
 
 
-def _fits(value: Any, default: Any, key: Key) -> bool:
+def _is_valid_value(value: Any, default: Any, key: DcpKey) -> bool:
     if isinstance(default, tuple):
         words = isinstance(value, list) and all(isinstance(word, str) and word for word in value)
         return words and all(word in (key.choices or (word,)) for word in value)
@@ -172,7 +182,7 @@ def _fits(value: Any, default: Any, key: Key) -> bool:
     return isinstance(value, number) and 0 <= value <= key.most
 
 
-def _wanted(default: Any, key: Key) -> Message:
+def _describe_expected(default: Any, key: DcpKey) -> Message:
     if isinstance(default, tuple):
         among = ", ".join(key.choices)
         return msg("a list out of {words}", words=among) if among else msg("a list of words")
@@ -184,11 +194,13 @@ def _wanted(default: Any, key: Key) -> Message:
     return msg("a number from {least} to {most}", least=0, most=most)
 
 
-def _bad(problem: Message, parts: Sequence[str], source: str, path: str, hint: Message = _SEE) -> BadDcp:
-    return BadDcp(problem, path=path, line=line_of(parts, source), hint=hint)
+def _build_error(
+    problem: Message, parts: Sequence[str], source: str, path: str, hint: Message = _SEE
+) -> BadDcpSettings:
+    return BadDcpSettings(problem, path=path, line=find_line(parts, source), hint=hint)
 
 
-def line_of(parts: Sequence[str], source: str) -> int:
+def find_line(parts: Sequence[str], source: str) -> int:
     """Return the 1-based line on which the key *parts* of *source* stands, or the nearest key above it; 0 for none."""
     best, depth = 0, 0
     above: list[tuple[int, str]] = []
@@ -205,7 +217,7 @@ def line_of(parts: Sequence[str], source: str) -> int:
     return best
 
 
-def _yaml(value: object) -> str:
+def _format_yaml(value: object) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(f'"{word}"' for word in value) + "]"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.sessions.prose import plain, relative, sentences
+from kb.sessions.prose import make_relative, split_sentences, strip_markdown
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
@@ -17,10 +17,10 @@ from kb.sessions.transcript import (
     ToolResult,
     Transcript,
     TranscriptMessage,
-    asked,
-    said,
+    get_own_texts,
+    get_prompt,
 )
-from kb.text.segment import clip, count, has_cjk, one_line, ranked_terms
+from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, one_line
 
 if TYPE_CHECKING:
     from typing import Any
@@ -77,7 +77,7 @@ _NOISE = re.compile(
 )
 
 
-class Progress(NamedTuple):
+class SessionProgress(NamedTuple):
     """What is done, under way and open, by the session's own list."""
 
     done: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Progress(NamedTuple):
     open: tuple[str, ...] = ()
 
 
-class Edit(NamedTuple):
+class FileEdit(NamedTuple):
     """One change of a file."""
 
     path: str
@@ -96,7 +96,7 @@ class Edit(NamedTuple):
     diff: str
 
 
-class Failure(NamedTuple):
+class FailedCall(NamedTuple):
     """A call that failed."""
 
     what: str
@@ -106,22 +106,22 @@ class Failure(NamedTuple):
     """What went well later in its place; "" for nothing."""
 
 
-def task_of(transcript: Transcript) -> str:
+def find_task(transcript: Transcript) -> str:
     """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
-    prompts = prompts_of(transcript)
-    telling = [rest for prompt in prompts if count(rest := _GREETING.sub("", prompt)) >= 3]
+    prompts = list_prompts(transcript)
+    telling = [rest for prompt in prompts if count_words(rest := _GREETING.sub("", prompt)) >= 3]
     if telling or prompts:
         return (telling or prompts)[0]
     given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
     return given[0] if given else ""
 
 
-def prompts_of(transcript: Transcript) -> list[str]:
+def list_prompts(transcript: Transcript) -> list[str]:
     """Return what a person asked, in order."""
-    return [prompt for message in transcript.messages if (prompt := asked(message))]
+    return [prompt for message in transcript.messages if (prompt := get_prompt(message))]
 
 
-def progress(transcript: Transcript) -> Progress:
+def read_task_list(transcript: Transcript) -> SessionProgress:
     """Return the latest state of the session's task list, whichever tool kept it."""
     todos: list[tuple[str, str]] = []
     tasks: dict[str, tuple[str, str]] = {}
@@ -129,134 +129,140 @@ def progress(transcript: Transcript) -> Progress:
     for message in transcript.messages:
         for call in message.calls:
             if call.name == "TodoWrite":
-                todos = list(_todos(call.input))
-            elif call.name == "TaskCreate" and (subject := _word(call.input, "subject")):
+                todos = list(_iter_todos(call.input))
+            elif call.name == "TaskCreate" and (subject := _get_text(call.input, "subject")):
                 number = _CREATED.search(answers.get(call.id, ""))
                 tasks[number.group(1) if number else str(len(tasks) + 1)] = (subject, "pending")
             elif call.name == "TaskUpdate":
-                _update(tasks, call.input)
+                _update_task(tasks, call.input)
     items = list(tasks.values()) or todos
-    return Progress(
+    return SessionProgress(
         tuple(text for text, status in items if status == "completed"),
         tuple(text for text, status in items if status == "in_progress"),
         tuple(text for text, status in items if status not in ("completed", "in_progress", "deleted", "cancelled")),
     )
 
 
-def where_it_stands(transcript: Transcript) -> Progress:
+def find_progress(transcript: Transcript) -> SessionProgress:
     """Return what is done, under way and open: by the session's own list, else by its commits and last words."""
-    kept = progress(transcript)
+    kept = read_task_list(transcript)
     if any(kept):
         return kept
-    done, doing = commits(transcript), _latest(transcript)
-    if finished := _finished(transcript):
+    done, doing = list_commits(transcript), _find_current_work(transcript)
+    if finished := _find_completion_claim(transcript):
         done, doing = [*done, finished], []
-    return Progress(tuple(done), tuple(doing), tuple(_next_steps(transcript)))
+    return SessionProgress(tuple(done), tuple(doing), tuple(_iter_next_steps(transcript)))
 
 
-def _finished(transcript: Transcript) -> str:
+def _find_completion_claim(transcript: Transcript) -> str:
     """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
-    since = max((number for number, message in enumerate(transcript.messages) if asked(message)), default=0)
-    told = [text for message in transcript.messages[since:] if message.origin == AGENT for text in said(message)]
-    texts = (text for text in told[:-4:-1] if _may_say(_ALL_DONE, text))
-    rows = (plain(one_line(row)) for text in texts for row in sentences(text))
-    return next((row for row in rows if _ALL_DONE.search(row) and 3 < count(row) < 60 and not _NEXT.search(row)), "")
+    since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
+    told = [
+        text for message in transcript.messages[since:] if message.origin == AGENT for text in get_own_texts(message)
+    ]
+    texts = (text for text in told[:-4:-1] if _can_match(_ALL_DONE, text))
+    rows = (strip_markdown(one_line(row)) for text in texts for row in split_sentences(text))
+    return next(
+        (row for row in rows if _ALL_DONE.search(row) and 3 < count_words(row) < 60 and not _NEXT.search(row)), ""
+    )
 
 
-def _may_say(pattern: re.Pattern[str], text: str) -> bool:
+def _can_match(pattern: re.Pattern[str], text: str) -> bool:
     """Return whether a sentence of *text* may match *pattern*: most texts need not be cut into sentences for it."""
-    return pattern.search(plain(one_line(text))) is not None
+    return pattern.search(strip_markdown(one_line(text))) is not None
 
 
-def commits(transcript: Transcript) -> list[str]:
+def list_commits(transcript: Transcript) -> list[str]:
     """Return the subjects of the commits that were made, in order."""
     found = []
-    for call, result in paired(transcript):
-        match = _COMMIT.search(_word(call.input, "command")) if call.name == "Bash" else None
+    for call, result in iter_calls_with_results(transcript):
+        match = _COMMIT.search(_get_text(call.input, "command")) if call.name == "Bash" else None
         if match and result and not result.is_error:
             found.append(one_line(match.group(1)))
     return list(dict.fromkeys(found))
 
 
-def _latest(transcript: Transcript) -> list[str]:
+def _find_current_work(transcript: Transcript) -> list[str]:
     """Return the last prompt, or what the agent said last if there was only one: without a task list that must do."""
-    prompts = prompts_of(transcript)
+    prompts = list_prompts(transcript)
     if prompts and _FAREWELL.search(prompts[-1]):
         return []
-    if len(prompts) > 1 and prompts[-1] != task_of(transcript):
+    if len(prompts) > 1 and prompts[-1] != find_task(transcript):
         return [one_line(prompts[-1])]
-    return _last_word(transcript)
+    return _find_last_statement(transcript)
 
 
-def _last_word(transcript: Transcript) -> list[str]:
-    """Return the first of the `last_words`: the other sentences of a long text are not looked at for it."""
+def _find_last_statement(transcript: Transcript) -> list[str]:
+    """Return the first of the `list_last_statements`: the other sentences of a long text are not looked at for it."""
     announced: list[str] = []
-    for row in _told_last(transcript, 1):
+    for row in _iter_last_statements(transcript, 1):
         if not _NOISE.search(row):
             return [row]
         announced = announced or [row]
     return announced
 
 
-def last_words(transcript: Transcript, texts: int = 1) -> list[str]:
+def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
     """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
-    rows = list(_told_last(transcript, texts))
+    rows = list(_iter_last_statements(transcript, texts))
     return [row for row in rows if not _NOISE.search(row)] or rows
 
 
-def _told_last(transcript: Transcript, texts: int) -> Iterator[str]:
+def _iter_last_statements(transcript: Transcript, texts: int) -> Iterator[str]:
     """Yield the sentences of the *texts* that the agent said last, the last first, without the shortest."""
-    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
-    return (row for text in told[: -texts - 1 : -1] for row in _rows(text) if count(row) > 3)
+    told = [text for message in transcript.messages if message.origin == AGENT for text in get_own_texts(message)]
+    return (row for text in told[: -texts - 1 : -1] for row in _iter_sentences(text) if count_words(row) > 3)
 
 
-def _rows(text: str) -> Iterator[str]:
+def _iter_sentences(text: str) -> Iterator[str]:
     """Yield the sentences of *text* without its headings; a row of a table is one."""
     for line in text.splitlines():
         bare = line.strip()
         if bare.startswith("|") and not set(bare) <= set("|-: "):
-            yield plain(" — ".join(cell.strip() for cell in bare.strip("|").split("|")))
+            yield strip_markdown(" — ".join(cell.strip() for cell in bare.strip("|").split("|")))
         elif not bare.startswith(("#", "|")):
-            yield from (plain(one_line(row)) for row in sentences(line))
+            yield from (strip_markdown(one_line(row)) for row in split_sentences(line))
 
 
-def _next_steps(transcript: Transcript) -> Iterator[str]:
+def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
     """Yield what the agent said last is still to be done, and what a person puts off when the session ends.
 
     What was done after it was said is left out: a commit or a sentence of the agent's that names most of its words.
     """
-    told = [(m.line, text) for m in transcript.messages if m.origin == AGENT for text in said(m)]
+    told = [(m.line, text) for m in transcript.messages if m.origin == AGENT for text in get_own_texts(m)]
     for line, text in told[-2:]:
-        if not _may_say(_NEXT, text):
+        if not _can_match(_NEXT, text):
             continue
-        rows = (plain(one_line(sentence)) for sentence in sentences(text))
-        steps = list(islice((row for row in rows if _NEXT.search(row) and count(row) < 60), _MOST_STEPS))
-        done = [_telling_terms(row) for row in _done_after(transcript, line)[-_MOST_STEPS:]] if steps else []
-        yield from (row for row in steps if not _was_done(row, done))
-    for prompt in prompts_of(transcript)[-1:]:
+        rows = (strip_markdown(one_line(sentence)) for sentence in split_sentences(text))
+        steps = list(islice((row for row in rows if _NEXT.search(row) and count_words(row) < 60), _MOST_STEPS))
+        done = [_extract_terms(row) for row in _list_done_after(transcript, line)[-_MOST_STEPS:]] if steps else []
+        yield from (row for row in steps if not _is_step_done(row, done))
+    for prompt in list_prompts(transcript)[-1:]:
         if _FAREWELL.search(prompt):
-            yield from (row for line in sentences(prompt) if _LATER.search(row := plain(one_line(line))))
+            yield from (row for line in split_sentences(prompt) if _LATER.search(row := strip_markdown(one_line(line))))
 
 
-def _done_after(transcript: Transcript, line: int) -> list[str]:
+def _list_done_after(transcript: Transcript, line: int) -> list[str]:
     """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
     later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
-    rows = (row for m in later.messages if m.origin == AGENT for text in said(m) for row in sentences(text))
-    return [*commits(later), *(row for row in rows if _DONE.search(row) and not _NEXT.search(row))]
+    rows = (
+        row for m in later.messages if m.origin == AGENT for text in get_own_texts(m) for row in split_sentences(text)
+    )
+    return [*list_commits(later), *(row for row in rows if _DONE.search(row) and not _NEXT.search(row))]
 
 
-def _was_done(step: str, done: Sequence[frozenset[str]]) -> bool:
+def _is_step_done(step: str, done: Sequence[frozenset[str]]) -> bool:
     """Return whether one of *done*, by its telling terms, names most of what *step* is about."""
-    wanted = _telling_terms(_NEXT.sub(" ", step))
+    wanted = _extract_terms(_NEXT.sub(" ", step))
     return bool(wanted) and any(len(wanted & terms) >= _MOST * len(wanted) for terms in done)
 
 
-def _telling_terms(text: str) -> frozenset[str]:
+def _extract_terms(text: str) -> frozenset[str]:
     """Return the stems of the words of *text* that have four letters or more, and its CJK bigrams."""
-    return frozenset(term for term in ranked_terms(text) if len(term) > (1 if has_cjk(term) else 3))
+    return frozenset(term for term in extract_ranking_terms(text) if len(term) > (1 if has_cjk(term) else 3))
 
 
-def paired(transcript: Transcript) -> Iterator[tuple[ToolCall, ToolResult | None]]:
+def iter_calls_with_results(transcript: Transcript) -> Iterator[tuple[ToolCall, ToolResult | None]]:
     """Yield every call with its answer, in order."""
     answers = {result.id: result for message in transcript.messages for result in message.results}
     for message in transcript.messages:
@@ -267,25 +273,29 @@ def paired(transcript: Transcript) -> Iterator[tuple[ToolCall, ToolResult | None
 # -- files -----------------------------------------------------------------------------------------
 
 
-def edits(transcript: Transcript) -> list[Edit]:
+def list_edits(transcript: Transcript) -> list[FileEdit]:
     """Return every change that was made to a file by a tool for that."""
     found = []
-    for call, result in paired(transcript):
-        path = _word(call.input, "file_path") or _word(call.input, "notebook_path")
+    for call, result in iter_calls_with_results(transcript):
+        path = _get_text(call.input, "file_path") or _get_text(call.input, "notebook_path")
         if call.name in ("Edit", "Write", "NotebookEdit") and path and not (result and result.is_error):
-            old = _word(call.input, "old_string")
-            new = _word(call.input, "new_string") or _word(call.input, "content") or _word(call.input, "new_source")
-            found.append(_edit(relative(path, transcript.cwd), call, old, new))
+            old = _get_text(call.input, "old_string")
+            new = (
+                _get_text(call.input, "new_string")
+                or _get_text(call.input, "content")
+                or _get_text(call.input, "new_source")
+            )
+            found.append(_build_edit(make_relative(path, transcript.cwd), call, old, new))
     return found
 
 
-def _edit(path: str, call: ToolCall, old: str, new: str) -> Edit:
+def _build_edit(path: str, call: ToolCall, old: str, new: str) -> FileEdit:
     rows = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
     added, removed = (sum(row.startswith(mark) for row in rows) for mark in "+-")
-    return Edit(path, call.line, call.name == "Write", added, removed, "\n".join(rows))
+    return FileEdit(path, call.line, call.name == "Write", added, removed, "\n".join(rows))
 
 
-def files(changes: Sequence[Edit]) -> list[str]:
+def list_changed_files(changes: Sequence[FileEdit]) -> list[str]:
     """Return the changed files, each once, the one changed most first."""
     sizes: dict[str, int] = {}
     for change in changes:
@@ -293,14 +303,18 @@ def files(changes: Sequence[Edit]) -> list[str]:
     return sorted(sizes, key=lambda path: (bool(_TEST.search(path)), -sizes[path]))
 
 
-def signatures(transcript: Transcript) -> list[str]:
+def list_signatures(transcript: Transcript) -> list[str]:
     """Return the signatures that were written into code outside tests, in order, each once, the last one said."""
     found: dict[str, str] = {}
-    for call, result in paired(transcript):
-        path = _word(call.input, "file_path")
-        if call.name not in ("Edit", "Write") or not _CODE.search(path) or _TEST.search(relative(path, transcript.cwd)):
+    for call, result in iter_calls_with_results(transcript):
+        path = _get_text(call.input, "file_path")
+        if (
+            call.name not in ("Edit", "Write")
+            or not _CODE.search(path)
+            or _TEST.search(make_relative(path, transcript.cwd))
+        ):
             continue
-        new = _word(call.input, "new_string") or _word(call.input, "content")
+        new = _get_text(call.input, "new_string") or _get_text(call.input, "content")
         if not (result and result.is_error):
             for match in _SIGNATURE.finditer(new):
                 row = one_line(match.group(1))
@@ -312,35 +326,37 @@ def signatures(transcript: Transcript) -> list[str]:
 # -- problems --------------------------------------------------------------------------------------
 
 
-def failures(transcript: Transcript) -> list[Failure]:
+def list_failed_calls(transcript: Transcript) -> list[FailedCall]:
     """Return the calls that failed, with what went well later in their place."""
-    calls = list(paired(transcript))
+    calls = list(iter_calls_with_results(transcript))
     found = []
     for number, (call, result) in enumerate(calls):
         if result is None or not result.is_error or result.text.startswith("The user doesn't want"):
             continue
-        later = (c for c, r in calls[number + 1 :] if r and not r.is_error and _same_aim(call, c))
+        later = (c for c, r in calls[number + 1 :] if r and not r.is_error and _has_same_target(call, c))
         mended = next(later, None)
-        found.append(Failure(called(call), _error(result.text), call.line, called(mended) if mended else ""))
+        found.append(
+            FailedCall(format_call(call), _format_error(result.text), call.line, format_call(mended) if mended else "")
+        )
     return found
 
 
-def _same_aim(one: ToolCall, other: ToolCall) -> bool:
+def _has_same_target(one: ToolCall, other: ToolCall) -> bool:
     if one.name != other.name:
         return False
-    if path := _word(one.input, "file_path"):
-        return path == _word(other.input, "file_path")
-    words, others = (_word(call.input, "command").split()[:3] for call in (one, other))
+    if path := _get_text(one.input, "file_path"):
+        return path == _get_text(other.input, "file_path")
+    words, others = (_get_text(call.input, "command").split()[:3] for call in (one, other))
     return len(words) > 1 and words == others
 
 
-def called(call: ToolCall, limit: int = 100) -> str:
+def format_call(call: ToolCall, limit: int = 100) -> str:
     """Return *call* as a person knows it."""
     given = next((v for v in call.input.values() if isinstance(v, str) and v.strip()), "")
     return f"{call.name} {clip(given.strip().splitlines()[0] if given.strip() else '', limit)}".strip()
 
 
-def _error(text: str) -> str:
+def _format_error(text: str) -> str:
     rows = [row.strip() for row in text.replace("<tool_use_error>", "").splitlines() if row.strip()]
     telling = [row for row in rows if not row.startswith("Exit code")]
     return clip((telling or rows or [""])[0].removesuffix("</tool_use_error>"), 160)
@@ -349,47 +365,52 @@ def _error(text: str) -> str:
 # -- the whole -------------------------------------------------------------------------------------
 
 
-def history(transcript: Transcript) -> list[dict[str, Any]]:
+def list_entries(transcript: Transcript) -> list[dict[str, Any]]:
     """Return everything that was said and called, in order: who, when and what."""
     answers = {result.id: result for message in transcript.messages for result in message.results}
-    return [entry for message in transcript.messages for entry in _entries(message, answers)]
+    return [entry for message in transcript.messages for entry in _iter_entries(message, answers)]
 
 
-def _entries(message: TranscriptMessage, answers: Mapping[str, ToolResult]) -> Iterator[dict[str, Any]]:
+def _iter_entries(message: TranscriptMessage, answers: Mapping[str, ToolResult]) -> Iterator[dict[str, Any]]:
     when = message.time[:16].replace("T", " ")
-    if (prompt := asked(message)) or message.origin in (DELEGATED, SUMMARY):
+    if (prompt := get_prompt(message)) or message.origin in (DELEGATED, SUMMARY):
         text = prompt or "\n\n".join(message.texts)
-        yield {"who": "person" if prompt else message.origin, "time": when, "line": message.line, "text": _quoted(text)}
+        yield {
+            "who": "person" if prompt else message.origin,
+            "time": when,
+            "line": message.line,
+            "text": _quote_text(text),
+        }
     if message.origin == AGENT:
-        for text in said(message):
-            yield {"who": "agent", "time": when, "line": message.line, "text": _quoted(text)}
+        for text in get_own_texts(message):
+            yield {"who": "agent", "time": when, "line": message.line, "text": _quote_text(text)}
         for call in message.calls:
             result = answers.get(call.id)
             bad = result is not None and result.is_error
-            about = f" — {_error(result.text)}" if result and bad else ""
-            told = f"{called(call, 160)}{about}"
+            about = f" — {_format_error(result.text)}" if result and bad else ""
+            told = f"{format_call(call, 160)}{about}"
             yield {"who": "tool", "time": when, "line": call.line, "text": told, "failed": bad}
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     """Return *text* as a quotation, so that headings and fences in it are none of the form's."""
     return "\n".join(f"> {row}".rstrip() for row in text.strip().splitlines())
 
 
-def _todos(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _iter_todos(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     items = given.get("todos")
     for item in items if isinstance(items, list) else []:
-        if isinstance(item, dict) and (text := _word(item, "content") or _word(item, "subject")):
-            yield text, _word(item, "status")
+        if isinstance(item, dict) and (text := _get_text(item, "content") or _get_text(item, "subject")):
+            yield text, _get_text(item, "status")
 
 
-def _update(tasks: dict[str, tuple[str, str]], given: Mapping[str, Any]) -> None:
+def _update_task(tasks: dict[str, tuple[str, str]], given: Mapping[str, Any]) -> None:
     number = str(given.get("taskId", ""))
     if number in tasks:
         subject, status = tasks[number]
-        tasks[number] = (_word(given, "subject") or subject, _word(given, "status") or status)
+        tasks[number] = (_get_text(given, "subject") or subject, _get_text(given, "status") or status)
 
 
-def _word(given: Mapping[str, Any], key: str) -> str:
+def _get_text(given: Mapping[str, Any], key: str) -> str:
     value = given.get(key)
     return value if isinstance(value, str) else ""

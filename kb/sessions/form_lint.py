@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kb.i18n import Message, msg
 from kb.sessions.forms import COMPACT, EXPANDED, LIMIT, NORMAL, NORMAL_LEAST, NORMAL_LIMIT
-from kb.text.segment import count
+from kb.text.segment import count_words
 
 TITLES = {
     COMPACT: ("## 🔸 缩形态上下文", "## 🔸 Compact context"),
@@ -37,7 +37,7 @@ _TYPED = re.compile(r"^-\s*(决策|约束|接口|问题|偏好|模式)\s*[:：]\
 _REFERENCE = re.compile(r"\[(?:[\w.-]{1,100}:)?([A-Z]{1,2})([0-9]+)\]")
 
 
-class Trouble(NamedTuple):
+class FormProblem(NamedTuple):
     """What is wrong with a form, and where."""
 
     line: int
@@ -45,61 +45,63 @@ class Trouble(NamedTuple):
     is_warning: bool = False
 
 
-def troubles(text: str) -> tuple[str, list[Trouble]]:
+def find_problems(text: str) -> tuple[str, list[FormProblem]]:
     """Return which form *text* is ("" for none) and what is wrong with it, by line."""
     rows = text.replace("\r\n", "\n").split("\n")
     for form, titles in TITLES.items():
         starts = [number for number, row in enumerate(rows) if row.strip() in titles]
         if starts:
             end = next((n for n in range(starts[0] + 1, len(rows)) if rows[n].startswith("## ")), len(rows))
-            found = [*_sections(form, rows, starts[0], end), *_size(form, rows[starts[0] : end], starts[0])]
-            found += _references(rows, starts[0], end) if form != EXPANDED else []
+            found = [*_check_sections(form, rows, starts[0], end), *_check_size(form, rows[starts[0] : end], starts[0])]
+            found += _check_references(rows, starts[0], end) if form != EXPANDED else []
             return form, sorted(found, key=lambda one: one.line)
     return "", [
-        Trouble(1, msg("none of the titles stands here: {titles}", titles=", ".join(map(" / ".join, TITLES.values()))))
+        FormProblem(
+            1, msg("none of the titles stands here: {titles}", titles=", ".join(map(" / ".join, TITLES.values())))
+        )
     ]
 
 
-def _sections(form: str, rows: Sequence[str], start: int, end: int) -> Iterator[Trouble]:
+def _check_sections(form: str, rows: Sequence[str], start: int, end: int) -> Iterator[FormProblem]:
     last = start
     speech = TITLES[form].index(rows[start].strip())
     for spoken in SECTIONS[form]:
         heading = spoken[speech]
         places = [number for number in range(start, end) if rows[number].startswith(spoken)]
         if not places:
-            yield Trouble(last + 1, msg("the section {heading} is missing", heading=heading))
+            yield FormProblem(last + 1, msg("the section {heading} is missing", heading=heading))
             continue
         if len(places) > 1:
-            yield Trouble(places[1] + 1, msg("the section {heading} stands here twice", heading=heading))
+            yield FormProblem(places[1] + 1, msg("the section {heading} stands here twice", heading=heading))
         if places[0] < last:
-            yield Trouble(places[0] + 1, msg("the section {heading} is out of order", heading=heading))
+            yield FormProblem(places[0] + 1, msg("the section {heading} is out of order", heading=heading))
         last = max(last, places[0])
     for words in BULLETS[form]:
         if not any(rows[number].replace("：", ":").startswith(words) for number in range(start, end)):
-            yield Trouble(start + 1, msg("the line {words} is missing", words=words[speech]))
+            yield FormProblem(start + 1, msg("the line {words} is missing", words=words[speech]))
     if form == COMPACT and any(row.strip() in ("【任务】", "【Task】") for row in rows[start:end]):
-        yield Trouble(start + 1, msg("the task is empty"))
+        yield FormProblem(start + 1, msg("the task is empty"))
 
 
-def _size(form: str, rows: Sequence[str], start: int) -> Iterator[Trouble]:
-    size = count("\n".join(rows))
+def _check_size(form: str, rows: Sequence[str], start: int) -> Iterator[FormProblem]:
+    size = count_words("\n".join(rows))
     if form == COMPACT and size > LIMIT:
-        yield Trouble(start + 1, msg("the compact form has {size} words; it must have fewer than {most}",
+        yield FormProblem(start + 1, msg("the compact form has {size} words; it must have fewer than {most}",
                                      size=size, most=LIMIT + 1))  # fmt: skip
     if form == NORMAL and not NORMAL_LEAST <= size <= NORMAL_LIMIT:
         problem = msg("the normal form has {size} words; it should have {least} to {most}",
                       size=size, least=NORMAL_LEAST, most=NORMAL_LIMIT)  # fmt: skip
-        yield Trouble(start + 1, problem, is_warning=size < NORMAL_LEAST)
+        yield FormProblem(start + 1, problem, is_warning=size < NORMAL_LEAST)
 
 
-def _references(rows: Sequence[str], start: int, end: int) -> Iterator[Trouble]:
+def _check_references(rows: Sequence[str], start: int, end: int) -> Iterator[FormProblem]:
     for number in range(start, end):
         for match in _REFERENCE.finditer(rows[number]):
             if len(match.group(2)) < 3:
-                yield Trouble(number + 1, msg("{reference} is no id: it has three digits or more",
+                yield FormProblem(number + 1, msg("{reference} is no id: it has three digits or more",
                                               reference=match.group()))  # fmt: skip
         typed = _TYPED.match(rows[number])
         letters = [match.group(1) for match in _REFERENCE.finditer(typed.group(2))] if typed else []
         if typed and letters and TYPES[typed.group(1)] not in letters:
-            yield Trouble(number + 1, msg("{type} names an anchor whose id begins with {letter}",
+            yield FormProblem(number + 1, msg("{type} names an anchor whose id begins with {letter}",
                                           type=typed.group(1), letter=TYPES[typed.group(1)]))  # fmt: skip

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from kb.records.model import Candidate, Record
 from kb.sessions import facts
-from kb.sessions.facts import Progress, prompts_of, task_of, where_it_stands
-from kb.sessions.transcript import AGENT, Transcript, said
-from kb.text.segment import clip, count, one_line
+from kb.sessions.facts import SessionProgress, find_progress, find_task, list_prompts
+from kb.sessions.transcript import AGENT, Transcript, get_own_texts
+from kb.text.segment import clip, count_words, one_line
 
 if TYPE_CHECKING:
     from typing import Any
@@ -57,7 +57,7 @@ Write = Callable[[Mapping[str, object]], str]
 """Fills the template of a form."""
 
 
-def compact(
+def render_compact(
     transcript: Transcript,
     *,
     write: Write,
@@ -65,7 +65,7 @@ def compact(
     candidates: Sequence[Candidate] = (),
     language: str = "en",
     limit: int = LIMIT,
-    now: Progress | None = None,
+    now: SessionProgress | None = None,
 ) -> str:
     """Return the compact form of a session in markdown, never longer than *limit* 字 (from 60 on).
 
@@ -74,30 +74,30 @@ def compact(
     decisions, what is under way and open, anchors, what is done; of constraints and decisions the newest are kept.
     Where something was left out, its part says so: a part says “none” only where there is none.
     """
-    now = now or where_it_stands(transcript)
+    now = now or find_progress(transcript)
     reason = _REASON.get(language, _REASON["en"])
     longest = max(limit // _SHARE, 5)
     wanted = {
-        "rules": _titles(candidates, ("constraint", "preference", "pitfall")),
-        "decided": _titles(
+        "rules": _list_titles(candidates, ("constraint", "preference", "pitfall")),
+        "decided": _list_titles(
             candidates, ("decision", "interface", "pattern", "checklist", "domain-note"), reason, longest
         ),
         "doing": list(now.doing),
         "open": list(now.open),
-        "anchors": [_cited(anchor) for anchor in anchors],
+        "anchors": [_format_anchor(anchor) for anchor in anchors],
         "done": list(now.done)[::-1],
     }
-    short = {part: [whole(entry, longest) for entry in wanted[part][: _PER_PART[part]]] for part in _PRIORITY}
+    short = {part: [shorten_text(entry, longest) for entry in wanted[part][: _PER_PART[part]]] for part in _PRIORITY}
     task, empty = "", dict.fromkeys(_PRIORITY, ())
     for share in (2 * longest, longest, 5, 0):
-        task = whole(task_of(transcript), share) if share else _CUT * bool(task_of(transcript))
-        if count(write({**empty, "task": task})) <= limit:
+        task = shorten_text(find_task(transcript), share) if share else _CUT * bool(find_task(transcript))
+        if count_words(write({**empty, "task": task})) <= limit:
             break
     totals = {part: len(wanted[part]) for part in _PRIORITY}
-    return filled(short, _PRIORITY, {"task": task}, write, limit, totals=totals, language=language)
+    return fill_parts(short, _PRIORITY, {"task": task}, write, limit, totals=totals, language=language)
 
 
-def normal(
+def render_normal(
     transcript: Transcript, *, write: Write, anchors: Sequence[str] = (), candidates: Sequence[Candidate] = (),
     ids: Mapping[str, str] | None = None, limit: int = NORMAL_LIMIT, language: str = "en",
 ) -> str:  # fmt: skip
@@ -105,52 +105,59 @@ def normal(
 
     *ids* holds the ids of records by the titles of the *candidates* that became them.
     """
-    now, changes = where_it_stands(transcript), facts.edits(transcript)
-    paths = facts.files(changes)
+    now, changes = find_progress(transcript), facts.list_edits(transcript)
+    paths = facts.list_changed_files(changes)
     decided = [one for one in candidates if one.kind in ("decision", "pattern", "domain-note", "checklist")]
     minding = [one for one in candidates if one.kind in ("constraint", "pitfall", "preference")]
-    prompts = prompts_of(transcript)
-    open_failures = [one for one in facts.failures(transcript)[-8:] if not one.mended]
+    prompts = list_prompts(transcript)
+    open_failures = [one for one in facts.list_failed_calls(transcript)[-8:] if not one.mended]
     wanted: dict[str, Iterable[object]] = {
-        "background": [*_sentences(task_of(transcript)), *(whole(one, _ENTRY) for one in prompts[1:][-2:])],
-        "decided": [_decision(one, ids or {}) for one in reversed(decided)],
-        "caveats": _shortened([*(one.title for one in reversed(minding)), *now.open]),
-        "progress": _shortened(facts.last_words(transcript, texts=4)),
-        "method": _shortened(_methods(transcript)),
-        "troubles": _shortened(f"{one.what}: {one.error}" for one in reversed(open_failures)),
+        "background": [
+            *_split_sentences(find_task(transcript)),
+            *(shorten_text(one, _ENTRY) for one in prompts[1:][-2:]),
+        ],
+        "decided": [_build_decision(one, ids or {}) for one in reversed(decided)],
+        "caveats": _shorten_rows([*(one.title for one in reversed(minding)), *now.open]),
+        "progress": _shorten_rows(facts.list_last_statements(transcript, texts=4)),
+        "method": _shorten_rows(_list_methods(transcript)),
+        "troubles": _shorten_rows(f"{one.what}: {one.error}" for one in reversed(open_failures)),
         "anchors": list(anchors),
-        "interfaces": [clip(row, 160) for row in _interfaces(transcript, candidates)],
-        "done": _shortened(now.done[::-1]),
+        "interfaces": [clip(row, 160) for row in _list_interfaces(transcript, candidates)],
+        "done": _shorten_rows(now.done[::-1]),
         "files": paths,
-        "plans": _shortened(_plans(transcript)),
-        "papers": [path for path in paths if _named(path, ("require", "prd", "需求"))],
-        "designs": [path for path in paths if _named(path, ("design", "plan", "adr", "设计", "架构"))],
+        "plans": _shorten_rows(_list_plans(transcript)),
+        "papers": [path for path in paths if _is_document_named(path, ("require", "prd", "需求"))],
+        "designs": [path for path in paths if _is_document_named(path, ("design", "plan", "adr", "设计", "架构"))],
     }
     short = {part: list(wanted[part])[: _NORMAL_PER_PART[part]] for part in _NORMAL_PRIORITY}
-    goal = (*now.doing, *prompts[-1:], task_of(transcript))[0]
-    fixed = {"task": whole(task_of(transcript), 40), "goal": whole(goal, _ENTRY), "code": _language(paths)}
+    goal = (*now.doing, *prompts[-1:], find_task(transcript))[0]
+    fixed = {
+        "task": shorten_text(find_task(transcript), 40),
+        "goal": shorten_text(goal, _ENTRY),
+        "code": _guess_language(paths),
+    }
     totals = {part: len(list(wanted[part])) for part in _NORMAL_PRIORITY}
-    return filled(short, _NORMAL_PRIORITY, fixed, write, limit, totals=totals, language=language)
+    return fill_parts(short, _NORMAL_PRIORITY, fixed, write, limit, totals=totals, language=language)
 
 
-def expanded(
+def render_expanded(
     transcript: Transcript, *, write: Write, anchors: Sequence[str] = (), candidates: Sequence[Candidate] = (),
     ids: Mapping[str, str] | None = None,
 ) -> str:  # fmt: skip
     """Return the expanded form of a session in markdown, as long as it comes. *anchors* are whole texts."""
     decisions = [one for one in candidates if one.kind not in ("preference", "pitfall")]
-    pitfalls = [_problem(one) for one in candidates if one.kind == "pitfall"]
+    pitfalls = [_build_problem(one) for one in candidates if one.kind == "pitfall"]
     return write({
-        "history": facts.history(transcript),
-        "decisions": [_decision(one, ids or {}) for one in decisions],
-        "changes": [{**one._asdict(), "fence": _fence(one.diff)} for one in facts.edits(transcript)],
-        "problems": [*pitfalls, *(one._asdict() for one in facts.failures(transcript))],
+        "history": facts.list_entries(transcript),
+        "decisions": [_build_decision(one, ids or {}) for one in decisions],
+        "changes": [{**one._asdict(), "fence": _choose_fence(one.diff)} for one in facts.list_edits(transcript)],
+        "problems": [*pitfalls, *(one._asdict() for one in facts.list_failed_calls(transcript))],
         "preferences": [one.title for one in candidates if one.kind == "preference"],
         "anchors": list(anchors),
     })  # fmt: skip
 
 
-def filled(
+def fill_parts(
     wanted: Mapping[str, Sequence[object]], order: Sequence[str], fixed: Mapping[str, object], write: Write, limit: int,
     *, totals: Mapping[str, int] | None = None, language: str = "en",
 ) -> str:  # fmt: skip
@@ -162,29 +169,29 @@ def filled(
     totals = totals or {part: len(wanted[part]) for part in order}
     tables = {part for part in order if any(isinstance(entry, dict) for entry in wanted[part])}
 
-    def written(kept: Mapping[str, Sequence[object]], more: str) -> str:
-        marked = {part: _with_mark(kept[part], totals[part], more, is_table=part in tables) for part in order}
+    def render_parts(kept: Mapping[str, Sequence[object]], more: str) -> str:
+        marked = {part: _append_more_mark(kept[part], totals[part], more, is_table=part in tables) for part in order}
         return write({**fixed, **marked})
 
     more = _MORE.get(language, _MORE["en"])
     kept: dict[str, Sequence[object]] = {part: list(wanted[part]) for part in order}
-    text = written(kept, more)
-    if count(text) <= limit:
+    text = render_parts(kept, more)
+    if count_words(text) <= limit:
         return text
     kept = {part: [] for part in order}
-    if count(text := written(kept, more)) > limit:
-        text = written(kept, more := _CUT)
+    if count_words(text := render_parts(kept, more)) > limit:
+        text = render_parts(kept, more := _CUT)
     first = [(part, entry) for part in order for entry in wanted[part][:1]]
     rest = [(part, entry) for part in order for entry in wanted[part][1:]]
     for part, entry in (*first, *rest):  # one of each part before a second of any: what is under way is told too
         tried = {**kept, part: [*kept[part], entry]}
-        longer = written(tried, more)
-        if count(longer) <= limit:
+        longer = render_parts(tried, more)
+        if count_words(longer) <= limit:
             kept, text = tried, longer
     return text
 
 
-def _with_mark(kept: Sequence[object], total: int, more: str, *, is_table: bool) -> list[object]:
+def _append_more_mark(kept: Sequence[object], total: int, more: str, *, is_table: bool) -> list[object]:
     """Return the entries *kept* of a part, and behind them, where there are more, what says so."""
     if len(kept) >= total:
         return [*kept]
@@ -193,104 +200,106 @@ def _with_mark(kept: Sequence[object], total: int, more: str, *, is_table: bool)
     return [*kept, row if is_table else mark]
 
 
-def _problem(pitfall: Candidate) -> dict[str, str]:
+def _build_problem(pitfall: Candidate) -> dict[str, str]:
     """Return a pitfall that was overcome as a form says it: what was seen, then why; its title is that in short."""
     seen = one_line(pitfall.decision) or pitfall.title
     return {"what": seen, "error": one_line(pitfall.why) or pitfall.title, "mended": pitfall.verification or _CUT}
 
 
-def whole(text: str, limit: int) -> str:
+def shorten_text(text: str, limit: int) -> str:
     """Return *text* on one line with at most *limit* 字: whole sentences, or where the first is too long its clauses.
 
     A single clause that is too long ends at a word, with "…". The brackets of the headings become plain ones.
     """
     line = one_line(text[: 12 * limit + 200].replace("【", "[").replace("】", "]"))
-    if count(line) <= limit and len(text) <= 12 * limit + 200:
+    if count_words(line) <= limit and len(text) <= 12 * limit + 200:
         return line
     for ends, mark in ((_SENTENCE, ""), (_CLAUSE, "…")):
-        fits = [match for match in ends.finditer(line) if count(line[: match.end()]) <= limit]
-        if fits and count(line[: fits[-1].start()]):
+        fits = [match for match in ends.finditer(line) if count_words(line[: match.end()]) <= limit]
+        if fits and count_words(line[: fits[-1].start()]):
             return line[: fits[-1].end()] if not mark else line[: fits[-1].start()].rstrip() + mark
     low, high = 0, len(line)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(line[:middle]) <= limit else (low, middle - 1)
-    while low and count(line[:low]) > limit:
+        low, high = (middle, high) if count_words(line[:middle]) <= limit else (low, middle - 1)
+    while low and count_words(line[:low]) > limit:
         low -= 1
     while low > 1 and _WITHIN.match(line, low - 1):
         low -= 1
     return line[:low].rstrip() + "…"
 
 
-def _sentences(text: str) -> list[str]:
+def _split_sentences(text: str) -> list[str]:
     found, at = [], 0
     line = one_line(text[:2000])
     for match in _SENTENCE.finditer(line):
         found.append(line[at : match.end()].strip())
         at = match.end()
-    return [whole(row, _ENTRY) for row in [*found, line[at:].strip()] if row][:3]
+    return [shorten_text(row, _ENTRY) for row in [*found, line[at:].strip()] if row][:3]
 
 
-def _shortened(rows: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(whole(row, _ENTRY) for row in rows if row.strip()))
+def _shorten_rows(rows: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(shorten_text(row, _ENTRY) for row in rows if row.strip()))
 
 
-def _methods(transcript: Transcript) -> list[str]:
+def _list_methods(transcript: Transcript) -> list[str]:
     """Return the last sentences in which the agent says how it goes about it, the newest first."""
-    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
+    told = [text for message in transcript.messages if message.origin == AGENT for text in get_own_texts(message)]
     rows = [
         row
         for text in told[-30:]
-        for row in _sentences(text)
-        if _INTENT.search(row) and count(row) > 4 and not row.endswith(":")
+        for row in _split_sentences(text)
+        if _INTENT.search(row) and count_words(row) > 4 and not row.endswith(":")
     ]
     return rows[::-1][:2]
 
 
-def _plans(transcript: Transcript) -> list[str]:
+def _list_plans(transcript: Transcript) -> list[str]:
     plans = [call.input.get("plan") for m in transcript.messages for call in m.calls if call.name == "ExitPlanMode"]
     return [plan.strip().splitlines()[0].lstrip("# ") for plan in plans if isinstance(plan, str) and plan.strip()]
 
 
-def _interfaces(transcript: Transcript, candidates: Sequence[Candidate]) -> list[str]:
-    return [*(one.title for one in candidates if one.kind == "interface"), *facts.signatures(transcript)[-16:]]
+def _list_interfaces(transcript: Transcript, candidates: Sequence[Candidate]) -> list[str]:
+    return [*(one.title for one in candidates if one.kind == "interface"), *facts.list_signatures(transcript)[-16:]]
 
 
-def _decision(one: Candidate, ids: Mapping[str, str]) -> dict[str, Any]:
+def _build_decision(one: Candidate, ids: Mapping[str, str]) -> dict[str, Any]:
     return {
         "id": ids.get(one.title, ""), "title": one.title, "choice": one.decision or one.title, "why": one.why,
         "alternatives": one_line(one.alternatives), "quotes": [one_line(e.quote) for e in one.evidence],
     }  # fmt: skip
 
 
-def _named(path: str, words: Sequence[str]) -> bool:
+def _is_document_named(path: str, words: Sequence[str]) -> bool:
     name = path.rpartition("/")[2].lower()
     return name.endswith((".md", ".txt", ".rst")) and any(word in name for word in words)
 
 
-def _language(paths: Sequence[str]) -> str:
+def _guess_language(paths: Sequence[str]) -> str:
     known = (_LANGUAGES.get(path.rpartition(".")[2]) for path in paths)
     return next((name for name in known if name), "python")
 
 
-def _fence(text: str) -> str:
+def _choose_fence(text: str) -> str:
     fence = "```"
     while fence in text:
         fence += "`"
     return fence
 
 
-def _titles(candidates: Sequence[Candidate], kinds: tuple[str, ...], reason: str = "", longest: int = 0) -> list[str]:
+def _list_titles(
+    candidates: Sequence[Candidate], kinds: tuple[str, ...], reason: str = "", longest: int = 0
+) -> list[str]:
     """Return the candidates by *kinds*, the newest first, with their reasons where *longest* has the room."""
     chosen = sorted((c for c in reversed(candidates) if c.kind in kinds), key=lambda c: kinds.index(c.kind))
-    return [f"{c.title} ({reason}: {why})" if (why := _why(c, longest)) else c.title for c in chosen]
+    return [f"{c.title} ({reason}: {why})" if (why := _shorten_reason(c, longest)) else c.title for c in chosen]
 
 
-def _why(candidate: Candidate, longest: int) -> str:
-    room = longest - count(candidate.title) - 1
+def _shorten_reason(candidate: Candidate, longest: int) -> str:
+    room = longest - count_words(candidate.title) - 1
     wanted = candidate.why and candidate.why not in candidate.title and room > _LEAST_REASON
-    return whole(candidate.why, room).rstrip("。.") if wanted else ""
+    return shorten_text(candidate.why, room).rstrip("。.") if wanted else ""
 
 
-def _cited(anchor: Record | str) -> str:
+def _format_anchor(anchor: Record | str) -> str:
     return f"[{anchor}]" if isinstance(anchor, str) else f"[{anchor.id}] {clip(anchor.title, 60)}"

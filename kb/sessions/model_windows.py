@@ -29,7 +29,7 @@ _FAMILIES: Mapping[str, int] = {"gemini-2.5-": 1_048_576, "gemini-3": 1_048_576}
 """How the names of models begin that have one window, from Gemini CLI 0.61.0 (2026-11-22)."""
 
 
-class Window(NamedTuple):
+class ContextWindow(NamedTuple):
     """How much a context holds."""
 
     tokens: int
@@ -37,31 +37,31 @@ class Window(NamedTuple):
     """Whether somebody names it: the host, the settings, or what is known of the model."""
 
 
-def find_window(model: str, windows: Sequence[str] = (), usual: int = 0) -> Window:
+def find_window(model: str, windows: Sequence[str] = (), usual: int = 0) -> ContextWindow:
     """Return the window of *model*: by the first of *windows* ("claude-*[1m]=1000000") that fits, else as known.
 
     *usual* is the settings' own word for every other model; 0: there is none.
     """
     for entry in windows:
         pattern, _, size = entry.rpartition("=")
-        if size.strip().isdigit() and _fits(model, pattern.strip()):
-            return Window(int(size))
+        if size.strip().isdigit() and _is_model_match(model, pattern.strip()):
+            return ContextWindow(int(size))
     if model.endswith("[1m]"):
-        return Window(_LARGE)
-    known = usual or MODELS.get(_plain(model)) or _of_family(_plain(model))
-    return Window(known) if known else Window(WINDOW, is_known=False)
+        return ContextWindow(_LARGE)
+    known = usual or MODELS.get(_normalise_model_name(model)) or _find_family_window(_normalise_model_name(model))
+    return ContextWindow(known) if known else ContextWindow(WINDOW, is_known=False)
 
 
-def enlarge(window: Window, held: int) -> Window:
+def enlarge_window(window: ContextWindow, held: int) -> ContextWindow:
     """Return *window*, or a supposed one where a context has *held* more tokens than it."""
-    return window if held <= window.tokens else Window(max(held, _LARGE), is_known=False)
+    return window if held <= window.tokens else ContextWindow(max(held, _LARGE), is_known=False)
 
 
-def _of_family(name: str) -> int:
+def _find_family_window(name: str) -> int:
     return next((tokens for beginning, tokens in _FAMILIES.items() if name.startswith(beginning)), 0)
 
 
-def _plain(model: str) -> str:
+def _normalise_model_name(model: str) -> str:
     """Return the name of *model* without its provider, its day and its version ("us.anthropic.claude-opus-5-v1:0")."""
     name = model.lower().rsplit("/", 1)[-1].rpartition("anthropic.")[2]
     name = name.partition("@")[0].partition(":")[0].removesuffix("-latest")
@@ -72,6 +72,6 @@ def _plain(model: str) -> str:
     return head if head and last.isdigit() and len(last) == 8 else name
 
 
-def _fits(model: str, pattern: str) -> bool:
+def _is_model_match(model: str, pattern: str) -> bool:
     """Return whether *pattern* names *model*; brackets stand for themselves, as they do in the names of models."""
     return fnmatch.fnmatchcase(model, pattern.replace("[", "[[]"))

@@ -23,7 +23,7 @@ _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}(?::\d+)?$")
 _STARTS = (("heading", _HEADING), ("quote", _QUOTED), ("table", _TABLE), ("item", _ITEM))
 
 
-class Piece(NamedTuple):
+class ProsePiece(NamedTuple):
     """A paragraph, list item, heading or code block."""
 
     what: str
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
     """True where an empty line or another kind of piece stands before."""
 
 
-class _Span(NamedTuple):
+class _PieceSpan(NamedTuple):
     """A piece whose text is not cut out yet."""
 
     what: str
@@ -51,9 +51,9 @@ class _Span(NamedTuple):
     gap: bool = True
 
 
-def pieces(text: str) -> list[Piece]:
+def split_pieces(text: str) -> list[ProsePiece]:
     """Return the pieces of markdown *text* in order; fences of any indentation and unclosed ones are code."""
-    spans: list[_Span] = []
+    spans: list[_PieceSpan] = []
     fence, opened, info = "", 0, ""
     offset, gap = 0, True
     for row in text.split("\n"):
@@ -62,21 +62,21 @@ def pieces(text: str) -> list[Piece]:
         match = _FENCE.match(line)
         if fence:
             if match and match.group(1).startswith(fence) and not match.group(2).strip():
-                spans.append(_Span("code", opened, max(start - 1, opened), info=info))
+                spans.append(_PieceSpan("code", opened, max(start - 1, opened), info=info))
                 fence, gap = "", True
         elif match:
             fence, opened, info = match.group(1), min(offset, len(text)), match.group(2).strip()
         elif not line.strip():
             gap = True
         else:
-            _add(spans, line, start, gap)
+            _add_line(spans, line, start, gap)
             gap = False
     if fence:
-        spans.append(_Span("code", opened, len(text), info=info))
-    return [Piece(s.what, text[s.start : s.end], s.start, s.level, s.info, s.gap) for s in spans]
+        spans.append(_PieceSpan("code", opened, len(text), info=info))
+    return [ProsePiece(s.what, text[s.start : s.end], s.start, s.level, s.info, s.gap) for s in spans]
 
 
-def _add(spans: list[_Span], line: str, start: int, gap: bool) -> None:
+def _add_line(spans: list[_PieceSpan], line: str, start: int, gap: bool) -> None:
     """Add *line* to the last of *spans* if it continues it, otherwise as a span of its own."""
     last, end = spans[-1] if spans else None, start + len(line)
     what = next((name for name, pattern in _STARTS if pattern.match(line)), "prose")
@@ -84,23 +84,23 @@ def _add(spans: list[_Span], line: str, start: int, gap: bool) -> None:
     if what == "prose" and last and not gap and last.what in ("prose", "item", "quote"):
         spans[-1] = last._replace(end=end)
     elif what == "prose" and gap and _INDENTED.match(line) and not (last and last.what == "item"):
-        spans.append(_Span("code", start, end, gap=gap))
+        spans.append(_PieceSpan("code", start, end, gap=gap))
     else:
-        spans.append(_Span(what, start, end, level=len(heading.group(1)) if heading else 0, gap=gap))
+        spans.append(_PieceSpan(what, start, end, level=len(heading.group(1)) if heading else 0, gap=gap))
 
 
-def without_code(text: str) -> str:
+def blank_code(text: str) -> str:
     """Return *text* in equal length with the inside of its code spans blanked, so that patterns see only words."""
     if "`" not in text:
         return text
     return _CODE.sub(lambda match: "`" + "x" * (len(match.group()) - 2) + "`", text)
 
 
-def sentences(text: str) -> Iterator[str]:
+def split_sentences(text: str) -> Iterator[str]:
     """Yield the sentences of one piece as slices of *text*."""
     mark = _ITEM.match(text)
     start = mark.end() if mark else 0
-    masked = without_code(text)
+    masked = blank_code(text)
     for match in _BOUNDARY.finditer(masked):
         if match.end() <= start or (
             match.group().startswith(".")
@@ -114,18 +114,18 @@ def sentences(text: str) -> Iterator[str]:
         yield rest
 
 
-def plain(text: str) -> str:
+def strip_markdown(text: str) -> str:
     """Return *text* on one line without markdown's emphasis and the full stop at its end."""
     line = one_line(re.sub(r"\*\*|__", "", text) if "**" in text or "__" in text else text)
     return line.strip(" \t*").rstrip("。.；;，,：:").strip()
 
 
-def outside_code(text: str) -> str:
+def remove_code(text: str) -> str:
     """Return *text* with a space for every code span."""
     return _CODE.sub(" ", text)
 
 
-def paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str, ...]:
+def find_paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the file paths that *text* names, relative to *cwd*, at most eight.
 
     A path has an extension and a slash, or is the name of exactly one of the *known* paths; URLs are none.
@@ -135,7 +135,7 @@ def paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str, ...
         by_name.setdefault(path.rpartition("/")[2], set()).add(path)
     found: list[str] = []
     for match in _PATH.finditer(re.sub(r"(?<!\w)\w++://\S+", " ", text)):
-        path = relative(match.group().rstrip("."), cwd)
+        path = make_relative(match.group().rstrip("."), cwd)
         named = by_name.get(path, set())
         if "/" not in path and len(named) == 1:
             path = next(iter(named))
@@ -144,7 +144,7 @@ def paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str, ...
     return tuple(found[:8])
 
 
-def relative(path: str, cwd: str) -> str:
+def make_relative(path: str, cwd: str) -> str:
     """Return *path* relative to *cwd* where it lies below it, with forward slashes; otherwise as it is."""
     path, root = path.replace("\\", "/"), cwd.replace("\\", "/").rstrip("/")
     if root and path.startswith(root + "/"):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import Message, msg
-from kb.sessions.dcp_settings import Dcp
+from kb.sessions.dcp_settings import DcpSettings
 from kb.sessions.prune_strategies import (
     AUTOMATIC,
     DEDUP,
@@ -21,26 +21,26 @@ from kb.sessions.prune_strategies import (
     SUPERSEDE,
     TRUNCATE,
     Cut,
-    Guards,
-    Kept,
-    long_results,
+    ProtectedText,
+    PruneGuards,
+    find_long_results,
 )
-from kb.sessions.tool_calls import History, blocks, history, message_of, record_of
-from kb.sessions.usage import Usage
+from kb.sessions.tool_calls import SessionHistory, get_message, iter_blocks, parse_line, read_history
+from kb.sessions.usage import ContextUsage
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-class Plan(NamedTuple):
+class PrunePlan(NamedTuple):
     """What is to be pruned, and what an account of it needs."""
 
     cuts: tuple[Cut, ...] = ()
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[ProtectedText, ...] = ()
     idle: Message | None = None
     """Why nothing is done at all."""
     turns: int = 0
-    usage: Usage = Usage()
+    usage: ContextUsage = ContextUsage()
     """How full the context was before."""
     in_context: int = 0
     """Tokens saved where the context still holds them: below the last compaction."""
@@ -54,9 +54,9 @@ class Plan(NamedTuple):
     """The first line that changes; 0 for none."""
 
     @property
-    def saved(self) -> int:
+    def saved_tokens(self) -> int:
         """Return the tokens that the cuts win."""
-        return sum(cut.saved for cut in self.cuts)
+        return sum(cut.saved_tokens for cut in self.cuts)
 
     @property
     def percent_after(self) -> float:
@@ -64,29 +64,36 @@ class Plan(NamedTuple):
         return max(self.usage.percent - 100 * self.in_context / max(self.usage.window, 1), 0.0)
 
 
-def plan(session: History, settings: Dcp, usage: Usage, *, only: Sequence[str] = (), more: Sequence[Cut] = ()) -> Plan:
+def build_plan(
+    session: SessionHistory,
+    settings: DcpSettings,
+    usage: ContextUsage,
+    *,
+    only: Sequence[str] = (),
+    more: Sequence[Cut] = (),
+) -> PrunePlan:
     """Return what is to be pruned from *session*: by the strategies that are on, or *only* some, and *more* cuts."""
-    guards = Guards(session, settings)
-    idle = _idle(settings, guards.turns, len(session.calls))
+    guards = PruneGuards(session, settings)
+    idle = _find_idle_reason(settings, guards.turns, len(session.calls))
     cuts: dict[tuple[object, str], Cut] = {}
     if idle is None:
-        for cut in [*_automatic(session, settings, guards, usage, only), *more]:
+        for cut in [*_iter_automatic_cuts(session, settings, guards, usage, only), *more]:
             cuts.setdefault((cut.place, cut.part), cut)
     chosen = tuple(sorted(cuts.values(), key=lambda cut: (STRATEGIES.index(cut.strategy), cut.place)))
-    named = [call for call in session.calls if guards.named(call.path)]
+    named = [call for call in session.calls if guards.is_protected_path(call.path)]
     kept = tuple(dict.fromkeys(guards.kept))
-    return Plan(
+    return PrunePlan(
         chosen, kept, idle, guards.turns, usage,
-        in_context=sum(cut.saved for cut in chosen if cut.place.line > session.boundary),
+        in_context=sum(cut.saved_tokens for cut in chosen if cut.place.line > session.boundary),
         tool_tokens=session.tool_tokens,
-        anchors=tuple(dict.fromkeys(_anchors(session, guards))),
+        anchors=tuple(dict.fromkeys(_iter_cited_anchors(session, guards))),
         protected=tuple(dict.fromkeys(call.path for call in named)),
-        protected_tokens=History(calls=tuple(named)).tool_tokens,
+        protected_tokens=SessionHistory(calls=tuple(named)).tool_tokens,
         first_line=min((cut.place.line for cut in chosen), default=0),
     )  # fmt: skip
 
 
-def _idle(settings: Dcp, turns: int, calls: int) -> Message | None:
+def _find_idle_reason(settings: DcpSettings, turns: int, calls: int) -> Message | None:
     if not settings.enabled:
         return msg("pruning is switched off: dcp.enabled")
     if turns < settings.min_turns:
@@ -95,7 +102,9 @@ def _idle(settings: Dcp, turns: int, calls: int) -> Message | None:
     return None if calls else msg("the session has no tool calls")
 
 
-def _automatic(session: History, settings: Dcp, guards: Guards, usage: Usage, only: Sequence[str]) -> Iterator[Cut]:
+def _iter_automatic_cuts(
+    session: SessionHistory, settings: DcpSettings, guards: PruneGuards, usage: ContextUsage, only: Sequence[str]
+) -> Iterator[Cut]:
     switches = {DEDUP: settings.deduplication, SUPERSEDE: settings.supersede_writes, ERRORS: settings.purge_errors,
                 TRUNCATE: settings.truncation}  # fmt: skip
     wanted = [name for name, is_on in switches.items() if (name in only if only else is_on)]
@@ -103,21 +112,21 @@ def _automatic(session: History, settings: Dcp, guards: Guards, usage: Usage, on
         if name in AUTOMATIC:
             yield from AUTOMATIC[name](session, settings, guards)
     if TRUNCATE in wanted:
-        yield from long_results(session, settings, guards, usage.left)
+        yield from find_long_results(session, settings, guards, usage.left)
 
 
-def _anchors(session: History, guards: Guards) -> Iterator[str]:
+def _iter_cited_anchors(session: SessionHistory, guards: PruneGuards) -> Iterator[str]:
     for call in session.calls:
-        yield from guards.anchors(call.output)
-        yield from guards.anchors(json.dumps(call.input, ensure_ascii=False))
+        yield from guards.find_anchors(call.output)
+        yield from guards.find_anchors(json.dumps(call.input, ensure_ascii=False))
     for spoken in session.spoken:
-        yield from guards.anchors(spoken.text)
+        yield from guards.find_anchors(spoken.text)
 
 
 # -- carried out ---------------------------------------------------------------------------------
 
 
-def by_line(cuts: Iterable[Cut]) -> dict[int, list[Cut]]:
+def group_by_line(cuts: Iterable[Cut]) -> dict[int, list[Cut]]:
     """Return *cuts* by the line they stand on."""
     found: dict[int, list[Cut]] = {}
     for cut in cuts:
@@ -125,36 +134,36 @@ def by_line(cuts: Iterable[Cut]) -> dict[int, list[Cut]]:
     return found
 
 
-def pruned_lines(rows: Iterable[bytes], cuts: Iterable[Cut]) -> Iterator[bytes]:
+def prune_lines(rows: Iterable[bytes], cuts: Iterable[Cut]) -> Iterator[bytes]:
     """Yield *rows*, the lines of a transcript, after *cuts*; a row without a cut is the very same bytes."""
-    wanted = by_line(cuts)
+    wanted = group_by_line(cuts)
     for number, row in enumerate(rows, 1):
-        record = record_of(row) if number in wanted else None
-        yield row if record is None else _encoded(pruned_record(record, wanted[number]), row)
+        record = parse_line(row) if number in wanted else None
+        yield row if record is None else _encode_record(prune_record(record, wanted[number]), row)
 
 
-def pruned_messages(
-    messages: Sequence[Mapping[str, Any]], settings: Dcp | None = None, usage: Usage | None = None
-) -> tuple[list[Mapping[str, Any]], Plan]:
+def prune_messages(
+    messages: Sequence[Mapping[str, Any]], settings: DcpSettings | None = None, usage: ContextUsage | None = None
+) -> tuple[list[Mapping[str, Any]], PrunePlan]:
     """Return *messages* pruned, and the plan; those that stay as they are are the very same objects."""
-    made = plan(history(messages), settings or Dcp(), usage or Usage())
-    wanted = by_line(made.cuts)
-    return [pruned_record(m, wanted[n]) if n in wanted else m for n, m in enumerate(messages, 1)], made
+    made = build_plan(read_history(messages), settings or DcpSettings(), usage or ContextUsage())
+    wanted = group_by_line(made.cuts)
+    return [prune_record(m, wanted[n]) if n in wanted else m for n, m in enumerate(messages, 1)], made
 
 
-def pruned_record(record: Mapping[str, Any], cuts: Iterable[Cut]) -> dict[str, Any]:
+def prune_record(record: Mapping[str, Any], cuts: Iterable[Cut]) -> dict[str, Any]:
     """Return a copy of *record* after *cuts*."""
-    message = message_of(record) or {}
+    message = get_message(record) or {}
     content = list(message.get("content") or ())
-    held = dict(blocks(message))
+    held = dict(iter_blocks(message))
     for cut in cuts:
         if cut.place.block in held:
-            held[cut.place.block] = content[cut.place.block] = _changed(held[cut.place.block], cut)
+            held[cut.place.block] = content[cut.place.block] = _cut_block(held[cut.place.block], cut)
     changed = {**message, "content": content}
     return {**record, "message": changed} if "message" in record else changed
 
 
-def _changed(block: Mapping[str, Any], cut: Cut) -> dict[str, Any]:
+def _cut_block(block: Mapping[str, Any], cut: Cut) -> dict[str, Any]:
     if cut.part == "input":
         return {**block, "input": cut.value}
     if cut.part == "text":
@@ -163,7 +172,7 @@ def _changed(block: Mapping[str, Any], cut: Cut) -> dict[str, Any]:
     return {**block, "content": cut.value if is_text else [{"type": "text", "text": cut.value}]}
 
 
-def _encoded(record: Mapping[str, Any], row: bytes) -> bytes:
+def _encode_record(record: Mapping[str, Any], row: bytes) -> bytes:
     """Return *record* as it stands in a transcript, with what stood around it in *row*."""
     start, end = row.index(b"{"), row.rindex(b"}") + 1
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, UnknownId
-from kb.files import within
+from kb.files import resolve_within
 from kb.i18n import msg
 from kb.records.model import GLOBAL
 from kb.records.record_paths import CONTENT
@@ -27,7 +27,7 @@ YESTERDAY = ("yesterday", "昨天")
 _NAME = r"(.+)-(\d{8})-(\d{6})-(.{8})"
 
 
-class Session(NamedTuple):
+class SessionArchive(NamedTuple):
     """An archived session."""
 
     name: str
@@ -42,26 +42,26 @@ class Session(NamedTuple):
     path: str
 
 
-def sessions(kb: Workspace) -> list[Session]:
+def list_sessions(kb: Workspace) -> list[SessionArchive]:
     """Return the archived sessions, oldest first, and bring the session index (`.kb/sessions.json`) up to them.
 
     A folder is read again only when it is newer than the index (SHI-09: derived, can be deleted at any time).
     """
-    with kb.state.alone(INDEX):
+    with kb.state.hold_lock(INDEX):
         kept = kb.state.load(INDEX)
-        known = _known(kept)
-        since = _changed(kb.state.path(INDEX)) if known else 0
+        known = _parse_index(kept)
+        since = _get_mtime(kb.state.path(INDEX)) if known else 0
         top = os.path.join(kb.root, CONTENT, "sessions")
         names = os.listdir(top) if os.path.isdir(top) and os.path.realpath(top) == top else []
-        found = [session for name in names if (session := _session(top, name, known, since))]
+        found = [session for name in names if (session := _load_session(top, name, known, since))]
         found.sort(key=lambda session: (session.time, session.name))
-        value = _index(found)
+        value = _build_index(found)
         if kept != value:
             kb.state.save(value, INDEX)
     return found
 
 
-def _index(found: list[Session]) -> dict[str, Any]:
+def _build_index(found: list[SessionArchive]) -> dict[str, Any]:
     projects: dict[str, int] = {}
     for session in found:
         projects[session.project] = projects.get(session.project, 0) + 1
@@ -69,42 +69,42 @@ def _index(found: list[Session]) -> dict[str, Any]:
     return {"version": 1, "sessions": rows, "projects": projects}
 
 
-def _known(kept: object) -> dict[str, Session]:
+def _parse_index(kept: object) -> dict[str, SessionArchive]:
     try:
         rows = kept["sessions"] if isinstance(kept, dict) else []
-        return {row["name"]: Session(**{field: row[field] for field in Session._fields}) for row in rows}
+        return {row["name"]: SessionArchive(**{field: row[field] for field in SessionArchive._fields}) for row in rows}
     except (KeyError, TypeError):
         return {}
 
 
-def _changed(path: str) -> float:
+def _get_mtime(path: str) -> float:
     try:
         return os.stat(path).st_mtime
     except OSError:
         return 0
 
 
-def _session(top: str, name: str, known: Mapping[str, Session], since: float) -> Session | None:
+def _load_session(top: str, name: str, known: Mapping[str, SessionArchive], since: float) -> SessionArchive | None:
     match = re.fullmatch(_NAME, name)
     files = [os.path.join(top, name, file) for file in ("hui-output.json", "shi-result.json")]
-    if name in known and all(0 < _changed(file) < since for file in files):
+    if name in known and all(0 < _get_mtime(file) < since for file in files):
         return known[name]
     try:
-        hui, shi = (_json(within(top, f"{name}/{os.path.basename(file)}")) for file in files)
+        hui, shi = (_load_json(resolve_within(top, f"{name}/{os.path.basename(file)}")) for file in files)
         written = len(shi.get("anchors_written", ()))
         when, task, session = str(hui["timestamp"]), str(hui["context"]["task"]), str(hui["session_id"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     place = f"{CONTENT}/sessions/{name}"
-    return Session(name, match.group(1), when, task, session, written, place) if match else None
+    return SessionArchive(name, match.group(1), when, task, session, written, place) if match else None
 
 
-def _json(path: str) -> Any:
+def _load_json(path: str) -> Any:
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 
 
-def free_name(kb: Workspace, project: str, session: str) -> str:
+def choose_free_name(kb: Workspace, project: str, session: str) -> str:
     """Return a name no archive has: <project>-<timestamp>-<the first 8 characters of *session*>.
 
     Where it is taken (two sessions may begin alike and end in one second) the next free second is told.
@@ -118,12 +118,12 @@ def free_name(kb: Workspace, project: str, session: str) -> str:
         seconds += 1
 
 
-def one_session(kb: Workspace, name: str) -> Session:
+def find_session(kb: Workspace, name: str) -> SessionArchive:
     """Return the archived session whose name begins with, or else contains, *name*; raise UnknownId for no single.
 
     Where no name does, the task may contain it.
     """
-    named = sessions_named(kb, name)
+    named = find_sessions(kb, name)
     if len(named) == 1:
         return named[0]
     if named:
@@ -134,14 +134,14 @@ def one_session(kb: Workspace, name: str) -> Session:
     raise UnknownId(msg("there is no session {id}", id=name), hint=msg("see: kb session list --all"))
 
 
-def sessions_named(kb: Workspace, name: str, folder: str = "") -> list[Session]:
+def find_sessions(kb: Workspace, name: str, folder: str = "") -> list[SessionArchive]:
     """Return the archived sessions that *name* may mean: by the beginning of their names, a part, or their tasks.
 
     A name is the same for everybody; where it may mean several, those of the project around *folder* come first.
     Words of a task mean a session of that project alone.
     """
-    everything, words = sessions(kb), normalise(name)
-    own = of_own_project(kb, everything, folder)
+    everything, words = list_sessions(kb), normalise(name)
+    own = filter_own_project(kb, everything, folder)
     for named in (
         [session for session in everything if session.name.startswith(name)],
         [session for session in everything if name in session.name],
@@ -151,13 +151,13 @@ def sessions_named(kb: Workspace, name: str, folder: str = "") -> list[Session]:
     return [session for session in own if len(words) > 1 and words in normalise(session.task)]
 
 
-def of_own_project(kb: Workspace, found: Sequence[Session], folder: str = "") -> list[Session]:
+def filter_own_project(kb: Workspace, found: Sequence[SessionArchive], folder: str = "") -> list[SessionArchive]:
     """Return the sessions of the project around *folder* (default: the caller's); all in a folder of no project."""
-    scope = kb.project(folder) if folder else kb.here
+    scope = kb.project(folder) if folder else kb.caller_scope
     return [one for one in found if scope in ("", GLOBAL) or one.project == scope.removeprefix("project/")]
 
 
-def pointers(kb: Workspace, session: Session) -> list[str]:
+def list_archive_files(kb: Workspace, session: SessionArchive) -> list[str]:
     """Return the files of an archive besides its compact form, and the expanded form that stays in this clone."""
     names = ("normal.md", "expanded.md", "hui-output.json", "shi-result.json", "dcp-report.md")
     places = [os.path.join(kb.root, session.path, name) for name in names]
@@ -165,30 +165,30 @@ def pointers(kb: Workspace, session: Session) -> list[str]:
     return [place for place in places if os.path.isfile(place)]
 
 
-def scope_of_session(kb: Workspace, session: Session) -> str:
+def find_session_scope(kb: Workspace, session: SessionArchive) -> str:
     """Return the scope that *session* worked in: its archive is named after it."""
     scopes = {record.scope for record in kb.index.records()} - {GLOBAL}
     own = [scope for scope in sorted(scopes) if slugify(scope.removeprefix("project/")) == session.project]
     return own[0] if own else GLOBAL if session.project == GLOBAL else f"project/{session.project}"
 
 
-def written_in(kb: Workspace, session: Session) -> frozenset[str]:
+def list_written_ids(kb: Workspace, session: SessionArchive) -> frozenset[str]:
     """Return the ids of the records that *session* wrote or added to; none where its report cannot be read."""
     try:
-        shi = _json(within(kb.root, f"{session.path}/shi-result.json"))
+        shi = _load_json(resolve_within(kb.root, f"{session.path}/shi-result.json"))
         rows = [*shi.get("anchors_written", ()), *shi.get("anchors_merged", ())]
         return frozenset(str(row.get("new_id") or row.get("existing_id") or "") for row in rows)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return frozenset()
 
 
-def session_file(kb: Workspace, session: Session, file: str) -> str:
+def read_session_file(kb: Workspace, session: SessionArchive, file: str) -> str:
     """Return one file of an archive."""
-    with open(within(kb.root, f"{session.path}/{file}"), encoding="utf-8", errors="replace") as opened:
+    with open(resolve_within(kb.root, f"{session.path}/{file}"), encoding="utf-8", errors="replace") as opened:
         return opened.read()
 
 
-def day_named(word: str, now: float) -> str:
+def parse_day(word: str, now: float) -> str:
     """Return the first ISO day that *word* means at the time *now*; raise BadInput for no such word."""
     ago = {"today": 0, "yesterday": 1, "week": 6, "今天": 0, "昨天": 1, "本周": 6}
     if word in ago:

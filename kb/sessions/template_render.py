@@ -27,13 +27,13 @@ class BadTemplate(BadInput):
     """A template cannot be used; *path* and *line* tell where."""
 
 
-def rendered(source: str, values: Mapping[str, Any], path: str) -> str:
+def render_template(source: str, values: Mapping[str, Any], path: str) -> str:
     """Return the template *source*, which stands in the file *path*, filled with *values*; raise BadTemplate."""
     from jinja2 import TemplateError, TemplateSyntaxError
 
     hint = msg("mend the template, or remove it to use the built-in one")
     try:
-        template = _environment().from_string(source)
+        template = _create_environment().from_string(source)
         parts, size = [], 0
         for part in template.generate(values):
             parts.append(part)
@@ -47,10 +47,10 @@ def rendered(source: str, values: Mapping[str, Any], path: str) -> str:
         raise BadTemplate(problem, path=path, line=error.lineno, hint=hint) from None
     except (TemplateError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         problem = msg("the template cannot be filled: {problem}", problem=error)
-        raise BadTemplate(problem, path=path, line=_line(error), hint=hint) from None
+        raise BadTemplate(problem, path=path, line=_find_error_line(error), hint=hint) from None
 
 
-def _environment() -> Any:
+def _create_environment() -> Any:
     from jinja2 import StrictUndefined
     from jinja2.runtime import Macro
     from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -74,16 +74,16 @@ def _environment() -> Any:
     )  # fmt: skip
     environment.globals.clear()
     environment.filters = {name: filter_ for name, filter_ in environment.filters.items() if name in FILTERS}
-    environment.filters["cell"] = _cell
+    environment.filters["cell"] = _format_cell
     return environment
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     """Return *value* for a cell of a table."""
     return " ".join(str(value).replace("|", "\\|").split())
 
 
-def _line(error: BaseException) -> int:
+def _find_error_line(error: BaseException) -> int:
     """Return the line of the template at which *error* came up; 0 where nobody knows."""
     found, trace = 0, error.__traceback__
     while trace:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.sessions import adapters
-from kb.sessions.transcript import asked, messages_of
-from kb.sessions.usage import after_compaction, context_tokens
+from kb.sessions.transcript import get_prompt, parse_messages
+from kb.sessions.usage import count_context_tokens, read_tokens_after_compaction
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.segment import tokens
+from kb.text.segment import estimate_tokens
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,7 +20,7 @@ _REFUSED = "The user doesn't want to"
 """A call that a person refused begins its answer so: that is a decision and no failure."""
 
 
-class Place(NamedTuple):
+class BlockPosition(NamedTuple):
     """Where a block of a message stands."""
 
     line: int
@@ -28,17 +28,17 @@ class Place(NamedTuple):
     block: int = 0
 
 
-class Call(NamedTuple):
+class AnsweredCall(NamedTuple):
     """A tool call with its answer."""
 
     name: str
     input: Mapping[str, Any]
-    asked: Place
+    asked: BlockPosition
     step: int
     """1-based number of the assistant step."""
     prompt: int
     """How many prompts of a person came before it."""
-    answered: Place = Place(0)
+    answered: BlockPosition = BlockPosition(0)
     """Line 0 where there is no answer."""
     output: str = ""
     is_text: bool = False
@@ -51,7 +51,7 @@ class Call(NamedTuple):
         return self.is_error and self.output.lstrip().startswith(_REFUSED)
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether it failed by itself."""
         return self.is_error and not self.is_refused
 
@@ -67,20 +67,20 @@ class Call(NamedTuple):
         return given if isinstance(given, str) else ""
 
 
-class Spoken(NamedTuple):
+class SpokenText(NamedTuple):
     """A text block of the assistant."""
 
     text: str
-    place: Place
+    place: BlockPosition
     step: int
     prompt: int
 
 
-class History(NamedTuple):
+class SessionHistory(NamedTuple):
     """What a session came to, for those who prune it."""
 
-    calls: tuple[Call, ...] = ()
-    spoken: tuple[Spoken, ...] = ()
+    calls: tuple[AnsweredCall, ...] = ()
+    spoken: tuple[SpokenText, ...] = ()
     prompts: tuple[str, ...] = ()
     """What a person asked, in order."""
     steps: int = 0
@@ -96,15 +96,15 @@ class History(NamedTuple):
     @property
     def tool_tokens(self) -> int:
         """Estimated tokens of all calls and answers."""
-        return sum(tokens(canonical(call.input)) + tokens(call.output) for call in self.calls)
+        return sum(estimate_tokens(dump_canonical(call.input)) + estimate_tokens(call.output) for call in self.calls)
 
 
-def canonical(given: object) -> str:
+def dump_canonical(given: object) -> str:
     """Return *given* as JSON that is the same for the same value."""
     return json.dumps(given, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def record_of(row: bytes) -> dict[str, Any] | None:
+def parse_line(row: bytes) -> dict[str, Any] | None:
     """Return the JSON object of one line; None where it holds none."""
     try:
         record = json.loads(row.decode("utf-8-sig"))
@@ -113,22 +113,22 @@ def record_of(row: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def history(records: Iterable[Mapping[str, Any] | None]) -> History:
+def read_history(records: Iterable[Mapping[str, Any] | None]) -> SessionHistory:
     """Return the history in *records*: lines of a transcript, or bare messages; None for what cannot be read."""
-    reader = _Reader()
+    reader = _HistoryReader()
     for number, record in enumerate(records, 1):
         reader.lines = number
-        for one in adapters.records(record) if record is not None else ():
-            reader.take(number, one)
-    return reader.history()
+        for one in adapters.translate_host_record(record) if record is not None else ():
+            reader.read_record(number, one)
+    return reader.build_history()
 
 
-class _Reader:
+class _HistoryReader:
     """Takes one record after the other."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
-        self.spoken: list[Spoken] = []
+        self.calls: list[AnsweredCall] = []
+        self.spoken: list[SpokenText] = []
         self.prompts: list[str] = []
         self.open: dict[str, int] = {}
         self.steps: dict[str, int] = {}
@@ -136,13 +136,13 @@ class _Reader:
         self.model = self.host = ""
         self.aside: bool | None = None
 
-    def take(self, number: int, record: Mapping[str, Any]) -> None:
+    def read_record(self, number: int, record: Mapping[str, Any]) -> None:
         self.host = self.host or str(record.get(adapters.HOST) or "")
-        left = after_compaction(record)
+        left = read_tokens_after_compaction(record)
         if left is not None:
             self.tokens, self.boundary = left, number
             return
-        message = message_of(record)
+        message = get_message(record)
         if message is None:
             return
         aside = record.get("isSidechain") is True
@@ -150,43 +150,48 @@ class _Reader:
         if aside != self.aside:  # an agent within the session: its words are in another context
             return
         if message.get("role") == "assistant":
-            self._said(number, record, message)
+            self._read_agent_message(number, record, message)
         else:
-            self._heard(number, record, message)
+            self._read_user_message(number, record, message)
 
-    def _said(self, number: int, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
+    def _read_agent_message(self, number: int, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
         name = str(message.get("id") or record.get("requestId") or number)
         step = self.steps.setdefault(name, len(self.steps) + 1)
-        if used := context_tokens(record):
+        if used := count_context_tokens(record):
             self.tokens, self.model = used, str(message.get("model") or "")
-        for at, block in blocks(message):
+        for at, block in iter_blocks(message):
             if block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
                 self.open[str(block.get("id"))] = len(self.calls)
-                called = Call(str(block.get("name")), block["input"], Place(number, at), step, len(self.prompts))
+                called = AnsweredCall(
+                    str(block.get("name")), block["input"], BlockPosition(number, at), step, len(self.prompts)
+                )
                 self.calls.append(called)
             elif block.get("type") == "text" and isinstance(text := block.get("text"), str) and text.strip():
-                self.spoken.append(Spoken(text, Place(number, at), step, len(self.prompts)))
+                self.spoken.append(SpokenText(text, BlockPosition(number, at), step, len(self.prompts)))
 
-    def _heard(self, number: int, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
-        for at, block in blocks(message):
+    def _read_user_message(self, number: int, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
+        for at, block in iter_blocks(message):
             known = self.open.pop(str(block.get("tool_use_id")), None) if block.get("type") == "tool_result" else None
             if known is not None:
-                output, is_text = output_of(block.get("content"))
+                output, is_text = extract_output(block.get("content"))
                 self.calls[known] = self.calls[known]._replace(
-                    answered=Place(number, at), output=output, is_text=is_text, is_error=block.get("is_error") is True
+                    answered=BlockPosition(number, at),
+                    output=output,
+                    is_text=is_text,
+                    is_error=block.get("is_error") is True,
                 )
-        for told in messages_of({"type": "user", **record, "message": message}, number):
-            if prompt := asked(told):
+        for told in parse_messages({"type": "user", **record, "message": message}, number):
+            if prompt := get_prompt(told):
                 self.prompts.append(prompt)
 
-    def history(self) -> History:
-        return History(
+    def build_history(self) -> SessionHistory:
+        return SessionHistory(
             tuple(self.calls), tuple(self.spoken), tuple(self.prompts), len(self.steps), self.tokens, self.model,
             self.boundary, self.lines, self.host,
         )  # fmt: skip
 
 
-def message_of(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def get_message(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the message in *record*, which may be a message itself; None where it holds none of a conversation."""
     message = record.get("message") if record.get("type") in ("user", "assistant") else record
     if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
@@ -194,14 +199,14 @@ def message_of(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return message if isinstance(message.get("content"), str | list) else None
 
 
-def blocks(message: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+def iter_blocks(message: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the blocks of *message* with their numbers."""
     content = message.get("content")
     if isinstance(content, list):
         yield from ((at, block) for at, block in enumerate(content) if isinstance(block, dict))
 
 
-def output_of(content: object) -> tuple[str, bool]:
+def extract_output(content: object) -> tuple[str, bool]:
     """Return the text of a tool's answer, and whether there is nothing else in it."""
     if isinstance(content, str):
         return content, True

@@ -61,24 +61,24 @@ OPENCODE: Tools = {
 }
 
 
-def known(tools: Tools, name: object, given: object) -> tuple[str, dict[str, Any]]:
+def translate_tool(tools: Tools, name: object, given: object) -> tuple[str, dict[str, Any]]:
     """Return a tool and what it is given by the names kb knows."""
     held = given if isinstance(given, dict) else {}
     ours, keys = tools.get(name, (name, {})) if isinstance(name, str) else ("", {})
     return ours, {keys.get(key, key): value for key, value in held.items()}
 
 
-def known_in_copilot(name: object, given: object) -> tuple[str, dict[str, Any]]:
+def translate_copilot_tool(name: object, given: object) -> tuple[str, dict[str, Any]]:
     """Return a tool of Copilot's and what it is given by the names kb knows.
 
     Its own tools have no hyphen in their names; those of MCP servers are called `SERVER-TOOL`.
     """
-    tool, held = known(COPILOT, name, given)
+    tool, held = translate_tool(COPILOT, name, given)
     server, hyphen, rest = tool.rpartition("-")
     return (f"mcp__{server}__{rest}" if hyphen else tool), held
 
 
-def hosts_own(tools: Tools, name: object, given: object, changed: Mapping[str, Any]) -> dict[str, Any]:
+def restore_host_names(tools: Tools, name: object, given: object, changed: Mapping[str, Any]) -> dict[str, Any]:
     """Return *changed*, what kb puts in the place of *given*, by the names that the host used."""
     used = given if isinstance(given, dict) else {}
     keys = tools[name][1] if isinstance(name, str) and name in tools else {}
@@ -86,12 +86,12 @@ def hosts_own(tools: Tools, name: object, given: object, changed: Mapping[str, A
     return {back.get(key, key): value for key, value in changed.items()}
 
 
-def text(value: object) -> str:
+def to_text(value: object) -> str:
     """Return *value* where it is text, else ""."""
     return value if isinstance(value, str) else ""
 
 
-def clipped(value: str, most: int) -> str:
+def clip_bytes(value: str, most: int) -> str:
     """Return the beginning of *value*, *most* bytes at most and no half character."""
     data = value.encode("utf-8", "replace")
     return value if len(data) <= most else data[:most].decode("utf-8", "ignore")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from kb.i18n import Message, msg
 from kb.sessions import adapters
-from kb.sessions.typed_prompt import persons_words, split_element, without_injected
+from kb.sessions.typed_prompt import extract_typed_text, split_element, strip_injected
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TranscriptMessage(NamedTuple):
     results: tuple[ToolResult, ...] = ()
 
 
-class Skipped(NamedTuple):
+class SkippedLine(NamedTuple):
     """A line that could not be read."""
 
     line: int
@@ -81,7 +81,7 @@ class Transcript(NamedTuple):
     """What one session's file says."""
 
     messages: tuple[TranscriptMessage, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedLine, ...] = ()
     unknown: Mapping[str, int] = {}
     """How often each record type occurs that this reader does not know."""
     unread: Mapping[str, int] = {}
@@ -99,7 +99,7 @@ class Transcript(NamedTuple):
     """The host whose format it is; "" for Claude Code."""
 
 
-class _Broken(Exception):
+class _BrokenLine(Exception):
     """One line cannot be used; the reason stands in its argument."""
 
     def __init__(self, reason: Message) -> None:
@@ -107,9 +107,9 @@ class _Broken(Exception):
         self.reason = reason
 
 
-def read(data: bytes, after_line: int = 0) -> Transcript:
+def parse_transcript(data: bytes, after_line: int = 0) -> Transcript:
     """Return what the lines of *data* behind *after_line* (1-based; 0: all of them) say. Never raises."""
-    records, skipped, whole = _found(data, max(after_line, 0))
+    records, skipped, whole = _read_records(data, max(after_line, 0))
     messages: list[TranscriptMessage] = []
     unknown: dict[str, int] = {}
     unread: dict[str, int] = {}
@@ -118,26 +118,26 @@ def read(data: bytes, after_line: int = 0) -> Transcript:
         if not isinstance(kind, str) or kind not in KNOWN_TYPES:
             name = kind[:60] if isinstance(kind, str) else "?"
             unknown[name] = unknown.get(name, 0) + 1
-            if record.get(adapters.UNREAD) or adapters.carries_text(record):
+            if record.get(adapters.UNREAD) or adapters.has_text(record):
                 unread[name] = unread.get(name, 0) + 1
         try:
-            messages += messages_of(record, number)
-        except _Broken as broken:
-            skipped.append(Skipped(number, broken.reason))
-    times = [time for _, record in records if (time := _text(record.get("timestamp")))]
+            messages += parse_messages(record, number)
+        except _BrokenLine as broken:
+            skipped.append(SkippedLine(number, broken.reason))
+    times = [time for _, record in records if (time := _get_text(record.get("timestamp")))]
     return Transcript(
         messages=tuple(messages),
         skipped=tuple(sorted(skipped, key=lambda skip: skip.line)),
         unknown=unknown,
         unread=unread,
-        session_id=_first(records, "sessionId"),
-        cwd=_first(records, "cwd"),
-        branch=_first(records, "gitBranch"),
+        session_id=_find_first(records, "sessionId"),
+        cwd=_find_first(records, "cwd"),
+        branch=_find_first(records, "gitBranch"),
         started=times[0] if times else "",
         ended=times[-1] if times else "",
         lines=max([whole, after_line, *(number for number, _ in records[-1:])]),
         compactions=tuple(number for number, record in records if record.get("subtype") == "compact_boundary"),
-        host=_first(records, adapters.HOST),
+        host=_find_first(records, adapters.HOST),
     )
 
 
@@ -146,13 +146,13 @@ def add_answer(transcript: Transcript, answer: str) -> Transcript:
 
     A host may write the file a moment after it has told of the end of the turn. The line of what is added is the next.
     """
-    if not answer.strip() or _ends_with(transcript, answer):
+    if not answer.strip() or _has_answer(transcript, answer):
         return transcript
     added = TranscriptMessage(transcript.lines + 1, transcript.ended, "assistant", AGENT, (answer,))
     return transcript._replace(messages=(*transcript.messages, added))
 
 
-def _ends_with(transcript: Transcript, answer: str) -> bool:
+def _has_answer(transcript: Transcript, answer: str) -> bool:
     """Return whether the agent has said *answer* since the last prompt; it may stand there in several messages."""
     messages = transcript.messages
     last = max((n for n, message in enumerate(messages) if message.role == "user" and not message.results), default=-1)
@@ -160,82 +160,86 @@ def _ends_with(transcript: Transcript, answer: str) -> bool:
     return " ".join(answer.split()) in " ".join(" ".join(texts).split())
 
 
-def asked(message: TranscriptMessage) -> str:
+def get_prompt(message: TranscriptMessage) -> str:
     """Return the words a person typed in *message*, arguments of a slash command included, or ""."""
     if message.origin == HUMAN:
-        return "\n".join(said(message)).strip()
+        return "\n".join(get_own_texts(message)).strip()
     if message.origin == WRAPPER:
         return "\n".join(split_element(text, "command-args")[1].strip() for text in message.texts).strip()
     return ""
 
 
-def said(message: TranscriptMessage) -> tuple[str, ...]:
+def get_own_texts(message: TranscriptMessage) -> tuple[str, ...]:
     """Return the texts in *message* that a person or the agent wrote themselves, without the host's reminders."""
     if message.origin == HUMAN:
-        return tuple(persons_words(text) for text in message.texts)
-    return tuple(without_injected(text) for text in message.texts) if message.origin == AGENT else ()
+        return tuple(extract_typed_text(text) for text in message.texts)
+    return tuple(strip_injected(text) for text in message.texts) if message.origin == AGENT else ()
 
 
-def _found(data: bytes, after: int) -> tuple[list[tuple[int, dict[str, Any]]], list[Skipped], int]:
+def _read_records(data: bytes, after: int) -> tuple[list[tuple[int, dict[str, Any]]], list[SkippedLine], int]:
     """Return the records behind line *after* in the form of Claude Code, what is none, and how many lines are whole.
 
     Where the session is one JSON value, its messages count as lines.
     """
-    skipped: list[Skipped] = []
-    messages = adapters.whole(data)
+    skipped: list[SkippedLine] = []
+    messages = adapters.parse_whole_session(data)
     if messages is None:
         whole = data.count(b"\n")
-        rows, skipped = _records(data, after, whole)
+        rows, skipped = _parse_lines(data, after, whole)
     else:
         whole = len(messages)
-        rows = [(n, _writable(m)) for n, m in enumerate(messages, 1) if n > after]
-    own = [(number, dict(one)) for number, row in adapters.latest(rows) for one in adapters.records(row)]
+        rows = [(n, _replace_surrogates(m)) for n, m in enumerate(messages, 1) if n > after]
+    own = [
+        (number, dict(one))
+        for number, row in adapters.drop_superseded(rows)
+        for one in adapters.translate_host_record(row)
+    ]
     return own, skipped, whole
 
 
-def _writable(record: dict[str, Any]) -> dict[str, Any]:
+def _replace_surrogates(record: dict[str, Any]) -> dict[str, Any]:
     """Return *record* without halves of characters, which cannot be written to any file again."""
     made: dict[str, Any] = json.loads(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
     return made
 
 
-def _records(data: bytes, after: int, whole: int) -> tuple[list[tuple[int, dict[str, Any]]], list[Skipped]]:
+def _parse_lines(data: bytes, after: int, whole: int) -> tuple[list[tuple[int, dict[str, Any]]], list[SkippedLine]]:
     """Return the records behind line *after* with their lines, and what is none; *whole* lines have their end."""
     records: list[tuple[int, dict[str, Any]]] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedLine] = []
     for number, row in enumerate(data.split(b"\n")[after:], after + 1):
         try:
             if row.strip():
-                records.append((number, _record(row)))
-        except _Broken as broken:
+                records.append((number, _parse_line(row)))
+        except _BrokenLine as broken:
             reason = msg("the last line is not finished yet") if number > whole else broken.reason
-            skipped.append(Skipped(number, reason))
+            skipped.append(SkippedLine(number, reason))
     return records, skipped
 
 
-def _first(records: list[tuple[int, dict[str, Any]]], key: str) -> str:
-    return next((text for _, record in records if (text := _text(record.get(key)))), "")
+def _find_first(records: list[tuple[int, dict[str, Any]]], key: str) -> str:
+    return next((text for _, record in records if (text := _get_text(record.get(key)))), "")
 
 
-def _record(row: bytes) -> dict[str, Any]:
+def _parse_line(row: bytes) -> dict[str, Any]:
     try:
         record = json.loads(row.decode("utf-8-sig"))
         if _SURROGATE.search(row):
-            record = _writable(record)
+            record = _replace_surrogates(record)
     except UnicodeDecodeError:
-        raise _Broken(msg("not valid UTF-8")) from None
+        raise _BrokenLine(msg("not valid UTF-8")) from None
     except (ValueError, RecursionError):
-        raise _Broken(msg("not valid JSON")) from None
+        raise _BrokenLine(msg("not valid JSON")) from None
     if not isinstance(record, dict):
-        raise _Broken(msg("no JSON object"))
+        raise _BrokenLine(msg("no JSON object"))
     return record
 
 
-def messages_of(record: Mapping[str, Any], number: int) -> Iterator[TranscriptMessage]:
-    kind, time = record.get("type"), _text(record.get("timestamp"))
+def parse_messages(record: Mapping[str, Any], number: int) -> Iterator[TranscriptMessage]:
+    kind, time = record.get("type"), _get_text(record.get("timestamp"))
     attachment = record.get("attachment")
     if kind == "attachment" and isinstance(attachment, dict) and attachment.get("type") == "queued_command":
-        texts = _texts(attachment.get("prompt"))
+        texts = _extract_texts(attachment.get("prompt"))
         if any(_is_typed(text) for text in texts):
             yield TranscriptMessage(number, time, "user", HUMAN, texts)
         return
@@ -244,22 +248,22 @@ def messages_of(record: Mapping[str, Any], number: int) -> Iterator[TranscriptMe
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, str | list):
-        raise _Broken(msg("a record of type {kind} without a message", kind=kind))
-    texts = _texts(content)
+        raise _BrokenLine(msg("a record of type {kind} without a message", kind=kind))
+    texts = _extract_texts(content)
     if kind == "assistant":
-        calls = tuple(_calls(content, number))
+        calls = tuple(_iter_calls(content, number))
         if texts or calls:
             yield TranscriptMessage(number, time, "assistant", AGENT, texts, calls)
         return
-    results = tuple(_results(content, number))
-    origin = _origin(record, texts, bool(results))
+    results = tuple(_iter_results(content, number))
+    origin = _find_origin(record, texts, bool(results))
     if origin == HUMAN:
         texts = tuple(text for text in texts if _is_typed(text))
     if texts or results:
         yield TranscriptMessage(number, time, "user", origin, texts, (), results)
 
 
-def _origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results: bool) -> str:
+def _find_origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results: bool) -> str:
     if has_results:
         return TOOL
     if record.get("isCompactSummary") is True:
@@ -273,34 +277,34 @@ def _origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results: bool
 
 def _is_typed(text: str) -> bool:
     """Return whether some of *text* was typed by a person."""
-    return bool(persons_words(text).strip())
+    return bool(extract_typed_text(text).strip())
 
 
-def _texts(content: object) -> tuple[str, ...]:
+def _extract_texts(content: object) -> tuple[str, ...]:
     if isinstance(content, str):
         return (content,) if content.strip() else ()
-    found = [_text(block.get("text")) for block in _blocks(content, "text")]
+    found = [_get_text(block.get("text")) for block in _iter_blocks(content, "text")]
     return tuple(text for text in found if text.strip())
 
 
-def _calls(content: object, number: int) -> Iterator[ToolCall]:
-    for block in _blocks(content, "tool_use"):
+def _iter_calls(content: object, number: int) -> Iterator[ToolCall]:
+    for block in _iter_blocks(content, "tool_use"):
         given = block.get("input")
         yield ToolCall(
-            _text(block.get("id")), _text(block.get("name")), given if isinstance(given, dict) else {}, number
+            _get_text(block.get("id")), _get_text(block.get("name")), given if isinstance(given, dict) else {}, number
         )
 
 
-def _results(content: object, number: int) -> Iterator[ToolResult]:
-    for block in _blocks(content, "tool_result"):
-        text = "\n".join(_texts(block.get("content")))
-        yield ToolResult(_text(block.get("tool_use_id")), text, block.get("is_error") is True, number)
+def _iter_results(content: object, number: int) -> Iterator[ToolResult]:
+    for block in _iter_blocks(content, "tool_result"):
+        text = "\n".join(_extract_texts(block.get("content")))
+        yield ToolResult(_get_text(block.get("tool_use_id")), text, block.get("is_error") is True, number)
 
 
-def _blocks(content: object, kind: str) -> Iterator[dict[str, Any]]:
+def _iter_blocks(content: object, kind: str) -> Iterator[dict[str, Any]]:
     if isinstance(content, list):
         yield from (block for block in content if isinstance(block, dict) and block.get("type") == kind)
 
 
-def _text(value: object) -> str:
+def _get_text(value: object) -> str:
     return value if isinstance(value, str) else ""

@@ -6,7 +6,7 @@ import os
 import stat
 
 from kb.errors import BadInput
-from kb.files import unwaited
+from kb.files import open_nonblocking
 from kb.i18n import msg
 
 MAX_TRANSCRIPT = 256_000_000
@@ -15,7 +15,7 @@ MAX_TRANSCRIPT = 256_000_000
 def read_transcript(path: str, last: int = 0) -> bytes:
     """Return the bytes of a transcript, or its *last* ones; raise BadInput for no plain file or more than 256 MB."""
     try:
-        with open(path, "rb", opener=unwaited) as file:
+        with open(path, "rb", opener=open_nonblocking) as file:
             about = os.stat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise BadInput(msg("the transcript is not a file"), path=path)
@@ -31,7 +31,7 @@ def read_transcript(path: str, last: int = 0) -> bytes:
         raise BadInput(msg("the transcript cannot be read: {problem}", problem=problem), path=path) from None
 
 
-def has_words(path: str) -> bool:
+def has_content(path: str) -> bool:
     """Return whether a transcript is there to be read: a plain file that is not empty."""
     try:
         about = os.stat(path)

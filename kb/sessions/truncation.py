@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kb.sessions.tool_calls import MARK
 from kb.startup.lazy_regex import regex
-from kb.text.segment import index_terms, tokens
+from kb.text.segment import build_index_terms, estimate_tokens
 
 _LEFT_OUT = MARK + "{left} of {all} lines left out]"
 _TOO_LONG = MARK + "{size} tokens left out: no room is left; search for less]"
@@ -19,7 +19,7 @@ _WIDEST = 400
 """Characters of a line that are kept when even the best one does not fit."""
 
 
-def shortened(
+def shorten_output(
     text: str, most: int, *, rows: int = 0, words: Sequence[str] = (), changed: Mapping[str, float] | None = None,
     now: float = 0.0, keep: Callable[[str], Collection[str]] = lambda _: (),
 ) -> str:  # fmt: skip
@@ -29,58 +29,58 @@ def shortened(
     seconds; lines for which *keep* says something come before all others. A text that fits comes back as it is.
     """
     lines = text.split("\n")
-    if (not rows or len(_filled(lines)) <= rows) and tokens(text) <= most:
+    if (not rows or len(_filter_filled(lines)) <= rows) and estimate_tokens(text) <= most:
         return text
     note = _LEFT_OUT.format(left=len(lines), all=len(lines))
-    room = most - tokens(f"\n{note}")
+    room = most - estimate_tokens(f"\n{note}")
     if room <= 0:
-        return _TOO_LONG.format(size=tokens(text))
-    order = ranked(lines, words, changed or {}, now, keep)
+        return _TOO_LONG.format(size=estimate_tokens(text))
+    order = rank_lines(lines, words, changed or {}, now, keep)
     chosen: set[int] = set()
     filled = 0
     for at in order:
-        size = tokens(f"{lines[at]}\n")
+        size = estimate_tokens(f"{lines[at]}\n")
         if size > room or (rows and filled >= rows):
             continue
         chosen.add(at)
         room -= size
         filled += 1
     if not any(lines[at].strip() for at in chosen):
-        return f"{_clipped(lines[order[0]], room)}\n{note}"
-    left = len(_filled(lines)) - len([at for at in chosen if lines[at].strip()])
+        return f"{_clip_line(lines[order[0]], room)}\n{note}"
+    left = len(_filter_filled(lines)) - len([at for at in chosen if lines[at].strip()])
     kept = "\n".join(lines[at] for at in sorted(chosen))
-    return f"{kept}\n{_LEFT_OUT.format(left=left, all=len(_filled(lines)))}"
+    return f"{kept}\n{_LEFT_OUT.format(left=left, all=len(_filter_filled(lines)))}"
 
 
-def ranked(
+def rank_lines(
     lines: Sequence[str], words: Sequence[str], changed: Mapping[str, float], now: float,
     keep: Callable[[str], Collection[str]] = lambda _: (),
 ) -> list[int]:  # fmt: skip
     """Return the numbers of *lines*, what matters most first (RUYI-38): kept ones, then matches, newness and order."""
-    wanted = {term for word in words for term in index_terms(word[:2000]).split()}
-    held = [wanted.intersection(index_terms(line[:_WIDEST]).split()) for line in lines]
+    wanted = {term for word in words for term in build_index_terms(word[:2000]).split()}
+    held = [wanted.intersection(build_index_terms(line[:_WIDEST]).split()) for line in lines]
     frequency: dict[str, int] = {}
     for terms in held:
         for term in terms:
             frequency[term] = frequency.get(term, 0) + 1
 
-    def score(at: int) -> float:
+    def score_line(at: int) -> float:
         match = sum(math.log(1 + len(lines) / frequency[term]) for term in held[at])
         path = _PATH.match(lines[at])
         when = changed.get(path.group(1)) if path else None
         new = _RARE * 0.5 ** (max(now - when, 0) / _HALF_LIFE) if when else 0.0
         return match + new
 
-    return sorted(range(len(lines)), key=lambda at: (not lines[at].strip(), not keep(lines[at]), -score(at), at))
+    return sorted(range(len(lines)), key=lambda at: (not lines[at].strip(), not keep(lines[at]), -score_line(at), at))
 
 
-def _filled(lines: Sequence[str]) -> list[str]:
+def _filter_filled(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if line.strip() and not line.startswith(MARK)]
 
 
-def _clipped(line: str, room: int) -> str:
+def _clip_line(line: str, room: int) -> str:
     """Return the beginning of *line* that fits into *room* tokens."""
     short = line[: min(_WIDEST, 4 * room)]
-    while short and tokens(short) > room:
+    while short and estimate_tokens(short) > room:
         short = short[: len(short) * 3 // 4]
     return short

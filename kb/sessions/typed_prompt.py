@@ -27,23 +27,23 @@ _WHOLE = regex(
 """How a text begins that no person typed, to its end."""
 
 
-def persons_words(prompt: str) -> str:
+def extract_typed_text(prompt: str) -> str:
     """Return what a person typed in *prompt*; "" where all of it was put there by a program or another agent.
 
     A text that begins with a sub-agent's result is one to its end: what follows the result is the host's advice.
     """
     if "<" in prompt or FILES_BEGIN in prompt or _WHOLE.match(prompt):
-        if _is_result(prompt):
+        if _is_agent_result(prompt):
             return ""
         if f"<{_QUERY}>" in prompt and f"</{_QUERY}>" in prompt:
             prompt = prompt.partition(f"<{_QUERY}>")[2].rpartition(f"</{_QUERY}>")[0]
-        prompt = without_injected(prompt)
+        prompt = strip_injected(prompt)
         if _WHOLE.match(prompt):
             return ""
     return prompt
 
 
-def without_injected(text: str) -> str:
+def strip_injected(text: str) -> str:
     """Return *text* without the elements that hosts and hooks put into it; one that is not closed stays."""
     begin, end = text.find(FILES_BEGIN), text.rfind(FILES_END)
     if 0 <= begin < end:
@@ -72,5 +72,5 @@ def split_element(text: str, tag: str, *, to_last: bool = False) -> tuple[str, s
     return "\n\n".join([*outside, text[at:]]), "\n\n".join(inside)
 
 
-def _is_result(prompt: str) -> bool:
+def _is_agent_result(prompt: str) -> bool:
     return prompt.lstrip().startswith(("<task-notification", "<subagent_notification"))

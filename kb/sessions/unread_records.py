@@ -16,14 +16,14 @@ _LOOKED_AT = 8_000_000
 """Bytes at the end of a transcript in which records that kb does not know are counted."""
 
 
-def unknown_records(kb: Workspace, most: int = 5) -> tuple[int, dict[str, int], int]:
+def count_unknown_records(kb: Workspace, most: int = 5) -> tuple[int, dict[str, int], int]:
     """Return of the *most* sessions that kb heard of last: how many can be read, the kinds of records in them that
     carry a text and that kb does not know, each with its number, and how many lines are no records."""
     unknown: dict[str, int] = {}
     looked = skipped = 0
-    for heard in active_sessions.heard_of(kb)[:most]:
+    for heard in active_sessions.list_known_sessions(kb)[:most]:
         try:
-            found = transcripts.read(read_transcript(heard.transcript, _LOOKED_AT))
+            found = transcripts.parse_transcript(read_transcript(heard.transcript, _LOOKED_AT))
         except BadInput:
             continue
         looked += 1

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.sessions import adapters
-from kb.sessions.model_windows import WINDOW, Window, enlarge, find_window
+from kb.sessions.model_windows import WINDOW, ContextWindow, enlarge_window, find_window
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-class Band(NamedTuple):
+class UsageBand(NamedTuple):
     """What a share of use calls for."""
 
     name: str
@@ -25,16 +25,16 @@ class Band(NamedTuple):
 
 
 BANDS = (
-    Band("roomy", 0, "", "expanded"),
-    Band("normal", 50, "", "normal"),
-    Band("reminder", 70, "yellow", "compact"),
-    Band("prune", 85, "orange", "compact"),
-    Band("archive", 95, "red", "compact"),
+    UsageBand("roomy", 0, "", "expanded"),
+    UsageBand("normal", 50, "", "normal"),
+    UsageBand("reminder", 70, "yellow", "compact"),
+    UsageBand("prune", 85, "orange", "compact"),
+    UsageBand("archive", 95, "red", "compact"),
 )
 """< 50 expanded, 50–70 normal, 70–85 compact and a reminder, 85–95 pruning, > 95 archive (SHI-27, RUYI-23)."""
 
 
-class Usage(NamedTuple):
+class ContextUsage(NamedTuple):
     """How much of a context is in use."""
 
     tokens: int = 0
@@ -58,24 +58,24 @@ class Usage(NamedTuple):
         return max(round(self.window * (1 - self.percent / 100)), 0)
 
 
-def band(percent: float) -> Band:
+def find_band(percent: float) -> UsageBand:
     """Return the band that *percent* falls into: 50, 70 and 85 begin theirs, and the last begins above 95."""
     held = [one for one in BANDS if (percent > one.above if one is BANDS[-1] else percent >= one.above)]
     return held[-1] if held else BANDS[0]
 
 
-def band_of(used: Usage) -> Band:
+def find_usage_band(used: ContextUsage) -> UsageBand:
     """Return the band of what is *used*; without a window that somebody names there is no light to it."""
-    found = band(used.percent)
+    found = find_band(used.percent)
     return found if used.is_known else found._replace(light="")
 
 
-def window_of(model: str, windows: Sequence[str] = (), usual: int = 0) -> int:
+def find_window_size(model: str, windows: Sequence[str] = (), usual: int = 0) -> int:
     """Return the window of *model* in tokens, known or supposed (see `find_window`)."""
     return find_window(model, windows, usual).tokens
 
 
-def context_tokens(record: Mapping[str, Any]) -> int:
+def count_context_tokens(record: Mapping[str, Any]) -> int:
     """Return how many tokens the context had with the assistant's *record*; 0 where it does not say."""
     message = record.get("message")
     usage = message.get("usage") if isinstance(message, dict) else None
@@ -85,46 +85,46 @@ def context_tokens(record: Mapping[str, Any]) -> int:
     return sum(part for part in parts if isinstance(part, int) and not isinstance(part, bool) and part > 0)
 
 
-def after_compaction(record: Mapping[str, Any]) -> int | None:
+def read_tokens_after_compaction(record: Mapping[str, Any]) -> int | None:
     """Return the tokens that a compaction left, 0 where *record* does not say; None for another record."""
     if record.get("subtype") != "compact_boundary":
         return None
-    return _count(_about_compaction(record).get("postTokens"))
+    return _to_count(_get_compaction_metadata(record).get("postTokens"))
 
 
-def before_compaction(record: Mapping[str, Any]) -> tuple[int, bool]:
+def read_tokens_before_compaction(record: Mapping[str, Any]) -> tuple[int, bool]:
     """Return how many tokens the context had before a compaction, and whether the host found it full by itself."""
-    about = _about_compaction(record)
-    return _count(about.get("preTokens")), about.get("trigger") == "auto"
+    about = _get_compaction_metadata(record)
+    return _to_count(about.get("preTokens")), about.get("trigger") == "auto"
 
 
-def _about_compaction(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _get_compaction_metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
     about = record.get("compactMetadata")
     return about if isinstance(about, dict) else {}
 
 
-def _count(value: object) -> int:
+def _to_count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def usage_in(data: bytes, windows: Sequence[str] = (), usual: int = 0, held: int = 0) -> Usage:
+def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, held: int = 0) -> ContextUsage:
     """Return how full the context was at the end of the transcript *data*, of which the beginning may be missing.
 
     *held*: so many tokens the context has had before, as far as is known.
     """
-    for number, record in _from_the_end(data):
-        left = after_compaction(record)
-        tokens = left if left is not None else 0 if record.get("isSidechain") is True else context_tokens(record)
+    for number, record in _iter_usage_records(data):
+        left = read_tokens_after_compaction(record)
+        tokens = left if left is not None else 0 if record.get("isSidechain") is True else count_context_tokens(record)
         if left is not None or tokens:
             message = (record.get("message") or {}) if left is None else {}
-            model, told = str(message.get("model") or ""), _count((message.get("usage") or {}).get("context_window"))
-            window = Window(told) if told else find_window(model, windows, usual)
-            window = enlarge(learn_window(window, data), max(tokens, held))
-            return Usage(tokens, window.tokens, model, number, is_known=window.is_known)
-    return Usage(0, usual or WINDOW, is_known=bool(usual))
+            model, told = str(message.get("model") or ""), _to_count((message.get("usage") or {}).get("context_window"))
+            window = ContextWindow(told) if told else find_window(model, windows, usual)
+            window = enlarge_window(learn_window(window, data), max(tokens, held))
+            return ContextUsage(tokens, window.tokens, model, number, is_known=window.is_known)
+    return ContextUsage(0, usual or WINDOW, is_known=bool(usual))
 
 
-def learn_window(window: Window, data: bytes) -> Window:
+def learn_window(window: ContextWindow, data: bytes) -> ContextWindow:
     """Return *window* with what the last compaction in *data* tells of it.
 
     Where the host compacts by itself it takes the context for full: that is the window where nobody names another. A
@@ -133,10 +133,10 @@ def learn_window(window: Window, data: bytes) -> Window:
     at = data.rfind(b'"compact_boundary"')
     if at < 0:
         return window
-    held, is_full = before_compaction(_record(data[data.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0]))
+    held, is_full = read_tokens_before_compaction(_parse_line(data[data.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0]))
     if is_full and held and not window.is_known:
-        return Window(held)
-    return enlarge(window, held)
+        return ContextWindow(held)
+    return enlarge_window(window, held)
 
 
 _SAYS = (
@@ -151,23 +151,23 @@ _SAYS = (
 """What stands in a line that says how full a context is, whatever the host."""
 
 
-def _from_the_end(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _iter_usage_records(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the records that may say how full the context is, the last one first, with their lines."""
-    messages = adapters.whole(data)
+    messages = adapters.parse_whole_session(data)
     if messages is not None:
         found = ((number, messages[number - 1]) for number in range(len(messages), 0, -1))
     else:
         rows = data.split(b"\n")
         found = (
-            (number, _record(rows[number - 1]))
+            (number, _parse_line(rows[number - 1]))
             for number in range(len(rows), 0, -1)
             if any(word in rows[number - 1] for word in _SAYS)
         )
     for number, record in found:
-        yield from ((number, one) for one in reversed(adapters.records(record)))
+        yield from ((number, one) for one in reversed(adapters.translate_host_record(record)))
 
 
-def _record(row: bytes) -> dict[str, Any]:
+def _parse_line(row: bytes) -> dict[str, Any]:
     try:
         record = json.loads(row)
     except (ValueError, RecursionError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kb.similarity.lexicon import HOLDERS, SLOTS
-from kb.similarity.word_terms import Word
+from kb.similarity.word_terms import MarkedWord
 from kb.startup.namedtuple import NamedTuple
 
 
@@ -28,13 +28,13 @@ _MOVING = frozenset({"migrat", "mov", "switch", "chang", "迁移", "切换", "�
 _CUTS = frozenset({"use", "as", "as the", "for", "over", "is", "in", "to", "from", "comma", "order", "except"})
 
 
-def choice(words: list[Word], duty: str) -> Choice | None:
+def parse_choice(words: list[MarkedWord], duty: str) -> Choice | None:
     """Return what *words* choose, or None where they choose nothing that can be told."""
     if any(word.mark in ("also", "besides", "except", "may", "need not") for word in words):
         return None
     sole = any(word.mark == "sole" for word in words)
     words = [word for word in words if word.mark in _CUTS or word.mark in ("term", "and", "number")]
-    found = _moved(words) or _used(words) or _named(words)
+    found = _parse_migration(words) or _parse_usage(words) or _parse_assignment(words)
     if found is None:
         return None
     if sole and found.role:
@@ -44,9 +44,9 @@ def choice(words: list[Word], duty: str) -> Choice | None:
     return found if duty == "must" else None
 
 
-def _pieces(words: list[Word]) -> list[tuple[str, list[Word]]]:
+def _split_at_marks(words: list[MarkedWord]) -> list[tuple[str, list[MarkedWord]]]:
     """Cut *words* at the marks that part a choice from its role."""
-    pieces: list[tuple[str, list[Word]]] = [("", [])]
+    pieces: list[tuple[str, list[MarkedWord]]] = [("", [])]
     for word in words:
         if word.mark in _CUTS:
             pieces.append((word.mark, []))
@@ -55,9 +55,9 @@ def _pieces(words: list[Word]) -> list[tuple[str, list[Word]]]:
     return pieces
 
 
-def _moved(words: list[Word]) -> Choice | None:
+def _parse_migration(words: list[MarkedWord]) -> Choice | None:
     """Read "move Y from A to B", "Y 从 A 迁移到 B", "replace A with B"."""
-    pieces = _pieces(words)
+    pieces = _split_at_marks(words)
     marks = [mark for mark, _ in pieces]
     if "from" in marks:
         at = marks.index("from")
@@ -65,71 +65,75 @@ def _moved(words: list[Word]) -> Choice | None:
         if not after or not pieces[at][1] or not pieces[after][1]:
             return None
         role = [w for _, part in pieces[:at] + pieces[after + 1 :] for w in part if w.text not in _MOVING]
-        return _made(pieces[after][1], _items(pieces[at][1]), role, "names")
+        return _build_choice(pieces[after][1], _collect_items(pieces[at][1]), role, "names")
     head = pieces[0][1]
     if head and head[0].text in ("replac", "replace") and len(pieces) > 1 and marks[1] in ("in", "use"):
         role = [w for _, part in pieces[2:] for w in part]
-        return _made(pieces[1][1], _items(head[1:]), role, "names")
+        return _build_choice(pieces[1][1], _collect_items(head[1:]), role, "names")
     return None
 
 
-def _used(words: list[Word]) -> Choice | None:
+def _parse_usage(words: list[MarkedWord]) -> Choice | None:
     """Read "use X as Y", "use X over W for Y", "Y 采用 X", "用 X 替换 W 做 Y"."""
     at = next((i for i, word in enumerate(words) if word.mark == "use"), None)
     if at is None:
         return None
     before = [word for word in words[:at] if word.mark in ("term", "and")]
-    (_, picked), *tail = _pieces(words[at + 1 :])
+    (_, picked), *tail = _split_at_marks(words[at + 1 :])
     picked, rest = _split_name(picked)
     rejected: frozenset[str] = frozenset()
-    role, slot = [*before, *rest], slot_of(before or rest)
+    role, slot = [*before, *rest], find_slot(before or rest)
     for mark, part in tail:
         if mark == "over":
             part, rest = _split_name(part)
-            rejected, part = _items(part), rest
+            rejected, part = _collect_items(part), rest
         elif mark == "comma":
             break
         elif mark in ("as", "as the"):
-            slot = "any" if mark == "as the" else slot or slot_of(part) or "names"
+            slot = "any" if mark == "as the" else slot or find_slot(part) or "names"
         elif mark == "for" and part:
-            slot = slot or slot_of(part)
+            slot = slot or find_slot(part)
         role += part
-    if not slot and len(picked) > 1 and slot_of(picked[-1:]) and picked[0].is_name:
-        picked, role, slot = picked[:-1], [*role, picked[-1]], slot_of(picked[-1:])
-    return _made(picked, rejected, role, slot)
+    if not slot and len(picked) > 1 and find_slot(picked[-1:]) and picked[0].is_name:
+        picked, role, slot = picked[:-1], [*role, picked[-1]], find_slot(picked[-1:])
+    return _build_choice(picked, rejected, role, slot)
 
 
-def _named(words: list[Word]) -> Choice | None:
+def _parse_assignment(words: list[MarkedWord]) -> Choice | None:
     """Read "X as Y", "Y: X", "Y is X", "X for Y", and "do Y in X"."""
-    pieces = _pieces(words)
+    pieces = _split_at_marks(words)
     if len(pieces) < 2:
         return None
     first, (mark, second) = pieces[0][1], pieces[1]
     rest = [word for _, part in pieces[2:] for word in part]
     if mark in ("as", "as the"):
-        return _made(first, frozenset(), second + rest, "any" if mark == "as the" else slot_of(second) or "names")
+        return _build_choice(
+            first, frozenset(), second + rest, "any" if mark == "as the" else find_slot(second) or "names"
+        )
     if mark == "is" and len(pieces) == 2:
-        return _made(second, frozenset(), first, slot_of(first))
+        return _build_choice(second, frozenset(), first, find_slot(first))
     if mark == "for":
-        return _made(first, frozenset(), second + rest, "names" if slot_of(second) else "")
+        return _build_choice(first, frozenset(), second + rest, "names" if find_slot(second) else "")
     if mark == "over":
         return None
     last_mark, last = pieces[-1]
     if last_mark in ("in", "to") and last and all(word.is_name for word in last):
-        return _made(last, frozenset(), [w for _, part in pieces[:-1] for w in part], "")
+        return _build_choice(last, frozenset(), [w for _, part in pieces[:-1] for w in part], "")
     return None
 
 
-def _made(picked: list[Word], rejected: frozenset[str], role: list[Word], slot: str) -> Choice | None:
+def _build_choice(
+    picked: list[MarkedWord], rejected: frozenset[str], role: list[MarkedWord], slot: str
+) -> Choice | None:
     """Return the choice; None where what is picked is nothing, or too long to be a thing."""
     things = [word for word in picked if word.mark == "term"]
     if not 0 < len(things) <= LONGEST_THING:
         return None
     names = all(word.is_name for word in things) and len(things) <= LONGEST_NAME
-    return Choice(_items(picked), rejected, frozenset(w.text for w in role if w.mark == "term"), slot, names)
+    return Choice(_collect_items(picked), rejected, frozenset(w.text for w in role if w.mark == "term"), slot, names)
 
 
-def _items(words: list[Word]) -> frozenset[str]:
+def _collect_items(words: list[MarkedWord]) -> frozenset[str]:
     """Return the things *words* list, each as one phrase."""
     items: list[list[str]] = [[]]
     for word in words:
@@ -140,7 +144,7 @@ def _items(words: list[Word]) -> frozenset[str]:
     return frozenset(" ".join(item) for item in items if item)
 
 
-def _split_name(words: list[Word]) -> tuple[list[Word], list[Word]]:
+def _split_name(words: list[MarkedWord]) -> tuple[list[MarkedWord], list[MarkedWord]]:
     """Part a name that is written in Latin letters from the Chinese that follows it: "Alembic 管理迁移"."""
     if not words or not words[0].text.isascii():
         return words, []
@@ -150,7 +154,7 @@ def _split_name(words: list[Word]) -> tuple[list[Word], list[Word]]:
     return words[:end], words[end:]
 
 
-def slot_of(words: list[Word]) -> str:
+def find_slot(words: list[MarkedWord]) -> str:
     """Return what the last of *words* takes: "any" one thing, "names" one product, "" several."""
     terms = [word.text for word in words if word.mark == "term"]
     if not terms:

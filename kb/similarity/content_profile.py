@@ -11,8 +11,8 @@ from itertools import takewhile
 
 from kb.similarity.lexicon import OPPOSITE_OF, RIVAL_ROWS, UNITS
 from kb.similarity.loose_lexicon import BOUNDS, CONTRARY, COUNTED, NEAR, PLAIN
-from kb.similarity.statement import amount, duty_of, is_setting
-from kb.similarity.word_terms import Word, sentences, stem, words
+from kb.similarity.statement import is_setting, normalise_amount, resolve_duty
+from kb.similarity.word_terms import MarkedWord, split_sentences, stem, tokenise_statement
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 
@@ -49,7 +49,7 @@ _OPEN = frozenset({"any", "anyone", "anybody", "everyone", "everybody", "every",
 _ONLY = frozenset({"only", "只有", "仅", "只"})
 
 
-class Unit(NamedTuple):
+class ClauseToken(NamedTuple):
     """A word or a number of a clause."""
 
     text: str
@@ -65,7 +65,7 @@ class Unit(NamedTuple):
     @property
     def weight(self) -> float:
         """Return how much the word tells of the subject."""
-        return NAME if self.is_name or self.is_number else 0.5 if _is_single(self.text) else 1.0
+        return NAME if self.is_name or self.is_number else 0.5 if _is_cjk_character(self.text) else 1.0
 
 
 class Clause(NamedTuple):
@@ -73,7 +73,7 @@ class Clause(NamedTuple):
 
     text: str
     """The sentence it stands in."""
-    units: tuple[Unit, ...]
+    units: tuple[ClauseToken, ...]
     duty: str
     """must, may, need not, must not, or "" where it says two things."""
     is_explicit: bool
@@ -86,7 +86,7 @@ class Clause(NamedTuple):
     """The words of the sentence that stand before it."""
 
 
-class Gist(NamedTuple):
+class ContentProfile(NamedTuple):
     """What a record says in short."""
 
     terms: dict[str, float]
@@ -108,9 +108,9 @@ class Gist(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def gist(title: str, decision: str) -> Gist:
+def build_profile(title: str, decision: str) -> ContentProfile:
     """Return the gist of a record's *title* and *decision*."""
-    texts = [title, *sentences(_ITEMS.sub("", decision))[:SENTENCES]]
+    texts = [title, *split_sentences(_ITEMS.sub("", decision))[:SENTENCES]]
     terms: dict[str, float] = {}
     kept: set[str] = set()
     first: frozenset[str] = frozenset()
@@ -118,19 +118,19 @@ def gist(title: str, decision: str) -> Gist:
     for number, text in enumerate(texts):
         before: frozenset[str] = frozenset()
         own = []
-        for part in _parts(_meant(text)):
-            clause = _clause(text, part)._replace(before=before)
+        for part in _split_clauses(_normalise_words(text)):
+            clause = _parse_clause(text, part)._replace(before=before)
             before |= {unit.text for unit in clause.units}
             own.append(clause)
             names = {unit.text for unit in clause.units if unit.is_name}
-            for term in _joined(part):
+            for term in _extract_terms(part):
                 kept.update({term} if number and term in first else ())
                 terms[term] = max(terms.get(term, 0.0), NAME if term in names else 1.0)
         first = first or frozenset(terms)
         says_more = any(clause.is_explicit for clause in own)
         clauses += [c._replace(duty="") if says_more and not c.is_explicit else c for c in own]
     units = [unit for clause in clauses for unit in clause.units]
-    return Gist(
+    return ContentProfile(
         terms,
         frozenset(unit.text for unit in units if not unit.is_number),
         frozenset(unit.text for clause in clauses if clause.duty != "must not" for unit in clause.units),
@@ -143,20 +143,23 @@ def gist(title: str, decision: str) -> Gist:
     )
 
 
-def _meant(text: str) -> list[Word]:
+def _normalise_words(text: str) -> list[MarkedWord]:
     """Return the words of *text*, each as the one that stands for it, without a mark where it weighs nothing."""
-    return [_known(word) for word in _whole(words(text.replace("_", " "), with_reason=True))]
+    return [
+        _normalise_word(word)
+        for word in _merge_characters(tokenise_statement(text.replace("_", " "), with_reason=True))
+    ]
 
 
-def _whole(found: list[Word]) -> Iterator[Word]:
+def _merge_characters(found: list[MarkedWord]) -> Iterator[MarkedWord]:
     """Yield the words *found*, with single Chinese characters put together where the tables know the word."""
     at = 0
     while at < len(found):
-        run = list(takewhile(_is_character, found[at : at + _LONGEST]))
+        run = list(takewhile(_is_character_term, found[at : at + _LONGEST]))
         for size in range(len(run), 1, -1):
             text = "".join(word.text for word in run[:size])
             if text in _NEAR or text in _PLAIN or text in CONTRARY_ROW:
-                yield Word("term", text)
+                yield MarkedWord("term", text)
                 break
         else:
             size = 1
@@ -164,28 +167,28 @@ def _whole(found: list[Word]) -> Iterator[Word]:
         at += size
 
 
-def _is_character(word: Word) -> bool:
-    return word.mark == "term" and _is_single(word.text)
+def _is_character_term(word: MarkedWord) -> bool:
+    return word.mark == "term" and _is_cjk_character(word.text)
 
 
-def _known(word: Word) -> Word:
+def _normalise_word(word: MarkedWord) -> MarkedWord:
     if word.mark == "sole" and word.text in ("primary", "主"):
-        return Word("term", "primary")
+        return MarkedWord("term", "primary")
     if word.text in COUNTED:
-        return Word("besides" if word.mark == "besides" else "term", COUNTED[word.text])
+        return MarkedWord("besides" if word.mark == "besides" else "term", COUNTED[word.text])
     if word.mark == "besides":
         return word._replace(mark="support")
     if word.mark not in ("term", "undo"):
         return word
     if (word.text in _PLAIN or word.text.endswith("ly")) and not word.is_name:
-        return Word("", word.text)
+        return MarkedWord("", word.text)
     text = _NEAR.get(word.text, word.text)
     return word._replace(text=text, is_name=(word.is_name and text.isascii()) or _MADE.fullmatch(text) is not None)
 
 
-def _parts(found: list[Word]) -> Iterator[list[Word]]:
+def _split_clauses(found: list[MarkedWord]) -> Iterator[list[MarkedWord]]:
     """Cut the words of a sentence at its commas."""
-    part: list[Word] = []
+    part: list[MarkedWord] = []
     for word in found:
         if (word.mark == "over" and word.text != "over") or (word.mark == "comma" and word.text in ",，;；"):
             yield part
@@ -195,10 +198,10 @@ def _parts(found: list[Word]) -> Iterator[list[Word]]:
     yield part
 
 
-def _clause(text: str, part: list[Word]) -> Clause:
+def _parse_clause(text: str, part: list[MarkedWord]) -> Clause:
     units = []
     lead = ""
-    nothing = Word("", "")
+    nothing = MarkedWord("", "")
     bounds = [BOUNDS[word.text] for word in part if word.text in BOUNDS]
     for at, word in enumerate(part):
         if word.mark == "number":
@@ -208,19 +211,19 @@ def _clause(text: str, part: list[Word]) -> Clause:
             is_set = bool(bounds) or is_setting(
                 part[at - 1] if at else nothing, part[at + 1] if at + 1 < len(part) else nothing, earlier
             )
-            units.append(Unit(amount(word.text, factor), lead, False, measure, True, is_set))
+            units.append(ClauseToken(normalise_amount(word.text, factor), lead, False, measure, True, is_set))
             lead = ""
         elif word.text in _BY:
             lead = "by"
         elif word.mark in _SAYING and word.text not in BOUNDS:
-            units.append(Unit(word.text, lead, word.is_name))
+            units.append(ClauseToken(word.text, lead, word.is_name))
             lead = ""
         elif word.mark in _LEADING or word.text in _ONLY:
             lead = "only" if word.text in _ONLY else word.mark
         elif word.mark:
             lead = ""
     marks = [word.text if word.text == "without" else word.mark for word in part]
-    duty, is_explicit = duty_of(marks)
+    duty, is_explicit = resolve_duty(marks)
     if marks[:1] == ["over"] and part[0].text != "over":
         duty, is_explicit = "must not", True
     return Clause(
@@ -234,16 +237,16 @@ def _clause(text: str, part: list[Word]) -> Clause:
     )
 
 
-def _is_single(text: str) -> bool:
+def _is_cjk_character(text: str) -> bool:
     return len(text) == 1 and not text.isascii()
 
 
-def _joined(found: Iterable[Word]) -> list[str]:
+def _extract_terms(found: Iterable[MarkedWord]) -> list[str]:
     """Return the terms of a sentence: words, and of Chinese without known words the bigrams."""
     terms: list[str] = []
     before = ""
     for word in found:
-        single = word.mark in _SAYING and _is_single(word.text)
+        single = word.mark in _SAYING and _is_cjk_character(word.text)
         if single and before:
             terms.append(before + word.text)
         elif word.mark in _SAYING and not single and word.text not in BOUNDS:
@@ -252,6 +255,6 @@ def _joined(found: Iterable[Word]) -> list[str]:
     return terms
 
 
-def weight(one: Gist, terms: Iterable[str]) -> float:
+def sum_weights(one: ContentProfile, terms: Iterable[str]) -> float:
     """Return what *terms* weigh in *one*."""
     return sum(one.terms.get(term, 0.0) for term in terms)

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from kb.records.model import LIVE, Candidate, Record, Similar
-from kb.similarity.contradictions import RULING, contradiction
+from kb.records.model import LIVE, Candidate, Record, SimilarRecord
+from kb.similarity.contradictions import RULING, find_contradiction
 from kb.similarity.lexicon import SENSES
-from kb.similarity.prefilter import are_near, likeness
-from kb.similarity.statement import Statement, number_amounts, statement
+from kb.similarity.prefilter import is_worth_comparing, score_overlap
+from kb.similarity.statement import Statement, extract_amounts, parse_statement
 from kb.similarity.word_terms import stem
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import bigrams, normalise, run_terms, runs, word_terms
+from kb.text.segment import extract_bigrams, extract_run_terms, extract_word_terms, iter_runs, normalise
 
 THRESHOLD = 0.8
 """Strictly above it two titles are compared further (SHI-23)."""
@@ -40,7 +40,7 @@ _CONDITIONS = frozenset({"except", "also"})
 _NARROWING = frozenset({"in", "for", "from", "order"})
 
 
-class Match(NamedTuple):
+class DuplicateMatch(NamedTuple):
     """The record a candidate repeats or adds to."""
 
     record: Record
@@ -48,25 +48,25 @@ class Match(NamedTuple):
     """Of the titles; where these differ and title and decision together say the same, theirs."""
 
 
-def score(one: str, other: str) -> float:
+def score_titles(one: str, other: str) -> float:
     """Return the likeness of two titles for ranking (0.0–1.0): the Dice coefficient of their character bigrams.
 
-    It does not look at order and so is never below `similarity`.
+    It does not look at order and so is never below `compute_similarity`.
     """
-    return _dice(_counted(one), _counted(other))
+    return _compute_dice(_count_bigrams(one), _count_bigrams(other))
 
 
-def similarity(one: str, other: str, above: float = 0.0) -> float:
+def compute_similarity(one: str, other: str, above: float = 0.0) -> float:
     """Return the likeness of two titles (0.0–1.0), the same for Chinese and English.
 
-    It is twice the length of the longest common subsequence of their character bigrams (`kb.text.segment.bigrams`, so
-    case, width and punctuation do not count) over the number of bigrams of both. A result that is not over *above* may
-    be the upper bound `score` instead: then nothing heavy is loaded.
+    It is twice the length of the longest common subsequence of their character bigrams (so case, width and
+    punctuation do not count: `kb.text.segment.extract_bigrams`) over the number of bigrams of both. A result that is
+    not over *above* may be the upper bound `score_titles` instead: then nothing heavy is loaded.
     """
-    bound = score(one, other)
+    bound = score_titles(one, other)
     if bound <= above:
         return bound
-    first, second = bigrams(one), bigrams(other)
+    first, second = extract_bigrams(one), extract_bigrams(other)
     if first == second:
         return bound
     from rapidfuzz.distance import Indel
@@ -75,122 +75,126 @@ def similarity(one: str, other: str, above: float = 0.0) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _counted(title: str) -> frozenset[tuple[str, int]]:
+def _count_bigrams(title: str) -> frozenset[tuple[str, int]]:
     """Return the bigrams of *title*, each occurrence with its number: what two titles share is then an intersection."""
     times: dict[str, int] = {}
     found = []
-    for pair in bigrams(title):
+    for pair in extract_bigrams(title):
         times[pair] = times.get(pair, 0) + 1
         found.append((pair, times[pair]))
     return frozenset(found)
 
 
-def _dice(first: frozenset[tuple[str, int]], second: frozenset[tuple[str, int]]) -> float:
+def _compute_dice(first: frozenset[tuple[str, int]], second: frozenset[tuple[str, int]]) -> float:
     return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
-def match(candidate: Candidate, records: Sequence[Record], threshold: float = THRESHOLD) -> Match | None:
+def find_duplicate(
+    candidate: Candidate, records: Sequence[Record], threshold: float = THRESHOLD
+) -> DuplicateMatch | None:
     """Return the live record *candidate* says again or adds to, the likest first; None makes it a new record.
 
     One with a title like the candidate's comes before one that says the same in other words; a *threshold* of 1 matches
     nothing.
     """
-    found = titled_alike(candidate, records, threshold)
+    found = find_title_match(candidate, records, threshold)
     if found or threshold >= 1:
         return found
-    told = (retold(candidate, record) for record in closest(candidate, records))
-    return next((m for m in told if m and contradiction(candidate, m.record) is None), None)
+    told = (match_paraphrase(candidate, record) for record in find_closest_records(candidate, records))
+    return next((m for m in told if m and find_contradiction(candidate, m.record) is None), None)
 
 
-def titled_alike(candidate: Candidate, records: Iterable[Record], threshold: float) -> Match | None:
+def find_title_match(candidate: Candidate, records: Iterable[Record], threshold: float) -> DuplicateMatch | None:
     """Return the record with the likest title, over *threshold*, that says the same as *candidate*."""
-    near = [Match(record, similarity(candidate.title, record.title, threshold)) for record in records]
+    near = [DuplicateMatch(record, compute_similarity(candidate.title, record.title, threshold)) for record in records]
     over = sorted((m for m in near if m.score > threshold), key=lambda m: (-m.score, m.record.date, m.record.id))
-    return next((m for m in over if _agree(candidate, m.record)), None)
+    return next((m for m in over if _is_duplicate(candidate, m.record)), None)
 
 
-def closest(candidate: Candidate, records: Iterable[Record]) -> list[Record]:
+def find_closest_records(candidate: Candidate, records: Iterable[Record]) -> list[Record]:
     """Return the few *records* whose title and decision share most with the candidate's, the likest first."""
     if not candidate.decision:
         return []
     mine = f"{candidate.title} {candidate.decision}"
-    near = [(_text(record), record) for record in records if record.section("decision")]
-    found = [(likeness(mine, text), record) for text, record in near if are_near(mine, text)]
+    near = [(_build_comparison_text(record), record) for record in records if record.section("decision")]
+    found = [(score_overlap(mine, text), record) for text, record in near if is_worth_comparing(mine, text)]
     return [record for _, record in sorted(found, key=lambda one: (-one[0], one[1].date, one[1].id))[:CLOSEST]]
 
 
-def _text(record: Record) -> str:
+def _build_comparison_text(record: Record) -> str:
     return f"{record.title} {record.section('decision')}"
 
 
-def retold(candidate: Candidate, record: Record) -> Match | None:
+def match_paraphrase(candidate: Candidate, record: Record) -> DuplicateMatch | None:
     """Return *record* with how much of each the other says where they say the same in other words."""
-    if not _may_merge(candidate, record):
+    if not _can_merge(candidate, record):
         return None
-    from kb.similarity.paraphrase import Telling, agreement
+    from kb.similarity.paraphrase import ComparedText, compute_agreement
 
-    share = agreement(
-        Telling(candidate.title, candidate.decision, candidate.why),
-        Telling(record.title, record.section("decision"), record.section("why")),
+    share = compute_agreement(
+        ComparedText(candidate.title, candidate.decision, candidate.why),
+        ComparedText(record.title, record.section("decision"), record.section("why")),
         rules=candidate.kind in RULING,
     )
-    return Match(record, share) if share else None
+    return DuplicateMatch(record, share) if share else None
 
 
-def likest(title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3) -> tuple[Similar, ...]:
+def find_similar_titles(
+    title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3
+) -> tuple[SimilarRecord, ...]:
     """Return the *n* of *titles* (id, scope, title, normalised title) that resemble *title* most, the likest first.
 
     Those with the largest share of its bigrams are compared; a title that has none is not alike.
     """
-    mine = set(bigrams(title))
+    mine = set(extract_bigrams(title))
     shares = []
     for row in titles:
         letters = row[3].replace(" ", "")
         if common := sum([pair in letters for pair in mine]):
             shares.append((common / (len(mine) + len(letters)), row))
     best = sorted(shares, key=lambda share: -share[0])[: 4 * n]
-    found = [Similar(id, scope, other, round(score(title, other), 3)) for _, (id, scope, other, _) in best]
+    found = [SimilarRecord(id, scope, other, round(score_titles(title, other), 3)) for _, (id, scope, other, _) in best]
     return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
 
 
-def similar(candidate: Candidate, records: Iterable[Record], n: int = 3) -> tuple[Similar, ...]:
+def find_similar(candidate: Candidate, records: Iterable[Record], n: int = 3) -> tuple[SimilarRecord, ...]:
     """Return the *n* records that resemble the candidate most, the likest first; none without a likeness.
 
     The titles tell, or title and decision together where that is more.
     """
-    found = [Similar(r.id, r.scope, r.title, round(_likeness(candidate, r), 3)) for r in records]
+    found = [SimilarRecord(r.id, r.scope, r.title, round(_score_likeness(candidate, r), 3)) for r in records]
     return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
 
 
-def _likeness(candidate: Candidate, record: Record) -> float:
-    titles = score(candidate.title, record.title)
+def _score_likeness(candidate: Candidate, record: Record) -> float:
+    titles = score_titles(candidate.title, record.title)
     if not candidate.decision or not record.section("decision"):
         return titles
-    told = max(titles, likeness(f"{candidate.title} {candidate.decision}", _text(record)))
+    told = max(titles, score_overlap(f"{candidate.title} {candidate.decision}", _build_comparison_text(record)))
     return told if told >= FAINT else 0.0
 
 
-def _agree(candidate: Candidate, record: Record) -> bool:
+def _is_duplicate(candidate: Candidate, record: Record) -> bool:
     """Return whether all but the titles' likeness speaks for one record."""
     return (
-        _may_merge(candidate, record)
-        and titles_agree(candidate.title, record.title)
-        and bodies_agree(candidate, record)
-        and contradiction(candidate, record) is None
+        _can_merge(candidate, record)
+        and is_equivalent_title(candidate.title, record.title)
+        and has_matching_body(candidate, record)
+        and find_contradiction(candidate, record) is None
     )
 
 
-def _may_merge(candidate: Candidate, record: Record) -> bool:
-    """Return whether *record* is live, of one scope with the candidate, not named by it, and of its kind or its words."""
+def _can_merge(candidate: Candidate, record: Record) -> bool:
+    """Return whether *record* is live, in the candidate's scope, not named by it, and of its kind or its words."""
     return (
         record.status in LIVE
-        and (record.kind == candidate.kind or _says_it_word_for_word(candidate, record))
+        and (record.kind == candidate.kind or _is_same_wording(candidate, record))
         and record.scope == candidate.scope
         and record.id not in (*candidate.supersedes, *candidate.amends, *candidate.coexists_with)
     )
 
 
-def _says_it_word_for_word(candidate: Candidate, record: Record) -> bool:
+def _is_same_wording(candidate: Candidate, record: Record) -> bool:
     """Return whether both have one title, and one decision as far as both have any: that is one thing in any kind."""
     if normalise(candidate.title) != normalise(record.title):
         return False
@@ -198,22 +202,22 @@ def _says_it_word_for_word(candidate: Candidate, record: Record) -> bool:
     return not mine or not theirs or mine in theirs or theirs in mine
 
 
-def titles_agree(one: str, other: str) -> bool:
+def is_equivalent_title(one: str, other: str) -> bool:
     """Return whether two like titles mean the same thing.
 
     They do not where numbers, duty, place or condition differ, where each names something the other does not ("cache
     user sessions", "cache user profiles"), or where one is about a part of the other ("… in the client").
     """
-    if number_amounts(one) != number_amounts(other):
+    if extract_amounts(one) != extract_amounts(other):
         return False
     if normalise(one) == normalise(other):
         return True
-    a, b = statement(one), statement(other)
+    a, b = parse_statement(one), parse_statement(other)
     if a.duty != b.duty or a.places != b.places or a.marks & _CONDITIONS != b.marks & _CONDITIONS:
         return False
     if set(a.terms) == set(b.terms):
         return a.terms == b.terms or not {"order", "over", "from"} & (a.marks | b.marks)
-    left, right = _unmatched(a, b), _unmatched(b, a)
+    left, right = _find_unmatched_terms(a, b), _find_unmatched_terms(b, a)
     if left and right:
         return False
     longer, shorter = (a, b) if left else (b, a)
@@ -221,13 +225,13 @@ def titles_agree(one: str, other: str) -> bool:
     return not ((left or right) and narrows)
 
 
-def _unmatched(one: Statement, other: Statement) -> list[str]:
+def _find_unmatched_terms(one: Statement, other: Statement) -> list[str]:
     """Return the terms of *one* that *other* lacks; another writing of a word is no other word."""
     lacking = [term for term in one.terms if term not in other.terms]
-    return [term for term in lacking if not any(_same_word(term, their) for their in other.terms)]
+    return [term for term in lacking if not any(_is_same_word(term, their) for their in other.terms)]
 
 
-def _same_word(one: str, other: str) -> bool:
+def _is_same_word(one: str, other: str) -> bool:
     """Return whether two stems are writings of one word; digits never are."""
     short, long = sorted((one, other), key=len)
     alike = len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 3
@@ -237,28 +241,30 @@ def _same_word(one: str, other: str) -> bool:
 # -- bodies ---------------------------------------------------------------------------------------
 
 
-def bodies_agree(candidate: Candidate, record: Record) -> bool:
+def has_matching_body(candidate: Candidate, record: Record) -> bool:
     """Return whether the two decisions speak of the same.
 
     A side without a decision agrees. Else, of the weighty terms of either decision, BODY_AGREEMENT must stand in title,
     decision or reason of the other side: one may say more than the other. Under titles that say the same, up to
     FACT_TERMS new terms are a further fact and agree.
     """
-    mine, theirs = weighty(candidate.decision), weighty(record.section("decision"))
+    mine, theirs = extract_weighty_terms(candidate.decision), extract_weighty_terms(record.section("decision"))
     if not mine or not theirs:
         return True
-    same_title = set(statement(candidate.title).terms) == set(statement(record.title).terms)
+    same_title = set(parse_statement(candidate.title).terms) == set(parse_statement(record.title).terms)
     if same_title and len(mine) <= FACT_TERMS:
         return True
-    all_mine = mine | weighty(candidate.title) | weighty(candidate.why)
-    all_theirs = theirs.union(weighty(record.title), *(weighty(section.text) for section in record.sections))
+    all_mine = mine | extract_weighty_terms(candidate.title) | extract_weighty_terms(candidate.why)
+    all_theirs = theirs.union(
+        extract_weighty_terms(record.title), *(extract_weighty_terms(section.text) for section in record.sections)
+    )
     return max(len(mine & all_theirs) / len(mine), len(theirs & all_mine) / len(theirs)) >= BODY_AGREEMENT
 
 
-def weighty(text: str) -> frozenset[str]:
+def extract_weighty_terms(text: str) -> frozenset[str]:
     """Return the terms of *text* that carry weight: stems of English words, bigrams of Chinese."""
     terms: set[str] = set()
-    for run, unspaced in runs(text):
-        found = run_terms(run)[:-1] if unspaced else [stem(word) for word in word_terms(run)]
+    for run, unspaced in iter_runs(text):
+        found = extract_run_terms(run)[:-1] if unspaced else [stem(word) for word in extract_word_terms(run)]
         terms.update(term for term in found if SENSES.get(term, ("term",))[0] in ("term", "undo"))
     return frozenset(terms)

@@ -321,7 +321,7 @@ NUMERALS: Mapping[str, int] = {
 } | {"twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90, "once": 1, "twice": 2}
 
 
-def _senses() -> dict[str, tuple[str, str]]:
+def _build_senses() -> dict[str, tuple[str, str]]:
     """Return phrase → (mark, what stands for it); later rows win over earlier ones."""
     senses = {word: ("term", word) for word in (*WHOLE_WORDS.split("|"), *UNITS)}
     senses |= {phrase: (mark, phrase) for mark, phrases in MARKS.items() for phrase in phrases.split("|")}
@@ -338,7 +338,7 @@ def _senses() -> dict[str, tuple[str, str]]:
     return senses
 
 
-def _rows() -> dict[str, frozenset[int]]:
+def _build_rival_rows() -> dict[str, frozenset[int]]:
     rows: dict[str, set[int]] = {}
     for number, (names, _) in enumerate(RIVALS):
         for name in names.split("|"):
@@ -346,29 +346,29 @@ def _rows() -> dict[str, frozenset[int]]:
     return {name: frozenset(numbers) for name, numbers in rows.items()}
 
 
-def _opposites() -> dict[str, tuple[int, int]]:
+def _build_opposites() -> dict[str, tuple[int, int]]:
     return {
         name: (row, group)
         for row, words in enumerate(OPPOSITES)
-        for group, part in enumerate(_groups(words))
+        for group, part in enumerate(_split_groups(words))
         for name in part
     }
 
 
-def _groups(words: str) -> list[list[str]]:
+def _split_groups(words: str) -> list[list[str]]:
     if "||" in words:
         return [part.split("|") for part in words.split("||")]
     return [[name] for name in words.split("|")]
 
 
-SENSES: Mapping[str, tuple[str, str]] = _senses()
+SENSES: Mapping[str, tuple[str, str]] = _build_senses()
 """Phrase, folded → its mark and the word that stands for it."""
 
 PHRASE_STARTS = frozenset(phrase.partition(" ")[0] for phrase in SENSES if " " in phrase)
 """The first words of phrases of several words."""
 
-RIVAL_ROWS: Mapping[str, frozenset[int]] = _rows()
+RIVAL_ROWS: Mapping[str, frozenset[int]] = _build_rival_rows()
 """Name → the rows of RIVALS it stands in."""
 
-OPPOSITE_OF: Mapping[str, tuple[int, int]] = _opposites()
+OPPOSITE_OF: Mapping[str, tuple[int, int]] = _build_opposites()
 """Word → its row in OPPOSITES and the group of writings it belongs to."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kb.records.front_matter import edit_front
+from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import section_label
 from kb.records.model import Candidate, Record, Status
 from kb.records.record_file import append_to_section, edit_section
-from kb.similarity.verdict import sections_of
-from kb.similarity.word_terms import LONGEST_STATEMENT, SENTENCE_END, sentences, words
+from kb.similarity.verdict import build_sections
+from kb.similarity.word_terms import LONGEST_STATEMENT, SENTENCE_END, split_sentences, tokenise_statement
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import normalise
@@ -32,11 +32,11 @@ fill its front, and nothing could be changed in it any more."""
 _FENCE = regex(r"^ {0,3}(```+|~~~+)")
 _LEAD = regex(r"^\s*(?:[-+*>]|\d+[.)]|#+)\s+")
 _DATED = regex(r"^- \d{4}-\d\d-\d\d(?: \([^()\n]*\))?: ", re.MULTILINE)
-"""What `merging` puts before a fact. Its numbers are none of the fact's: “9 a second”, added on the 11th, is not 11."""
+"""What `plan_merge` puts before a fact. Its numbers are not the fact's: “9 a second”, added on the 11th, is not 11."""
 _TURNS = frozenset({"not", "off", "undo", "may", "need not", "except"})
 
 
-class Merge(NamedTuple):
+class CandidateMerge(NamedTuple):
     """What becomes of a record when a candidate says it again."""
 
     verdict: str
@@ -49,7 +49,7 @@ class Merge(NamedTuple):
     """Lines to add at the end of a section, by canonical name."""
 
 
-class Stated(NamedTuple):
+class StatedFact(NamedTuple):
     """What a sentence says, as far as needed to find it again."""
 
     terms: frozenset[str]
@@ -61,51 +61,51 @@ class Stated(NamedTuple):
     """False for a sentence too long to be compared by its terms."""
 
 
-def source_of(candidate: Candidate) -> str:
+def format_source(candidate: Candidate) -> str:
     """Return how a record names the session *candidate* comes from, `host/session`, or "" without a session."""
     return "/".join(part for part in (candidate.host, candidate.session) if part) if candidate.session else ""
 
 
-def with_source(sources: Iterable[str], source: str = "") -> tuple[str, ...]:
+def add_source(sources: Iterable[str], source: str = "") -> tuple[str, ...]:
     """Return *sources* with *source*, the first and the last of them where they are more than SOURCES."""
     found = tuple(dict.fromkeys((*sources, *([source] if source else ()))))
     return found if len(found) <= SOURCES else (found[0], *found[-(SOURCES - 1) :])
 
 
-def merging(candidate: Candidate, record: Record, *, day: str, language: str = "en") -> Merge:
+def plan_merge(candidate: Candidate, record: Record, *, day: str, language: str = "en") -> CandidateMerge:
     """Return what *candidate* adds to *record*; *day* (YYYY-MM-DD) dates what is new, *language* labels it."""
-    changes = _front_changes(candidate, record)
-    sections = {section.name: section.text for section in sections_of(candidate)}
+    changes = _plan_field_changes(candidate, record)
+    sections = {section.name: section.text for section in build_sections(candidate)}
     # Where a record is accepted without a decision, its title is what was decided: no candidate gives it another one.
     kept = {"decision"} if record.status == Status.ACCEPTED else set()
     empty = {section for section in sections if not record.section(section).strip()} - kept
     filled = tuple((name, text) for name, text in sections.items() if name in empty)
     named = {name for name, _ in filled}
     told = {name: text for name, text in sections.items() if name in TELLING and name not in named}
-    facts = tuple(("additions", line) for line in _dated(candidate, record, told, day, language))
-    paths = () if "impact" in named else _new_paths(candidate, record)
+    facts = tuple(("additions", line) for line in _iter_dated_facts(candidate, record, told, day, language))
+    paths = () if "impact" in named else _find_new_paths(candidate, record)
     verdict = "appended" if facts else "updated" if changes or filled or paths else "unchanged"
-    return Merge(verdict, changes, filled, facts + tuple(("impact", f"- `{path}`") for path in paths))
+    return CandidateMerge(verdict, changes, filled, facts + tuple(("impact", f"- `{path}`") for path in paths))
 
 
-def apply(text: str, merge: Merge, language: str = "en", path: str = "") -> str:
+def apply_merge(text: str, merge: CandidateMerge, language: str = "en", path: str = "") -> str:
     """Return the record file *text* with *merge* done; no other byte changes. Raise BadRecord for bad markers."""
     for name, body in merge.filled:
         text = edit_section(text, name, body, language, path)
     for name, line in merge.lines:
         text = append_to_section(text, name, line, language, path)
-    return edit_front(text, merge.changes) if merge.changes else text
+    return edit_front_matter(text, merge.changes) if merge.changes else text
 
 
 # -- the front ------------------------------------------------------------------------------------
 
 
-def _front_changes(candidate: Candidate, record: Record) -> dict[str, object]:
+def _plan_field_changes(candidate: Candidate, record: Record) -> dict[str, object]:
     changes: dict[str, object] = {}
-    source = source_of(candidate)
+    source = format_source(candidate)
     if source and source not in record.sources:
         changes["occurrences"] = record.occurrences + 1
-        changes["sources"] = with_source(record.sources, source)
+        changes["sources"] = add_source(record.sources, source)
     known = {tag.casefold() for tag in record.tags}
     tags = tuple(dict.fromkeys(tag for tag in candidate.tags if tag.casefold() not in known))
     paths = tuple(dict.fromkeys(path for path in candidate.impact if path not in record.impact))
@@ -122,7 +122,7 @@ def _front_changes(candidate: Candidate, record: Record) -> dict[str, object]:
     return changes
 
 
-def _new_paths(candidate: Candidate, record: Record) -> tuple[str, ...]:
+def _find_new_paths(candidate: Candidate, record: Record) -> tuple[str, ...]:
     section = record.section("impact")
     return tuple(path for path in dict.fromkeys(candidate.impact) if path not in section)
 
@@ -130,27 +130,29 @@ def _new_paths(candidate: Candidate, record: Record) -> tuple[str, ...]:
 # -- facts ----------------------------------------------------------------------------------------
 
 
-def _dated(candidate: Candidate, record: Record, told: Mapping[str, str], day: str, language: str) -> Iterator[str]:
+def _iter_dated_facts(
+    candidate: Candidate, record: Record, told: Mapping[str, str], day: str, language: str
+) -> Iterator[str]:
     """Yield the line for each fact in *told* that *record* does not say."""
-    source = source_of(candidate) or candidate.host
+    source = format_source(candidate) or candidate.host
     lead = f"- {day} ({source}): " if source else f"- {day}: "
     label = {name: f"{section_label(name, language)}{'：' if language == 'zh' else ': '}" for name in told}
     already = [record.title, *(section.text for section in record.sections), record.user]
-    for name, fact in new_facts(told, already):
+    for name, fact in find_new_facts(told, already):
         opening = lead + (label[name] if name != "decision" else "")
         yield opening.rstrip() + f"\n{fact}".replace("\n", "\n  ") if _FENCE.match(fact) else opening + fact
 
 
-def new_facts(told: Mapping[str, str], already: Iterable[str]) -> list[tuple[str, str]]:
+def find_new_facts(told: Mapping[str, str], already: Iterable[str]) -> list[tuple[str, str]]:
     """Return the sentences of *told*, section name → text, that none of the texts *already* there say."""
     texts = [text for text in already if text.strip()]
     whole = " " + " ".join(normalise(text) for text in texts) + " "
-    known = [_stated(sentence) for text in texts for sentence in sentences(_DATED.sub("", text))]
+    known = [_parse_fact(sentence) for text in texts for sentence in split_sentences(_DATED.sub("", text))]
     found: list[tuple[str, str]] = []
     for name, text in told.items():
-        for fact in pieces(text):
-            plain, stated = normalise(fact), _stated(fact)
-            if not plain or f" {plain} " in whole or any(_says(old, stated) for old in known):
+        for fact in split_facts(text):
+            plain, stated = normalise(fact), _parse_fact(fact)
+            if not plain or f" {plain} " in whole or any(_is_fact_covered(old, stated) for old in known):
                 continue
             found.append((name, fact))
             known.append(stated)
@@ -158,7 +160,7 @@ def new_facts(told: Mapping[str, str], already: Iterable[str]) -> list[tuple[str
     return found
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_facts(text: str) -> Iterator[str]:
     """Yield the sentences of *text* as they are written, without list marks; a code block is one piece."""
     block: list[str] = []
     fence = ""
@@ -177,11 +179,11 @@ def pieces(text: str) -> Iterator[str]:
         yield "\n".join([*block, fence])
 
 
-def _stated(sentence: str) -> Stated:
-    found = words(sentence, with_reason=True)
+def _parse_fact(sentence: str) -> StatedFact:
+    found = tokenise_statement(sentence, with_reason=True)
     order = tuple(dict.fromkeys(word.text for word in found if word.mark in ("term", "undo", "unit")))
     directed = any(word.mark in ("order", "from", "over") for word in found)
-    return Stated(
+    return StatedFact(
         frozenset(order),
         order if directed else (),
         frozenset(word.text for word in found if word.mark == "number"),
@@ -190,7 +192,7 @@ def _stated(sentence: str) -> Stated:
     )
 
 
-def _says(old: Stated, new: Stated) -> bool:
+def _is_fact_covered(old: StatedFact, new: StatedFact) -> bool:
     """Return whether a sentence that is there says all that a new one says."""
     if not new.terms or not new.is_whole or new.turns != old.turns or not new.numbers <= old.numbers:
         return False

@@ -19,20 +19,20 @@ _BEGINNING = regex(r"(?<![a-z0-9])[a-z][a-z0-9]{3}")
 _UNSPACED = regex("[^\x00-\u2e7f]+")
 
 
-def are_near(one: str, other: str) -> bool:
+def is_worth_comparing(one: str, other: str) -> bool:
     """Return whether two texts may speak of the same."""
-    mine, theirs = _beginnings(one), _beginnings(other)
+    mine, theirs = _collect_prefixes(one), _collect_prefixes(other)
     return len(mine & theirs) >= NEAR * max(min(len(mine), len(theirs)), 1)
 
 
-def likeness(one: str, other: str) -> float:
+def score_overlap(one: str, other: str) -> float:
     """Return how many beginnings two texts share (0.0–1.0), for ranking."""
-    mine, theirs = _beginnings(one), _beginnings(other)
+    mine, theirs = _collect_prefixes(one), _collect_prefixes(other)
     return 2 * len(mine & theirs) / (len(mine) + len(theirs) or 1)
 
 
 @lru_cache(maxsize=1024)
-def _beginnings(text: str) -> frozenset[str]:
+def _collect_prefixes(text: str) -> frozenset[str]:
     """Return the first four letters of each longer word of *text*, and of Chinese each pair of characters."""
     folded = text[:READ].casefold()
     found = set(_BEGINNING.findall(folded))

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kb.similarity.choice import Choice, choice, slot_of
+from kb.similarity.choice import Choice, find_slot, parse_choice
 from kb.similarity.lexicon import LABELS, PLACES, SETTERS, UNITS
-from kb.similarity.word_terms import Word, is_question, words
+from kb.similarity.word_terms import MarkedWord, is_question, tokenise_statement
 from kb.startup.namedtuple import NamedTuple
 
 
-class Number(NamedTuple):
+class Quantity(NamedTuple):
     """A number with what it measures."""
 
     amount: str
@@ -33,33 +33,33 @@ class Statement(NamedTuple):
     duty: str = "must"
     """must, may, need not, must not; "" where the sentence says more than one."""
     is_explicit: bool = False
-    numbers: tuple[Number, ...] = ()
+    numbers: tuple[Quantity, ...] = ()
     places: frozenset[str] = frozenset()
     marks: frozenset[str] = frozenset()
     choice: Choice | None = None
 
 
 @lru_cache(maxsize=4096)
-def statement(text: str) -> Statement:
+def parse_statement(text: str) -> Statement:
     """Return what *text*, a title or one sentence, states, without the reason it gives; a question rules nothing."""
-    found = words(text)
+    found = tokenise_statement(text)
     terms = tuple(dict.fromkeys(word.text for word in found if word.mark in ("term", "undo")))
-    duty, is_explicit = ("", False) if is_question(text) else duty_of([word.mark for word in found])
+    duty, is_explicit = ("", False) if is_question(text) else resolve_duty([word.mark for word in found])
     return Statement(
         text,
         terms,
         duty,
         is_explicit,
-        tuple(_numbers(found)),
+        tuple(_iter_numbers(found)),
         PLACES & set(terms),
         frozenset(word.mark for word in found),
-        choice(found, duty),
+        parse_choice(found, duty),
     )
 
 
-def under(title: str, sentence: str) -> Statement:
+def parse_titled_statement(title: str, sentence: str) -> Statement:
     """Return what *sentence* states under *title*: the title says about what."""
-    head, body = statement(title), statement(sentence)
+    head, body = parse_statement(title), parse_statement(sentence)
     duty = body.duty if body.is_explicit else head.duty
     if head.is_explicit and head.duty != duty:
         duty = ""
@@ -71,24 +71,26 @@ def under(title: str, sentence: str) -> Statement:
         tuple(dict.fromkeys(head.numbers + body.numbers)),
         head.places | body.places,
         head.marks | body.marks,
-        _choice_under(head, body),
+        _resolve_choice(head, body),
     )
 
 
-def _choice_under(head: Statement, body: Statement) -> Choice | None:
+def _resolve_choice(head: Statement, body: Statement) -> Choice | None:
     """Return what *body* chooses; where it does not say for what, the title does: "Message broker", "Use Kafka."."""
     if head.choice is not None:
         return body.choice
     if body.choice is None:
-        return statement(f"{head.text}: {body.text}").choice
+        return parse_statement(f"{head.text}: {body.text}").choice
     if body.choice.role:
         return body.choice
-    return body.choice._replace(role=frozenset(head.terms), slot=slot_of([Word("term", term) for term in head.terms]))
+    return body.choice._replace(
+        role=frozenset(head.terms), slot=find_slot([MarkedWord("term", term) for term in head.terms])
+    )
 
 
-def number_amounts(text: str) -> tuple[tuple[str, str], ...]:
+def extract_amounts(text: str) -> tuple[tuple[str, str], ...]:
     """Return the numbers in *text* with what they measure, sorted: 1 minute equals 60 秒."""
-    return tuple(sorted((number.amount, number.unit) for number in statement(text).numbers))
+    return tuple(sorted((number.amount, number.unit) for number in parse_statement(text).numbers))
 
 
 # -- duty -----------------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ _OPPOSITE = {"must": "must not", "may": "must not", "need not": "must", "must no
 _OFF = {"must": "must not", "must not": "must", "may": "need not", "need not": "may"}
 
 
-def duty_of(marks: list[str]) -> tuple[str, bool]:
+def resolve_duty(marks: list[str]) -> tuple[str, bool]:
     """Return what words with *marks* oblige to, and whether they say so expressly; "" where they say two things."""
     said = {mark for mark in marks if mark in ("must", "may", "need not")}
     if len(said) > 1:
@@ -114,18 +116,18 @@ def duty_of(marks: list[str]) -> tuple[str, bool]:
 # -- numbers --------------------------------------------------------------------------------------
 
 
-def _numbers(found: list[Word]) -> Iterator[Number]:
-    nothing = Word("", "")
+def _iter_numbers(found: list[MarkedWord]) -> Iterator[Quantity]:
+    nothing = MarkedWord("", "")
     for at, word in enumerate(found):
         if word.mark == "number":
             before = found[at - 1] if at else nothing
             after = found[at + 1] if at + 1 < len(found) else nothing
             unit, factor = UNITS.get(after.text, ("", 1.0))
             earlier = {word.mark for word in found[: max(at - 1, 0)]}
-            yield Number(amount(word.text, factor), unit, is_setting(before, after, earlier))
+            yield Quantity(normalise_amount(word.text, factor), unit, is_setting(before, after, earlier))
 
 
-def is_setting(before: Word, after: Word, earlier: set[str]) -> bool:
+def is_setting(before: MarkedWord, after: MarkedWord, earlier: set[str]) -> bool:
     """Tell a setting (port 8000, 30 days, two approvals, use Python 3.11) from a name (phase 2, CentOS 7)."""
     if before.text in LABELS:
         return False
@@ -136,7 +138,7 @@ def is_setting(before: Word, after: Word, earlier: set[str]) -> bool:
     return before.is_name and bool({"use", "must"} & earlier)
 
 
-def amount(digits: str, factor: float) -> str:
+def normalise_amount(digits: str, factor: float) -> str:
     """Return what *digits* count, in the measure of which one is *factor*."""
     plain = digits.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits) else digits
     return f"{float(plain) * factor:.10g}" if re.fullmatch(r"\d+(?:\.\d+)?", plain) else plain

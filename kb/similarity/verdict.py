@@ -6,9 +6,15 @@ from collections.abc import Sequence
 
 from kb.i18n import Message, msg
 from kb.records.kinds import ADR_SECTIONS, BY_NAME
-from kb.records.model import Candidate, Record, Section, Similar, Status
-from kb.similarity.contradictions import in_other_words, outright
-from kb.similarity.duplicates import closest, retold, similar, similarity, titled_alike
+from kb.records.model import Candidate, Record, Section, SimilarRecord, Status
+from kb.similarity.contradictions import find_literal_contradiction, find_loose_difference
+from kb.similarity.duplicates import (
+    compute_similarity,
+    find_closest_records,
+    find_similar,
+    find_title_match,
+    match_paraphrase,
+)
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import one_line
 
@@ -19,7 +25,7 @@ _LISTS = ("evidence", "additions")
 """Sections to which lines are added, each with its own origin."""
 
 
-class Decision(NamedTuple):
+class CandidateDecision(NamedTuple):
     """What to do with a candidate."""
 
     step: str
@@ -27,43 +33,43 @@ class Decision(NamedTuple):
     record: Record | None = None
     """The existing record, for merge and conflict."""
     reason: Message | None = None
-    similar: tuple[Similar, ...] = ()
+    similar: tuple[SimilarRecord, ...] = ()
 
     @property
-    def overturns(self) -> str:
+    def overturned_id(self) -> str:
         """The id of the accepted record that the candidate contradicts, or ""."""
         in_force = self.step == "conflict" and self.record is not None and self.record.status == Status.ACCEPTED
         return self.record.scoped_id if in_force and self.record else ""
 
 
-def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> Decision:
+def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: float) -> CandidateDecision:
     """Return what to do with *candidate* beside the live records *near* it.
 
     A contradiction is looked for before a duplicate: titles that differ in one word of negation are alike. What is
     worded freely is compared only where the titles tell nothing, the likest record first.
     """
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
-    alike = similar(candidate, near)
-    if found := _closest_contradiction(candidate, others):
-        return Decision("conflict", *found, alike)
-    if same := titled_alike(candidate, others, threshold):
+    alike = find_similar(candidate, near)
+    if found := _find_closest_contradiction(candidate, others):
+        return CandidateDecision("conflict", *found, alike)
+    if same := find_title_match(candidate, others, threshold):
         reason = msg(
             "says the same as [{id}], titles {score} alike", id=same.record.scoped_id, score=f"{same.score:.2f}"
         )
-        return Decision("merge", same.record, reason, alike)
-    for record in closest(candidate, others):
-        if differs := in_other_words(candidate, record):
-            return Decision("conflict", record, differs, alike)
-        if threshold < 1 and (same := retold(candidate, record)):
+        return CandidateDecision("merge", same.record, reason, alike)
+    for record in find_closest_records(candidate, others):
+        if differs := find_loose_difference(candidate, record):
+            return CandidateDecision("conflict", record, differs, alike)
+        if threshold < 1 and (same := match_paraphrase(candidate, record)):
             score = f"{same.score:.2f}"
             reason = msg(
                 "says the same as [{id}] in other words, {score} of them", id=same.record.scoped_id, score=score
             )
-            return Decision("merge", same.record, reason, alike)
-    return Decision("create", similar=alike)
+            return CandidateDecision("merge", same.record, reason, alike)
+    return CandidateDecision("create", similar=alike)
 
 
-def decides_otherwise(old: Record, new: Record) -> bool:
+def is_decision_changed(old: Record, new: Record) -> bool:
     """Return whether *new*, the text to come of the accepted record *old*, changes what was decided, or why.
 
     That is its title (of a record without a decision the title is what was decided), a claim that stood in it, and the
@@ -77,10 +83,10 @@ def decides_otherwise(old: Record, new: Record) -> bool:
         return True
     if any(new.claims.get(key) != value for key, value in old.claims.items()):
         return True
-    return any(_is_changed(section, new) for section in old.sections if section.name not in _KEPT_CURRENT)
+    return any(_is_section_changed(section, new) for section in old.sections if section.name not in _KEPT_CURRENT)
 
 
-def _is_changed(section: Section, new: Record) -> bool:
+def _is_section_changed(section: Section, new: Record) -> bool:
     """Return whether *section*, of the record as it stands, says something else in *new*."""
     lines = [line.strip() for line in section.text.splitlines() if line.strip()]
     texts = [found.text for found in new.sections if _is_same_heading(section, found)]
@@ -95,40 +101,40 @@ def _is_same_heading(one: Section, other: Section) -> bool:
     return one.name == other.name and (bool(one.name) or one.heading == other.heading)
 
 
-def _closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Message] | None:
+def _find_closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Message] | None:
     """Return the record that *candidate* contradicts outright and whose title is likest, with the reason.
 
     Where "use PostgreSQL for storage" holds and "use PostgreSQL for invoices storage" as well, it is the latter that
     "use MongoDB for invoices storage" replaces.
     """
-    found = [(record, reason) for record in records if (reason := outright(candidate, record))]
+    found = [(record, reason) for record in records if (reason := find_literal_contradiction(candidate, record))]
     if len(found) < 2:
         return found[0] if found else None
-    return min(found, key=lambda one: (-similarity(candidate.title, one[0].title), one[0].date, one[0].id))
+    return min(found, key=lambda one: (-compute_similarity(candidate.title, one[0].title), one[0].date, one[0].id))
 
 
-def sections_of(candidate: Candidate) -> tuple[Section, ...]:
+def build_sections(candidate: Candidate) -> tuple[Section, ...]:
     """Return the sections a record of *candidate* has; what was not given is left out, never invented."""
     texts = {
         name: "\n".join(f"- `{path}`" for path in candidate.impact) if name == "impact" else getattr(candidate, name)
         for name in ADR_SECTIONS
     }
     texts["evidence"] = "\n".join(
-        f"> {one_line(e.quote)}\n>\n> — {_origin(e.source, e.line, e.time)}\n" for e in candidate.evidence
+        f"> {one_line(e.quote)}\n>\n> — {_format_origin(e.source, e.line, e.time)}\n" for e in candidate.evidence
     )
     return tuple(Section(name, "", text.strip()) for name, text in texts.items() if text.strip())
 
 
-def _origin(source: str, line: int, time: str) -> str:
+def _format_origin(source: str, line: int, time: str) -> str:
     return ", ".join(part for part in (source or "?", f"line {line}" if line else "", time) if part)
 
 
-def missing_sections(record: Record) -> tuple[str, ...]:
+def find_missing_sections(record: Record) -> tuple[str, ...]:
     """Return the canonical names of the sections that *record*'s kind requires and it does not have."""
     return tuple(name for name in BY_NAME[record.kind].required if not record.section(name).strip())
 
 
-def to_complete(record: Record, lacking: Sequence[str]) -> Message:
+def suggest_completion(record: Record, lacking: Sequence[str]) -> Message:
     """Say how the sections that *record* is *lacking* are added, with or without an editor; nothing for none."""
     if not lacking:
         return msg("")
@@ -138,6 +144,6 @@ def to_complete(record: Record, lacking: Sequence[str]) -> Message:
     return msg("complete it: kb write --updates {id} {options}", id=record.scoped_id, options=options)
 
 
-def status_of(record: Record) -> str:
+def derive_status(record: Record) -> str:
     """Return the status a newly written *record* deserves: accepted when nothing required is missing."""
-    return Status.PROPOSED if missing_sections(record) else Status.ACCEPTED
+    return Status.PROPOSED if find_missing_sections(record) else Status.ACCEPTED

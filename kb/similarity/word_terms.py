@@ -39,7 +39,7 @@ SENTENCE_END = regex(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+(?=[^\sa-z])|\n+")
 _WHOLE = frozenset(("this", "does", "its", "status", "access", "process", "address", "redis", "kubernetes", "https"))
 
 
-class Word(NamedTuple):
+class MarkedWord(NamedTuple):
     """One word of a statement."""
 
     mark: str
@@ -49,16 +49,16 @@ class Word(NamedTuple):
     """True where it is written like the name of a product."""
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Return the sentences of *text* without markup of lists, emphasis, code and links."""
     parts = (_MARKUP.sub(r"\1", part) for part in SENTENCE_END.split(text))
     return [line for line in (one_line(part) for part in parts) if line]
 
 
-def words(text: str, *, with_reason: bool = False) -> list[Word]:
+def tokenise_statement(text: str, *, with_reason: bool = False) -> list[MarkedWord]:
     """Return the words of *text*, a title or one sentence, as far as the reason it gives or *with_reason*."""
     plain = unicodedata.normalize("NFKC", one_line(text))[:LONGEST_STATEMENT].replace("’", "'")
-    found = list(_words(plain if with_reason else _without_reason(plain)))
+    found = list(_iter_words(plain if with_reason else _strip_reason(plain)))
     return [
         word._replace(mark="unit") if at and found[at - 1].mark == "number" and word.text in UNITS else word
         for at, word in enumerate(found)
@@ -70,33 +70,33 @@ def is_question(text: str) -> bool:
     return _QUESTION.search(text) is not None
 
 
-def _without_reason(plain: str) -> str:
+def _strip_reason(plain: str) -> str:
     plain = _NOT_AFTER_COMMA.sub(" but ", plain)
     match = _REASON.search(plain)
     return plain[: match.start()] if match and match.start() > 3 else plain
 
 
-def _words(text: str) -> Iterator[Word]:
+def _iter_words(text: str) -> Iterator[MarkedWord]:
     """Yield the words of *text*; phrases of the lexicon are one word."""
     unspaced = has_cjk(text)
     run: list[str] = []
-    for match in _TOKEN.finditer(_parted(_NUMERAL.sub(lambda m: str(_numeral(m.group())), text))):
+    for match in _TOKEN.finditer(_separate_scripts(_NUMERAL.sub(lambda m: str(_parse_numeral(m.group())), text))):
         number, word = match.groups()
         if word and word < _UNSPACED:
             run.append(word)
             continue
-        yield from _spaced(run, unspaced)
+        yield from _tokenise_spaced(run, unspaced)
         run = []
         if number:
-            yield Word("number", number)
+            yield MarkedWord("number", number)
         elif word:
-            yield from _unspaced(word)
+            yield from _tokenise_unspaced(word)
         else:
-            yield _punctuation(match.group())
-    yield from _spaced(run, unspaced)
+            yield _resolve_punctuation(match.group())
+    yield from _tokenise_spaced(run, unspaced)
 
 
-def _parted(text: str) -> str:
+def _separate_scripts(text: str) -> str:
     """Return *text* with a space wherever a script with spaces meets one without."""
     if text.isascii():
         return text
@@ -104,13 +104,13 @@ def _parted(text: str) -> str:
     return " ".join("".join(characters) for _, characters in kinds)
 
 
-def _punctuation(mark: str) -> Word:
+def _resolve_punctuation(mark: str) -> MarkedWord:
     if mark in "%％":
-        return Word("unit", "%")
-    return Word(SENSES[mark][0], mark) if mark in SENSES else Word("comma", mark)
+        return MarkedWord("unit", "%")
+    return MarkedWord(SENSES[mark][0], mark) if mark in SENSES else MarkedWord("comma", mark)
 
 
-def _numeral(text: str) -> int:
+def _parse_numeral(text: str) -> int:
     """Return the value of a Chinese numeral up to 万."""
     total = section = digit = 0
     for character in text:
@@ -123,32 +123,32 @@ def _numeral(text: str) -> int:
     return total + section + digit
 
 
-def _spaced(run: list[str], among_unspaced: bool) -> Iterator[Word]:
+def _tokenise_spaced(run: list[str], among_unspaced: bool) -> Iterator[MarkedWord]:
     """Yield the words of a *run* of spaced words, the longest known phrases first."""
     at = 0
     while at < len(run):
         longest = LONGEST_PHRASE if run[at].casefold() in PHRASE_STARTS else 1
         for size in range(min(longest, len(run) - at), 0, -1):
             raw = " ".join(run[at : at + size])
-            phrase = raw.casefold() if size > 1 else _folded(raw)
+            phrase = raw.casefold() if size > 1 else _fold_word(raw)
             if phrase in SENSES or size == 1:
                 break
-        yield _sense(raw, phrase, among_unspaced or (at > 0 and raw[0].isupper()))
+        yield _resolve_sense(raw, phrase, among_unspaced or (at > 0 and raw[0].isupper()))
         at += size
 
 
-def _sense(raw: str, phrase: str, is_name: bool) -> Word:
+def _resolve_sense(raw: str, phrase: str, is_name: bool) -> MarkedWord:
     if phrase in SENSES:
         mark, text = SENSES[phrase]
-        return Word(mark, text, is_name or text in RIVAL_ROWS)
+        return MarkedWord(mark, text, is_name or text in RIVAL_ROWS)
     if phrase in NUMERALS:
-        return Word("number", str(NUMERALS[phrase]))
+        return MarkedWord("number", str(NUMERALS[phrase]))
     root = stem(phrase)
     mark, text = SENSES.get(root, ("term", root)) if len(root) > 3 else ("term", root)
-    return Word("term", text if mark == "term" else root, is_name or any(c.isupper() for c in raw[1:]))
+    return MarkedWord("term", text if mark == "term" else root, is_name or any(c.isupper() for c in raw[1:]))
 
 
-def _folded(word: str) -> str:
+def _fold_word(word: str) -> str:
     plain = word.casefold()
     if plain in SENSES:
         return plain
@@ -168,7 +168,7 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-def _unspaced(run: str) -> Iterator[Word]:
+def _tokenise_unspaced(run: str) -> Iterator[MarkedWord]:
     """Yield the words of a Chinese *run*: the longest known word from each character on, else the character."""
     at = 0
     while at < len(run):
@@ -176,9 +176,9 @@ def _unspaced(run: str) -> Iterator[Word]:
             piece = run[at : at + size]
             if piece in SENSES:
                 mark, text = SENSES[piece]
-                yield Word(mark, text, text in RIVAL_ROWS)
+                yield MarkedWord(mark, text, text in RIVAL_ROWS)
                 break
         else:
             size = 1
-            yield Word("term", run[at])
+            yield MarkedWord("term", run[at])
         at += size

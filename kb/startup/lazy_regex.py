@@ -20,7 +20,7 @@ DOTALL = re.DOTALL
 _METHODS = ("search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split")
 
 
-class _Pattern:
+class _LazyPattern:
     """Stands for a pattern until something is asked of it; from then on its methods are the pattern's own."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
@@ -40,7 +40,7 @@ def regex(source: str, flags: int = 0) -> re.Pattern[str]:
     """Return what behaves as `re.compile(source, flags)`, compiled at its first use."""
     if TYPE_CHECKING:
         return re.compile(source, flags)
-    standing: Any = _Pattern(source, flags)
+    standing: Any = _LazyPattern(source, flags)
     return standing
 
 
@@ -48,5 +48,5 @@ def bytes_regex(source: bytes, flags: int = 0) -> re.Pattern[bytes]:
     """Return what behaves as `re.compile(source, flags)` for bytes, compiled at its first use."""
     if TYPE_CHECKING:
         return re.compile(source, flags)
-    standing: Any = _Pattern(source, flags)
+    standing: Any = _LazyPattern(source, flags)
     return standing

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     from _collections import _tuplegetter
 
-    class _Named(type):
+    class _NamedTupleMeta(type):
         """Makes a class of annotated names into a tuple with these names."""
 
         def __new__(cls, name, bases, body):
@@ -28,7 +28,7 @@ else:
             own = {"__slots__": (), "_fields": fields, "_field_defaults": defaults, "__match_args__": fields}
             return super().__new__(cls, name, bases, {**body, **getters, **own})
 
-    class NamedTuple(metaclass=_Named):
+    class NamedTuple(metaclass=_NamedTupleMeta):
         """A tuple whose places have names and may have defaults; to be derived from."""
 
         __slots__ = ()
@@ -41,7 +41,7 @@ else:
             return tuple.__new__(cls, given)
 
         @classmethod
-        def _completed(cls, given: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        def _complete_values(cls, given: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
             fields = cls._fields
             values = {**cls._field_defaults, **dict(zip(fields, given, strict=False)), **named}
             if (

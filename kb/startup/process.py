@@ -16,12 +16,12 @@ _OBJECTS = 100_000
 """New objects between two searches for garbage; a hook makes fewer, a long import is searched as ever."""
 
 
-def begin() -> None:
+def delay_gc() -> None:
     """Let a short process end before the garbage collector first runs."""
     gc.set_threshold(_OBJECTS, 20, 50)
 
 
-def leave(code: int) -> NoReturn:
+def exit_process(code: int) -> NoReturn:
     """End the process with *code*: what was printed and registered is done, nothing is taken apart.
 
     A reader that has gone away (`| head`) is no failure of what was done.

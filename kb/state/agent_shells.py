@@ -17,18 +17,18 @@ SHELLS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE
 """Variables that agents set in the shells they run commands in."""
 
 
-def in_its_shell(environment: Mapping[str, str]) -> bool:
+def is_agent_shell(environment: Mapping[str, str]) -> bool:
     """Return whether a command runs in the shell of an agent."""
     return any(environment.get(name) for name in SHELLS)
 
 
-def remember_mended(kb: Workspace, mended: Mapping[str, bytes]) -> None:
+def save_kb_edits(kb: Workspace, mended: Mapping[str, bytes]) -> None:
     """Remember what kb has made of files without a commit (`kb check --fix`, `kb memory`): an agent may commit that."""
     if mended:
         new = {path: sha256(data).hexdigest() for path, data in mended.items()}
         kb.state.save({**(kb.state.load(_MENDED) or {}), **new}, _MENDED)
 
 
-def mended(kb: Workspace) -> dict[str, str]:
+def load_kb_edits(kb: Workspace) -> dict[str, str]:
     """Return the files that kb has made and not committed, each with the SHA-256 of what it made of them."""
     return dict(kb.state.load(_MENDED) or {})

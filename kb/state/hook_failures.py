@@ -9,16 +9,16 @@ import time
 from collections.abc import Mapping
 
 from kb.errors import KbError
-from kb.files import content, remove, write_whole
+from kb.files import read_if_exists, remove_file, write_atomic
 from kb.startup.namedtuple import NamedTuple
-from kb.state.state_folder import FOLDER, State
+from kb.state.state_folder import FOLDER, StateFolder
 
 FILE = "log"
 """The file in the state folder: a JSON object a line."""
 _KEPT = 50
 
 
-class Failure(NamedTuple):
+class HookFailure(NamedTuple):
     """One event that could not be answered as it should be."""
 
     time: str
@@ -31,66 +31,68 @@ class Failure(NamedTuple):
     """The host gave nothing to work on; kb did what it could."""
 
 
-def safe(text: str) -> str:
+def redact_message(text: str) -> str:
     """Return a message for people without secrets: it may name what was handed in."""
-    from kb.safety.redaction import redact
+    from kb.safety.redaction import redact_text
 
-    return redact(text)[0]
+    return redact_text(text)[0]
 
 
-def remember(root: str, environment: Mapping[str, str], failure: Failure) -> None:
+def save_failure(root: str, environment: Mapping[str, str], failure: HookFailure) -> None:
     """Keep *failure* for `kb doctor`; where nothing can be kept, nothing is."""
-    state = State(root, environment)
-    failure = failure._replace(error=safe(failure.error))
-    with contextlib.suppress(OSError, KbError), state.alone(FILE):
-        _keep(state, [*remembered(root)[1 - _KEPT :], failure])
+    state = StateFolder(root, environment)
+    failure = failure._replace(error=redact_message(failure.error))
+    with contextlib.suppress(OSError, KbError), state.hold_lock(FILE):
+        _write_failures(state, [*list_failures(root)[1 - _KEPT :], failure])
 
 
-def overcome(root: str, environment: Mapping[str, str], event: str, now: float) -> None:
+def mark_recovered(root: str, environment: Mapping[str, str], event: str, now: float) -> None:
     """Note that *event* has gone well at the time *now*: what failed before is over."""
-    state = State(root, environment)
-    if not any(row.event == event and not row.over for row in remembered(root)):
+    state = StateFolder(root, environment)
+    if not any(row.event == event and not row.over for row in list_failures(root)):
         return
-    with contextlib.suppress(OSError, KbError), state.alone(FILE):
-        over = iso(now)
-        _keep(state, [r._replace(over=r.over or over) if r.event == event else r for r in remembered(root)])
+    with contextlib.suppress(OSError, KbError), state.hold_lock(FILE):
+        over = format_time(now)
+        _write_failures(
+            state, [r._replace(over=r.over or over) if r.event == event else r for r in list_failures(root)]
+        )
 
 
-def remembered(root: str) -> list[Failure]:
+def list_failures(root: str) -> list[HookFailure]:
     """Return the failures that are kept, oldest first; a damaged line is passed over."""
     found = []
     with contextlib.suppress(OSError):
-        for line in (content(_path(root)) or b"").decode("utf-8", "replace").splitlines():
+        for line in (read_if_exists(_log_path(root)) or b"").decode("utf-8", "replace").splitlines():
             with contextlib.suppress(ValueError, TypeError, AttributeError):
                 kept = json.loads(line)
                 when, event, error, over = (str(kept.get(key, "")) for key in ("time", "event", "error", "over"))
-                found.append(Failure(when, event, error, over, kept.get("by_host") is True))
+                found.append(HookFailure(when, event, error, over, kept.get("by_host") is True))
     return found
 
 
-def forget(root: str) -> None:
+def delete_failures(root: str) -> None:
     """Keep no failure any longer."""
-    remove(_path(root))
+    remove_file(_log_path(root))
 
 
-def stamp(root: str) -> tuple[int, int]:
+def read_log_stamp(root: str) -> tuple[int, int]:
     """Return what changes whenever a failure is kept; (0, 0) where none is."""
     try:
-        about = os.stat(_path(root))
+        about = os.stat(_log_path(root))
     except OSError:
         return 0, 0
     return about.st_mtime_ns, about.st_ino
 
 
-def iso(now: float) -> str:
+def format_time(now: float) -> str:
     """Return the time *now* (seconds since 1970) as it is kept."""
     return time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(now))
 
 
-def _keep(state: State, rows: list[Failure]) -> None:
+def _write_failures(state: StateFolder, rows: list[HookFailure]) -> None:
     text = "".join(json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rows)
-    write_whole(state.path(FILE), text.encode("utf-8", "replace"))
+    write_atomic(state.path(FILE), text.encode("utf-8", "replace"))
 
 
-def _path(root: str) -> str:
+def _log_path(root: str) -> str:
     return os.path.join(root, FOLDER, FILE)

@@ -29,16 +29,16 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         """Refuse."""
 
 
-def post(url: str, request: Mapping[str, object], key: str, seconds: float) -> Any:
+def post_json(url: str, request: Mapping[str, object], key: str, seconds: float) -> Any:
     """Return the JSON that the service at *url* answers to *request* within *seconds*; raise KbError."""
     until = time.monotonic() + seconds
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     data = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
-    proxies = [urllib.request.ProxyHandler({})] if _is_here(url) else []
+    proxies = [urllib.request.ProxyHandler({})] if _is_local_url(url) else []
     try:
         opener = urllib.request.build_opener(_NoRedirect, *proxies)
         with opener.open(urllib.request.Request(url, data, headers), timeout=seconds) as answer:
-            return json.loads(_body(answer, until))
+            return json.loads(_read_body(answer, until))
     except (OSError, HTTPException) as error:  # URLError and TimeoutError are such
         reason = getattr(error, "reason", None) or error
         raise KbError(msg("{url} does not answer: {problem}", url=url, problem=reason)) from None
@@ -46,7 +46,7 @@ def post(url: str, request: Mapping[str, object], key: str, seconds: float) -> A
         raise KbError(msg("{url} answers no JSON", url=url)) from None
 
 
-def _is_here(url: str) -> bool:
+def _is_local_url(url: str) -> bool:
     """Return whether *url* is on this machine; raise KbError for one that is neither here nor https."""
     try:
         parts = urllib.parse.urlsplit(url)
@@ -62,7 +62,7 @@ def _is_here(url: str) -> bool:
     return is_here
 
 
-def _body(answer: Any, until: float) -> bytes:
+def _read_body(answer: Any, until: float) -> bytes:
     body = bytearray()
     while chunk := answer.read1(1 << 16):
         body += chunk

@@ -17,7 +17,7 @@ MAX_LINE = 64_000_000
 """Longest answer in bytes."""
 
 
-class Talking:
+class JsonProcess:
     """A command that runs, without a shell, in a process group of its own."""
 
     def __init__(self, variable: str, command: str) -> None:
@@ -37,7 +37,7 @@ class Talking:
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._in, False)
 
-    def answer(self, line: str, until: float) -> bytes:
+    def exchange_line(self, line: str, until: float) -> bytes:
         """Return the line that the command answers to *line* before the moment *until*; raise KbError."""
         rest = memoryview(line.encode("utf-8", "replace") + b"\n")
         answer = bytearray()
@@ -51,25 +51,25 @@ class Talking:
                 if writable:
                     rest = rest[os.write(self._in, rest[:65536]) :]
                 if readable:
-                    answer += self._read(len(answer))
+                    answer += self._read_chunk(len(answer))
             except OSError as error:
-                raise self._gone(error.strerror) from None
+                raise self._build_exit_error(error.strerror) from None
         return bytes(answer)
 
-    def _read(self, known: int) -> bytes:
+    def _read_chunk(self, known: int) -> bytes:
         chunk = os.read(self._out, 1 << 20)
         if not chunk:
-            raise self._gone("")
+            raise self._build_exit_error("")
         if known + len(chunk) > MAX_LINE:
             raise KbError(msg("{variable} printed more than {limit} bytes", variable=self._variable, limit=MAX_LINE))
         return chunk
 
-    def _gone(self, problem: str | None) -> KbError:
+    def _build_exit_error(self, problem: str | None) -> KbError:
         return KbError(
             msg("{variable} ended without an answer {problem}", variable=self._variable, problem=problem or "")
         )
 
-    def end(self) -> None:
+    def stop_process(self) -> None:
         """End the command and all that it has started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)

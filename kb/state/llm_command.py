@@ -16,7 +16,7 @@ MAX_OUTPUT = 4_000_000
 _STDERR_SHOWN = 300
 
 
-def ask(command: str, request: dict[str, Any], timeout: float) -> object:
+def run_llm_command(command: str, request: dict[str, Any], timeout: float) -> object:
     """Give *request* as JSON to the shell words in *command* and return the JSON it prints.
 
     The command runs without a shell, in a process group of its own that is killed after *timeout* seconds, after
@@ -29,21 +29,21 @@ def ask(command: str, request: dict[str, Any], timeout: float) -> object:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise _failure(msg("KB_LLM_CMD cannot be read: {problem}", problem=error)) from None
+        raise _build_error(msg("KB_LLM_CMD cannot be read: {problem}", problem=error)) from None
     if not words:
-        raise _failure(msg("KB_LLM_CMD is empty"))
+        raise _build_error(msg("KB_LLM_CMD is empty"))
     try:
-        status, output, complaint = _exchange(words, request, time.monotonic() + timeout)
+        status, output, complaint = _run_process(words, request, time.monotonic() + timeout)
     except TimeoutError:
-        raise _failure(msg("KB_LLM_CMD took longer than {seconds} seconds", seconds=timeout)) from None
+        raise _build_error(msg("KB_LLM_CMD took longer than {seconds} seconds", seconds=timeout)) from None
     except (OSError, ValueError) as error:
-        raise _failure(msg("KB_LLM_CMD cannot be run: {problem}", problem=error)) from None
+        raise _build_error(msg("KB_LLM_CMD cannot be run: {problem}", problem=error)) from None
     if status:
-        raise _failure(msg("KB_LLM_CMD failed with exit code {code}: {problem}", code=status, problem=complaint))
-    return _parsed(output)
+        raise _build_error(msg("KB_LLM_CMD failed with exit code {code}: {problem}", code=status, problem=complaint))
+    return _parse_output(output)
 
 
-def _exchange(words: list[str], request: dict[str, Any], deadline: float) -> tuple[int, bytes, str]:
+def _run_process(words: list[str], request: dict[str, Any], deadline: float) -> tuple[int, bytes, str]:
     """Return exit status, output and the beginning of stderr of one run; raise TimeoutError at *deadline*."""
     import subprocess
     import tempfile
@@ -58,18 +58,18 @@ def _exchange(words: list[str], request: dict[str, Any], deadline: float) -> tup
         assert process.stdout is not None
         with process.stdout as answers:
             try:
-                output = _output(answers, deadline)
+                output = _read_output(answers, deadline)
                 status = process.wait(timeout=max(deadline - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
                 raise TimeoutError from None
             finally:
-                _kill(process.pid)
+                _kill_group(process.pid)
                 process.wait()
         complaints.seek(0)
         return status, output, complaints.read(_STDERR_SHOWN).decode("utf-8", "replace").strip()
 
 
-def _output(answers: IO[bytes], deadline: float) -> bytes:
+def _read_output(answers: IO[bytes], deadline: float) -> bytes:
     """Return what comes through *answers* until its end; raise TimeoutError at *deadline*, KbError for too much."""
     import os
     import select
@@ -85,17 +85,17 @@ def _output(answers: IO[bytes], deadline: float) -> bytes:
             return bytes(output)
         output += chunk
         if len(output) > MAX_OUTPUT:
-            raise _failure(msg("KB_LLM_CMD printed more than {limit} bytes", limit=MAX_OUTPUT))
+            raise _build_error(msg("KB_LLM_CMD printed more than {limit} bytes", limit=MAX_OUTPUT))
 
 
-def _parsed(output: bytes) -> object:
+def _parse_output(output: bytes) -> object:
     try:
         return json.loads(output.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise _failure(msg("KB_LLM_CMD printed no JSON")) from None
+        raise _build_error(msg("KB_LLM_CMD printed no JSON")) from None
 
 
-def _kill(group: int) -> None:
+def _kill_group(group: int) -> None:
     import os
     import signal
 
@@ -105,5 +105,5 @@ def _kill(group: int) -> None:
         return
 
 
-def _failure(message: Message) -> KbError:
+def _build_error(message: Message) -> KbError:
     return KbError(message, hint=msg("the offline extraction is used instead"))

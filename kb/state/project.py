@@ -6,9 +6,9 @@ import json
 import os
 from collections.abc import Iterator
 
-from kb.files import content
-from kb.git.git_dir import common_dir, enclosing, first_line
-from kb.git.git_process import run, scrubbed
+from kb.files import read_if_exists
+from kb.git.git_dir import find_common_dir, find_git_dir, read_first_line
+from kb.git.git_process import run, scrub_environment
 from kb.records.model import GLOBAL
 from kb.records.record_paths import PROJECT_FILE
 from kb.startup.hashes import sha256
@@ -30,7 +30,7 @@ _PROTOCOL = regex(r"^[a-z+]+://")
 _USER = regex(r"^[^/]*@")
 
 
-def scope_for(kb: Workspace, folder: str) -> str:
+def resolve_scope(kb: Workspace, folder: str) -> str:
     """Return the scope for work in *folder*.
 
     `$KB_PROJECT` names it outright. Work inside the knowledge base's own repository belongs to the project that
@@ -38,33 +38,33 @@ def scope_for(kb: Workspace, folder: str) -> str:
     """
     if name := kb.environment.get("KB_PROJECT"):
         return f"project/{slugify(name)}"
-    home, git_dir = _home(folder)
+    home, git_dir = _find_home(folder)
     if home == kb.root or (git_dir and git_dir == kb.repository.common_dir):
         return f"project/{slugify(kb.config.project)}" if kb.config.project else GLOBAL
     known = kb.state.load(_KNOWN)
-    if isinstance(known, dict) and isinstance(scope := known.get(_key(home, git_dir)), str):
+    if isinstance(known, dict) and isinstance(scope := known.get(_build_cache_key(home, git_dir)), str):
         return scope
-    return f"project/{_name(kb, home, identity(kb, home, git_dir))}"
+    return f"project/{_choose_name(kb, home, find_identity(kb, home, git_dir))}"
 
 
-def claimed(kb: Workspace, folder: str) -> str:
+def claim_scope(kb: Workspace, folder: str) -> str:
     """Return the scope for work in *folder*, from now on that project's alone; to be called under the lock."""
-    scope = scope_for(kb, folder)
-    if not _is_found_out(kb, folder, scope):
+    scope = resolve_scope(kb, folder)
+    if not _is_derived_scope(kb, folder, scope):
         return scope
-    home, git_dir = _home(folder)
+    home, git_dir = _find_home(folder)
     known = kb.state.load(_KNOWN)
     known = known if isinstance(known, dict) else {}
-    if known.get(_key(home, git_dir)) != scope:
-        known_claims = claims(kb) | {scope.removeprefix("project/"): identity(kb, home, git_dir)}
+    if known.get(_build_cache_key(home, git_dir)) != scope:
+        known_claims = load_claims(kb) | {scope.removeprefix("project/"): find_identity(kb, home, git_dir)}
         kb.state.save(known_claims, _CLAIMS)
-        kb.state.save(known | {_key(home, git_dir): scope}, _KNOWN)
+        kb.state.save(known | {_build_cache_key(home, git_dir): scope}, _KNOWN)
     return scope
 
 
-def identity(kb: Workspace, home: str, git_dir: str) -> str:
+def find_identity(kb: Workspace, home: str, git_dir: str) -> str:
     """Return what makes the repository at *home* itself on every machine: its remote without user and protocol."""
-    output = run(["git", "-C", home, "config", "--get", "remote.origin.url"], scrubbed(kb.environment))
+    output = run(["git", "-C", home, "config", "--get", "remote.origin.url"], scrub_environment(kb.environment))
     url = output.out.decode("utf-8", "replace").strip() if output.code == 0 else ""
     if url and not url.startswith(("/", ".", "file:")):
         plain = _USER.sub("", _PROTOCOL.sub("", url))
@@ -72,53 +72,55 @@ def identity(kb: Workspace, home: str, git_dir: str) -> str:
     return "path:" + sha256(os.fsencode(git_dir or home)).hexdigest()[:12]
 
 
-def _home(folder: str) -> tuple[str, str]:
+def _find_home(folder: str) -> tuple[str, str]:
     """Return the top folder of the project around *folder* and its git directory; worktrees belong to the main one."""
     place = os.path.realpath(folder or os.getcwd())
-    found = enclosing(place)
+    found = find_git_dir(place)
     if found is None:
         return place, ""
-    shared = os.path.realpath(common_dir(found[1]))
+    shared = os.path.realpath(find_common_dir(found[1]))
     return (os.path.dirname(shared) if os.path.basename(shared) == ".git" else found[0]), shared
 
 
-def _is_found_out(kb: Workspace, folder: str, scope: str) -> bool:
+def _is_derived_scope(kb: Workspace, folder: str, scope: str) -> bool:
     """Return whether *scope* follows from the folder and not from what somebody has set."""
-    home, git_dir = _home(folder)
+    home, git_dir = _find_home(folder)
     own = home == kb.root or (git_dir and git_dir == kb.repository.common_dir)
     return not own and scope != GLOBAL and not kb.environment.get("KB_PROJECT")
 
 
-def _name(kb: Workspace, home: str, own: str) -> str:
-    base = slugify(_without_secrets(kb, os.path.basename(home)))
+def _choose_name(kb: Workspace, home: str, own: str) -> str:
+    base = slugify(_redact_name(kb, os.path.basename(home)))
     mark = sha256(own.encode()).hexdigest()
     names = [base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}"]
-    return next((name for name in names if not (owners := list(_owners(kb, name))) or own in owners), names[-1])
+    return next((name for name in names if not (owners := list(_iter_owners(kb, name))) or own in owners), names[-1])
 
 
-def _without_secrets(kb: Workspace, name: str) -> str:
+def _redact_name(kb: Workspace, name: str) -> str:
     """Return *name*, that of a folder, masked: it becomes that of a scope, and so stands in git."""
     if len(name) < _SHORTEST_TOKEN:
         return name
-    from kb.safety.redaction import redact
+    from kb.safety.redaction import redact_text
 
-    return redact(name, kb.config.masking)[0]
+    return redact_text(name, kb.config.masking)[0]
 
 
-def _owners(kb: Workspace, name: str) -> Iterator[str]:
+def _iter_owners(kb: Workspace, name: str) -> Iterator[str]:
     """Yield whose the project *name* is: by its mark, or by a claim of this clone."""
-    yield from owners_in(content(os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE))) or ()
-    if claim := claims(kb).get(name):
+    yield from (
+        parse_owners(read_if_exists(os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE))) or ()
+    )
+    if claim := load_claims(kb).get(name):
         yield claim
 
 
-def claims(kb: Workspace) -> dict[str, str]:
+def load_claims(kb: Workspace) -> dict[str, str]:
     """Return name → identity of the projects that have written in this clone and have no mark yet."""
     found = kb.state.load(_CLAIMS)
     return {str(name): str(own) for name, own in found.items()} if isinstance(found, dict) else {}
 
 
-def owners_in(data: bytes | None) -> list[str] | None:
+def parse_owners(data: bytes | None) -> list[str] | None:
     """Return whom a mark names; None where there is none that can be read."""
     try:
         return [str(owner) for owner in json.loads(data or b"")["identity"]]
@@ -126,9 +128,9 @@ def owners_in(data: bytes | None) -> list[str] | None:
         return None
 
 
-def _key(home: str, git_dir: str) -> str:
+def _build_cache_key(home: str, git_dir: str) -> str:
     try:
         stamp = str(os.stat(os.path.join(git_dir, "config")).st_mtime_ns) if git_dir else ""
     except OSError:
-        stamp = first_line(os.path.join(git_dir, "HEAD"))
+        stamp = read_first_line(os.path.join(git_dir, "HEAD"))
     return f"{home}@{stamp}"

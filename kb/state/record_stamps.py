@@ -28,7 +28,7 @@ _STALE = 7200.0
 """Seconds after which a call that has not ended is taken to have died."""
 
 
-class Entry(NamedTuple):
+class FileStamp(NamedTuple):
     """A file or folder as it was when it was last looked at."""
 
     stamp: str
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     so; else GONE."""
 
 
-class Snapshot(NamedTuple):
+class GuardSnapshot(NamedTuple):
     """All files that only kb writes, as they were."""
 
     ref: str
@@ -48,12 +48,12 @@ class Snapshot(NamedTuple):
     mode: str
     """What `guard` in kb.toml said, before an agent could change it."""
     writer: str
-    folders: dict[str, Entry]
-    files: dict[str, Entry]
+    folders: dict[str, FileStamp]
+    files: dict[str, FileStamp]
     """By path: relative to the root of the knowledge base, or absolute where it stands outside."""
 
 
-def stamp(path: str) -> str:
+def compute_stamp(path: str) -> str:
     """Return what changes when the file or folder *path* changes; GONE where there is none.
 
     The time of change is the system's own: no program can set it back, as `touch -d` sets the time of writing.
@@ -65,12 +65,12 @@ def stamp(path: str) -> str:
     return f"{found.st_ctime_ns}:{found.st_size}:{found.st_ino}"
 
 
-def place(root: str, *parts: str) -> str:
+def guard_path(root: str, *parts: str) -> str:
     """Return a path in the folder of the guard."""
     return os.path.join(root, ".kb", FOLDER, *parts)
 
 
-def _clone(root: str) -> str:
+def _read_clone_stamp(root: str) -> str:
     try:
         return str(os.stat(os.path.join(root, ".kb", "clone"), follow_symlinks=False).st_ctime_ns)
     except OSError:
@@ -86,22 +86,22 @@ def is_unchanged(root: str, folder: str) -> bool:
     *folder* is where the call is made: a memory bank there that the snapshot does not have is a change.
     """
     try:
-        with open(place(root, _FILE), "rb", buffering=0) as file:
+        with open(guard_path(root, _FILE), "rb", buffering=0) as file:
             header, folders, rows = _read_part(file.fileno())
     except (OSError, ValueError):
         return False
-    if header.partition(b"\0")[0] != _clone(root).encode() or not header:
+    if header.partition(b"\0")[0] != _read_clone_stamp(root).encode() or not header:
         return False
     top = os.fsencode(root) + b"/"
     for row in folders.split(b"\0\0") + rows:
         path, _, rest = row.partition(b"\0")
-        if path and _stamp_at(path if path[0] == _SLASH else top + path) != rest.partition(b"\0")[0]:
+        if path and _compute_stamp_bytes(path if path[0] == _SLASH else top + path) != rest.partition(b"\0")[0]:
             return False
-    return all(os.fsencode(_named(root, bank)) + b"\0" in folders for bank in banks(folder))
+    return all(os.fsencode(_to_snapshot_key(root, bank)) + b"\0" in folders for bank in iter_memory_banks(folder))
 
 
-def _stamp_at(path: bytes) -> bytes:
-    """Return what `stamp` does, in bytes: a hook asks for hundreds of them."""
+def _compute_stamp_bytes(path: bytes) -> bytes:
+    """Return what `compute_stamp` does, in bytes: a hook asks for hundreds of them."""
     try:
         found = os.lstat(path)
     except (OSError, ValueError):
@@ -136,7 +136,7 @@ def _read_rows(file: int, at: int, most: int) -> list[bytes]:
     return data.split(b"\0\0", most)[:most]
 
 
-def banks(folder: str) -> Iterator[str]:
+def iter_memory_banks(folder: str) -> Iterator[str]:
     """Yield the memory banks that stand in *folder* or above it, up to the top of its repository."""
     try:
         here = os.path.realpath(folder) if folder else ""
@@ -152,23 +152,23 @@ def banks(folder: str) -> Iterator[str]:
         here = above
 
 
-def _named(root: str, path: str) -> str:
+def _to_snapshot_key(root: str, path: str) -> str:
     top = os.path.realpath(root)
     return path[len(top) + 1 :] if path.startswith(top + os.sep) else path
 
 
-def named(root: str, path: str) -> str:
+def to_snapshot_key(root: str, path: str) -> str:
     """Return how a snapshot names the absolute *path*."""
-    return _named(root, path)
+    return _to_snapshot_key(root, path)
 
 
 # -- which calls run ---------------------------------------------------------------------------------
 
 
-def begin(root: str, session: str, allowed: str = "") -> None:
+def mark_call_started(root: str, session: str, allowed: str = "") -> None:
     """Note that a call which can write begins; *allowed* names a file that the person lets it change."""
     for name, text in ((_RUNNING, allowed), (_TURN, "")):
-        path = place(root, name + _plain(session))
+        path = guard_path(root, name + _sanitise_session(session))
         try:
             if name == _RUNNING or not os.path.exists(path):
                 with open(path, "w", encoding="utf-8") as file:
@@ -177,59 +177,59 @@ def begin(root: str, session: str, allowed: str = "") -> None:
             return
 
 
-def end(root: str, session: str) -> None:
+def mark_call_ended(root: str, session: str) -> None:
     """Note that the call of *session* has ended."""
-    _remove(place(root, _RUNNING + _plain(session)))
+    _remove_file(guard_path(root, _RUNNING + _sanitise_session(session)))
 
 
-def end_turn(root: str, session: str) -> None:
+def mark_turn_ended(root: str, session: str) -> None:
     """Note that the turn of *session* has ended."""
-    end(root, session)
-    _remove(place(root, _TURN + _plain(session)))
+    mark_call_ended(root, session)
+    _remove_file(guard_path(root, _TURN + _sanitise_session(session)))
 
 
-def began(root: str, session: str) -> int:
+def read_call_start(root: str, session: str) -> int:
     """Return when the running call of *session* began, nanoseconds of the file system's clock; 0: none runs."""
-    return _time(place(root, _RUNNING + _plain(session)))
+    return _read_mtime(guard_path(root, _RUNNING + _sanitise_session(session)))
 
 
-def turn_began(root: str, session: str) -> int:
+def read_turn_start(root: str, session: str) -> int:
     """Return when the first call of the turn began that can write; 0: there was none."""
-    return _time(place(root, _TURN + _plain(session)))
+    return _read_mtime(guard_path(root, _TURN + _sanitise_session(session)))
 
 
-def allowed(root: str, session: str) -> str:
+def read_allowed_file(root: str, session: str) -> str:
     """Return the file that the person lets the running call of *session* change; "" for none."""
     try:
-        with open(place(root, _RUNNING + _plain(session)), encoding="utf-8") as file:
+        with open(guard_path(root, _RUNNING + _sanitise_session(session)), encoding="utf-8") as file:
             return file.read(4096)
     except (OSError, ValueError):
         return ""
 
 
-def others_run(root: str, session: str) -> bool:
+def has_other_calls(root: str, session: str) -> bool:
     """Return whether a call of another session runs."""
-    own = _RUNNING + _plain(session)
+    own = _RUNNING + _sanitise_session(session)
     try:
-        with os.scandir(place(root)) as entries:
+        with os.scandir(guard_path(root)) as entries:
             names = [entry.name for entry in entries if entry.name.startswith(_RUNNING) and entry.name != own]
     except OSError:
         return False
-    return any(time.time() - _time(place(root, name)) / 1e9 < _STALE for name in names)
+    return any(time.time() - _read_mtime(guard_path(root, name)) / 1e9 < _STALE for name in names)
 
 
-def _plain(session: str) -> str:
+def _sanitise_session(session: str) -> str:
     return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in session)[:80]
 
 
-def _time(path: str) -> int:
+def _read_mtime(path: str) -> int:
     try:
         return os.stat(path).st_mtime_ns
     except OSError:
         return 0
 
 
-def _remove(path: str) -> None:
+def _remove_file(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
@@ -239,36 +239,38 @@ def _remove(path: str) -> None:
 # -- kept and read back ------------------------------------------------------------------------------
 
 
-def encoded(root: str, snapshot: Snapshot) -> bytes:
+def encode_snapshot(root: str, snapshot: GuardSnapshot) -> bytes:
     """Return *snapshot* as its file holds it."""
-    header = "\0".join((_clone(root), snapshot.ref or GONE, snapshot.head or GONE, snapshot.mode, snapshot.writer))
-    parts = [header, *(_rows(entries) for entries in (snapshot.folders, snapshot.files))]
+    header = "\0".join(
+        (_read_clone_stamp(root), snapshot.ref or GONE, snapshot.head or GONE, snapshot.mode, snapshot.writer)
+    )
+    parts = [header, *(_encode_entries(entries) for entries in (snapshot.folders, snapshot.files))]
     return b"\0\0\0".join(map(os.fsencode, parts))
 
 
-def _rows(entries: dict[str, Entry]) -> str:
+def _encode_entries(entries: dict[str, FileStamp]) -> str:
     return "\0\0".join("\0".join((path, *entry)) for path, entry in entries.items())
 
 
-def load(root: str) -> Snapshot | None:
+def load_snapshot(root: str) -> GuardSnapshot | None:
     """Return the snapshot of this clone; None where there is none that can be believed."""
     try:
-        with open(place(root, _FILE), "rb") as file:
+        with open(guard_path(root, _FILE), "rb") as file:
             header, folders, files = os.fsdecode(file.read()).split("\0\0\0", 2)
         clone, ref, head, mode, writer = header.split("\0")
-        if not clone or clone != _clone(root):
+        if not clone or clone != _read_clone_stamp(root):
             return None
         ref, head = ("" if word == GONE else word for word in (ref, head))
-        return Snapshot(ref, head, mode, writer, _entries(folders), _entries(files))
+        return GuardSnapshot(ref, head, mode, writer, _parse_entries(folders), _parse_entries(files))
     except (OSError, ValueError):
         return None
 
 
-def _entries(text: str) -> dict[str, Entry]:
+def _parse_entries(text: str) -> dict[str, FileStamp]:
     rows = (row.split("\0") for row in text.split("\0\0") if row)
-    return {path: Entry(*rest) for path, *rest in rows}
+    return {path: FileStamp(*rest) for path, *rest in rows}
 
 
-def file_of(root: str) -> str:
+def get_snapshot_file(root: str) -> str:
     """Return the file of the snapshot."""
-    return place(root, _FILE)
+    return guard_path(root, _FILE)

@@ -6,8 +6,8 @@ import contextlib
 import os
 
 from kb.errors import KbError
-from kb.files import unwaited
-from kb.records.record_paths import safe_id
+from kb.files import open_nonblocking
+from kb.records.record_paths import sanitise_session_id
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 
@@ -30,19 +30,19 @@ OWED = "owed"
 """What the agent is told with the next prompt: it was found out when nothing could be told to it."""
 
 
-class Log:
+class SessionLog:
     """What happened in one session, as far as the guard must know."""
 
     def __init__(self, kb: Workspace, session: str) -> None:
         """Read what is there; a log that cannot be read is an empty one."""
         self._kb = kb
         self.session = session
-        self._place = ("active", safe_id(session))
-        self.rows = self._rows() if session else []
+        self._place = ("active", sanitise_session_id(session))
+        self.rows = self._read_rows() if session else []
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def _read_rows(self) -> list[tuple[str, str]]:
         try:
-            with open(self._kb.state.path(*self._place, FILE), "rb", opener=unwaited) as file:
+            with open(self._kb.state.path(*self._place, FILE), "rb", opener=open_nonblocking) as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST))
                 text = file.read(_MOST).decode("utf-8", "replace")
         except OSError:
@@ -50,7 +50,7 @@ class Log:
         parts = (line.partition("\t") for line in text.split("\n"))
         return [(word, value) for word, tab, value in parts if tab]
 
-    def _since(self) -> list[tuple[str, str]]:
+    def _list_turn_rows(self) -> list[tuple[str, str]]:
         """Return what was added since the last prompt."""
         last = max((n for n, (word, _) in enumerate(self.rows) if word == PROMPT), default=-1)
         return self.rows[last + 1 :]
@@ -60,19 +60,19 @@ class Log:
         """The name that the host gave the last prompt; "" where it gave none."""
         return next((value for word, value in reversed(self.rows) if word == PROMPT), "")
 
-    def here(self, word: str) -> list[str]:
+    def list_turn_values(self, word: str) -> list[str]:
         """Return the values of *word* since the last prompt."""
-        return [value for name, value in self._since() if name == word]
+        return [value for name, value in self._list_turn_rows() if name == word]
 
-    def ever(self, word: str) -> list[str]:
+    def list_session_values(self, word: str) -> list[str]:
         """Return the values of *word* in this session."""
         return [value for name, value in self.rows if name == word]
 
-    def is_prompt(self, name: str) -> bool:
+    def is_current_prompt(self, name: str) -> bool:
         """Return whether *name* is what the host calls the turn that goes on, or where it named none."""
-        return not self.prompt or name in (self.prompt, *self.here(GOES_ON))
+        return not self.prompt or name in (self.prompt, *self.list_turn_values(GOES_ON))
 
-    def begin(self, prompt: str = "") -> None:
+    def begin_prompt(self, prompt: str = "") -> None:
         """Begin a prompt: what was read for the one before does not count."""
         self.add(PROMPT, prompt)
         with contextlib.suppress(OSError):
@@ -83,12 +83,12 @@ class Log:
         row = (word, one_line(value)[:4000])
         if not self.session:
             return False
-        if row in self._since() and word != PROMPT:
+        if row in self._list_turn_rows() and word != PROMPT:
             return True
         self.rows.append(row)
         with contextlib.suppress(OSError, KbError):
             path = self._kb.state.path(*self._place, FILE)
-            self._kb.state.made()
+            self._kb.state.ensure_folder()
             os.makedirs(os.path.dirname(path), exist_ok=True)
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
             try:
@@ -98,11 +98,11 @@ class Log:
             return True
         return False
 
-    def quiet(self) -> dict[str, Any]:
+    def load_quiet(self) -> dict[str, Any]:
         """Return what was said for the hooks to come since the last prompt; {} for nothing."""
         return (self.session and self._kb.state.load(*self._place, QUIET)) or {}
 
-    def keep_quiet(self, about: dict[str, object]) -> None:
+    def save_quiet(self, about: dict[str, object]) -> None:
         """Say for the hooks to come until the next prompt when nothing is to be said."""
         if self.session:
             with contextlib.suppress(OSError, KbError):

@@ -10,9 +10,17 @@ import zlib
 from collections.abc import Iterator, Mapping
 
 from kb.errors import Busy, KbError
-from kb.files import STALE, half_written, harden, json_bytes, remove_folder, sweep, unwaited
-from kb.files import write_whole as write_whole
-from kb.fingerprints import clone_of
+from kb.files import (
+    STALE,
+    json_bytes,
+    list_half_written,
+    open_nonblocking,
+    remove_folder,
+    remove_half_written,
+    sync_folders,
+)
+from kb.files import write_atomic as write_atomic
+from kb.fingerprints import read_clone_mark
 from kb.i18n import msg
 from kb.paths import state_home
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -29,7 +37,7 @@ _LOCKS = 256
 """How many lock files there are at most: a name has one of them, and none needs to be taken away."""
 
 
-class State:
+class StateFolder:
     """The state folder of the knowledge base at *root*; made when something is first written."""
 
     def __init__(self, root: str, environment: Mapping[str, str]) -> None:
@@ -42,71 +50,71 @@ class State:
         """Return a path inside the folder."""
         return os.path.join(self.folder, *parts)
 
-    def made(self) -> str:
+    def ensure_folder(self) -> str:
         """Return the folder, made so that git ignores it; raise KbError where a link would lead out of it."""
         self.refuse_links()
-        if not self.clone:
+        if not self.clone_mark:
             os.makedirs(self.folder, exist_ok=True)
             if not os.path.exists(self.path(".gitignore")):
-                write_whole(self.path(".gitignore"), b"*\n")
+                write_atomic(self.path(".gitignore"), b"*\n")
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(self.path(CLONE), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         return self.folder
 
     @property
-    def clone(self) -> str:
+    def clone_mark(self) -> str:
         """What tells this clone from every other and from every copy; "" before something is first written."""
-        return clone_of(self.folder)
+        return read_clone_mark(self.folder)
 
     def refuse_links(self) -> None:
         """Raise KbError where the folder, or something in it, is a link or a pipe: an archive can bring any."""
         found = self.folder if os.path.islink(self.folder) else ""
         with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
-            found = found or next((entry.path for entry in entries if not _is_plain(entry)), "")
+            found = found or next((entry.path for entry in entries if not _is_file_or_folder(entry)), "")
         if found:
             raise KbError(
                 msg("{path} is a link or a pipe, and kb keeps nothing there", path=found),
                 hint=msg("see what it is, then take it away: rm {path}", path=found),
             )
 
-    def sweep(self) -> None:
+    def remove_half_written(self) -> None:
         """Take away what writers that died have left half written where every call writes."""
         for folder in (self.folder, self.path("spool"), self.path("queue"), os.path.join(self._elsewhere, "spool")):
-            sweep(folder)
+            remove_half_written(folder)
 
-    def half_written(self, age: float = STALE) -> list[str]:
+    def list_half_written(self, age: float = STALE) -> list[str]:
         """Return everything that writers have left half written *age* seconds ago or more, oldest name first."""
         places = (folder for top in (self.folder, self._elsewhere) for folder, _, _ in os.walk(top))
-        return [path for folder in places for path in half_written(folder, age)]
+        return [path for folder in places for path in list_half_written(folder, age)]
 
     # JSON files
 
     def load(self, *parts: str) -> Any:
         """Return the mapping a JSON file holds; None where there is none, it is damaged, or another clone's."""
         try:
-            with open(self.path(*parts), encoding="utf-8", opener=unwaited) as file:
-                return self.own(json.load(file))
+            with open(self.path(*parts), encoding="utf-8", opener=open_nonblocking) as file:
+                return self.verify_signed(json.load(file))
         except (OSError, ValueError, RecursionError):
             return None
 
     def save(self, value: Mapping[str, object], *parts: str, synced: bool = False) -> None:
         """Keep *value* as JSON, whole or not at all; *synced*: on the disk."""
-        self.made()
-        write_whole(self.path(*parts), json_bytes(self.signed(value), indent=1), synced=synced)
+        self.ensure_folder()
+        write_atomic(self.path(*parts), json_bytes(self.sign_value(value), indent=1), synced=synced)
 
-    def signed(self, value: Mapping[str, object]) -> dict[str, object]:
+    def sign_value(self, value: Mapping[str, object]) -> dict[str, object]:
         """Return *value* with the word of this clone, by which `own` knows it again."""
-        return {**value, CLONE: self.clone}
+        return {**value, CLONE: self.clone_mark}
 
-    def own(self, value: Any) -> dict[str, Any] | None:
+    def verify_signed(self, value: Any) -> dict[str, Any] | None:
         """Return what this clone has `signed`; None for what came with files from elsewhere."""
-        if not isinstance(value, dict) or not self.clone or value.pop(CLONE, "") != self.clone:
+        if not isinstance(value, dict) or not self.clone_mark or value.pop(CLONE, "") != self.clone_mark:
             return None
         return value
 
     # the spool
 
-    def spool(self, now: float, value: Mapping[str, object], name: str = "") -> str:
+    def spool_job(self, now: float, value: Mapping[str, object], name: str = "") -> str:
         """Keep *value* until it can be written, and return the file; raise OSError when no place takes it.
 
         The file's *name* is that of the job in the queue, or a new one that sorts by *now*, seconds since 1970; nobody
@@ -114,38 +122,38 @@ class State:
         """
         name = name or f"{int(now * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}.json"
         try:
-            self.made()
+            self.ensure_folder()
             path = self.path("spool", name)
-            write_whole(path, json_bytes(self.signed(value)), synced=True)
+            write_atomic(path, json_bytes(self.sign_value(value)), synced=True)
         except (OSError, KbError):
             path = os.path.join(self._elsewhere, "spool", name)
-            write_whole(path, json_bytes(value), synced=True)
-        harden([os.path.dirname(path)])
+            write_atomic(path, json_bytes(value), synced=True)
+        sync_folders([os.path.dirname(path)])
         return path
 
-    def spooled(self) -> list[str]:
+    def list_spooled(self) -> list[str]:
         """Return the spooled files, oldest first."""
-        return self._in_spools(".json")
+        return self._list_spool_files(".json")
 
-    def has_work(self) -> bool:
+    def has_pending_work(self) -> bool:
         """Return whether earlier calls have spooled or put off anything."""
         pending = self.path("pending")
-        return bool(self.spooled()) or (os.path.isdir(pending) and bool(os.listdir(pending)))
+        return bool(self.list_spooled()) or (os.path.isdir(pending) and bool(os.listdir(pending)))
 
-    def wish(self, path: str, value: Any) -> dict[str, Any] | None:
+    def unwrap_job(self, path: str, value: Any) -> dict[str, Any] | None:
         """Return what this clone has spooled in the file *path*, which holds *value*; None for what another did.
 
         What waits in the user's state folder is the user's.
         """
         if os.path.dirname(path) == self.path("spool"):
-            return self.own(value)
+            return self.verify_signed(value)
         return value if isinstance(value, dict) else None
 
-    def unreadable(self) -> list[str]:
+    def list_quarantined(self) -> list[str]:
         """Return the spooled files that were set aside, oldest first."""
-        return self._in_spools(UNREADABLE)
+        return self._list_spool_files(UNREADABLE)
 
-    def _in_spools(self, ending: str) -> list[str]:
+    def _list_spool_files(self, ending: str) -> list[str]:
         found: list[str] = []
         inside = [] if os.path.islink(self.folder) or os.path.islink(self.path("spool")) else [self.path("spool")]
         for folder in (*inside, os.path.join(self._elsewhere, "spool")):
@@ -153,13 +161,13 @@ class State:
                 found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ending)]
         return sorted(found, key=os.path.basename)
 
-    def set_aside(self, path: str) -> str:
+    def quarantine_job(self, path: str) -> str:
         """Take a spooled file that cannot be read out of the spool and return its new name."""
         with contextlib.suppress(FileNotFoundError):
             os.replace(path, path + UNREADABLE)
         return path + UNREADABLE
 
-    def take_back(self, path: str) -> None:
+    def restore_job(self, path: str) -> None:
         """Put the file *path*, which was set aside, back into the spool."""
         with contextlib.suppress(FileNotFoundError):
             os.replace(path, path.removesuffix(UNREADABLE))
@@ -167,7 +175,7 @@ class State:
     # one at a time
 
     @contextlib.contextmanager
-    def alone(self, name: str, patience: float = 0) -> Iterator[None]:
+    def hold_lock(self, name: str, patience: float = 0) -> Iterator[None]:
         """Let one process at a time do what *name* says; never to be nested, as names may share a lock.
 
         Where no lock can be made nothing else can be written either, and nobody is kept out. With *patience*, raise
@@ -176,7 +184,7 @@ class State:
         import fcntl
 
         try:
-            self.made()
+            self.ensure_folder()
             os.makedirs(self.path("locks"), exist_ok=True)
             slot = f"{zlib.crc32(name.encode('utf-8', 'replace')) % _LOCKS:02x}"
             file = os.open(self.path("locks", slot), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
@@ -185,7 +193,7 @@ class State:
             return
         try:
             end = time.monotonic() + patience
-            while patience and not _taken(file):
+            while patience and not _try_lock(file):
                 if time.monotonic() > end:
                     said = msg("another kb is at it in {path}", path=os.path.dirname(self.folder))
                     raise Busy(said, hint=msg("if it waits for a password, answer or end it"))
@@ -198,9 +206,9 @@ class State:
     # the stage
 
     @contextlib.contextmanager
-    def stage(self) -> Iterator[str]:
+    def open_stage(self) -> Iterator[str]:
         """Lend an empty folder to the one who holds the lock of the repository; it is gone afterwards."""
-        folder = os.path.join(self.made(), "stage")
+        folder = os.path.join(self.ensure_folder(), "stage")
         remove_folder(folder)
         os.makedirs(folder)
         try:
@@ -209,7 +217,7 @@ class State:
             remove_folder(folder)
 
 
-def _taken(file: int) -> bool:
+def _try_lock(file: int) -> bool:
     """Take the lock on *file* and tell whether that went without waiting."""
     import fcntl
 
@@ -220,7 +228,7 @@ def _taken(file: int) -> bool:
     return True
 
 
-def _is_plain(entry: os.DirEntry[str]) -> bool:
+def _is_file_or_folder(entry: os.DirEntry[str]) -> bool:
     """Return whether *entry* is a file or a folder, or gone meanwhile."""
     is_one = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
     return is_one or not os.path.lexists(entry.path)

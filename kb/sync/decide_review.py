@@ -8,88 +8,88 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson
 from kb.git import revisions, worktree
-from kb.git.git_log import differences, tree_of
-from kb.git.repository import Head, LostRace, Move, Repository, message
+from kb.git.git_log import diff_trees, resolve_tree
+from kb.git.repository import Head, LostRace, RefMove, Repository, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import Message, msg
-from kb.merge.merge_commits import joined
-from kb.merge.renumbering import Renumbered
+from kb.merge.merge_commits import merge_commits
+from kb.merge.renumbering import RenumberedRecord
 from kb.records import record_file
-from kb.records.kinds import section_labels
+from kb.records.kinds import join_section_labels
 from kb.records.model import Status, Verdict
-from kb.records.record_paths import REJECTED, is_record
-from kb.similarity.verdict import missing_sections
-from kb.sync.mergeability import refuse_overtaken
+from kb.records.record_paths import REJECTED, is_record_path
+from kb.similarity.verdict import find_missing_sections
+from kb.sync.mergeability import refuse_obsolete_review
 from kb.text.segment import one_line
-from kb.writing.publish import publish
-from kb.writing.reviews import Review, one_review, reasons
-from kb.writing.transaction import moved
+from kb.writing.publish import publish_moves
+from kb.writing.reviews import Review, find_review, read_reasons
+from kb.writing.transaction import describe_status_change
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
-    from kb.writing.transaction import Writing
+    from kb.writing.transaction import Transaction
 
 
-class _Merge(NamedTuple):
+class _ReviewMerge(NamedTuple):
     """The merge of a review, built and not yet published."""
 
     head: Head
-    moves: tuple[Move, ...]
+    moves: tuple[RefMove, ...]
     changes: Changes
     subject: str
     review: Review
     """With the number that its record has after the merge."""
-    renumbered: tuple[Renumbered, ...]
+    renumbered: tuple[RenumberedRecord, ...]
 
 
-def accept(kb: Workspace, name: str) -> Verdict:
+def accept_review(kb: Workspace, name: str) -> Verdict:
     """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
-    from kb.writing.transaction import Writing
+    from kb.writing.transaction import Transaction
 
-    writing = Writing(kb, "", "")
-    merges: list[_Merge] = []
+    writing = Transaction(kb, "", "")
+    merges: list[_ReviewMerge] = []
 
     def plan() -> Verdict:
-        review = one_review(kb, name)
-        merges[:] = [_merge(kb, writing.head, review)]
-        return _accepted(writing, merges[0])
+        review = find_review(kb, name)
+        merges[:] = [_build_review_merge(kb, writing.head, review)]
+        return _build_verdict(writing, merges[0])
 
-    def publish_it(verdict: Verdict) -> Verdict:
+    def publish_merge(verdict: Verdict) -> Verdict:
         (merge,) = merges
-        publish(kb, merge.head, merge.moves, merge.changes, f"kb: {merge.subject}")
+        publish_moves(kb, merge.head, merge.moves, merge.changes, f"kb: {merge.subject}")
         writing.is_published = True
-        kb.index.reread(path for path in merge.changes if is_record(path))
+        kb.index.reload_files(path for path in merge.changes if is_record_path(path))
         return verdict
 
-    return writing.until_won(plan, publish_it)
+    return writing.run_with_retries(plan, publish_merge)
 
 
-def _merge(kb: Workspace, head: Head, review: Review) -> _Merge:
+def _build_review_merge(kb: Workspace, head: Head, review: Review) -> _ReviewMerge:
     """Build the merge of *review* into *head*; raise NeedsPerson where kb alone cannot."""
-    _not_checked_out(kb, review)
-    refuse_overtaken(kb, review)
-    _refuse_others(kb, head, review)
-    found = joined(kb, head.oid, review.tip, (head.ref.removeprefix("refs/heads/"), review.branch))
+    _refuse_checked_out(kb, review)
+    refuse_obsolete_review(kb, review)
+    _refuse_foreign_changes(kb, head, review)
+    found = merge_commits(kb, head.oid, review.tip, (head.ref.removeprefix("refs/heads/"), review.branch))
     if found.conflicts:
         raise NeedsPerson(
             msg("the review and this branch both changed {paths}", paths=", ".join(map(one_line, found.conflicts))),
             hint=msg("git merge {branch}", branch=review.branch),
         )
-    review = _as_it_will_be(review, found.renumbered)
+    review = _apply_renumbering(review, found.renumbered)
     subject = f"Accept [{review.record.id}] {review.record.title}"
-    words = message(subject, "", {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path})
+    words = format_commit_message(subject, "", {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path})
     commit = kb.repository.commit_tree(found.tree, [head.oid, review.tip], words)
-    _refuse_incomplete(kb, head, commit, review)
-    changes = _changes(kb, head.oid, commit, review)
-    moves = (Move(head.ref, commit, head.oid), Move(f"refs/heads/{review.branch}", "", review.tip))
-    return _Merge(head, moves, changes, subject, review, found.renumbered)
+    _refuse_incomplete_record(kb, head, commit, review)
+    changes = _collect_changes(kb, head.oid, commit, review)
+    moves = (RefMove(head.ref, commit, head.oid), RefMove(f"refs/heads/{review.branch}", "", review.tip))
+    return _ReviewMerge(head, moves, changes, subject, review, found.renumbered)
 
 
-def _refuse_incomplete(kb: Workspace, head: Head, commit: str, review: Review) -> None:
+def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Review) -> None:
     """Raise KbError where accepting *review* makes a record accepted that lacks what `kb status` asks for."""
-    was, will = (_status_and_lack(kb, at, review.path) for at in (head.oid, commit))
+    was, will = (_read_status_and_gaps(kb, at, review.path) for at in (head.oid, commit))
     if will[0] == Status.ACCEPTED != was[0] and will[1]:
-        lacking = section_labels(will[1], kb.config.language)
+        lacking = join_section_labels(will[1], kb.config.language)
         raise KbError(
             msg("[{id}] lacks: {sections}", id=review.record.id, sections=lacking),
             path=review.path,
@@ -97,19 +97,19 @@ def _refuse_incomplete(kb: Workspace, head: Head, commit: str, review: Review) -
         )
 
 
-def _status_and_lack(kb: Workspace, commit: str, path: str) -> tuple[str, tuple[str, ...]]:
+def _read_status_and_gaps(kb: Workspace, commit: str, path: str) -> tuple[str, tuple[str, ...]]:
     """Return the status of the record *path* in *commit* and the sections it lacks; nothing where it cannot be read."""
     try:
-        record = record_file.read(kb.repository.blob(commit, path) or b"", path)
+        record = record_file.read(kb.repository.read_blob(commit, path) or b"", path)
     except BadRecord:
         return "", ()
-    return str(record.status), missing_sections(record)
+    return str(record.status), find_missing_sections(record)
 
 
-def _refuse_others(kb: Workspace, head: Head, review: Review) -> None:
+def _refuse_foreign_changes(kb: Workspace, head: Head, review: Review) -> None:
     """Raise NeedsPerson where a review changes what kb alone cannot let the checkout follow."""
-    base = revisions.common(kb, head.oid, review.tip)
-    (found,) = differences(kb.repository, [(tree_of(kb.repository, base), tree_of(kb.repository, review.tip))])
+    base = revisions.find_merge_base(kb, head.oid, review.tip)
+    (found,) = diff_trees(kb.repository, [(resolve_tree(kb.repository, base), resolve_tree(kb.repository, review.tip))])
     for one in found:
         if not one.is_plain or not one.name.startswith(kb.repository.prefix):
             raise NeedsPerson(
@@ -118,7 +118,7 @@ def _refuse_others(kb: Workspace, head: Head, review: Review) -> None:
             )
 
 
-def _as_it_will_be(review: Review, renumbered: Sequence[Renumbered]) -> Review:
+def _apply_renumbering(review: Review, renumbered: Sequence[RenumberedRecord]) -> Review:
     """Return *review* with the number and the place that its record gets where its own is taken by now."""
     for one in renumbered:
         if one.uid == review.record.uid:
@@ -126,38 +126,42 @@ def _as_it_will_be(review: Review, renumbered: Sequence[Renumbered]) -> Review:
     return review
 
 
-def _accepted(writing: Writing, merge: _Merge) -> Verdict:
+def _build_verdict(writing: Transaction, merge: _ReviewMerge) -> Verdict:
     commit, review = merge.moves[0].new, merge.review
-    record = record_file.read(writing.kb.repository.blob(commit, review.path) or b"", review.path)
+    record = record_file.read(writing.kb.repository.read_blob(commit, review.path) or b"", review.path)
     replaced = [old for old in review.against if old in record.supersedes]
     said = [msg("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else msg("the review is accepted")]
     said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
-    said += list(_statuses_moved(writing, merge))
+    said += list(_iter_status_changes(writing, merge))
     said += [msg("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered]
-    return writing.verdict("updated", record, said)._replace(commit=commit)
+    return writing.build_verdict("updated", record, said)._replace(commit=commit)
 
 
-def _statuses_moved(writing: Writing, merge: _Merge) -> Iterator[Message]:
+def _iter_status_changes(writing: Transaction, merge: _ReviewMerge) -> Iterator[Message]:
     """Say of each record of the branch that gets another status by *merge* which it had and has."""
     for path, (before, now) in merge.changes.items():
-        if before and now and is_record(path):
+        if before and now and is_record_path(path):
             with contextlib.suppress(BadRecord):
                 old, new = record_file.read(before, path), record_file.read(now, path)
                 if old.status != new.status:
-                    yield moved(old, new)
+                    yield describe_status_change(old, new)
 
 
-def _changes(kb: Workspace, head: str, commit: str, review: Review) -> Changes:
+def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> Changes:
     """Return what the merge changes; raise NeedsPerson where kb alone cannot make the checkout follow."""
     names = kb.repository.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
     found = [name for name in names.decode("utf-8", "surrogateescape").split("\0") if name]
-    paths = [kb.repository.own(name) for name in found]
-    before = kb.repository.blobs([(head, path) for path in paths])
-    now = kb.repository.blobs([(commit, path) for path in paths])
+    paths = [kb.repository.to_kb_path(name) for name in found]
+    before = kb.repository.read_blobs([(head, path) for path in paths])
+    now = kb.repository.read_blobs([(commit, path) for path in paths])
     for path, was, will in zip(paths, before, now, strict=True):
         if path == review.path:
-            _readable(path, will, review)
-        if was is not None and will is not None and worktree.clashes(kb.repository, head, path, was, will):
+            _refuse_unreadable(path, will, review)
+        if (
+            was is not None
+            and will is not None
+            and worktree.has_conflicting_edits(kb.repository, head, path, was, will)
+        ):
             raise NeedsPerson(
                 msg("{path} has changes on the same lines that are not committed", path=path),
                 hint=msg("commit them first: git commit {path}", path=path),
@@ -165,14 +169,14 @@ def _changes(kb: Workspace, head: str, commit: str, review: Review) -> Changes:
     return dict(zip(paths, zip(before, now, strict=True), strict=True))
 
 
-def _readable(path: str, data: bytes | None, review: Review) -> None:
+def _refuse_unreadable(path: str, data: bytes | None, review: Review) -> None:
     try:
         record_file.read(data or b"", path)
     except BadRecord as error:
         raise NeedsPerson(error.message, hint=msg("mend it on {branch}", branch=review.branch)) from None
 
 
-def _not_checked_out(kb: Workspace, review: Review) -> None:
+def _refuse_checked_out(kb: Workspace, review: Review) -> None:
     """Raise NeedsPerson while a work tree has the branch, which taking it away would leave without a commit."""
     form = "--format=%(worktreepath)"
     place = kb.repository.git("for-each-ref", form, f"refs/heads/{review.branch}").decode("utf-8", "replace").strip()
@@ -183,25 +187,25 @@ def _not_checked_out(kb: Workspace, review: Review) -> None:
         )
 
 
-def reject(kb: Workspace, name: str) -> Verdict:
+def reject_review(kb: Workspace, name: str) -> Verdict:
     """Do what closing the pull request would do: take the branch away; it stays under `refs/kb/rejected/`."""
     repository = kb.repository
-    with repository.locked():
-        review = one_review(kb, name)
-        _not_checked_out(kb, review)
+    with repository.hold_lock():
+        review = find_review(kb, name)
+        _refuse_checked_out(kb, review)
         ref = stem = REJECTED + review.branch.removeprefix("kb/review/")
         number = 1
-        while repository.ref(ref):
+        while repository.resolve_ref(ref):
             number += 1
             ref = f"{stem}-{number}"
-        moves = [Move(ref, review.tip, ""), Move(f"refs/heads/{review.branch}", "", review.tip)]
+        moves = [RefMove(ref, review.tip, ""), RefMove(f"refs/heads/{review.branch}", "", review.tip)]
         try:
-            repository.publish(moves, "kb: reject")
+            repository.update_refs(moves, "kb: reject")
         except LostRace:
             raise Busy(msg("{branch} has just been moved", branch=review.branch), hint=msg("look again")) from None
     return Verdict(
         "updated", review.record.title, review.record.kind, review.record.id, review.record.uid, review.record.scope,
-        status=str(Status.REJECTED), reasons=(kb.words(msg("rejected; it is kept under {ref}", ref=ref)),),
+        status=str(Status.REJECTED), reasons=(kb.localise(msg("rejected; it is kept under {ref}", ref=ref)),),
         commit=review.tip,
     )  # fmt: skip
 
@@ -209,14 +213,14 @@ def reject(kb: Workspace, name: str) -> Verdict:
 # -- asking others --------------------------------------------------------------------------------
 
 
-def request(kb: Workspace, name: str, remote: str, *, open_it: bool) -> list[str]:
+def request_review(kb: Workspace, name: str, remote: str, *, open_it: bool) -> list[str]:
     """Push the review *name* to *remote* and return what a person runs to open the request; run it where *open_it*."""
     import shlex
     import shutil
 
     from kb.git.git_process import run
 
-    review = one_review(kb, name)
+    review = find_review(kb, name)
     repository = kb.repository
     url = repository.git("config", "--get", f"remote.{remote}.url", check=False).decode().strip()
     if not url:
@@ -225,29 +229,29 @@ def request(kb: Workspace, name: str, remote: str, *, open_it: bool) -> list[str
         )
     target = repository.head().ref.removeprefix("refs/heads/")
     refspec = f"refs/heads/{review.branch}:refs/heads/{review.branch}"
-    repository.git("push", *push_options(url, target), remote, refspec)
+    repository.git("push", *build_push_options(url, target), remote, refspec)
     title = f"Decide [{review.record.id}] {review.record.title}"
-    command = opening(url, review.branch, target, title, reasons(kb, review))
+    command = build_request_command(url, review.branch, target, title, read_reasons(kb, review))
     if not open_it or not shutil.which(command[0]):
         return [shlex.join(command)]
-    output = run(command, _for_tools(repository))
+    output = run(command, _build_tool_environment(repository))
     if output.code:
         raise GitFailed(msg("{tool} failed: {problem}", tool=command[0], problem=output.error.strip()))
     return [output.out.decode("utf-8", "replace").strip()]
 
 
-def _for_tools(repository: Repository) -> dict[str, str]:
+def _build_tool_environment(repository: Repository) -> dict[str, str]:
     """Return the environment of a program that calls git itself: with its guard, and with nothing of kb's."""
-    given = repository.guard.given(["push"])
+    given = repository.guard.build_environment(["push"])
     return {key: value for key, value in given.items() if not key.startswith("KB_")}
 
 
-def push_options(url: str, target: str) -> list[str]:
+def build_push_options(url: str, target: str) -> list[str]:
     """Return with what a push asks the host of *url* to open the request for the branch *target* itself."""
     return ["-o", "merge_request.create", "-o", f"merge_request.target={target}"] if "gitlab" in url else []
 
 
-def opening(url: str, branch: str, target: str, title: str, body: str) -> list[str]:
+def build_request_command(url: str, branch: str, target: str, title: str, body: str) -> list[str]:
     """Return the command that opens the request to take *branch* into *target* at the host of *url*."""
     if "gitlab" in url:
         return [

@@ -7,36 +7,36 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, NeedsPerson
-from kb.git.git_log import count
-from kb.git.repository import Move
+from kb.git.git_log import count_commits
+from kb.git.repository import RefMove
 from kb.i18n import Message, msg
-from kb.merge.rebase import Unmerged, our_text
+from kb.merge.rebase import UnmergedFile, merge_preferring_ours
 from kb.merge.renumbering import Key
 from kb.records import record_file
 from kb.records.model import Candidate
 from kb.records.record_paths import INBOX, REJECTED
 from kb.sync import merge_inboxes
-from kb.sync.remote_state import Tracked
-from kb.sync.shared_reviews import Sharing, Tips
-from kb.sync.strategy import REPLAYED, RESCUE, Upstream, Way, way
+from kb.sync.remote_state import RemoteState
+from kb.sync.shared_reviews import BranchTips, ReviewSync
+from kb.sync.strategy import REPLAYED, RESCUE, SyncPlan, Upstream, plan_sync
 from kb.text.segment import one_line
-from kb.writing.fast_forward import Advance, go, prepared
-from kb.writing.publish import left_behind
+from kb.writing.fast_forward import Advance, apply_advance, prepare_advance
+from kb.writing.publish import explain_outcome
 from kb.writing.reviews import propose_text
-from kb.writing.transaction import Writing
+from kb.writing.transaction import Transaction
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-class Integrated(NamedTuple):
+class IntegrationResult(NamedTuple):
     """What this clone has taken in."""
 
-    way: Way
+    way: SyncPlan
     received: int
     """Commits that came."""
     rescue: str
-    sharing: Sharing
+    sharing: ReviewSync
     inbox_came: bool
     notes: tuple[Message, ...]
 
@@ -44,92 +44,101 @@ class Integrated(NamedTuple):
 class Integration:
     """Plans under the lock what is to move, and moves it."""
 
-    def __init__(self, kb: Workspace, tracked: Tracked, built: str, unseen: Collection[Key]) -> None:
+    def __init__(self, kb: Workspace, tracked: RemoteState, built: str, unseen: Collection[Key]) -> None:
         """Take in what *tracked* has; *built* is the commit an earlier attempt made, and *unseen* are its new ids."""
         self._kb = kb
         self._tracked = tracked
         self._built = built
         self._unseen = unseen
-        self._writing = Writing(kb, "", "")
+        self._writing = Transaction(kb, "", "")
         self._notes: list[Message] = []
 
-    def run(self) -> Integrated:
+    def run(self) -> IntegrationResult:
         """Do it; a lost race is run again."""
-        moves: list[Move] = []
+        moves: list[RefMove] = []
         advances: list[Advance] = []
 
-        def plan() -> Integrated:
+        def plan() -> IntegrationResult:
             self._notes = []
-            return self._planned(moves, advances)
+            return self._plan_integration(moves, advances)
 
-        def publish(done: Integrated) -> Integrated:
-            outcomes = go(self._kb, advances[0], moves, "kb: sync")
+        def publish(done: IntegrationResult) -> IntegrationResult:
+            outcomes = apply_advance(self._kb, advances[0], moves, "kb: sync")
             self._writing.is_published = True
-            said = (left_behind(path, outcome) for path, outcome in outcomes.items())
+            said = (explain_outcome(path, outcome) for path, outcome in outcomes.items())
             return done._replace(notes=(*done.notes, *filter(None, said)))
 
-        return self._writing.until_won(plan, publish)
+        return self._writing.run_with_retries(plan, publish)
 
-    def _planned(self, moves: list[Move], advances: list[Advance]) -> Integrated:
-        self._tracked.look()
+    def _plan_integration(self, moves: list[RefMove], advances: list[Advance]) -> IntegrationResult:
+        self._tracked.refresh_refs()
         head = self._writing.head
         if head.ref != self._tracked.ref:
             raise NeedsPerson(msg("another branch was checked out meanwhile"), hint=msg("again: kb sync"))
-        upstream = self._tracked.upstream()
-        found = way(self._kb, head.oid, upstream, self._unseen)
+        upstream = self._tracked.build_upstream()
+        found = plan_sync(self._kb, head.oid, upstream, self._unseen)
         by_hand = f"git merge {upstream.name}"
-        advances[:] = [prepared(self._kb, head, found.new, by_hand)]
-        stamp = self._free_rescue()
-        sharing = Sharing(
-            self._kb, self._tracked.branches(), Tips(head.oid, found.new, upstream.tip), self._tracked.remote, stamp
+        advances[:] = [prepare_advance(self._kb, head, found.new, by_hand)]
+        stamp = self._find_free_rescue()
+        sharing = ReviewSync(
+            self._kb,
+            self._tracked.collect_review_branches(),
+            BranchTips(head.oid, found.new, upstream.tip),
+            self._tracked.remote,
+            stamp,
         )
         sharing.compare(upstream.taken)
-        self._reserve(upstream)
+        self._reserve_review_ids(upstream)
         for one in found.unmerged.values():
-            self._propose(one, found.new, sharing)
+            self._propose_unmerged(one, found.new, sharing)
         is_new = found.how == REPLAYED and head.oid != self._built
         rescue = stamp if is_new else ""
-        inbox = self._inbox()
-        moves[:] = [*([Move(rescue, head.oid, "")] if rescue else []), *sharing.moves(), *self._rejected(), *inbox]
-        received = count(self._kb.repository, upstream.tip, head.oid) if found.how else 0
+        inbox = self._plan_inbox_moves()
+        moves[:] = [
+            *([RefMove(rescue, head.oid, "")] if rescue else []),
+            *sharing.list_moves(),
+            *self._plan_rejected_moves(),
+            *inbox,
+        ]
+        received = count_commits(self._kb.repository, upstream.tip, head.oid) if found.how else 0
         self._notes += found.told
-        return Integrated(found, received, rescue, sharing, bool(inbox), tuple(self._notes))
+        return IntegrationResult(found, received, rescue, sharing, bool(inbox), tuple(self._notes))
 
-    def _free_rescue(self) -> str:
+    def _find_free_rescue(self) -> str:
         stem = ref = RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._kb.now()))
         number = 1
-        while self._tracked.has_ref(ref):
+        while self._tracked.has_ref_prefix(ref):
             number += 1
             ref = f"{stem}.{number}"
         return ref
 
-    def _reserve(self, upstream: Upstream) -> None:
+    def _reserve_review_ids(self, upstream: Upstream) -> None:
         """Give out no number that stands on a review of others."""
         for scope, record_id in upstream.taken:
-            self._kb.index.reserve(scope, record_id)
+            self._kb.index.reserve_id(scope, record_id)
 
-    def _inbox(self) -> list[Move]:
-        ours, theirs = self._kb.repository.ref(INBOX), self._tracked.inbox()
-        new = merge_inboxes.joined(self._kb, ours, theirs)
-        return [Move(INBOX, new, ours)] if new != ours else []
+    def _plan_inbox_moves(self) -> list[RefMove]:
+        ours, theirs = self._kb.repository.resolve_ref(INBOX), self._tracked.find_inbox_tip()
+        new = merge_inboxes.merge_inbox_commits(self._kb, ours, theirs)
+        return [RefMove(INBOX, new, ours)] if new != ours else []
 
-    def _rejected(self) -> list[Move]:
+    def _plan_rejected_moves(self) -> list[RefMove]:
         """Return the moves that keep here what a person has rejected elsewhere."""
-        ours, theirs = self._tracked.rejected()
+        ours, theirs = self._tracked.list_rejected()
         known, names = set(ours.values()), set(ours)
-        moves: list[Move] = []
+        moves: list[RefMove] = []
         for name, tip in theirs.items():
             if tip not in known:
-                free = free_name(name, names)
+                free = find_free_name(name, names)
                 names.add(free)
-                moves.append(Move(REJECTED + free, tip, ""))
+                moves.append(RefMove(REJECTED + free, tip, ""))
         return moves
 
-    def _propose(self, one: Unmerged, new: str, sharing: Sharing) -> None:
+    def _propose_unmerged(self, one: UnmergedFile, new: str, sharing: ReviewSync) -> None:
         """Put our version of a record, of which the remote says something else, on a review branch."""
         kb = self._kb
-        there = kb.repository.blob(new, one.path) or b""
-        text = our_text(kb, one, there)
+        there = kb.repository.read_blob(new, one.path) or b""
+        text = merge_preferring_ours(kb, one, there)
         try:
             record = record_file.read(there, one.path)
         except BadRecord:
@@ -137,7 +146,7 @@ class Integration:
         if text is None:
             raise NeedsPerson(
                 msg("{name} and this branch both changed {paths}", name=self._tracked.remote, paths=one_line(one.path)),
-                hint=msg("git merge {branch}", branch=self._tracked.upstream().name),
+                hint=msg("git merge {branch}", branch=self._tracked.build_upstream().name),
             )
         candidate = Candidate(record.kind, record.title)
         before = list(self._writing.reviews)
@@ -146,7 +155,7 @@ class Integration:
             if plan not in before:
                 name = plan.branch.removeprefix("kb/review/")
                 plan.tip = sharing.here.get(name, "")
-                sharing.here[name] = plan.built(kb, new).new
+                sharing.here[name] = plan.build_branch_move(kb, new).new
         self._notes.append(
             msg("[{id}] says something else at {remote}; what was written here is on {branch}",
                 id=record.scoped_id, remote=self._tracked.remote, branch=verdict.branch)
@@ -156,7 +165,7 @@ class Integration:
         )  # fmt: skip
 
 
-def free_name(name: str, taken: Collection[str]) -> str:
+def find_free_name(name: str, taken: Collection[str]) -> str:
     """Return *name*, with a number where it is *taken*."""
     free, number = name, 1
     while free in taken:

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.git.git_log import Commit, Difference, differences, is_ancestor, objects, tree_of
-from kb.git.trees import patched
+from kb.git.git_log import Commit, FileDifference, diff_trees, is_ancestor, read_objects, resolve_tree
+from kb.git.trees import patch_tree
 from kb.i18n import Message
-from kb.merge.rebase import Unmerged, Upon
-from kb.merge.renumbering import Renaming, Renumbered
-from kb.records.record_paths import is_record
+from kb.merge.rebase import Rebase, UnmergedFile
+from kb.merge.renumbering import IdRenaming, RenumberedRecord
+from kb.records.record_paths import is_record_path
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -23,23 +23,23 @@ _SHOWN = 20
 """Characters of a title by which a message is known to speak of a record; it may be cut off after more."""
 
 
-class Line(NamedTuple):
+class CommitLine(NamedTuple):
     """Commits, one after the other, with what each of them changed."""
 
     commits: Sequence[Commit]
-    changes: Sequence[Sequence[Difference]]
+    changes: Sequence[Sequence[FileDifference]]
     blobs: Mapping[str, bytes]
 
-    def introduced(self, kb: Workspace) -> dict[str, bytes]:
+    def read_added_records(self, kb: Workspace) -> dict[str, bytes]:
         """Return the record files that the line has added, each as it was first."""
         found: dict[str, bytes] = {}
         for one in (one for changes in self.changes for one in changes):
-            path = kb.repository.own(one.name)
-            if one.new and not one.old and is_record(path):
+            path = kb.repository.to_kb_path(one.name)
+            if one.new and not one.old and is_record_path(path):
                 found.setdefault(path, self.blobs[one.new])
         return found
 
-    def is_kbs(self, kb: Workspace) -> bool:
+    def is_written_by_kb(self, kb: Workspace) -> bool:
         """Return whether kb wrote all of it, and nothing but ordinary files of the knowledge base."""
         inside = kb.repository.prefix
         return all(commit.operation and commit.parents for commit in self.commits) and all(
@@ -47,61 +47,61 @@ class Line(NamedTuple):
         )
 
 
-class Replayed(NamedTuple):
+class ReplayResult(NamedTuple):
     """A line on its new place."""
 
     tip: str
     made: int
     """How many commits it has there."""
-    unmerged: Mapping[str, Unmerged]
+    unmerged: Mapping[str, UnmergedFile]
     told: Sequence[Message] = ()
 
 
-def line_of(kb: Workspace, commits: Sequence[Commit]) -> Line:
+def load_commit_line(kb: Workspace, commits: Sequence[Commit]) -> CommitLine:
     """Return *commits*, each the first parent of the next, with what they changed."""
     repository = kb.repository
-    above = [tree_of(repository, commits[0].parents[0] if commits[0].parents else "")] if commits else []
+    above = [resolve_tree(repository, commits[0].parents[0] if commits[0].parents else "")] if commits else []
     trees = [*above, *(commit.tree for commit in commits)]
-    changes = differences(repository, list(pairwise(trees)))
+    changes = diff_trees(repository, list(pairwise(trees)))
     plain = [one for some in changes for one in some if one.is_plain]
-    return Line(commits, changes, objects(repository, [oid for one in plain for oid in (one.old, one.new)]))
+    return CommitLine(commits, changes, read_objects(repository, [oid for one in plain for oid in (one.old, one.new)]))
 
 
-def replay(
-    kb: Workspace, line: Line, tip: str, renaming: Renaming, renumbered: Sequence[Renumbered],
+def replay_commits(
+    kb: Workspace, line: CommitLine, tip: str, renaming: IdRenaming, renumbered: Sequence[RenumberedRecord],
     labels: tuple[str, str],
-) -> Replayed:  # fmt: skip
+) -> ReplayResult:  # fmt: skip
     """Build the commits of *line* upon the commit *tip*; nothing is visible yet."""
-    upon = Upon(kb, tip, renaming, labels)
-    upon.prepare(kb.repository.own(one.name) for changes in line.changes for one in changes)
+    upon = Rebase(kb, tip, renaming, labels)
+    upon.prefetch_files(kb.repository.to_kb_path(one.name) for changes in line.changes for one in changes)
     pairs = zip(line.commits, line.changes, strict=True)
-    steps = [(commit, upon.put(changes, line.blobs)) for commit, changes in pairs]
-    kept = [step for step in steps if step[1] or _brings_more(kb, step[0], tip)]
-    for (commit, changes), tree in zip(kept, _trees(kb, tip, [changes for _, changes in kept]), strict=True):
-        words = _worded(commit.message, renaming, [one for one in renumbered if one.path in changes])
-        tip = kb.repository.commit_tree(tree, [tip, *commit.parents[1:]], words, by=commit.by())
-    return Replayed(tip, len(kept), upon.unmerged, upon.told)
+    steps = [(commit, upon.apply_commit(changes, line.blobs)) for commit, changes in pairs]
+    kept = [step for step in steps if step[1] or _has_new_parents(kb, step[0], tip)]
+    for (commit, changes), tree in zip(kept, _build_trees(kb, tip, [changes for _, changes in kept]), strict=True):
+        words = _update_message(commit.message, renaming, [one for one in renumbered if one.path in changes])
+        tip = kb.repository.commit_tree(tree, [tip, *commit.parents[1:]], words, by=commit.build_identity_environment())
+    return ReplayResult(tip, len(kept), upon.unmerged, upon.told)
 
 
-def _brings_more(kb: Workspace, commit: Commit, tip: str) -> bool:
+def _has_new_parents(kb: Workspace, commit: Commit, tip: str) -> bool:
     """Return whether a merge brings commits that *tip* has not."""
     return any(not is_ancestor(kb.repository, parent, tip) for parent in commit.parents[1:])
 
 
-def _trees(kb: Workspace, tip: str, steps: Sequence[Mapping[str, bytes | None]]) -> list[str]:
+def _build_trees(kb: Workspace, tip: str, steps: Sequence[Mapping[str, bytes | None]]) -> list[str]:
     """Return the tree of *tip* after each of *steps*."""
-    files = [{kb.repository.full(path): data for path, data in changes.items()} for changes in steps]
-    with kb.state.stage() as stage:
-        made = iter(patched(kb.repository, tip, [some for some in files if some], stage))
+    files = [{kb.repository.to_git_path(path): data for path, data in changes.items()} for changes in steps]
+    with kb.state.open_stage() as stage:
+        made = iter(patch_tree(kb.repository, tip, [some for some in files if some], stage))
     found: list[str] = []
     for some in files:
-        found.append(next(made) if some else found[-1] if found else tree_of(kb.repository, tip))
+        found.append(next(made) if some else found[-1] if found else resolve_tree(kb.repository, tip))
     return found
 
 
-def _worded(words: str, renaming: Renaming, renumbered: Sequence[Renumbered]) -> str:
+def _update_message(words: str, renaming: IdRenaming, renumbered: Sequence[RenumberedRecord]) -> str:
     """Return what a commit says, with the numbers that its records have now."""
     for one in renumbered:
         title = one.title[:_SHOWN]
         words = words.replace(f"[{one.old}] {title}", f"[{one.new}] {title}")
-    return renaming.message(words)
+    return renaming.map_message(words)

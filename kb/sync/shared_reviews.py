@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError
 from kb.git import revisions
-from kb.git.git_log import commits, differences, is_ancestor, tree_of
-from kb.git.remote import Wish
-from kb.git.repository import Move, message
+from kb.git.git_log import diff_trees, is_ancestor, list_commits, resolve_tree
+from kb.git.remote import RefUpdate
+from kb.git.repository import RefMove, format_commit_message
 from kb.i18n import Message, msg
-from kb.merge.id_collisions import Collisions
-from kb.merge.merge_commits import joined
-from kb.merge.renumbering import Key, Renaming, Renumbered
+from kb.merge.id_collisions import IdCollisions
+from kb.merge.merge_commits import merge_commits
+from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord
 from kb.records.record_paths import REJECTED, REVIEWS
-from kb.sync.replay import line_of, replay
+from kb.sync.replay import load_commit_line, replay_commits
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-class Branches(NamedTuple):
+class ReviewBranches(NamedTuple):
     """The review branches of this clone and of the remote, by their names behind `kb/review/`."""
 
     here: Mapping[str, str]
@@ -31,7 +31,7 @@ class Branches(NamedTuple):
     checked_out: frozenset[str]
 
 
-class Tips(NamedTuple):
+class BranchTips(NamedTuple):
     """The branch below the reviews."""
 
     old: str
@@ -42,17 +42,17 @@ class Tips(NamedTuple):
     """Where it stands at the remote."""
 
 
-class Noted(NamedTuple):
+class ReviewNote(NamedTuple):
     """What became of one review."""
 
     branch: str
     said: Message
 
 
-class Sharing:
+class ReviewSync:
     """What is to become of the review branches."""
 
-    def __init__(self, kb: Workspace, branches: Branches, tips: Tips, remote: str, rescue: str) -> None:
+    def __init__(self, kb: Workspace, branches: ReviewBranches, tips: BranchTips, remote: str, rescue: str) -> None:
         """Compare *branches* of this clone and of *remote*; old tips are kept under the ref *rescue* and a name."""
         self._kb = kb
         self._branches = branches
@@ -62,9 +62,9 @@ class Sharing:
         self._kept: dict[str, str] = {}
         self.here = dict(branches.here)
         """The review branches as they will be here."""
-        self.notes: list[Noted] = []
+        self.notes: list[ReviewNote] = []
         self.held_back: set[str] = set()
-        self.renumbered: list[Renumbered] = []
+        self.renumbered: list[RenumberedRecord] = []
 
     def compare(self, elsewhere: Mapping[Key, str]) -> None:
         """Find out what becomes of every review; *elsewhere* has the published ids of the reviews of the remote."""
@@ -73,11 +73,11 @@ class Sharing:
             if here and name in self._branches.checked_out and here != there:
                 self._leave_checked_out(name, here, there)
             elif not here:
-                self._come(name, there)
+                self._receive_review(name, there)
             elif not there:
-                self._gone_or_new(name, here, elsewhere)
+                self._resolve_local_only(name, here, elsewhere)
             elif here != there:
-                self._meet(name, here, there, elsewhere)
+                self._resolve_both_sides(name, here, there, elsewhere)
 
     # one review
 
@@ -89,18 +89,18 @@ class Sharing:
             self._note(name, msg("it is checked out, and left as it is"))
 
     def _note(self, name: str, said: Message) -> None:
-        self.notes.append(Noted(f"kb/review/{name}", said))
+        self.notes.append(ReviewNote(f"kb/review/{name}", said))
 
-    def moves(self) -> list[Move]:
+    def list_moves(self) -> list[RefMove]:
         """Return the moves of refs that make it so."""
         was, now = self._branches.here, self.here
         names = sorted(name for name in {*was, *now} if was.get(name) != now.get(name))
-        kept = [Move(f"{self._rescue}-{name}", tip, "") for name, tip in self._kept.items()]
-        return [*(Move(REVIEWS + name, now.get(name, ""), was.get(name, "")) for name in names), *kept]
+        kept = [RefMove(f"{self._rescue}-{name}", tip, "") for name, tip in self._kept.items()]
+        return [*(RefMove(REVIEWS + name, now.get(name, ""), was.get(name, "")) for name in names), *kept]
 
-    def _come(self, name: str, there: str) -> None:
+    def _receive_review(self, name: str, there: str) -> None:
         """Take over a review of the remote, unless it was decided already."""
-        if self._is_settled(there):
+        if self._is_decided(there):
             return
         if name not in self._branches.before:
             self.here[name] = there
@@ -112,11 +112,11 @@ class Sharing:
             command = f"git push {self._remote} --delete kb/review/{name}"
             self._note(name, msg("deleted here and open at {remote}: {command}", remote=self._remote, command=command))
 
-    def _gone_or_new(self, name: str, here: str, elsewhere: Mapping[Key, str]) -> None:
+    def _resolve_local_only(self, name: str, here: str, elsewhere: Mapping[Key, str]) -> None:
         if name not in self._branches.before:
             if not is_ancestor(self._kb.repository, here, self._tips.upstream):
-                self._rebuild(name, here, elsewhere)
-        elif self._is_settled(here):
+                self._rebuild_review(name, here, elsewhere)
+        elif self._is_decided(here):
             del self.here[name]
             self._note(name, msg("decided at {remote}, and closed here", remote=self._remote))
         else:
@@ -125,7 +125,7 @@ class Sharing:
                        remote=self._remote, id=f"kb/review/{name}")  # fmt: skip
             self._note(name, said)
 
-    def _meet(self, name: str, here: str, there: str, elsewhere: Mapping[Key, str]) -> None:
+    def _resolve_both_sides(self, name: str, here: str, there: str, elsewhere: Mapping[Key, str]) -> None:
         repository = self._kb.repository
         if is_ancestor(repository, there, here):
             return
@@ -133,17 +133,17 @@ class Sharing:
             self.here[name] = there
             self._note(name, msg("updated"))
             return
-        if is_ancestor(repository, revisions.common(self._kb, here, there), self._tips.new):  # two of one name
-            self._rebuild(name, here, elsewhere)
+        if is_ancestor(repository, revisions.find_merge_base(self._kb, here, there), self._tips.new):  # two of one name
+            self._rebuild_review(name, here, elsewhere)
         if name in self.here:
-            self._join(name, here, there)
+            self._merge_versions(name, here, there)
         else:
             self.here[name] = there
 
-    def _join(self, name: str, here: str, there: str) -> None:
+    def _merge_versions(self, name: str, here: str, there: str) -> None:
         """Merge both versions of a review."""
         try:
-            merge = joined(self._kb, there, here, (f"{self._remote}/kb/review/{name}", f"kb/review/{name}"))
+            merge = merge_commits(self._kb, there, here, (f"{self._remote}/kb/review/{name}", f"kb/review/{name}"))
         except KbError:
             merge = None
         if merge is None or merge.conflicts:
@@ -151,36 +151,36 @@ class Sharing:
             command = f"git switch kb/review/{name}; git pull {self._remote} kb/review/{name}"
             self._note(name, msg("both sides changed the same lines: {command}", command=command))
             return
-        words = message(f"Bring both versions of kb/review/{name} together", "", {"Kb-Op": "sync"})
+        words = format_commit_message(f"Bring both versions of kb/review/{name} together", "", {"Kb-Op": "sync"})
         self.here[name] = self._kb.repository.commit_tree(merge.tree, [here, there], words)
         self._note(name, msg("both versions are in it now"))
 
-    def _rebuild(self, name: str, here: str, elsewhere: Mapping[Key, str]) -> None:
+    def _rebuild_review(self, name: str, here: str, elsewhere: Mapping[Key, str]) -> None:
         """Put a review that nobody has seen yet upon the new tip, where it cannot stay as it is."""
         kb, new = self._kb, self._tips.new
-        line = line_of(kb, own) if (own := commits(kb.repository, here, self._tips.old, new)) else None
+        line = load_commit_line(kb, own) if (own := list_commits(kb.repository, here, self._tips.old, new)) else None
         if line is None or not own[0].parents:
             return
-        base = revisions.common(kb, here, new)
-        collisions = Collisions(kb, base=base, there=new, ours=here, elsewhere=elsewhere, unseen=())
-        renaming = collisions.renaming(line.introduced(kb))
+        base = revisions.find_merge_base(kb, here, new)
+        collisions = IdCollisions(kb, base=base, there=new, ours=here, elsewhere=elsewhere, unseen=())
+        renaming = collisions.resolve_renaming(line.read_added_records(kb))
         if is_ancestor(kb.repository, own[0].parents[0], new) and not collisions.renumbered:
             return
-        if not line.is_kbs(kb):
-            self._leave(name)
+        if not line.is_written_by_kb(kb):
+            self._hold_back(name)
             return
-        done = replay(kb, line, new, renaming, collisions.renumbered, (self._remote, f"kb/review/{name}"))
+        done = replay_commits(kb, line, new, renaming, collisions.renumbered, (self._remote, f"kb/review/{name}"))
         if done.unmerged or not done.made:
-            self._leave(name)
+            self._hold_back(name)
             return
         self.renumbered += collisions.renumbered
-        self._rename(name, done.tip, renaming, collisions.renumbered)
+        self._rename_rebuilt(name, done.tip, renaming, collisions.renumbered)
 
-    def _leave(self, name: str) -> None:
+    def _hold_back(self, name: str) -> None:
         self.held_back.add(name)
         self._note(name, msg("its base has moved: a person has to look at it"))
 
-    def _rename(self, name: str, tip: str, renaming: Renaming, renumbered: list[Renumbered]) -> None:
+    def _rename_rebuilt(self, name: str, tip: str, renaming: IdRenaming, renumbered: list[RenumberedRecord]) -> None:
         """Give a rebuilt review the name of its record's new number."""
         title = next((f"{one.new}-{name[len(one.old) + 1 :]}" for one in renumbered if name.startswith(f"{one.old}-")),
                      name)  # fmt: skip
@@ -199,7 +199,7 @@ class Sharing:
 
     # what was decided
 
-    def _is_settled(self, tip: str) -> bool:
+    def _is_decided(self, tip: str) -> bool:
         """Return whether the remote's branch has all that *tip* says, or a person has rejected it."""
         repository, upstream = self._kb.repository, self._tips.upstream
         if is_ancestor(repository, tip, upstream):
@@ -207,26 +207,26 @@ class Sharing:
         places = (REJECTED.rstrip("/"), f"refs/kb/remotes/{self._remote}/rejected")
         if repository.git("for-each-ref", "--count=1", "--contains", tip, *places).strip():
             return True
-        base = revisions.common(self._kb, tip, upstream) if upstream else ""
+        base = revisions.find_merge_base(self._kb, tip, upstream) if upstream else ""
         if not base:
             return False
-        before, after, there = (tree_of(repository, commit) for commit in (base, tip, upstream))
-        own, rest = differences(repository, [(before, after), (there, after)])
+        before, after, there = (resolve_tree(repository, commit) for commit in (base, tip, upstream))
+        own, rest = diff_trees(repository, [(before, after), (there, after)])
         return bool(own) and not {one.name for one in own} & {one.name for one in rest}
 
     # what goes
 
-    def wishes(self, upstream: str) -> list[Wish]:
+    def list_ref_updates(self, upstream: str) -> list[RefUpdate]:
         """Return which review branches are to move at the remote, whose own branch stands at *upstream* by now."""
-        found: list[Wish] = []
+        found: list[RefUpdate] = []
         for name, tip in sorted(self.here.items()):
             if name in self.held_back or tip == self._branches.there.get(name, ""):
                 continue
-            parted = revisions.common(self._kb, tip, self._tips.new)
+            parted = revisions.find_merge_base(self._kb, tip, self._tips.new)
             if parted and is_ancestor(self._kb.repository, parted, upstream) and parted != tip:
-                found.append(Wish(REVIEWS + name, tip))
+                found.append(RefUpdate(REVIEWS + name, tip))
         for name, there in sorted(self._branches.there.items()):
             gone = name in self._branches.before and name not in self.here
-            if gone and (is_ancestor(self._kb.repository, there, upstream) or self._is_settled(there)):
-                found.append(Wish(REVIEWS + name, "", there))
+            if gone and (is_ancestor(self._kb.repository, there, upstream) or self._is_decided(there)):
+                found.append(RefUpdate(REVIEWS + name, "", there))
         return found

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import NeedsPerson
 from kb.git import revisions
-from kb.git.git_log import commits, is_ancestor
-from kb.git.repository import Move, message
+from kb.git.git_log import is_ancestor, list_commits
+from kb.git.repository import RefMove, format_commit_message
 from kb.i18n import Message, msg
-from kb.merge.id_collisions import Collisions, values_of
-from kb.merge.merge_commits import joined, unrelated
-from kb.merge.rebase import Unmerged
-from kb.merge.renumbering import Key, Renumbered, key_of
+from kb.merge.id_collisions import IdCollisions, parse_front_values
+from kb.merge.merge_commits import build_unrelated_error, merge_commits
+from kb.merge.rebase import UnmergedFile
+from kb.merge.renumbering import Key, RenumberedRecord, parse_file_key
 from kb.records.record_paths import CONTENT
-from kb.sync.replay import Line, line_of, replay
+from kb.sync.replay import CommitLine, load_commit_line, replay_commits
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _NAMED = 5
 FORWARD, REPLAYED, MERGED = "forward", "replayed", "merged"
 
 
-class Way(NamedTuple):
+class SyncPlan(NamedTuple):
     """Where the branch goes, and what becomes of our commits on the way."""
 
     new: str
@@ -40,8 +40,8 @@ class Way(NamedTuple):
     """One of FORWARD, REPLAYED and MERGED; "" where it stays."""
     made: int = 0
     """How many commits were replayed."""
-    renumbered: tuple[Renumbered, ...] = ()
-    unmerged: Mapping[str, Unmerged] = {}
+    renumbered: tuple[RenumberedRecord, ...] = ()
+    unmerged: Mapping[str, UnmergedFile] = {}
     told: tuple[Message, ...] = ()
 
 
@@ -58,7 +58,7 @@ class Upstream(NamedTuple):
     """The published ids that stand on open reviews, with their uids."""
 
 
-def way(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -> Way:
+def plan_sync(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -> SyncPlan:
     """Return the way from the commit *ours*; the ids *unseen* are known to nobody else, and leave no alias.
 
     Raise NeedsPerson where only a person can go on.
@@ -66,32 +66,33 @@ def way(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -
     repository, tip = kb.repository, upstream.tip
     if tip:
         _refuse_rewritten(kb, ours, upstream)
-    if not tip or (is_ancestor(repository, tip, ours) and not _is_taken(kb, ours, upstream)):
-        return Way(ours)
+    if not tip or (is_ancestor(repository, tip, ours) and not _has_taken_id(kb, ours, upstream)):
+        return SyncPlan(ours)
     if is_ancestor(repository, ours, tip):
-        return Way(tip, FORWARD)
-    base = revisions.common(kb, ours, tip)
+        return SyncPlan(tip, FORWARD)
+    base = revisions.find_merge_base(kb, ours, tip)
     if not base:
-        raise unrelated(kb, upstream.name)
-    line = line_of(kb, commits(repository, ours, tip))
-    if not line.is_kbs(kb) or _is_seen_elsewhere(kb, line):
-        return _merged(kb, ours, upstream, unseen)
-    collisions = Collisions(kb, base=base, there=tip, ours=ours, elsewhere=upstream.taken, unseen=unseen)
-    renaming = collisions.renaming(line.introduced(kb))
-    done = replay(kb, line, tip, renaming, collisions.renumbered, (upstream.name, "here"))
-    return Way(done.tip, REPLAYED, done.made, tuple(collisions.renumbered), done.unmerged, tuple(done.told))
+        raise build_unrelated_error(kb, upstream.name)
+    line = load_commit_line(kb, list_commits(repository, ours, tip))
+    if not line.is_written_by_kb(kb) or _is_seen_elsewhere(kb, line):
+        return _plan_merge(kb, ours, upstream, unseen)
+    collisions = IdCollisions(kb, base=base, there=tip, ours=ours, elsewhere=upstream.taken, unseen=unseen)
+    renaming = collisions.resolve_renaming(line.read_added_records(kb))
+    done = replay_commits(kb, line, tip, renaming, collisions.renumbered, (upstream.name, "here"))
+    return SyncPlan(done.tip, REPLAYED, done.made, tuple(collisions.renumbered), done.unmerged, tuple(done.told))
 
 
-def _is_taken(kb: Workspace, ours: str, upstream: Upstream) -> bool:
+def _has_taken_id(kb: Workspace, ours: str, upstream: Upstream) -> bool:
     """Return whether what is new here has a number that stands on an open review of the remote."""
     if not upstream.taken or ours == upstream.tip:
         return False
-    there = kb.repository.files(upstream.tip, CONTENT)
-    keys = {path: key_of(path) for path in kb.repository.files(ours, CONTENT) if path not in there}
+    there = kb.repository.list_files(upstream.tip, CONTENT)
+    keys = {path: parse_file_key(path) for path in kb.repository.list_files(ours, CONTENT) if path not in there}
     new = {path: upstream.taken[key] for path, key in keys.items() if key and key in upstream.taken}
-    found = kb.repository.blobs([(ours, path) for path in new])
+    found = kb.repository.read_blobs([(ours, path) for path in new])
     return any(
-        values_of(data or b"", path).get("uid") != uid for (path, uid), data in zip(new.items(), found, strict=True)
+        parse_front_values(data or b"", path).get("uid") != uid
+        for (path, uid), data in zip(new.items(), found, strict=True)
     )
 
 
@@ -104,9 +105,9 @@ def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
     if not last or is_ancestor(repository, last, upstream.tip) or not is_ancestor(repository, last, ours):
         return
     rescue = f"{RESCUE}rewritten-{ours[:12]}"
-    if not repository.ref(rescue):
-        repository.publish([Move(rescue, ours, "")], "kb: sync")
-    gone = commits(repository, last, upstream.tip)[::-1]
+    if not repository.resolve_ref(rescue):
+        repository.update_refs([RefMove(rescue, ours, "")], "kb: sync")
+    gone = list_commits(repository, last, upstream.tip)[::-1]
     names = [f"{one.oid[:7]} {one_line(one.message.partition(chr(10))[0])}" for one in gone[:_NAMED]]
     names += [f"… (+{len(gone) - _NAMED})"] if len(gone) > _NAMED else []
     first = msg("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name)
@@ -120,7 +121,7 @@ def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
     )
 
 
-def _is_seen_elsewhere(kb: Workspace, line: Line) -> bool:
+def _is_seen_elsewhere(kb: Workspace, line: CommitLine) -> bool:
     """Return whether somebody else may have commits of *line*: a remote has them on another branch."""
     refs = kb.repository.git(
         "for-each-ref", "--format=%(refname)", "--contains", line.commits[0].oid, "refs/remotes", "refs/kb/remotes"
@@ -128,17 +129,17 @@ def _is_seen_elsewhere(kb: Workspace, line: Line) -> bool:
     return any(not _REQUEST.fullmatch(ref) for ref in refs.decode("utf-8", "replace").split())
 
 
-def _merged(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -> Way:
+def _plan_merge(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -> SyncPlan:
     """Merge the two lines; a person's commits are never replayed."""
     labels = (upstream.name, "here")
-    found = joined(kb, upstream.tip, ours, labels, elsewhere=upstream.taken, unseen=unseen)
+    found = merge_commits(kb, upstream.tip, ours, labels, elsewhere=upstream.taken, unseen=unseen)
     if found.conflicts:
         paths = ", ".join(map(one_line, found.conflicts))
         raise NeedsPerson(
             msg("{name} and this branch both changed {paths}", name=upstream.name, paths=paths),
             hint=msg("git merge {branch}", branch=upstream.name),
         )
-    words = message(f"Merge {upstream.name}", "", {"Kb-Op": "sync"})
+    words = format_commit_message(f"Merge {upstream.name}", "", {"Kb-Op": "sync"})
     theirs = [] if is_ancestor(kb.repository, upstream.tip, ours) else [upstream.tip]
     new = kb.repository.commit_tree(found.tree, [ours, *theirs], words)
-    return Way(new, MERGED, 0, found.renumbered, {}, found.told)
+    return SyncPlan(new, MERGED, 0, found.renumbered, {}, found.told)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import Busy
 from kb.git import driver_setup
-from kb.git.git_log import count
-from kb.git.remote import Unreachable
+from kb.git.git_log import count_commits
+from kb.git.remote import RemoteUnreachable
 from kb.i18n import Message, msg
-from kb.merge.renumbering import Key, Renumbered
-from kb.sync.integrate import Integrated, Integration
-from kb.sync.push import Outgoing, Request
-from kb.sync.remote_state import Tracked
-from kb.sync.shared_reviews import Noted
-from kb.writing.transaction import Writing
+from kb.merge.renumbering import Key, RenumberedRecord
+from kb.sync.integrate import Integration, IntegrationResult
+from kb.sync.push import MergeRequest, PushAttempt
+from kb.sync.remote_state import RemoteState
+from kb.sync.shared_reviews import ReviewNote
+from kb.writing.transaction import Transaction
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -35,7 +35,7 @@ _PATIENCE = 60.0
 """Seconds to wait for another sync of this clone; one of them may wait for a password."""
 
 
-class Synced(NamedTuple):
+class SyncResult(NamedTuple):
     """What a sync has done."""
 
     remote: str
@@ -49,47 +49,47 @@ class Synced(NamedTuple):
     """Commits that went."""
     waiting: int = 0
     """Commits that the remote's branch does not have yet."""
-    renumbered: tuple[Renumbered, ...] = ()
+    renumbered: tuple[RenumberedRecord, ...] = ()
     rescue: str = ""
     """The ref that keeps what was replayed as it was before."""
-    reviews: tuple[Noted, ...] = ()
+    reviews: tuple[ReviewNote, ...] = ()
     inbox: tuple[str, ...] = ()
     """What the inbox did: received, sent."""
-    request: Request | None = None
+    request: MergeRequest | None = None
     """Where commits went that the remote's branch did not take."""
     notes: tuple[Message, ...] = ()
     unreachable: str = ""
     """Why the remote could not be reached, in git's words."""
 
 
-def sync(kb: Workspace, remote: str = "", *, push: bool = True) -> Synced:
+def sync_with_remote(kb: Workspace, remote: str = "", *, push: bool = True) -> SyncResult:
     """Bring this clone and *remote* (default: that of the branch) together; without *push* nothing is sent.
 
     This clone learns to merge records, if it could not yet. A remote that cannot be reached just now is no error: what
     is written waits here. Raise NeedsPerson where a person
     has to decide, and Busy where others were faster every time.
     """
-    with Writing(kb, "", "").transaction():
+    with Transaction(kb, "", "").begin_transaction():
         driver_setup.install(kb.repository)  # what a process that died has left was made good before, or Busy raised
-    with kb.state.alone("sync", _PATIENCE):
-        return _synced(Syncing(kb, remote), push=push)
+    with kb.state.hold_lock("sync", _PATIENCE):
+        return _run_sync(SyncRun(kb, remote), push=push)
 
 
-def _synced(syncing: Syncing, *, push: bool) -> Synced:
+def _run_sync(syncing: SyncRun, *, push: bool) -> SyncResult:
     for attempt in range(_TRIES):
         try:
             syncing.fetch()
             syncing.integrate()
             if not push or syncing.push():
-                return syncing.outcome()
-        except Unreachable as trouble:
-            return syncing.outcome(str(trouble))
+                return syncing.build_result()
+        except RemoteUnreachable as trouble:
+            return syncing.build_result(str(trouble))
         time.sleep(_PAUSE * (attempt + 1) * int.from_bytes(os.urandom(1), "big") / 255)
     said = msg("others pushed to {remote} each time; what is here waits", remote=syncing.tracked.remote)
     raise Busy(said, hint=msg("try again"))
 
 
-class Syncing:
+class SyncRun:
     """One sync, step by step; each step may be done again."""
 
     def __init__(self, kb: Workspace, remote: str = "") -> None:
@@ -97,13 +97,13 @@ class Syncing:
         self._kb = kb
         ref = kb.repository.head().ref
         if not ref:  # somebody has checked out a commit since the sync began
-            raise kb.repository.detached()
-        self.tracked = Tracked(kb, ref, remote)
-        self._last: Integrated | None = None
+            raise kb.repository.build_detached_error()
+        self.tracked = RemoteState(kb, ref, remote)
+        self._last: IntegrationResult | None = None
         self._unseen: set[Key] = set()
-        self._done = Synced(self.tracked.remote, self.tracked.branch)
-        self._renumbered: dict[str, Renumbered] = {}
-        self._reviews: dict[str, Noted] = {}
+        self._done = SyncResult(self.tracked.remote, self.tracked.branch)
+        self._renumbered: dict[str, RenumberedRecord] = {}
+        self._reviews: dict[str, ReviewNote] = {}
 
     def fetch(self) -> None:
         """Fetch everything of the remote's that is synced; nothing that a person sees moves."""
@@ -113,8 +113,8 @@ class Syncing:
         """Let this clone have what was fetched, all of it or nothing."""
         built = self._last.way.new if self._last else ""
         self._last = last = Integration(self._kb, self.tracked, built, self._unseen).run()
-        self.tracked.look()
-        self.tracked.remember()
+        self.tracked.refresh_refs()
+        self.tracked.save_known_refs()
         for one in (*last.way.renumbered, *last.sharing.renumbered):
             first = self._renumbered.get(one.uid or one.path, one)
             self._renumbered[one.uid or one.path] = one._replace(old=first.old)
@@ -122,7 +122,7 @@ class Syncing:
         self._reviews |= {note.branch: note for note in last.sharing.notes}
         self._done = self._done._replace(
             received=self._done.received + last.received, how=last.way.how or self._done.how,
-            rescue=self._done.rescue or last.rescue, notes=_once((*self._done.notes, *last.notes)),
+            rescue=self._done.rescue or last.rescue, notes=_deduplicate((*self._done.notes, *last.notes)),
             inbox=(*self._done.inbox, *(["received"] if last.inbox_came else [])),
         )  # fmt: skip
 
@@ -130,29 +130,31 @@ class Syncing:
         """Send what the remote has not; return False where somebody else was faster."""
         if self._last is None:
             return True
-        outgoing = Outgoing(self._kb, self.tracked, self._last.sharing)
-        before = outgoing.waiting()
+        outgoing = PushAttempt(self._kb, self.tracked, self._last.sharing)
+        before = outgoing.count_waiting()
         is_done = outgoing.send()
         self._reviews = {note.branch: note for note in outgoing.reviews} | self._reviews
         self._done = self._done._replace(
-            sent=self._done.sent + before - outgoing.waiting(), request=outgoing.request,
-            notes=_once((*self._done.notes, *outgoing.notes)),
+            sent=self._done.sent + before - outgoing.count_waiting(), request=outgoing.request,
+            notes=_deduplicate((*self._done.notes, *outgoing.notes)),
             inbox=(*self._done.inbox, *(["sent"] if outgoing.inbox_went else [])),
         )  # fmt: skip
         if is_done:
-            self.tracked.remember()
+            self.tracked.save_known_refs()
         return is_done
 
-    def outcome(self, unreachable: str = "") -> Synced:
+    def build_result(self, unreachable: str = "") -> SyncResult:
         """Return what was done so far."""
         head = self._kb.repository.head().oid
         return self._done._replace(
-            waiting=count(self._kb.repository, head, self.tracked.last_seen()), unreachable=unreachable,
-            renumbered=tuple(self._renumbered.values()), reviews=tuple(self._reviews.values()),
+            waiting=count_commits(self._kb.repository, head, self.tracked.find_last_seen_tip()),
+            unreachable=unreachable,
+            renumbered=tuple(self._renumbered.values()),
+            reviews=tuple(self._reviews.values()),
             inbox=tuple(dict.fromkeys(self._done.inbox)),
-        )  # fmt: skip
+        )
 
 
-def _once(said: Sequence[Message]) -> tuple[Message, ...]:
+def _deduplicate(said: Sequence[Message]) -> tuple[Message, ...]:
     """Return every sentence once."""
     return tuple({str(one): one for one in said}.values())

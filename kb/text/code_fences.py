@@ -14,7 +14,7 @@ from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.line_ends import line_feeds, lines
+from kb.text.line_ends import normalise_newlines, split_lines
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -37,32 +37,34 @@ class OpenFence(NamedTuple):
     """The 0-based line on which it opens."""
 
 
-class Code(NamedTuple):
+class FencedCode(NamedTuple):
     """The 0-based lines that stand in fences, and the fence left open at the end."""
 
     lines: frozenset[int] | set[int]
     left_open: OpenFence | None
 
 
-_NONE = Code(frozenset(), None)
+_NONE = FencedCode(frozenset(), None)
 
 
-def fenced(text: str) -> Code:
+def find_fenced_code(text: str) -> FencedCode:
     """Return what of *text* is fenced code; raise BadRecord for fences in what is too large or too deep to tell."""
     if "```" not in text and "~~~" not in text:
         return _NONE
-    rows = lines(text)
-    return _nested(text, rows) if any(_may_be_nested(row) for row in rows) else _at_the_edge(rows)
+    rows = split_lines(text)
+    return (
+        _parse_nested_fences(text, rows) if any(_may_be_nested(row) for row in rows) else _scan_top_level_fences(rows)
+    )
 
 
-def code_lines(text: str) -> frozenset[int] | set[int]:
+def find_code_lines(text: str) -> frozenset[int] | set[int]:
     """Return the 0-based lines of *text* that stand in fenced code."""
-    return fenced(text).lines
+    return find_fenced_code(text).lines
 
 
-def indented_code_lines(text: str) -> set[int]:
+def find_indented_code(text: str) -> set[int]:
     """Return the 0-based lines of *text* that are code by their indentation alone."""
-    tokens = _parser().parse(text)
+    tokens = _create_parser().parse(text)
     return {n for token in tokens if token.type == "code_block" and token.map for n in range(*token.map)}
 
 
@@ -72,7 +74,7 @@ def _may_be_nested(row: str) -> bool:
     return at > 0 and row[:at] != " " and not row[:at].strip(_CONTAINERS)
 
 
-def _at_the_edge(rows: list[str]) -> Code:
+def _scan_top_level_fences(rows: list[str]) -> FencedCode:
     """Return the code among *rows*, no fence of which is nested."""
     found: set[int] = set()
     fence: OpenFence | None = None
@@ -85,17 +87,17 @@ def _at_the_edge(rows: list[str]) -> Code:
         elif match and not (match.group(1)[0] == "`" and "`" in match.group(2)):
             found.add(number)
             fence = OpenFence(match.group(1), number)
-    return Code(found, fence)
+    return FencedCode(found, fence)
 
 
-def _nested(text: str, rows: list[str]) -> Code:
+def _parse_nested_fences(text: str, rows: list[str]) -> FencedCode:
     """Return the code of *text* as markdown-it-py sees it."""
-    parser = _parser()
+    parser = _create_parser()
     if len(text) > MAX_NESTED:
         raise BadRecord(
             msg("the text has code fences in lists or quotes and is longer than {limit} characters", limit=MAX_NESTED)
         )
-    tokens = parser.parse(_MARKER.sub(r"\1# -", line_feeds(text)))
+    tokens = parser.parse(_MARKER.sub(r"\1# -", normalise_newlines(text)))
     if any(token.level >= parser.options["maxNesting"] - 1 for token in tokens):
         raise BadRecord(msg("lists or quotes are nested too deep to tell code from text"))
     found: set[int] = set()
@@ -105,19 +107,19 @@ def _nested(text: str, rows: list[str]) -> Code:
         if token.type == "fence" and token.map:
             first, after = token.map
             found.update(range(first, min(after, len(rows))))
-            ends_here = token.level == 0 and after >= end and not _closes(token, rows[first + 1 : after])
+            ends_here = token.level == 0 and after >= end and not _has_closing_fence(token, rows[first + 1 : after])
             left_open = OpenFence(token.markup, first) if ends_here else None
-    return Code(found, left_open)
+    return FencedCode(found, left_open)
 
 
-def _closes(fence: Token, inside: list[str]) -> bool:
+def _has_closing_fence(fence: Token, inside: list[str]) -> bool:
     """Return whether the last of the rows *inside* closes *fence*."""
     match = _FENCE.match(inside[-1]) if inside else None
     return bool(match and match.group(1).startswith(fence.markup) and not match.group(2).strip(" \t"))
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _create_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").disable("html_block")

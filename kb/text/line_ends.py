@@ -10,23 +10,23 @@ _LINE_END = regex(r"\r\n|\n|\r")
 _LINE = regex(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 
-def newline(text: str) -> str:
+def detect_newline(text: str) -> str:
     """Return the line ending *text* uses first, or a line feed."""
     match = _LINE_END.search(text)
     return match.group() if match else "\n"
 
 
-def line_feeds(text: str) -> str:
+def normalise_newlines(text: str) -> str:
     """Return *text* with a line feed for every line end."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def line_of(text: str, offset: int) -> int:
+def find_line_number(text: str, offset: int) -> int:
     """Return the 1-based line on which *offset* stands."""
     return len(_LINE_END.findall(text[:offset])) + 1
 
 
-def lines_of(text: str, offsets: Iterable[int]) -> Iterator[int]:
+def iter_line_numbers(text: str, offsets: Iterable[int]) -> Iterator[int]:
     """Yield the 1-based line of each of the rising *offsets* of line starts, in one pass."""
     at, line = 0, 1
     for offset in offsets:
@@ -35,6 +35,6 @@ def lines_of(text: str, offsets: Iterable[int]) -> Iterator[int]:
         yield line
 
 
-def lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Return *text* cut after its line ends as markdown knows them (not at form feeds and the like)."""
     return _LINE.findall(text)

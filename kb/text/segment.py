@@ -78,7 +78,7 @@ def has_cjk(text: str) -> bool:
     return _CJK_CHARACTER.search(text) is not None
 
 
-def count(text: str) -> int:
+def count_words(text: str) -> int:
     """Return the length of *text* in 字: every CJK character and every other word counts one; punctuation none."""
     spaced, cjk = _CJK_CHARACTER.subn(" ", text)
     return cjk + len(_WORD.findall(spaced))
@@ -89,23 +89,23 @@ def count_characters(text: str) -> int:
 
     A CJK character counts one, any other letter or digit one half, and the sum is rounded up: so “Use tabs for
     indentation” (11) and “缩进一律使用制表符” (9) are about as long as they say. Limits on titles and texts are in
-    this unit; the forms of a session are measured by `count`, as their protocol has it.
+    this unit; the forms of a session are measured by `count_words`, as their protocol has it.
     """
     cjk = len(_CJK_CHARACTER.findall(text))
     return cjk + (sum(map(str.isalnum, text)) - cjk + 1) // 2
 
 
-def tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Estimate the model tokens of *text*, rather too many than too few.
 
     Calibrated on the larger count of two published vocabularies (cl100k and that of Claude): `python -m bench.tokens`.
     """
-    cents = _NEW_LINES * len(_LINE_ENDS.findall(text)) + sum(map(_token_cents, text.split("\n")))
+    cents = _NEW_LINES * len(_LINE_ENDS.findall(text)) + sum(map(_estimate_line_cents, text.split("\n")))
     return -(-cents // 100)
 
 
 @lru_cache(maxsize=1 << 12)
-def _token_cents(line: str) -> int:
+def _estimate_line_cents(line: str) -> int:
     """Return the tokens of one line in hundredths."""
     cents = sum(worth * len(pattern.findall(line)) for pattern, worth in _PIECES)
     if line.isascii():
@@ -121,7 +121,7 @@ def normalise(text: str) -> str:
     return _GAP.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return *text* as a plain scan compares it: NFKC and without case."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
@@ -142,24 +142,24 @@ def clip(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"
 
 
-def bigrams(text: str) -> list[str]:
+def extract_bigrams(text: str) -> list[str]:
     """Return the character bigrams of the normalised *text* in order; a single character stands for itself."""
     letters = normalise(text).replace(" ", "")
     return [letters[i : i + 2] for i in range(len(letters) - 1)] or ([letters] if letters else [])
 
 
-def runs(text: str) -> Iterator[tuple[str, bool]]:
+def iter_runs(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the words of *text* in order, each with whether it is an unspaced (CJK) run."""
     for unspaced, spaced in _RUN.findall(unicodedata.normalize("NFKC", text)):
         yield (unspaced, True) if unspaced else (spaced, False)
 
 
-def run_terms(run: str) -> list[str]:
+def extract_run_terms(run: str) -> list[str]:
     """Return the index terms of one unspaced run: its bigrams, then its last character."""
     return [run[i : i + 2] for i in range(len(run) - 1)] + [run[-1]]
 
 
-def word_terms(word: str) -> list[str]:
+def extract_word_terms(word: str) -> list[str]:
     """Return the index terms of one spaced word: the word, and its parts where humps or underscores join some."""
     if word.islower() and "_" not in word:  # most words are
         return [word.casefold()]
@@ -167,14 +167,14 @@ def word_terms(word: str) -> list[str]:
     return [word.casefold()] if len(parts) < 2 else [word.casefold().replace("_", ""), *parts]
 
 
-def index_terms(text: str) -> str:
+def build_index_terms(text: str) -> str:
     """Return *text* as the space-separated terms that the full-text index stores."""
     terms: list[str] = []
     unspaced_before = False
-    for run, unspaced in runs(text):
+    for run, unspaced in iter_runs(text):
         if unspaced and unspaced_before:
             terms.append(SEPARATOR)
-        terms += run_terms(run) if unspaced else word_terms(run)
+        terms += extract_run_terms(run) if unspaced else extract_word_terms(run)
         unspaced_before = unspaced
     return " ".join(terms)
 
@@ -196,27 +196,27 @@ def stem(word: str) -> str:
     return word
 
 
-def ranked_terms(text: str) -> list[str]:
+def extract_ranking_terms(text: str) -> list[str]:
     """Return the terms by which records are ranked: stems of words and their parts, CJK bigrams and characters."""
-    return ranked_terms_of(runs(text))
+    return collect_ranking_terms(iter_runs(text))
 
 
-def ranked_terms_of(found: Iterable[tuple[str, bool]]) -> list[str]:
-    """Return the `ranked_terms` of the text whose `runs` were *found*."""
+def collect_ranking_terms(found: Iterable[tuple[str, bool]]) -> list[str]:
+    """Return the `extract_ranking_terms` of the text whose `iter_runs` were *found*."""
     terms: list[str] = []
     for run, unspaced in found:
         if unspaced:
             terms += [run[i : i + 2] for i in range(len(run) - 1)]
             terms += run
         else:
-            terms += _stems(run)
+            terms += _stem_word_parts(run)
     return terms
 
 
 @lru_cache(maxsize=1 << 14)
-def _stems(word: str) -> tuple[str, ...]:
+def _stem_word_parts(word: str) -> tuple[str, ...]:
     """Return the stems of one spaced word and its parts: a text says most of its words again and again."""
-    return tuple(map(stem, word_terms(word)))
+    return tuple(map(stem, extract_word_terms(word)))
 
 
 def slugify(title: str, limit: int = 48) -> str:

@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING
 
 from kb.errors import BadInput, KbError
 from kb.i18n import Message, msg
-from kb.wiki.build_cache import Built, forget, place_of, remember, remembered, remove_gone
-from kb.wiki.markup import bare
-from kb.wiki.search_index_update import Memory
+from kb.wiki.build_cache import (
+    BuiltSite,
+    clear_built_site,
+    load_built_site,
+    locate_state,
+    remove_stale_files,
+    save_built_site,
+)
+from kb.wiki.markup import sanitise_title
+from kb.wiki.search_index_update import TermCache
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,12 +44,12 @@ _MARK = os.path.join("assets", "kb-search.js")
 """What every wiki we built has, and no other folder."""
 
 
-def settings(kb: KnowledgeBase, docs: str) -> dict[str, Any]:
+def build_mkdocs_settings(kb: KnowledgeBase, docs: str) -> dict[str, Any]:
     """Return the mkdocs settings of a knowledge base that brings none; *docs* is an empty folder."""
     chinese = kb.config.language == "zh"
     light, dark = ("浅色", "深色") if chinese else ("Light", "Dark")
     return {
-        "site_name": bare(kb.config.name),
+        "site_name": sanitise_title(kb.config.name),
         "docs_dir": docs,
         "use_directory_urls": False,
         "theme": {
@@ -51,15 +58,15 @@ def settings(kb: KnowledgeBase, docs: str) -> dict[str, Any]:
             "font": False,
             "features": ["navigation.top", "search.highlight", "content.code.copy", "toc.follow"],
             "palette": [
-                _palette("(prefers-color-scheme: light)", "default", "material/weather-night", dark),
-                _palette("(prefers-color-scheme: dark)", "slate", "material/weather-sunny", light),
+                _build_palette("(prefers-color-scheme: light)", "default", "material/weather-night", dark),
+                _build_palette("(prefers-color-scheme: dark)", "slate", "material/weather-sunny", light),
             ],
         },
         "plugins": {"search": {}, "kb": {"root": os.path.abspath(kb.root)}},
     }
 
 
-def _palette(media: str, scheme: str, icon: str, name: str) -> dict[str, Any]:
+def _build_palette(media: str, scheme: str, icon: str, name: str) -> dict[str, Any]:
     return {
         "media": media,
         "scheme": scheme,
@@ -86,16 +93,16 @@ def build(
     holds anything but an earlier wiki: what has not changed of that one stays, but for a *strict* build.
     """
     target = os.path.abspath(out)
-    _refuse_foreign(target, kb.root)
+    _check_target(target, kb.root)
     from mkdocs.config import load_config
     from mkdocs.exceptions import MkDocsException
 
-    with config_file_of(kb, own_config) as config_file, _warnings() as warnings:
+    with prepare_config_file(kb, own_config) as config_file, _collect_warnings() as warnings:
         try:
             config = load_config(config_file=config_file, site_dir=target, strict=strict)
-            _build(config, kb, warnings, tell, anew=strict, progress=progress)
+            _build_site(config, kb, warnings, tell, anew=strict, progress=progress)
         except MkDocsException as error:
-            raise KbError(_cannot_be_built(warnings or [error.format_message()])) from None
+            raise KbError(_format_build_failure(warnings or [error.format_message()])) from None
     return os.path.join(target, "index.html")
 
 
@@ -103,7 +110,7 @@ _NAMED = 10
 """Warnings that a failed strict build prints."""
 
 
-def _cannot_be_built(problems: Sequence[str]) -> Message:
+def _format_build_failure(problems: Sequence[str]) -> Message:
     """Return the message of a failed build: one problem alone, or their number and the first of them, one a line."""
     if len(problems) == 1:
         return msg("the wiki cannot be built: {problem}", problem=problems[0])
@@ -112,7 +119,7 @@ def _cannot_be_built(problems: Sequence[str]) -> Message:
     return msg("the wiki cannot be built, {number} problems:{problems}", number=len(problems), problems="".join(lines))
 
 
-def _build(
+def _build_site(
     config: MkDocsConfig,
     kb: KnowledgeBase,
     warnings: list[str],
@@ -124,21 +131,21 @@ def _build(
     """Build the site, and where that is possible not *anew* but over the one that stands there."""
     from mkdocs.commands.build import build as mkdocs_build
 
-    plugin, target = _plugin(config), config.site_dir
+    plugin, target = _find_plugin(config), config.site_dir
     plugin.knowledge, plugin.progress = kb, progress
-    plugin.site = _site(config)
+    plugin.site = _collect_site_state(config)
     is_plain = set(config.plugins) <= PLAIN and not config.hooks and "INHERIT" not in str(plugin.site)
-    before = remembered(kb, target) if is_plain and os.path.isfile(os.path.join(target, _MARK)) else Built()
-    plugin.before = Built() if anew else before
-    plugin.memory = Memory(kb.state, *place_of(target), "terms") if is_plain else None
-    forget(kb, target)
+    before = load_built_site(kb, target) if is_plain and os.path.isfile(os.path.join(target, _MARK)) else BuiltSite()
+    plugin.before = BuiltSite() if anew else before
+    plugin.memory = TermCache(kb.state, *locate_state(target), "terms") if is_plain else None
+    clear_built_site(kb, target)
     config.plugins.on_startup(command="build", dirty=False)
-    with _over(plugin.before), _seldom_collected():
+    with _silence_dirty_warning(plugin.before), _reduce_garbage_collection():
         mkdocs_build(config, dirty=bool(plugin.before.pages))
     config.plugins.on_shutdown()
-    remove_gone(target, plugin.before, plugin.built)
+    remove_stale_files(target, plugin.before, plugin.built)
     if is_plain:
-        remember(kb, target, plugin.built)
+        save_built_site(kb, target, plugin.built)
     for words in dict.fromkeys([*warnings, *(words for page in plugin.pages for words in page.wrong)]):
         tell(words)
 
@@ -153,10 +160,10 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
     logger = logging.getLogger("mkdocs")
     logger.setLevel(logging.INFO)
     logger.addHandler(logging.StreamHandler())
-    _refuse_no_address(address)
-    with config_file_of(kb, own_config) as config_file:
+    _check_address(address)
+    with prepare_config_file(kb, own_config) as config_file:
         try:
-            server = served(kb, config_file, address)
+            server = create_server(kb, config_file, address)
             try:
                 with contextlib.suppress(KeyboardInterrupt):
                     server.serve()  # type: ignore[no-untyped-call]
@@ -171,7 +178,7 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
             raise KbError(said, hint=msg("try another port: kb wiki serve --address {other}", other=other)) from None
 
 
-def _refuse_no_address(address: str) -> None:
+def _check_address(address: str) -> None:
     """Raise BadInput where *address* is no host with a port."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > _LAST_PORT:
@@ -181,33 +188,33 @@ def _refuse_no_address(address: str) -> None:
         )
 
 
-def served(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServer:
+def create_server(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServer:
     """Return a server, not yet started, of the wiki of *kb*: built, and built over whenever what it watches changes."""
     from mkdocs.config import load_config
     from mkdocs.livereload import LiveReloadServer
 
-    site = _served_place(kb, address.rpartition(":")[2])
+    site = _find_served_folder(kb, address.rpartition(":")[2])
 
-    def read() -> MkDocsConfig:
+    def load_server_config() -> MkDocsConfig:
         config = load_config(config_file=config_file, site_dir=site, dev_addr=address)
         config.site_url = f"http://{address}/"
         return config
 
-    def builder() -> None:
-        _build(read(), kb, [], str, anew=False)
+    def rebuild_site() -> None:
+        _build_site(load_server_config(), kb, [], str, anew=False)
 
-    builder()
-    config = read()
+    rebuild_site()
+    config = load_server_config()
     host, port = config.dev_addr
-    server = LiveReloadServer(builder, host, port, config.site_dir, polling_interval=POLL)
+    server = LiveReloadServer(rebuild_site, host, port, config.site_dir, polling_interval=POLL)
     tops = [config.docs_dir, config_file, os.path.join(kb.root, "content"), os.path.join(kb.root, "kb.toml")]
-    tops += _refs(kb)
+    tops += _list_ref_paths(kb)
     for place in filter(os.path.exists, [*tops, *filter(None, [config.theme.custom_dir]), *config.watch]):
         server.watch(place)
     return server
 
 
-def _refs(kb: KnowledgeBase) -> list[str]:
+def _list_ref_paths(kb: KnowledgeBase) -> list[str]:
     """Return where git keeps the refs of reviews and of the inbox.
 
     Folders that are there for as long as the repository: git deletes one below them with its last ref, and makes it
@@ -220,10 +227,10 @@ def _refs(kb: KnowledgeBase) -> list[str]:
     return [heads, own, packed]
 
 
-def _served_place(kb: KnowledgeBase, port: str) -> str:
+def _find_served_folder(kb: KnowledgeBase, port: str) -> str:
     """Return where the served site is built: in the same place each time, where something can be kept."""
     try:
-        kb.state.made()
+        kb.state.ensure_folder()
         return kb.state.path("wiki", f"served-{port}")
     except OSError:
         from tempfile import mkdtemp
@@ -231,7 +238,7 @@ def _served_place(kb: KnowledgeBase, port: str) -> str:
         return mkdtemp(prefix="kb-wiki-")
 
 
-def _plugin(config: MkDocsConfig) -> KbPlugin:
+def _find_plugin(config: MkDocsConfig) -> KbPlugin:
     """Return our plugin in a site that must have it."""
     plugin: KbPlugin | None = config.plugins.get("kb")
     if plugin is None:
@@ -241,7 +248,7 @@ def _plugin(config: MkDocsConfig) -> KbPlugin:
     return plugin
 
 
-def _site(config: MkDocsConfig) -> object:
+def _collect_site_state(config: MkDocsConfig) -> object:
     """Return what of the site's own settings and files all pages may show."""
     with open(config.config_file_path, encoding="utf-8") as file:
         told = file.read().replace(config.docs_dir, "")
@@ -251,7 +258,7 @@ def _site(config: MkDocsConfig) -> object:
 
 
 @contextmanager
-def _over(before: Built) -> Iterator[None]:
+def _silence_dirty_warning(before: BuiltSite) -> Iterator[None]:
     """Let mkdocs build over the site that is there without its warning: what it leaves alone is as it would be."""
     logger = logging.getLogger("mkdocs.commands.build")
     quiet = lambda record: "dirty" not in record.msg  # noqa: E731
@@ -264,7 +271,7 @@ def _over(before: Built) -> Iterator[None]:
 
 
 @contextmanager
-def _seldom_collected() -> Iterator[None]:
+def _reduce_garbage_collection() -> Iterator[None]:
     """Look for garbage seldom: a build makes millions of values that stay, and each look goes over all of them."""
     thresholds = gc.get_threshold()
     gc.set_threshold(200_000, 20, 100)
@@ -274,7 +281,7 @@ def _seldom_collected() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-def _refuse_foreign(target: str, root: str) -> None:
+def _check_target(target: str, root: str) -> None:
     real, top = os.path.realpath(target), os.path.realpath(root)
     if os.path.commonpath([real, top]) == real:
         raise BadInput(msg("the wiki cannot be built over the knowledge base itself"), path=target)
@@ -292,7 +299,7 @@ def has_own_config(kb: KnowledgeBase) -> bool:
 
 
 @contextmanager
-def config_file_of(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
+def prepare_config_file(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
     """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
     if own_config and not has_own_config(kb):
         raise BadInput(msg("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=msg("leave out --own-config"))
@@ -306,12 +313,12 @@ def config_file_of(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
         os.mkdir(docs)
         path = os.path.join(folder, OWN_CONFIG)
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(settings(kb, docs), file)
+            json.dump(build_mkdocs_settings(kb, docs), file)
         yield path
 
 
 @contextmanager
-def _warnings() -> Iterator[list[str]]:
+def _collect_warnings() -> Iterator[list[str]]:
     """Collect what mkdocs warns of."""
     found: list[str] = []
 

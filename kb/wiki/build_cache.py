@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
 import kb
-from kb.wiki.page_fingerprints import stamp
+from kb.wiki.page_fingerprints import hash_parts
 from kb.wiki.wiki_model import Wiki
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ FORM = 1
 """The version of the form in which a build is remembered."""
 
 
-class Kept(NamedTuple):
+class BuiltPage(NamedTuple):
     """A page as it was built."""
 
     stamp: str
@@ -29,62 +29,64 @@ class Kept(NamedTuple):
     """What was wrong with it."""
 
 
-class Built:
+class BuiltSite:
     """A site as it was built, or as far as it is."""
 
     def __init__(self, frame: str = "") -> None:
         """Begin with nothing but the stamp of what all pages have in common."""
         self.frame = frame
-        self.pages: dict[str, Kept] = {}
+        self.pages: dict[str, BuiltPage] = {}
         self.files: dict[str, str] = {}
         """File that is no page, relative to the site's top → its stamp; "": it is made every time."""
         self.docs: dict[str, str] = {}
         """What the search finds, in the order of its numbers: address → stamp."""
 
 
-def remembered(kb: KnowledgeBase, target: str) -> Built:
+def load_built_site(kb: KnowledgeBase, target: str) -> BuiltSite:
     """Return what the site at *target* was built of; of none, or one that is not there any more, nothing."""
-    told = kb.state.load(*place_of(target), "built.json")
+    told = kb.state.load(*locate_state(target), "built.json")
     if not told or told.get("form") != FORM:
-        return Built()
-    built = Built(told["frame"])
+        return BuiltSite()
+    built = BuiltSite(told["frame"])
     built.pages.update(
-        (uri, Kept(made_of, file, tuple(wrong))) for uri, (made_of, file, *wrong) in told["pages"].items()
+        (uri, BuiltPage(made_of, file, tuple(wrong))) for uri, (made_of, file, *wrong) in told["pages"].items()
     )
     built.files.update(told["files"])
     built.docs.update(told["docs"])
     return built
 
 
-def remember(kb: KnowledgeBase, target: str, built: Built) -> None:
+def save_built_site(kb: KnowledgeBase, target: str, built: BuiltSite) -> None:
     """Keep what the site at *target* was built of."""
     pages = {uri: [page.stamp, page.file, *page.wrong] for uri, page in built.pages.items()}
     told = {"form": FORM, "frame": built.frame, "pages": pages, "files": built.files, "docs": built.docs}
     with contextlib.suppress(OSError):  # where nothing can be kept, all is built anew
-        kb.state.save(told, *place_of(target), "built.json")
+        kb.state.save(told, *locate_state(target), "built.json")
 
 
-def forget(kb: KnowledgeBase, target: str) -> None:
+def clear_built_site(kb: KnowledgeBase, target: str) -> None:
     """Remember nothing of the site at *target*: it is about to change."""
     with contextlib.suppress(OSError):
-        kb.state.save({}, *place_of(target), "built.json")
+        kb.state.save({}, *locate_state(target), "built.json")
 
 
-def place_of(target: str) -> tuple[str, str]:
+def locate_state(target: str) -> tuple[str, str]:
     """Return the folder of the state in which is kept what belongs to the site at *target*."""
     return "wiki", sha256(os.path.realpath(target).encode()).hexdigest()[:16]
 
 
-def frame(wiki: Wiki, site: object) -> str:
+def hash_common_parts(wiki: Wiki, site: object) -> str:
     """Return the stamp of what all pages have in common: programs, settings, what of *wiki* is no single record's."""
     story = wiki.told.story
     hosts = story and (story.edit, story.request, story.code)
     hidden = sorted(wiki.hidden), sorted(wiki.hidden_titles)
     sessions = [session.session.name for session in wiki.sessions]
-    return stamp(_programs(), site, wiki.config, hosts, hidden, sessions, [*wiki.kinds], [*wiki.scopes])
+    return hash_parts(
+        _list_program_versions(), site, wiki.config, hosts, hidden, sessions, [*wiki.kinds], [*wiki.scopes]
+    )
 
 
-def _programs() -> list[object]:
+def _list_program_versions() -> list[object]:
     """Return the versions of what makes pages; of kb itself the times of its files: they change while it is written."""
     top = os.path.dirname(kb.__file__)
     files = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names if name[-4:] != ".pyc")
@@ -92,7 +94,7 @@ def _programs() -> list[object]:
     return [versions, sorted((path, os.stat(path).st_mtime_ns) for path in files)]
 
 
-def remove_gone(folder: str, before: Built, now: Built) -> None:
+def remove_stale_files(folder: str, before: BuiltSite, now: BuiltSite) -> None:
     """Delete below *folder* the files that were there *before* and are not *now*, and the folders left empty."""
     was, left = ({*built.files, *(page.file for page in built.pages.values())} for built in (before, now))
     for name in was - left:

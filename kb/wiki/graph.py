@@ -10,11 +10,11 @@ from kb.i18n import msg
 from kb.records.kinds import kind_label
 from kb.records.model import GLOBAL
 from kb.text.segment import one_line
-from kb.wiki.html import Html, element, to
-from kb.wiki.labels import mark, scope_label, status_word
-from kb.wiki.library import project_of
-from kb.wiki.markup import plain, reference
-from kb.wiki.wiki_model import Page, Wiki
+from kb.wiki.html import Html, build_href, element
+from kb.wiki.labels import get_status_sign, label_scope, label_status
+from kb.wiki.library import parse_project
+from kb.wiki.markup import escape_markdown, parse_reference
+from kb.wiki.wiki_model import Wiki, WikiPage
 
 GRAPH, DATA = "graph.md", "graph-data.js"
 ALONG_TIME = f"{GRAPH}#time"
@@ -25,43 +25,50 @@ Edge = tuple[int, int, str]
 RELATIONS = ("supersedes", "amends", "cites", "path")
 
 
-def graph_page(wiki: Wiki) -> Page:
+def build_graph_page(wiki: Wiki) -> WikiPage:
     """Return the page with the map; its script draws what the file DATA holds."""
-    title = wiki.word(msg("Map"))
+    title = wiki.translate_message(msg("Map"))
     said = msg("A point is a record, hollow where out of force. Drag to move, turn the wheel to zoom, click to read.")
     box = element(
         "div",
-        element("a", wiki.word(msg("The data of this map")), href=to(DATA), class_="kb-graph-data"),
+        element(
+            "a", wiki.translate_message(msg("The data of this map")), href=build_href(DATA), class_="kb-graph-data"
+        ),
         class_="kb-graph",
         id="time",
     )
-    return Page(GRAPH, (f"# {title}", plain(wiki.word(said)), box, _counts(wiki)), listing=True, name=title)
+    return WikiPage(
+        GRAPH,
+        (f"# {title}", escape_markdown(wiki.translate_message(said)), box, _render_counts(wiki)),
+        listing=True,
+        name=title,
+    )
 
 
-def _counts(wiki: Wiki) -> Html:
+def _render_counts(wiki: Wiki) -> Html:
     """Return how many relations of each sort there are, for those who cannot see the map."""
-    found = [name for _, _, name in edges(wiki)]
-    rows = (element("li", f"{_relations(wiki)[name]}: {found.count(name)}") for name in RELATIONS)
+    found = [name for _, _, name in iter_edges(wiki)]
+    rows = (element("li", f"{_translate_relations(wiki)[name]}: {found.count(name)}") for name in RELATIONS)
     return element("ul", *rows)
 
 
-def _relations(wiki: Wiki) -> dict[str, str]:
+def _translate_relations(wiki: Wiki) -> dict[str, str]:
     words = (msg("supersedes"), msg("amends"), msg("cites"), msg("speaks of the same file"))
-    return {name: wiki.word(said) for name, said in zip(RELATIONS, words, strict=True)}
+    return {name: wiki.translate_message(said) for name, said in zip(RELATIONS, words, strict=True)}
 
 
-def edges(wiki: Wiki) -> Iterator[Edge]:
+def iter_edges(wiki: Wiki) -> Iterator[Edge]:
     """Yield each relation of two records: from, to, and what it is."""
     shelf = wiki.library
     for place, record in enumerate(shelf.records):
-        yield from ((place, old, "supersedes") for old in shelf.superseded(place))
-        amended = (shelf.find(reference(words), record.scope) for words in record.amends)
+        yield from ((place, old, "supersedes") for old in shelf.list_superseded(place))
+        amended = (shelf.find(parse_reference(words), record.scope) for words in record.amends)
         yield from ((place, old, "amends") for old in amended if old is not None and old != place)
         yield from ((citing, place, "cites") for citing in shelf.cited_by.get(place, ()))
-    yield from _of_one_file(wiki)
+    yield from _iter_path_edges(wiki)
 
 
-def _of_one_file(wiki: Wiki) -> Iterator[Edge]:
+def _iter_path_edges(wiki: Wiki) -> Iterator[Edge]:
     having: dict[tuple[str, str], list[int]] = {}
     for place, record in enumerate(wiki.library.records):
         for path in dict.fromkeys(record.impact):
@@ -70,7 +77,7 @@ def _of_one_file(wiki: Wiki) -> Iterator[Edge]:
     yield from ((one, other, "path") for one, other in dict.fromkeys(pairs))
 
 
-def graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
+def render_graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
     """Return nodes and edges as a script, which pages opened from the disk can load; *url* is relative to it."""
     language = wiki.config.language
     nodes = [
@@ -78,9 +85,9 @@ def graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
             one_line(record.id),
             one_line(record.title),
             record.kind,
-            project_of(record.scope) if record.scope != GLOBAL else scope_label(wiki, GLOBAL),
+            parse_project(record.scope) if record.scope != GLOBAL else label_scope(wiki, GLOBAL),
             record.status,
-            f"{mark(record.status)} {status_word(wiki, record.status)}",
+            f"{get_status_sign(record.status)} {label_status(wiki, record.status)}",
             record.date[:10],
             url(wiki.library.uris[place]),
         ]
@@ -88,12 +95,12 @@ def graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
     ]
     words = {
         "kinds": {kind: kind_label(kind, language) for kind in wiki.kinds},
-        "relations": _relations(wiki),
-        "all": wiki.word(msg("all scopes")),
-        "map": wiki.word(msg("Map")),
-        "time": wiki.word(msg("Timeline")),
-        "find": wiki.word(msg("find in the map")),
-        "alone": wiki.word(msg("records without relations")),
+        "relations": _translate_relations(wiki),
+        "all": wiki.translate_message(msg("all scopes")),
+        "map": wiki.translate_message(msg("Map")),
+        "time": wiki.translate_message(msg("Timeline")),
+        "find": wiki.translate_message(msg("find in the map")),
+        "alone": wiki.translate_message(msg("records without relations")),
     }
-    told = {"words": words, "nodes": nodes, "edges": list(edges(wiki))}
+    told = {"words": words, "nodes": nodes, "edges": list(iter_edges(wiki))}
     return f"window.kbGraph={json.dumps(told, ensure_ascii=False, separators=(',', ':'))};\n"

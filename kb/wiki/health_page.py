@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 from kb.i18n import Message, msg
 from kb.records.model import LIVE, Status
 from kb.text.segment import one_line
-from kb.wiki.graph import edges
-from kb.wiki.html import Html, element, inside
-from kb.wiki.labels import entry, items, record_link
-from kb.wiki.markup import plain
-from kb.wiki.wiki_model import Page, Wiki
+from kb.wiki.graph import iter_edges
+from kb.wiki.html import Html, element, join_html
+from kb.wiki.labels import render_entry, render_list, render_record_link
+from kb.wiki.markup import escape_markdown
+from kb.wiki.wiki_model import Wiki, WikiPage
 
 if TYPE_CHECKING:
     from kb.checks.findings import Finding
@@ -25,24 +25,24 @@ UNUSED_DAYS = 180
 """So old is a record that should have been used by now."""
 
 
-def health_page(wiki: Wiki) -> Page:
+def build_health_page(wiki: Wiki) -> WikiPage:
     """Return the page with what is wrong and the one next step for each, and with what nobody needs."""
-    title = wiki.word(msg("Health"))
+    title = wiki.translate_message(msg("Health"))
     found: dict[str, list[Finding]] = {}
     for finding in wiki.told.findings:
         found.setdefault(_ABOUT.get(finding.rule, finding.severity), []).append(finding)
     alone = msg("No other record cites these, they cite none, and they name no path: only search leads to them.")
     forgotten = msg("Half a year old, cited by nobody, never confirmed and never heard again.")
     parts = [
-        *_part(wiki, msg("Errors"), found.get("error", []), _table),
-        *_part(wiki, msg("Dangling paths"), found.get("path", []), _table),
-        *_part(wiki, msg("Stale records"), found.get("stale", []), _table),
-        *_part(wiki, msg("Warnings"), found.get("warning", []), _table),
-        *_part(wiki, msg("Orphans"), orphans(wiki), _listed, alone),
-        *_part(wiki, msg("Never used"), unused(wiki), _listed, forgotten),
+        *_render_part(wiki, msg("Errors"), found.get("error", []), _render_table),
+        *_render_part(wiki, msg("Dangling paths"), found.get("path", []), _render_table),
+        *_render_part(wiki, msg("Stale records"), found.get("stale", []), _render_table),
+        *_render_part(wiki, msg("Warnings"), found.get("warning", []), _render_table),
+        *_render_part(wiki, msg("Orphans"), find_orphans(wiki), _render_entries, alone),
+        *_render_part(wiki, msg("Never used"), find_unused(wiki), _render_entries, forgotten),
     ]
-    nothing = [plain(wiki.word(msg("Nothing to complain of.")))]
-    return Page(HEALTH, (f"# {title}", *(parts or nothing)), listing=True, name=title)
+    nothing = [escape_markdown(wiki.translate_message(msg("Nothing to complain of.")))]
+    return WikiPage(HEALTH, (f"# {title}", *(parts or nothing)), listing=True, name=title)
 
 
 _ABOUT = {"impact": "path", "stale": "stale", "unsettled": "stale"}
@@ -50,27 +50,27 @@ _ABOUT = {"impact": "path", "stale": "stale", "unsettled": "stale"}
 _T = TypeVar("_T")
 
 
-def _part(
+def _render_part(
     wiki: Wiki, heading: Message, found: list[_T], shown: Callable[[Wiki, list[_T]], Html], note: Message | None = None
 ) -> Iterator[str]:
     """Yield what is *found* under its *heading*; nothing for nothing."""
     if not found:
         return
-    yield f"## {wiki.word(heading)} ({len(found)})"
-    yield from [plain(wiki.word(note))] if note else []
+    yield f"## {wiki.translate_message(heading)} ({len(found)})"
+    yield from [escape_markdown(wiki.translate_message(note))] if note else []
     yield shown(wiki, found[:SHOWN])
     if len(found) > SHOWN:
-        yield plain(wiki.word(msg("… and {number} more.", number=len(found) - SHOWN)))
+        yield escape_markdown(wiki.translate_message(msg("… and {number} more.", number=len(found) - SHOWN)))
 
 
-def orphans(wiki: Wiki) -> list[int]:
+def find_orphans(wiki: Wiki) -> list[int]:
     """Return the live records that no relation joins to another one, and that name no path."""
-    joined = {place for edge in edges(wiki) for place in edge[:2]}
+    joined = {place for edge in iter_edges(wiki) for place in edge[:2]}
     records = enumerate(wiki.library.records)
     return [n for n, record in records if record.status in LIVE and n not in joined and not record.impact]
 
 
-def unused(wiki: Wiki) -> list[int]:
+def find_unused(wiki: Wiki) -> list[int]:
     """Return the records in force that nothing has referred to since they were written long ago."""
     if not wiki.told.today:
         return []
@@ -83,28 +83,28 @@ def unused(wiki: Wiki) -> list[int]:
         and not record.confirmed
         and record.occurrences < 2
         and not wiki.library.cited_by.get(n)
-        and len(wiki.versions(record)) < 2
+        and len(wiki.list_versions(record)) < 2
     ]
 
 
-def _listed(wiki: Wiki, places: list[int]) -> Html:
-    return items(entry(wiki, n) for n in places)
+def _render_entries(wiki: Wiki, places: list[int]) -> Html:
+    return render_list(render_entry(wiki, n) for n in places)
 
 
-def _table(wiki: Wiki, found: list[Finding]) -> Html:
+def _render_table(wiki: Wiki, found: list[Finding]) -> Html:
     words = (msg("Record"), msg("Finding"), msg("Next step"), msg("Rule"))
-    head = element("tr", *(element("th", wiki.word(word)) for word in words))
-    body = element("tbody", *(_row(wiki, finding) for finding in found))
+    head = element("tr", *(element("th", wiki.translate_message(word)) for word in words))
+    body = element("tbody", *(_render_row(wiki, finding) for finding in found))
     return element("table", element("thead", head), body, data_kb_list="1")
 
 
-def _row(wiki: Wiki, finding: Finding) -> Html:
+def _render_row(wiki: Wiki, finding: Finding) -> Html:
     place = wiki.library.by_path.get(finding.path)
     file = element("code", one_line(f"{finding.path}:{finding.line}"))
     cells = (
-        file if place is None else record_link(wiki, place, wiki.library.records[place].id),
-        inside(one_line(finding.message.translate(wiki.config.language))),
-        inside(one_line(finding.fix.translate(wiki.config.language))),
+        file if place is None else render_record_link(wiki, place, wiki.library.records[place].id),
+        join_html(one_line(finding.message.translate(wiki.config.language))),
+        join_html(one_line(finding.fix.translate(wiki.config.language))),
         element("code", finding.rule),
     )
     return element("tr", *(element("td", cell) for cell in cells))

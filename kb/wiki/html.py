@@ -20,34 +20,34 @@ def element(tag: str, *children: str, **attributes: str) -> Html:
     written = "".join(
         [f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"' for name, value in attributes.items() if value]
     )
-    return Html(f"<{tag}{written}>{inside(*children)}</{tag}>")
+    return Html(f"<{tag}{written}>{join_html(*children)}</{tag}>")
 
 
-def inside(*children: str) -> Html:
+def join_html(*children: str) -> Html:
     """Return *children* one behind the other; one that is no Html is text."""
     return Html("".join([child if isinstance(child, Html) else html.escape(child) for child in children]))
 
 
-def opened(tag: str, **attributes: str) -> Html:
-    """Return the beginning of an element that a later part of the page ends with `closed`."""
+def open_tag(tag: str, **attributes: str) -> Html:
+    """Return the beginning of an element that a later part of the page ends with `close_tag`."""
     return Html(element(tag, **attributes).removesuffix(f"</{tag}>"))
 
 
-def closed(tag: str) -> Html:
+def close_tag(tag: str) -> Html:
     """Return the end of an element."""
     return Html(f"</{tag}>")
 
 
-def to(uri: str) -> str:
+def build_href(uri: str) -> str:
     """Return the href that leads to the page *uri* ("tags.md#x"), wherever the site puts it."""
     return f"kb:{uri}"
 
 
-def linked(text: str, address: Callable[[str], str]) -> str:
-    """Return the Html *text* with what `to` has made replaced by the *address* of each page or file."""
+def resolve_hrefs(text: str, address: Callable[[str], str]) -> str:
+    """Return the Html *text* with what `build_href` has made replaced by the *address* of each page or file."""
 
-    def found(match: re.Match[str]) -> str:
+    def replace_href(match: re.Match[str]) -> str:
         uri, mark, anchor = html.unescape(match[1]).partition("#")
         return f'href="{html.escape(address(uri) + mark + anchor)}"'
 
-    return _LINK.sub(found, text)
+    return _LINK.sub(replace_href, text)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kb.records.kinds import BY_NAME
-from kb.records.model import GLOBAL, Record, Reference, aliases_of, name_for
-from kb.records.record_file import citations, record_links
+from kb.records.model import GLOBAL, Record, Reference, list_aliases, qualify_id
+from kb.records.record_file import find_citations, find_record_links
 from kb.text.segment import clip, normalise
-from kb.wiki.markup import distinct, reference, wiki_links
+from kb.wiki.markup import iter_wiki_links, number_duplicates, parse_reference
 
 Key = tuple[str, str]
 """Scope and id."""
@@ -46,16 +46,16 @@ class Library(NamedTuple):
 
     def find(self, what: Reference, scope: str) -> int | None:
         """Return the position of the record that *what*, said in *scope*, means: there first, then globally."""
-        found = _find(self.by_key, what, scope)
-        return found if found is not None else _find(self.by_alias, what, scope)
+        found = _find_position(self.by_key, what, scope)
+        return found if found is not None else _find_position(self.by_alias, what, scope)
 
     def name_of(self, record: Record) -> str:
         """Return the name by which *record* is found from anywhere: `D001`, or `shop:D001`, `global:D001`."""
-        return name_for("", record.scope, record.id, is_taken=record.id in self.in_projects)
+        return qualify_id("", record.scope, record.id, is_taken=record.id in self.in_projects)
 
-    def named(self, words: str, scope: str) -> int | None:
+    def find_link_target(self, words: str, scope: str) -> int | None:
         """Return the position of the record that the wiki link *words* means: an id, a title, or a file's name."""
-        found = self.find(reference(words), scope)
+        found = self.find(parse_reference(words), scope)
         found = found if found is not None else self.by_title.get(normalise(words))
         if found is not None:
             return found
@@ -63,65 +63,67 @@ class Library(NamedTuple):
         places = [place for path, place in self.by_path.items() if posixpath.basename(path) == f"{stem}.md"]
         return places[0] if len(places) == 1 else None
 
-    def superseded(self, place: int) -> list[int]:
+    def list_superseded(self, place: int) -> list[int]:
         """Return the positions of the records that the one at *place* supersedes."""
         record = self.records[place]
-        found = (self.find(reference(words), record.scope) for words in record.supersedes)
+        found = (self.find(parse_reference(words), record.scope) for words in record.supersedes)
         return [other for other in found if other is not None and other != place]
 
-    def chain(self, place: int) -> list[int]:
+    def list_chain(self, place: int) -> list[int]:
         """Return what the record at *place* replaced, itself, and what replaced it, oldest first; alone: nothing."""
-        before = _reached(place, self.superseded)
-        after = _reached(place, lambda n: self.superseded_by.get(n, ()))
+        before = _collect_reachable(place, self.list_superseded)
+        after = _collect_reachable(place, lambda n: self.superseded_by.get(n, ()))
         return [*reversed(before), place, *(n for n in after if n not in before)] if before or after else []
 
 
-def segment(name: str) -> str:
+def sanitise_path_part(name: str) -> str:
     """Return *name* as one harmless part of a path."""
     return _UNSAFE.sub("-", name).strip(".-") or "-"
 
 
-def project_of(scope: str) -> str:
+def parse_project(scope: str) -> str:
     """Return the project of *scope*, or "" for the global one."""
     return scope.removeprefix("project/") if scope != GLOBAL else ""
 
 
-def kind_order(kind: str) -> tuple[int, str]:
+def get_kind_sort_key(kind: str) -> tuple[int, str]:
     """Return a sorting key that puts the kinds of the table first, in its order."""
     return ([*BY_NAME].index(kind) if kind in BY_NAME else len(BY_NAME), kind)
 
 
-def library(records: Iterable[Record]) -> Library:
+def build_library(records: Iterable[Record]) -> Library:
     """Return *records* in the order of scope, kind and id, with their pages and links."""
-    ordered = tuple(sorted(records, key=lambda r: (r.scope != GLOBAL, r.scope, kind_order(r.kind), len(r.id), r.id)))
+    ordered = tuple(
+        sorted(records, key=lambda r: (r.scope != GLOBAL, r.scope, get_kind_sort_key(r.kind), len(r.id), r.id))
+    )
     by_key: dict[Key, int] = {}
     for place, record in enumerate(ordered):
         by_key.setdefault((record.scope, record.id), place)
     found = Library(
         ordered,
-        _uris(ordered),
+        _assign_uris(ordered),
         by_key,
-        _aliases(ordered, by_key),
+        _map_aliases(ordered, by_key),
         {record.path: place for place, record in enumerate(ordered) if record.path},
-        _titles(ordered),
+        _map_titles(ordered),
         {},
-        _reversed(by_key, ordered, [[reference(words) for words in record.supersedes] for record in ordered]),
-        _reversed(by_key, ordered, [[reference(words) for words in record.amends] for record in ordered]),
+        _invert_links(by_key, ordered, [[parse_reference(words) for words in record.supersedes] for record in ordered]),
+        _invert_links(by_key, ordered, [[parse_reference(words) for words in record.amends] for record in ordered]),
         frozenset(record_id for scope, record_id in by_key if scope != GLOBAL),
     )
-    return found._replace(cited_by=_cited_by(found))
+    return found._replace(cited_by=_collect_citations(found))
 
 
-def _aliases(records: Sequence[Record], by_key: Mapping[Key, int]) -> dict[Key, int]:
+def _map_aliases(records: Sequence[Record], by_key: Mapping[Key, int]) -> dict[Key, int]:
     found: dict[Key, int] = {}
     for place, record in enumerate(records):
-        for alias in aliases_of(record.extra):
+        for alias in list_aliases(record.extra):
             if (record.scope, alias) not in by_key:
                 found.setdefault((record.scope, alias), place)
     return found
 
 
-def _titles(records: Sequence[Record]) -> dict[str, int]:
+def _map_titles(records: Sequence[Record]) -> dict[str, int]:
     found: dict[str, int | None] = {}
     for place, record in enumerate(records):
         title = normalise(record.title)
@@ -129,12 +131,12 @@ def _titles(records: Sequence[Record]) -> dict[str, int]:
     return {title: place for title, place in found.items() if place is not None}
 
 
-def _find(by_key: Mapping[Key, int], what: Reference, scope: str) -> int | None:
+def _find_position(by_key: Mapping[Key, int], what: Reference, scope: str) -> int | None:
     scopes = [GLOBAL if what.project == GLOBAL else f"project/{what.project}"] if what.project else [scope, GLOBAL]
     return next((by_key[one, what.id] for one in scopes if (one, what.id) in by_key), None)
 
 
-def _reached(place: int, step: Callable[[int], Iterable[int]]) -> list[int]:
+def _collect_reachable(place: int, step: Callable[[int], Iterable[int]]) -> list[int]:
     """Return the places that repeated *step*s lead to from *place*, the nearest first."""
     found: dict[int, None] = {}
     ahead = [*step(place)]
@@ -146,53 +148,53 @@ def _reached(place: int, step: Callable[[int], Iterable[int]]) -> list[int]:
     return [*found]
 
 
-def _uris(records: Sequence[Record]) -> dict[int, str]:
+def _assign_uris(records: Sequence[Record]) -> dict[int, str]:
     """Return a page for every record, also for those that share an id after a bad merge."""
-    return dict(enumerate(f"{name}.md" for name in distinct(map(_stem, records), "-")))
+    return dict(enumerate(f"{name}.md" for name in number_duplicates(map(_build_stem, records), "-")))
 
 
-def _stem(record: Record) -> str:
-    return f"{folder_of(record.scope)}/{segment(record.id)}"
+def _build_stem(record: Record) -> str:
+    return f"{get_scope_folder(record.scope)}/{sanitise_path_part(record.id)}"
 
 
-def folder_of(scope: str) -> str:
+def get_scope_folder(scope: str) -> str:
     """Return the folder of the wiki that has the pages of the records of *scope*."""
-    return "anchors/global" if scope == GLOBAL else f"anchors/projects/{segment(project_of(scope))}"
+    return "anchors/global" if scope == GLOBAL else f"anchors/projects/{sanitise_path_part(parse_project(scope))}"
 
 
-def _cited_by(shelf: Library) -> dict[int, dict[int, str]]:
+def _collect_citations(shelf: Library) -> dict[int, dict[int, str]]:
     found: defaultdict[int, dict[int, str]] = defaultdict(dict)
     for place, record in enumerate(shelf.records):
         for text in (*(section.text for section in record.sections), record.user):
             if "[" not in text:
                 continue
             rows = text.split("\n")
-            by_id = [(f"[{p}:{id}]" if p else f"[{id}]", p, id, line) for p, id, line in citations(text)]
-            by_file = [(f"{id}-", p, id, line) for p, id, line in record_links(text)]
+            by_id = [(f"[{p}:{id}]" if p else f"[{id}]", p, id, line) for p, id, line in find_citations(text)]
+            by_file = [(f"{id}-", p, id, line) for p, id, line in find_record_links(text)]
             for mark, project, id, line in by_id + by_file:
                 target = shelf.find(Reference(project, id), record.scope)
                 if target is not None and target != place and place not in found[target]:
-                    found[target][place] = _sentence(rows[line - 1] if line <= len(rows) else "", mark)
-            for words, row in wiki_links(text):
-                target = shelf.named(words, record.scope)
+                    found[target][place] = _extract_sentence(rows[line - 1] if line <= len(rows) else "", mark)
+            for words, row in iter_wiki_links(text):
+                target = shelf.find_link_target(words, record.scope)
                 if target is not None and target != place and place not in found[target]:
-                    found[target][place] = _sentence(row, f"[[{words}")
+                    found[target][place] = _extract_sentence(row, f"[[{words}")
     return dict(found)
 
 
-def _sentence(row: str, mark: str) -> str:
+def _extract_sentence(row: str, mark: str) -> str:
     """Return the sentence of *row* in which *mark* stands."""
     said = _SENTENCE.split(row[_BULLET.match(row).end() :])  # type: ignore[union-attr]
     return clip(next((one for one in said if mark in one), row), QUOTE)
 
 
-def _reversed(
+def _invert_links(
     by_key: Mapping[Key, int], records: Sequence[Record], links: Sequence[Iterable[Reference]]
 ) -> dict[int, tuple[int, ...]]:
     found: defaultdict[int, dict[int, None]] = defaultdict(dict)
     for place, (record, references) in enumerate(zip(records, links, strict=True)):
         for what in references:
-            target = _find(by_key, what, record.scope)
+            target = _find_position(by_key, what, record.scope)
             if target is not None and target != place:
                 found[target][place] = None
     return {target: tuple(places) for target, places in found.items()}

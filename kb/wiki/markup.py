@@ -29,12 +29,12 @@ _MOST_OPEN = 1000
 _REFERENCE = re.compile(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return *text* on one line as markdown that shows exactly this text."""
     return _SPECIAL.sub(r"\\\1", one_line(text))
 
 
-def code(text: str) -> str:
+def format_code_span(text: str) -> str:
     """Return *text* on one line as inline code, fit for a table cell."""
     line = one_line(text).replace("|", "\\|")
     if not line:
@@ -43,47 +43,47 @@ def code(text: str) -> str:
     return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
 
 
-def bare(text: str) -> str:
+def sanitise_title(text: str) -> str:
     """Return *text* for the places where themes print a title without escaping it, some after unescaping it."""
     return one_line(text).translate(_LOOKALIKES)
 
 
-def link(label: str, uri: str, page: str, hint: str = "") -> str:
+def format_link(label: str, uri: str, page: str, hint: str = "") -> str:
     """Return a link from *page* to *uri*, both relative to the wiki's top; *label* is markdown, *hint* text."""
     path, _, anchor = uri.partition("#")
     target = posixpath.relpath(path, posixpath.dirname(page) or ".") if path else ""
-    title = f' "{bare(hint)}"'.replace("\\", "\\\\") if hint else ""
+    title = f' "{sanitise_title(hint)}"'.replace("\\", "\\\\") if hint else ""
     return f"[{label}](<{target}{'#' + anchor if anchor else ''}>{title})"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; every cell is markdown on one line in which a pipe is escaped."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def reference(words: str) -> Reference:
+def parse_reference(words: str) -> Reference:
     """Return what *words* ("D001", "shop:D001") refer to; a word of another form is an id as it stands."""
     match = _REFERENCE.fullmatch(words.strip().strip("[]"))
     return Reference(match.group(1) or "", match.group(2)) if match else Reference("", words)
 
 
-def untangled(text: str) -> str:
+def limit_open_brackets(text: str) -> str:
     """Return the markdown *text* with every paragraph as code that opens more brackets than a reader could close.
 
     The time of mkdocs' markdown grows with the square of the brackets that stay open in one paragraph.
     """
     if text.count("[") <= _MOST_OPEN:
         return text
-    return "\n\n".join([_as_code(part) if part.count("[") > _MOST_OPEN else part for part in text.split("\n\n")])
+    return "\n\n".join([_fence_text(part) if part.count("[") > _MOST_OPEN else part for part in text.split("\n\n")])
 
 
-def _as_code(text: str) -> str:
+def _fence_text(text: str) -> str:
     fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
     return f"{fence}text\n{text}\n{fence}"
 
 
-def cited(text: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:
+def replace_citations(text: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:
     """Return the block of markdown *text* with its citations replaced; code stays, and a fence left open is closed.
 
     *citation* answers `[D001]`, *named* answers `[[what|label]]`.
@@ -91,43 +91,43 @@ def cited(text: str, citation: Callable[[Reference], str], named: Callable[[str,
     if "[" not in text and "```" not in text and "~~~" not in text:
         return text
     rows = text.split("\n")
-    tokens = _parsed(text)
-    in_code = _in_code(tokens)
-    out = [row if n in in_code else _cited_line(row, citation, named) for n, row in enumerate(rows)]
-    return "\n".join(out) + _missing_fence(tokens, rows)
+    tokens = _parse_blocks(text)
+    in_code = _find_code_rows(tokens)
+    out = [row if n in in_code else _replace_line_citations(row, citation, named) for n, row in enumerate(rows)]
+    return "\n".join(out) + _find_missing_fence(tokens, rows)
 
 
-def wiki_links(text: str) -> Iterator[tuple[str, str]]:
+def iter_wiki_links(text: str) -> Iterator[tuple[str, str]]:
     """Yield what each `[[wiki link]]` of *text* outside code names, with the row it stands in."""
     if "[[" not in text:
         return
-    in_code = _in_code(_parsed(text))
+    in_code = _find_code_rows(_parse_blocks(text))
     for number, row in enumerate(text.split("\n")):
         if "[[" in row and number not in in_code:
-            yield from ((words, row) for words in _named_in(row))
+            yield from ((words, row) for words in _list_wiki_links(row))
 
 
-def _named_in(row: str) -> list[str]:
+def _list_wiki_links(row: str) -> list[str]:
     found: list[str] = []
 
-    def named(words: str, label: str) -> str:
+    def collect_words(words: str, label: str) -> str:
         found.append(words)
         return label
 
-    _cited_line(row, lambda what: what.id, named)
+    _replace_line_citations(row, lambda what: what.id, collect_words)
     return found
 
 
-def _in_code(tokens: Sequence[Any]) -> set[int]:
+def _find_code_rows(tokens: Sequence[Any]) -> set[int]:
     """Return the rows, counted from 0, that are blocks of code."""
     return {n for token in tokens if token.type in ("fence", "code_block") for n in range(*token.map)}
 
 
-def _cited_line(line: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:
+def _replace_line_citations(line: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:
     """Return *line* with its citations replaced; in a link, its definition or code they are none."""
     if _DEFINITION.match(line):
         return line
-    spans = iter([*_code_spans(line), (len(line), len(line))])
+    spans = iter([*_iter_code_spans(line), (len(line), len(line))])
     first, end = next(spans)
     pieces: list[str] = []
     start = 0
@@ -142,13 +142,13 @@ def _cited_line(line: str, citation: Callable[[Reference], str], named: Callable
         else:
             if line[stop : stop + 1] in ("(", "["):
                 stop = line.rindex("[", mention.start(), stop)
-            said = _replaced(line[mention.start() : stop], citation)
+            said = _replace_ids(line[mention.start() : stop], citation)
         pieces += [line[start : mention.start()], said]
         start = stop
     return "".join(pieces) + line[start:]
 
 
-def _code_spans(line: str) -> Iterator[tuple[int, int]]:
+def _iter_code_spans(line: str) -> Iterator[tuple[int, int]]:
     """Yield where inline code stands: a run of backticks up to the next run of the same length."""
     runs = [match.span() for match in _TICKS.finditer(line)]
     place = 0
@@ -160,18 +160,18 @@ def _code_spans(line: str) -> Iterator[tuple[int, int]]:
         place = place + 1 if close is None else close + 1
 
 
-def _replaced(text: str, citation: Callable[[Reference], str]) -> str:
+def _replace_ids(text: str, citation: Callable[[Reference], str]) -> str:
     return _CITATION.sub(lambda match: citation(Reference(match.group(1) or "", match.group(2))), text)
 
 
-def _parsed(text: str) -> list[Any]:
+def _parse_blocks(text: str) -> list[Any]:
     """Return the blocks of *text*; what stands in their lines is not read: many open brackets would cost minutes."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": False}).disable("inline").parse(text)
 
 
-def _missing_fence(tokens: list[Any], rows: list[str]) -> str:
+def _find_missing_fence(tokens: list[Any], rows: list[str]) -> str:
     """Return the closing line that an open fence at the end of the text lacks, or ""."""
     last = tokens[-1] if tokens else None
     if last is None or last.type != "fence":
@@ -182,7 +182,7 @@ def _missing_fence(tokens: list[Any], rows: list[str]) -> str:
     return "" if closes else "\n" + last.markup
 
 
-def distinct(names: Iterable[str], joint: str) -> list[str]:
+def number_duplicates(names: Iterable[str], joint: str) -> list[str]:
     """Return *names* in order, numbered behind *joint* where one, upper or lower case, came before."""
     taken: set[str] = set()
     found = []
@@ -196,6 +196,6 @@ def distinct(names: Iterable[str], joint: str) -> list[str]:
     return found
 
 
-def anchors(headings: Iterable[str]) -> list[str]:
+def slugify_headings(headings: Iterable[str]) -> list[str]:
     """Return the anchor of each heading of one page, in order."""
-    return distinct((slugify(one_line(heading)) for heading in headings), "_")
+    return number_duplicates((slugify(one_line(heading)) for heading in headings), "_")

@@ -25,17 +25,24 @@ from mkdocs.utils import nest_paths
 
 from kb.i18n import msg
 from kb.records.model import is_imported
-from kb.wiki.build_cache import Built, Kept, frame
-from kb.wiki.collect import gathered
+from kb.wiki.build_cache import BuiltPage, BuiltSite, hash_common_parts
+from kb.wiki.collect import collect_wiki
 from kb.wiki.feeds import RECORDS
-from kb.wiki.markup import bare
-from kb.wiki.page_fingerprints import Stamps
-from kb.wiki.pages import drafts, located, navigation
-from kb.wiki.render import Heading, rendered
-from kb.wiki.search_index import FOLDER, Doc, docs_in, docs_of, engine, index_files
-from kb.wiki.search_index_update import Memory, change, updated
-from kb.wiki.site_files import files as files_of
-from kb.wiki.wiki_model import Draft, Page, Wiki
+from kb.wiki.markup import sanitise_title
+from kb.wiki.page_fingerprints import PageFingerprints
+from kb.wiki.pages import iter_drafts, list_navigation, resolve_record_href
+from kb.wiki.render import PageHeading, render_page
+from kb.wiki.search_index import (
+    FOLDER,
+    SearchDoc,
+    build_engine_script,
+    iter_index_files,
+    iter_page_docs,
+    iter_wiki_docs,
+)
+from kb.wiki.search_index_update import TermCache, build_changed_files, compare_index
+from kb.wiki.site_files import iter_site_files as files_of
+from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage
 
 if TYPE_CHECKING:
     from typing import Any
@@ -57,7 +64,7 @@ _INLINE = re.compile(r"(?s)<script>((?:[^<]|<(?!/?script>))*+)</script>")
 _LOG = logging.getLogger("mkdocs.plugins.kb")
 
 
-class Settings(Config):  # type: ignore[no-untyped-call]
+class PluginSettings(Config):  # type: ignore[no-untyped-call]
     """What stands under the plugin's name in mkdocs.yml."""
 
     root = config_options.Type(str, default="")
@@ -79,7 +86,7 @@ class KbFile(File):
 class KbPage(MkDocsPage):
     """A page that renders itself, safely, instead of by the site's Markdown extensions."""
 
-    def __init__(self, draft: Draft, file: File, config: MkDocsConfig, shown: Shown) -> None:
+    def __init__(self, draft: PageDraft, file: File, config: MkDocsConfig, shown: PublishedWiki) -> None:
         """Put the page that *draft* makes in the place of *file*."""
         super().__init__(None, file, config)
         self.draft = draft
@@ -96,21 +103,21 @@ class KbPage(MkDocsPage):
         """Turn the markdown into HTML, and warn of what leads nowhere."""
         page = self.draft.make()
 
-        def target(href: str) -> str:
-            return self.shown.address(page, href, self.file, files, self.wrong)
+        def resolve_target(href: str) -> str:
+            return self.shown.resolve_href(page, href, self.file, files, self.wrong)
 
-        done = rendered(page.parts, target, self.shown.up(self.file))
+        done = render_page(page.parts, resolve_target, self.shown.build_url_resolver(self.file))
         self.content = done.html
-        self.toc = get_toc(contents(done.headings))
+        self.toc = get_toc(build_toc(done.headings))
         self.present_anchor_ids = {heading.anchor for heading in done.headings}
-        self.title = bare(page.name or done.headings[0].text)
+        self.title = sanitise_title(page.name or done.headings[0].text)
         for words in page.broken:
             self.wrong.append(f"{page.source or page.uri}: {msg('{words}: no such record', words=words)}")
         for words in self.wrong:
             _LOG.warning("%s", words)
 
 
-class Shown(NamedTuple):
+class PublishedWiki(NamedTuple):
     """A wiki, and where the site has put it."""
 
     wiki: Wiki
@@ -121,18 +128,18 @@ class Shown(NamedTuple):
     urls: dict[str, str]
     """Page of the wiki → its address, relative to the wiki's top."""
 
-    def up(self, file: File) -> Callable[[str], str]:
+    def build_url_resolver(self, file: File) -> Callable[[str], str]:
         """Return what answers a page or a file of the wiki with its address as *file* sees it."""
         top = "../" * file.url.count("/") + self.folder
         return lambda uri: top + self.urls.get(uri, uri)
 
-    def address(self, page: Page, href: str, file: File, files: Files, wrong: list[str]) -> str:
+    def resolve_href(self, page: WikiPage, href: str, file: File, files: Files, wrong: list[str]) -> str:
         """Return the address of what *href* means on *page*, which is *file*; for nothing "" and a word in *wrong*."""
         path, mark, anchor = href.partition("#")
         if not path:
             return href
-        own = located(self.wiki, page, href)
-        path, mark, anchor = own.partition("#") if own else (self._beside(page, path), mark, anchor)
+        own = resolve_record_href(self.wiki, page, href)
+        path, mark, anchor = own.partition("#") if own else (self._join_page_path(page, path), mark, anchor)
         found = files.get_file_from_path(self.folder + path)
         if found:
             return found.url_relative_to(file) + mark + anchor
@@ -146,16 +153,16 @@ class Shown(NamedTuple):
         place = self.wiki.library.by_path.get(source)
         return place is not None and is_imported(self.wiki.library.records[place].extra)
 
-    def _beside(self, page: Page, path: str) -> str:
+    def _join_page_path(self, page: WikiPage, path: str) -> str:
         return posixpath.normpath(posixpath.join(posixpath.dirname(page.uri), unquote(path)))
 
 
-def contents(headings: tuple[Heading, ...]) -> list[Any]:
+def build_toc(headings: tuple[PageHeading, ...]) -> list[Any]:
     """Return *headings* as the tree of which mkdocs makes the table of contents."""
     top: list[Any] = []
     path: list[Any] = []
     for heading in headings:
-        token = {"level": heading.level, "id": heading.anchor, "name": bare(heading.text), "children": []}
+        token = {"level": heading.level, "id": heading.anchor, "name": sanitise_title(heading.text), "children": []}
         while path and path[-1]["level"] >= heading.level:
             path.pop()
         (path[-1]["children"] if path else top).append(token)
@@ -163,7 +170,7 @@ def contents(headings: tuple[Heading, ...]) -> list[Any]:
     return top
 
 
-class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
+class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
     """Adds the pages of a knowledge base to a mkdocs site."""
 
     knowledge: KnowledgeBase | None = None
@@ -171,21 +178,21 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     """Whether the plugin opened it and has to close it."""
     site: object = None
     """What the driver of a build over an earlier one knows of the site: it is part of what all pages have in common."""
-    before: Built = Built()
+    before: BuiltSite = BuiltSite()
     """What the site holds already; nothing, where it is built anew."""
     progress: Callable[[int, int], object] | None = None
     """Is told how many pages are made, and of how many."""
     made = stale = 0
-    memory: Memory | None = None
+    memory: TermCache | None = None
     """Of which terms the index before was made."""
-    known: Built
+    known: BuiltSite
     """The same, as far as it is made in the way in which it would be made now."""
-    built: Built
-    shown: Shown
+    built: BuiltSite
+    shown: PublishedWiki
     pages: list[KbPage]
-    others: list[Doc]
+    others: list[SearchDoc]
     """What can be found in pages of the site that are none of the wiki."""
-    stamps: Stamps
+    stamps: PageFingerprints
     scripts: dict[str, str]
     """Files made of the scripts that stood in pages, relative to the site's top."""
 
@@ -210,27 +217,27 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         """Add the pages, and the search that knows Chinese in the place of the theme's."""
         assert self.knowledge is not None
         try:
-            made = gathered(self.knowledge)
+            made = collect_wiki(self.knowledge)
         finally:
             if self.opened:
                 self.knowledge.close()
         own = [file.src_uri for file in files.documentation_pages() if file.inclusion.is_in_nav()]  # type: ignore[no-untyped-call]
         folder = self.config.folder.strip("/") + "/" if own else ""
-        self.shown = Shown(made, folder, self.knowledge.root, {})
+        self.shown = PublishedWiki(made, folder, self.knowledge.root, {})
         self._add_pages(files, config)
-        self._set_nav(config, own, folder, [folder + uri for uri in navigation(made)])
+        self._set_nav(config, own, folder, [folder + uri for uri in list_navigation(made)])
         self._set_search(files, config)
         return files
 
     def _add_pages(self, files: Files, config: MkDocsConfig) -> None:
         wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
-        self.stamps = Stamps(wiki)
-        self.built = Built(frame(wiki, self.site))
-        self.known = self.before if self.before.frame == self.built.frame else Built()
+        self.stamps = PageFingerprints(wiki)
+        self.built = BuiltSite(hash_common_parts(wiki, self.site))
+        self.known = self.before if self.before.frame == self.built.frame else BuiltSite()
         for other in files.documentation_pages():
             other.is_modified = lambda: True  # type: ignore[method-assign]
-        named = navigation(wiki)
-        for draft in drafts(wiki, self.stamps):
+        named = list_navigation(wiki)
+        for draft in iter_drafts(wiki, self.stamps):
             inclusion = InclusionLevel.INCLUDED if draft.uri in named else InclusionLevel.NOT_IN_NAV
             file = KbFile.generated(config, folder + draft.uri, content="", inclusion=inclusion)
             assert isinstance(file, KbFile)
@@ -251,22 +258,22 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         if folder and f"'{folder}" in repr(given):
             config.nav = given
         else:
-            config.nav = [*given, {bare(self.knowledge.config.name): ours}] if folder else ours
+            config.nav = [*given, {sanitise_title(self.knowledge.config.name): ours}] if folder else ours
 
     def _set_search(self, files: Files, config: MkDocsConfig) -> None:
-        script = engine()
+        script = build_engine_script()
         for worker in [file for file in files if _WORKER.fullmatch(file.src_uri)]:
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
         files.append(File.generated(config, ENGINE, content=script))
         for uri in (STYLE, SCRIPT, SEARCH, FILTERS, *LATER):
-            files.append(File.generated(config, uri, content=_asset(posixpath.basename(uri))))
+            files.append(File.generated(config, uri, content=_read_asset(posixpath.basename(uri))))
 
     @event_priority(-100)
     def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
         """Take the other pages of the site into the search as well: the theme's own index stays empty."""
         if not isinstance(page, KbPage) and not (page.meta.get("search") or {}).get("exclude"):
-            self.others += docs_in(html, str(page.title or ""), page.url)
+            self.others += iter_page_docs(html, str(page.title or ""), page.url)
             page.meta["search"] = {"exclude": True}
         return html
 
@@ -278,44 +285,46 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             self.progress(self.made, self.stale)
         top = "../" * page.url.count("/")
 
-        def moved(match: re.Match[str]) -> str:
+        def extract_script(match: re.Match[str]) -> str:
             name = f"{INLINE}/{sha256(match[1].encode()).hexdigest()[:16]}.js"
             self.scripts[name] = match[1]
             return f'<script src="{top}{name}"></script>'
 
-        return _INLINE.sub(moved, output)
+        return _INLINE.sub(extract_script, output)
 
     @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page, and leave the search index as a script where pages can be read without a server."""
         for page in self.pages:
-            self.built.pages[page.draft.uri] = Kept(page.draft.stamp, page.file.dest_uri, tuple(page.wrong))
+            self.built.pages[page.draft.uri] = BuiltPage(page.draft.stamp, page.file.dest_uri, tuple(page.wrong))
         self._write_files(config)
         self._write_search(config)
         for name, text in self.scripts.items():
-            _write(os.path.join(config.site_dir, name), text)
+            _write_text(os.path.join(config.site_dir, name), text)
         path = os.path.join(config.site_dir, "search", "search_index.json")
         if config.use_directory_urls or not os.path.isfile(path):
             return
         with open(path, encoding="utf-8") as file:
             index = file.read()
-        _write(path.removesuffix("on"), f"var __index = {index}")
+        _write_text(path.removesuffix("on"), f"var __index = {index}")
 
     def _write_search(self, config: MkDocsConfig) -> None:
         wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
-        found = [*docs_of(self.stamps, lambda uri: folder + urls[uri].removeprefix("./")), *self.others]
-        docs = sorted(found, key=lambda doc: doc.order)
+        found = [*iter_wiki_docs(self.stamps, lambda uri: folder + urls[uri].removeprefix("./")), *self.others]
+        docs = sorted(found, key=lambda doc: doc.sort_key)
         self.built.docs.update((doc.url, doc.stamp) for doc in docs)
         language, words = wiki.config.language, wiki.told.wording
         parts = {path for path in self.known.files if path.startswith(FOLDER)}
-        told = change(self.known.docs, docs) if parts and parts <= _files_in(config.site_dir, FOLDER) else None
-        files = updated(config.site_dir, told, self.memory, language, words) if told and self.memory else None
+        told = compare_index(self.known.docs, docs) if parts and parts <= _list_files(config.site_dir, FOLDER) else None
+        files = (
+            build_changed_files(config.site_dir, told, self.memory, language, words) if told and self.memory else None
+        )
         if files is not None:
             self.built.files.update((path, "") for path in (*parts, *files))
-        keep = self.memory.keep if self.memory else None
-        for path, text in files.items() if files is not None else index_files(docs, language, words, keep):
+        keep = self.memory.add_terms if self.memory else None
+        for path, text in files.items() if files is not None else iter_index_files(docs, language, words, keep):
             if text:
-                self._put(config, path, "", partial(str, text))
+                self._write_if_changed(config, path, "", partial(str, text))
             else:
                 del self.built.files[path]
         if self.memory:
@@ -324,11 +333,11 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     def _write_files(self, config: MkDocsConfig) -> None:
         folder = self.shown.folder
         published = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
-        known = self._known_rows(os.path.join(config.site_dir, folder + RECORDS))
+        known = self._load_known_rows(os.path.join(config.site_dir, folder + RECORDS))
         for path, made_of, make in files_of(self.shown.wiki, self.stamps, self.shown.urls, published, known):
-            self._put(config, folder + path, made_of, make)
+            self._write_if_changed(config, folder + path, made_of, make)
 
-    def _known_rows(self, path: str) -> dict[str, Any]:
+    def _load_known_rows(self, path: str) -> dict[str, Any]:
         """Return what the file *path* of the site before says of the records that are as they were."""
         kept = {page.draft.uri: self.shown.urls[page.draft.uri] for page in self.pages if not page.file.is_modified()}
         if not kept or not os.path.isfile(path):
@@ -337,12 +346,12 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             rows = {row["url"]: row for row in json.load(file)["records"]}
         return {uri: rows[url] for uri, url in kept.items() if url in rows}
 
-    def _put(self, config: MkDocsConfig, path: str, made_of: str, make: Callable[[], str]) -> None:
+    def _write_if_changed(self, config: MkDocsConfig, path: str, made_of: str, make: Callable[[], str]) -> None:
         """Write the file *path*, unless one that is *made_of* the same stands there."""
         place = os.path.join(config.site_dir, path)
         self.built.files[path] = made_of
         if not made_of or self.known.files.get(path) != made_of or not os.path.isfile(place):
-            _write(place, make())
+            _write_text(place, make())
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
         """Let `mkdocs serve` build again when a record changes."""
@@ -353,19 +362,19 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         return server
 
 
-def _files_in(site: str, folder: str) -> set[str]:
+def _list_files(site: str, folder: str) -> set[str]:
     """Return the files below the *folder* of the *site*, relative to the site, with forward slashes."""
     places = (os.path.join(place, name) for place, _, names in os.walk(os.path.join(site, folder)) for name in names)
     return {os.path.relpath(place, site).replace(os.sep, "/") for place in places}
 
 
-def _write(path: str, text: str) -> None:
+def _write_text(path: str, text: str) -> None:
     if not os.path.isdir(os.path.dirname(path)):
         os.makedirs(os.path.dirname(path))
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     with open(os.path.join(os.path.dirname(__file__), "assets", name), encoding="utf-8") as file:
         return file.read()

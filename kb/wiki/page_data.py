@@ -15,9 +15,9 @@ from kb.i18n import msg
 from kb.records.kinds import kind_label
 from kb.records.model import LIVE, Record
 from kb.text.segment import first_sentence, one_line
-from kb.wiki.labels import STATUSES, mark, scope_label, status_word, title_of
-from kb.wiki.page_fingerprints import Stamps, stamp
-from kb.wiki.wiki_model import Made, Wiki
+from kb.wiki.labels import STATUSES, format_title, get_status_sign, label_scope, label_status
+from kb.wiki.page_fingerprints import PageFingerprints, hash_parts
+from kb.wiki.wiki_model import SiteFile, Wiki
 
 START = "data/lists.js"
 """What the other pieces are called, and what the fields above a list offer."""
@@ -29,39 +29,41 @@ SAID = 240
 """Characters of a decision that a card shows."""
 
 
-def chunk_names(wiki: Wiki) -> set[str]:
-    """Return every file that `chunks` makes, relative to the wiki's top."""
-    rows, cards = _pieces(wiki, ROWS), _pieces(wiki, CARDS)
+def list_chunk_files(wiki: Wiki) -> set[str]:
+    """Return every file that `iter_chunks` makes, relative to the wiki's top."""
+    rows, cards = _count_pieces(wiki, ROWS), _count_pieces(wiki, CARDS)
     return {START, *(f"data/rows-{n}.js" for n in range(rows)), *(f"data/cards-{n}.js" for n in range(cards))}
 
 
-def chunks(stamps: Stamps, url: Callable[[str], str]) -> Iterator[Made]:
+def iter_chunks(stamps: PageFingerprints, url: Callable[[str], str]) -> Iterator[SiteFile]:
     """Yield every piece; *url* answers a page with its address, relative to the wiki's top."""
     wiki = stamps.wiki
-    yield Made(START, "", lambda: _script("lists", _start(wiki)))
+    yield SiteFile(START, "", lambda: _render_script("lists", _build_start(wiki)))
     places = range(len(wiki.library.records))
-    for number in range(_pieces(wiki, ROWS)):
+    for number in range(_count_pieces(wiki, ROWS)):
         here = places[number * ROWS : (number + 1) * ROWS]
-        make = partial(_rows, wiki, f"rows-{number}", here, url)
-        yield Made(f"data/rows-{number}.js", stamp([stamps.own[place] for place in here]), make)
-    pieces: list[dict[str, int]] = [{} for _ in range(_pieces(wiki, CARDS))]
+        make = partial(_render_rows, wiki, f"rows-{number}", here, url)
+        yield SiteFile(f"data/rows-{number}.js", hash_parts([stamps.record_hashes[place] for place in here]), make)
+    pieces: list[dict[str, int]] = [{} for _ in range(_count_pieces(wiki, CARDS))]
     for place in places:
         name = unquote(url(wiki.library.uris[place]))
-        pieces[piece_of(name, len(pieces))][name] = place
+        pieces[hash_to_piece(name, len(pieces))][name] = place
     for number, cards in enumerate(pieces):
-        make = partial(_cards, wiki, f"cards-{number}", cards)
-        yield Made(f"data/cards-{number}.js", stamp([stamps.pages[place] for place in cards.values()]), make)
+        make = partial(_render_cards, wiki, f"cards-{number}", cards)
+        yield SiteFile(
+            f"data/cards-{number}.js", hash_parts([stamps.page_hashes[place] for place in cards.values()]), make
+        )
 
 
-def _rows(wiki: Wiki, name: str, places: Iterable[int], url: Callable[[str], str]) -> str:
-    return _script(name, [_row(wiki, place, url) for place in places])
+def _render_rows(wiki: Wiki, name: str, places: Iterable[int], url: Callable[[str], str]) -> str:
+    return _render_script(name, [_build_row(wiki, place, url) for place in places])
 
 
-def _cards(wiki: Wiki, name: str, places: Mapping[str, int]) -> str:
-    return _script(name, {uri: _card(wiki, place) for uri, place in places.items()})
+def _render_cards(wiki: Wiki, name: str, places: Mapping[str, int]) -> str:
+    return _render_script(name, {uri: _build_card(wiki, place) for uri, place in places.items()})
 
 
-def piece_of(name: str, pieces: int) -> int:
+def hash_to_piece(name: str, pieces: int) -> int:
     """Return which of *pieces* has the card of the page *name*: kb.js counts in the same way."""
     number = 0
     for sign in name:
@@ -69,15 +71,15 @@ def piece_of(name: str, pieces: int) -> int:
     return number % pieces
 
 
-def _pieces(wiki: Wiki, size: int) -> int:
+def _count_pieces(wiki: Wiki, size: int) -> int:
     return max(1, -(-len(wiki.library.records) // size))
 
 
-def _script(name: str, value: object) -> str:
+def _render_script(name: str, value: object) -> str:
     return f"kbData({json.dumps(name)},{json.dumps(value, ensure_ascii=False, separators=(',', ':'))});\n"
 
 
-def _start(wiki: Wiki) -> dict[str, Any]:
+def _build_start(wiki: Wiki) -> dict[str, Any]:
     language = wiki.config.language
     words = {
         "text": msg("Filter"),
@@ -95,34 +97,34 @@ def _start(wiki: Wiki) -> dict[str, Any]:
     }
     return {
         "records": len(wiki.library.records),
-        "rows": _pieces(wiki, ROWS),
-        "cards": _pieces(wiki, CARDS),
+        "rows": _count_pieces(wiki, ROWS),
+        "cards": _count_pieces(wiki, CARDS),
         "kind": {kind: kind_label(kind, language) for kind in wiki.kinds},
-        "scope": {scope: scope_label(wiki, scope) for scope in wiki.scopes},
+        "scope": {scope: label_scope(wiki, scope) for scope in wiki.scopes},
         "status": {
-            status: f"{mark(status)} {status_word(wiki, status)}"
+            status: f"{get_status_sign(status)} {label_status(wiki, status)}"
             for status in (*STATUSES, *sorted({record.status for record in wiki.library.records} - {*STATUSES}))
         },
         "tag": [*wiki.tags.uris],
         "month": [month for month in wiki.months.uris if month[:1].isdigit()],
-        "words": {name: wiki.word(said) for name, said in words.items()},
+        "words": {name: wiki.translate_message(said) for name, said in words.items()},
     }
 
 
-def _row(wiki: Wiki, place: int, url: Callable[[str], str]) -> list[Any]:
+def _build_row(wiki: Wiki, place: int, url: Callable[[str], str]) -> list[Any]:
     record = wiki.library.records[place]
-    return [*_common(record), url(wiki.library.uris[place]), list(record.tags), list(record.impact)]
+    return [*_list_common_fields(record), url(wiki.library.uris[place]), list(record.tags), list(record.impact)]
 
 
-def _card(wiki: Wiki, place: int) -> list[Any]:
+def _build_card(wiki: Wiki, place: int) -> list[Any]:
     record, shelf = wiki.library.records[place], wiki.library
     after = () if record.status in LIVE else shelf.superseded_by.get(place, ())
-    newer = ", ".join(title_of(shelf.records[n]) for n in after)
-    over = f"{wiki.word(msg('No longer in force. Read instead:'))} {newer}" if newer else ""
-    return [*_common(record), first_sentence(record.section("decision"), SAID), over]
+    newer = ", ".join(format_title(shelf.records[n]) for n in after)
+    over = f"{wiki.translate_message(msg('No longer in force. Read instead:'))} {newer}" if newer else ""
+    return [*_list_common_fields(record), first_sentence(record.section("decision"), SAID), over]
 
 
-def _common(record: Record) -> list[str]:
+def _list_common_fields(record: Record) -> list[str]:
     return [
         one_line(record.id),
         one_line(record.title),

@@ -14,24 +14,24 @@ from hashlib import sha256
 from urllib.parse import unquote
 
 from kb.wiki.html import Html
-from kb.wiki.markup import reference
-from kb.wiki.wiki_model import Draft, Page, Wiki, folder_of_path
+from kb.wiki.markup import parse_reference
+from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage, get_path_folder
 
 _NAMED = re.compile(r"\[\[\s*([^\[\]|]{1,200})")
 _LINKED = re.compile(r"\]\(\s*<?([^)\s>#]+)|(?m:^ {0,3}\[[^\[\]]+\]:[ \t]*(\S+))")
 
 
-def stamp(*parts: object) -> str:
+def hash_parts(*parts: object) -> str:
     """Return a short text that differs where any of *parts* does."""
     return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def ready(page: Page) -> Draft:
+def build_draft(page: WikiPage) -> PageDraft:
     """Return *page* as a draft: it had to be made to know what it is made of."""
-    return Draft(page.uri, stamp(page), lambda: page)
+    return PageDraft(page.uri, hash_parts(page), lambda: page)
 
 
-class Stamps:
+class PageFingerprints:
     """The stamps of one wiki."""
 
     def __init__(self, wiki: Wiki) -> None:
@@ -39,66 +39,68 @@ class Stamps:
         self.wiki = wiki
         self._rows: dict[int, Html] = {}
 
-    def row(self, place: int, make: Callable[[Wiki, int], Html]) -> Html:
+    def render_row(self, place: int, make: Callable[[Wiki, int], Html]) -> Html:
         """Return the row of the record at *place*, which is the same in every list: it is made once."""
         if place not in self._rows:
             self._rows[place] = make(self.wiki, place)
         return self._rows[place]
 
     @cached_property
-    def own(self) -> Sequence[str]:
+    def record_hashes(self) -> Sequence[str]:
         """The stamp of every record by itself: its words, its page and its versions in git."""
         shelf = self.wiki.library
         return [
-            stamp(record, shelf.uris[place], [version.commit for version in self.wiki.versions(record)])
+            hash_parts(record, shelf.uris[place], [version.commit for version in self.wiki.list_versions(record)])
             for place, record in enumerate(shelf.records)
         ]
 
     @cached_property
-    def pages(self) -> Sequence[str]:
+    def page_hashes(self) -> Sequence[str]:
         """The stamp of every record's page."""
-        return [self._page(place) for place in range(len(self.wiki.library.records))]
+        return [self._hash_page(place) for place in range(len(self.wiki.library.records))]
 
-    def rows(self, places: Iterable[int]) -> str:
+    def hash_rows(self, places: Iterable[int]) -> str:
         """Return the stamp of a list of the records at *places*."""
         tags, wiki = self.wiki.tags.uris, self.wiki
-        return stamp([(self.own[place], [tags[tag] for tag in wiki.library.records[place].tags]) for place in places])
+        return hash_parts(
+            [(self.record_hashes[place], [tags[tag] for tag in wiki.library.records[place].tags]) for place in places]
+        )
 
-    def _page(self, place: int) -> str:
+    def _hash_page(self, place: int) -> str:
         wiki = self.wiki
         record = wiki.library.records[place]
         lists = [wiki.kinds[record.kind].uri, wiki.scopes[record.scope].uri]
         lists += [wiki.tags.uris[tag] for tag in record.tags]
-        lists += [wiki.paths.uris[folder_of_path(path)] for path in record.impact]
-        sessions = [wiki.session_uri(source) for source in record.sources] if wiki.sessions else ()
-        around = [None if other is None else self.own[other] for other in self.around(place)]
+        lists += [wiki.paths.uris[get_path_folder(path)] for path in record.impact]
+        sessions = [wiki.find_session_uri(source) for source in record.sources] if wiki.sessions else ()
+        around = [None if other is None else self.record_hashes[other] for other in self.iter_neighbours(place)]
         said = [*wiki.library.cited_by.get(place, {}).values()]
-        return stamp(self.own[place], around, said, lists, sessions)
+        return hash_parts(self.record_hashes[place], around, said, lists, sessions)
 
-    def around(self, place: int) -> Iterator[int | None]:
+    def iter_neighbours(self, place: int) -> Iterator[int | None]:
         """Yield the places of the records that the page of the one at *place* may name; None for what is not there."""
         shelf = self.wiki.library
         record = shelf.records[place]
         yield from self.wiki.similar[place]
         yield from shelf.cited_by.get(place, ())
-        yield from self._cites.get(place, ())
-        yield from shelf.chain(place)
+        yield from self._cited_places.get(place, ())
+        yield from shelf.list_chain(place)
         yield from shelf.superseded_by.get(place, ())
         yield from shelf.amended_by.get(place, ())
         for words in (*record.supersedes, *record.amends, *record.coexists_with):
-            yield shelf.find(reference(words), record.scope)
+            yield shelf.find(parse_reference(words), record.scope)
         texts = [section.text for section in record.sections if "[[" in section.text or "](" in section.text]
         texts += [record.user] if record.user else []
         for text in texts:
-            yield from (shelf.named(words.strip(), record.scope) for words in _NAMED.findall(text))
-            yield from (self._file(record.path, a or b) for a, b in _LINKED.findall(text))
+            yield from (shelf.find_link_target(words.strip(), record.scope) for words in _NAMED.findall(text))
+            yield from (self._find_linked_file(record.path, a or b) for a, b in _LINKED.findall(text))
 
-    def _file(self, source: str, href: str) -> int | None:
+    def _find_linked_file(self, source: str, href: str) -> int | None:
         aimed = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(href)))
         return self.wiki.library.by_path.get(aimed)
 
     @cached_property
-    def _cites(self) -> dict[int, list[int]]:
+    def _cited_places(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
         for target, citing in self.wiki.library.cited_by.items():
             for place in citing:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from kb.records.model import Record
-from kb.text.segment import SEPARATOR, index_terms
+from kb.text.segment import SEPARATOR, build_index_terms
 
 SHOWN = 5
 """Similar records named on a page, at most."""
@@ -20,9 +20,9 @@ LEAST = 0.2
 """Share of a record's own weight (0.0–1.0) that another one must have in common with it, in two words at least."""
 
 
-def similar(records: Sequence[Record]) -> list[tuple[int, ...]]:
+def find_related_records(records: Sequence[Record]) -> list[tuple[int, ...]]:
     """Return for each of *records* the places of those most like it, best first."""
-    said = [_terms(record) for record in records]
+    said = [_collect_terms(record) for record in records]
     found_in = Counter(term for terms in said for term in terms)
     most = min(RARE, max(2, len(records) // 8))
     weight = {term: math.log(1 + len(records) / n) for term, n in found_in.items() if n <= most}
@@ -30,22 +30,24 @@ def similar(records: Sequence[Record]) -> list[tuple[int, ...]]:
     for place, terms in enumerate(said):
         for term in terms & weight.keys():
             having[term].append(place)
-    return [_nearest(place, terms, weight, having) for place, terms in enumerate(said)]
+    return [_find_nearest(place, terms, weight, having) for place, terms in enumerate(said)]
 
 
-def _terms(record: Record) -> set[str]:
+def _collect_terms(record: Record) -> set[str]:
     pieces = set(f"{record.title}\n{record.section('decision')[:400]}".split())
-    words = {term for piece in pieces for term in _words(piece)}
+    words = {term for piece in pieces for term in _split_terms(piece)}
     return words | {f"#{tag.casefold()}" for tag in record.tags} | {f"/{path}" for path in record.impact}
 
 
 @lru_cache(maxsize=1 << 16)
-def _words(piece: str) -> tuple[str, ...]:
+def _split_terms(piece: str) -> tuple[str, ...]:
     """Return the terms of a *piece* without white space: no term reaches over it."""
-    return tuple(term for term in index_terms(piece).split() if term != SEPARATOR and len(term) > 1)
+    return tuple(term for term in build_index_terms(piece).split() if term != SEPARATOR and len(term) > 1)
 
 
-def _nearest(place: int, terms: set[str], weight: dict[str, float], having: dict[str, list[int]]) -> tuple[int, ...]:
+def _find_nearest(
+    place: int, terms: set[str], weight: dict[str, float], having: dict[str, list[int]]
+) -> tuple[int, ...]:
     rarest = sorted((term for term in terms if term in weight), key=lambda term: (-weight[term], term))[:TELLING]
     own = sum(weight[term] for term in rarest)
     score: defaultdict[int, float] = defaultdict(float)

@@ -13,8 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.text.segment import one_line
-from kb.wiki.html import Html, element, linked
-from kb.wiki.markup import anchors
+from kb.wiki.html import Html, element, resolve_hrefs
+from kb.wiki.markup import slugify_headings
 from kb.wiki.page_data import START
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ LARGEST_COLOURED = 20_000
 """Characters beyond which code is shown without colours."""
 
 
-class Heading(NamedTuple):
+class PageHeading(NamedTuple):
     """A heading of a rendered page."""
 
     level: int
@@ -34,62 +34,64 @@ class Heading(NamedTuple):
     """Plain text, not escaped."""
 
 
-class Rendered(NamedTuple):
+class RenderedPage(NamedTuple):
     """A page as HTML, with its headings in order."""
 
     html: str
-    headings: tuple[Heading, ...]
+    headings: tuple[PageHeading, ...]
 
 
-def rendered(parts: Sequence[str], target: Callable[[str], str], own: Callable[[str], str]) -> Rendered:
+def render_page(parts: Sequence[str], target: Callable[[str], str], own: Callable[[str], str]) -> RenderedPage:
     """Return the *parts* of a page as HTML.
 
     *target* answers a link of the text with its address, "" if there is none; *own* answers a page or a file of the
     wiki that the page itself names. Every part stands for itself: nothing that one opens reaches into the next.
     """
-    parser = _parser()
+    parser = _create_parser()
     parsed = [[] if isinstance(part, Html) else parser.parse(part) for part in parts]
     found = [
-        (token, _words(tokens[n + 1]))
+        (token, _extract_text(tokens[n + 1]))
         for tokens in parsed
         for n, token in enumerate(tokens)
         if token.type == "heading_open"
     ]
-    slugs = anchors(words for _, words in found)
+    slugs = slugify_headings(words for _, words in found)
     for (token, _), slug in zip(found, slugs, strict=True):
         token.attrSet("id", slug)
     shown = []
     for part, tokens in zip(parts, parsed, strict=True):
         for token in tokens:
             if token.type == "inline":
-                _check_links(token.children or [], target)
+                _resolve_links(token.children or [], target)
             elif token.type in ("th_open", "td_open") and token.attrs:
                 token.attrs = {"class": f"kb-{str(token.attrGet('style')).rpartition(':')[2]}"}
-        html = linked(part, own) if isinstance(part, Html) else parser.renderer.render(tokens, parser.options, {})
+        html = (
+            resolve_hrefs(part, own) if isinstance(part, Html) else parser.renderer.render(tokens, parser.options, {})
+        )
         shown.append(html)
-    headings = (Heading(int(token.tag[1]), slug, words) for (token, words), slug in zip(found, slugs, strict=True))
+    headings = (PageHeading(int(token.tag[1]), slug, words) for (token, words), slug in zip(found, slugs, strict=True))
     shown.append(element("div", data_kb=own(START), hidden="hidden"))
-    return Rendered("\n".join(shown), tuple(headings))
+    return RenderedPage("\n".join(shown), tuple(headings))
 
 
 @cache
-def _parser() -> Any:
+def _create_parser() -> Any:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.add_render_rule("fence", _fence)
-    parser.add_render_rule("image", _image)
+    parser.add_render_rule("fence", _render_fence)
+    parser.add_render_rule("image", _render_image)
     return parser
 
 
-def _words(token: Any) -> str:
+def _extract_text(token: Any) -> str:
     parts = (
         child.content or " " for child in token.children or [] if child.type in ("text", "code_inline", "softbreak")
     )
     return one_line("".join(parts))
 
 
-def _check_links(tokens: list[Any], target: Callable[[str], str]) -> None:
+def _resolve_links(tokens: list[Any], target: Callable[[str], str]) -> None:
     """Point every link to its page; what leads nowhere becomes marked text."""
     open_links: list[str] = []
     for token in tokens:
@@ -106,7 +108,7 @@ def _check_links(tokens: list[Any], target: Callable[[str], str]) -> None:
             token.tag = open_links.pop()
 
 
-def _image(renderer: Any, tokens: list[Any], index: int, options: Any, env: Any) -> str:
+def _render_image(renderer: Any, tokens: list[Any], index: int, options: Any, env: Any) -> str:
     source = str(tokens[index].attrGet("src") or "")
     label = html.escape(tokens[index].content or source)
     if OUTSIDE.match(source):
@@ -114,15 +116,14 @@ def _image(renderer: Any, tokens: list[Any], index: int, options: Any, env: Any)
     return f'<span class="kb-nowhere" title="{html.escape(source)}">{label}</span>'
 
 
-def _fence(renderer: Any, tokens: list[Any], index: int, options: Any, env: Any) -> str:
+def _render_fence(renderer: Any, tokens: list[Any], index: int, options: Any, env: Any) -> str:
     token = tokens[index]
     words = token.info.split()
-    return (
-        f'<div class="highlight"><pre><code>{_coloured(token.content, words[0] if words else "")}</code></pre></div>\n'
-    )
+    code = _highlight_code(token.content, words[0] if words else "")
+    return f'<div class="highlight"><pre><code>{code}</code></pre></div>\n'
 
 
-def _coloured(code: str, language: str) -> str:
+def _highlight_code(code: str, language: str) -> str:
     if not language or len(code) > LARGEST_COLOURED:
         return html.escape(code)
     from pygments import highlight  # type: ignore[import-untyped]

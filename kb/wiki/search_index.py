@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import CHOICES
 from kb.i18n import Message, msg
-from kb.index.bm25 import SCALE, term_weights
+from kb.index.bm25 import SCALE, compute_term_weights
 from kb.records.kinds import kind_label
 from kb.records.model import GLOBAL, LIVE, Record, Section, Status, imported_number
-from kb.text.segment import FIRST_CJK, clip, folded, one_line
-from kb.wiki.labels import STATUSES, status_name
-from kb.wiki.page_fingerprints import Stamps, stamp
+from kb.text.segment import FIRST_CJK, clip, fold_text, one_line
+from kb.wiki.labels import STATUSES, translate_status
+from kb.wiki.page_fingerprints import PageFingerprints, hash_parts
 
 if TYPE_CHECKING:
     from typing import Any
@@ -53,7 +53,7 @@ ENGINE = ("words", "shelf", "rank", "answer")
 """The scripts of assets/search/ that together are the search."""
 
 
-def engine() -> str:
+def build_engine_script() -> str:
     """Return the search as one script: a worker, or a part of a page that is read from the disk."""
     parts = []
     for name in ENGINE:
@@ -62,7 +62,7 @@ def engine() -> str:
     return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
 
 
-class Doc(NamedTuple):
+class SearchDoc(NamedTuple):
     """A page that can be found."""
 
     record: Record
@@ -74,44 +74,44 @@ class Doc(NamedTuple):
     """The addresses of the pages that stand before it wherever it is found: those that took its place."""
 
     @property
-    def order(self) -> tuple[str, str]:
+    def sort_key(self) -> tuple[str, str]:
         """What it is numbered by: uids grow, so a new record comes last and moves no other."""
         return (self.record.uid or "~", self.url)
 
 
-def docs_of(stamps: Stamps, url: Callable[[str], str]) -> Iterator[Doc]:
+def iter_wiki_docs(stamps: PageFingerprints, url: Callable[[str], str]) -> Iterator[SearchDoc]:
     """Yield what can be found in a wiki; *url* answers a page with its address, relative to the site's top."""
     wiki, shelf = stamps.wiki, stamps.wiki.library
     for place, record in enumerate(shelf.records):
         newer = shelf.superseded_by.get(place, ()) if record.status == Status.SUPERSEDED else ()
         there = (n for n in newer if shelf.records[n].scope == record.scope and shelf.records[n].status in LIVE)
         over = tuple(url(shelf.uris[n]) for n in there)
-        yield Doc(record, url(shelf.uris[place]), stamp(stamps.own[place], over), over)
+        yield SearchDoc(record, url(shelf.uris[place]), hash_parts(stamps.record_hashes[place], over), over)
     for (session, forms), uri in zip(wiki.sessions, wiki.session_uris, strict=True):
         text = next(iter(forms.values()), "")[:LONGEST_SESSION]
-        yield _unnamed(f"{session.name} {session.task}", text, url(uri), f"project/{session.project}")
+        yield _build_plain_doc(f"{session.name} {session.task}", text, url(uri), f"project/{session.project}")
 
 
-def docs_in(html: str, title: str, url: str) -> Iterator[Doc]:
+def iter_page_docs(html: str, title: str, url: str) -> Iterator[SearchDoc]:
     """Yield the parts of a page of the site that is none of the wiki: one for each heading down to the third level."""
     pieces = _HEADING.split(_HEADERLINK.sub("", html))
-    if text := _bare(pieces[0]):
-        yield _unnamed(title, text, url)
+    if text := _strip_tags(pieces[0]):
+        yield _build_plain_doc(title, text, url)
     for anchor, heading, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
-        said = _bare(heading)
-        yield _unnamed(said if said == title else f"{title} · {said}", _bare(text), f"{url}#{anchor}")
+        said = _strip_tags(heading)
+        yield _build_plain_doc(said if said == title else f"{title} · {said}", _strip_tags(text), f"{url}#{anchor}")
 
 
-def _bare(html: str) -> str:
+def _strip_tags(html: str) -> str:
     return one_line(unescape(_TAG.sub(" ", html)))
 
 
-def _unnamed(title: str, text: str, url: str, scope: str = GLOBAL) -> Doc:
+def _build_plain_doc(title: str, text: str, url: str, scope: str = GLOBAL) -> SearchDoc:
     record = Record("", "", title, scope, Status.ACCEPTED, sections=(Section("", "", text),))
-    return Doc(record, url, stamp(record))
+    return SearchDoc(record, url, hash_parts(record))
 
 
-class Row(NamedTuple):
+class IndexedDoc(NamedTuple):
     """What the index keeps of a page."""
 
     terms: Mapping[str, int]
@@ -120,17 +120,17 @@ class Row(NamedTuple):
     is_cut: bool
 
 
-def row(doc: Doc) -> Row:
+def index_doc(doc: SearchDoc) -> IndexedDoc:
     """Return what the index keeps of *doc*."""
     record = doc.record
-    terms = {term: max(round(weight * _FULL / SCALE), 1) for term, weight in term_weights(record).items()}
-    terms |= {f"#{folded(one_line(tag))}": _FULL for tag in record.tags}
+    terms = {term: max(round(weight * _FULL / SCALE), 1) for term, weight in compute_term_weights(record).items()}
+    terms |= {f"#{fold_text(one_line(tag))}": _FULL for tag in record.tags}
     whole = one_line("\n".join([*(section.text for section in record.sections), record.user]))
     text = whole.encode()[:LONGEST].decode(errors="ignore")
-    return Row(terms, text, len(text) < len(whole))
+    return IndexedDoc(terms, text, len(text) < len(whole))
 
 
-class Lists:
+class PostingLists:
     """For each term the pages that hold it, in order, written down as they come."""
 
     def __init__(self) -> None:
@@ -143,32 +143,32 @@ class Lists:
         for term, weight in terms.items():
             gap = number - self._last.get(term, -1) - 1
             self._last[term] = number
-            self._pieces.setdefault(term, []).append(piece(gap, weight))
+            self._pieces.setdefault(term, []).append(encode_posting(gap, weight))
 
-    def files(self, buckets: int) -> Iterator[tuple[str, str]]:
+    def iter_files(self, buckets: int) -> Iterator[tuple[str, str]]:
         """Yield path and content of every bucket, and of every list that is a file by itself."""
         found: list[dict[str, list[Any]]] = [{} for _ in range(buckets)]
         for term in sorted(self._pieces):
             pieces = self._pieces[term]
-            found[bucket(term, buckets)][term] = yield from entry(term, len(pieces), "".join(pieces))
-        yield from (file(f"t/{number}", terms) for number, terms in enumerate(found))
+            found[hash_to_bucket(term, buckets)][term] = yield from encode_entry(term, len(pieces), "".join(pieces))
+        yield from (render_index_file(f"t/{number}", terms) for number, terms in enumerate(found))
 
 
-def entry(term: str, pages: int, written: str) -> Generator[tuple[str, str], None, list[Any]]:
+def encode_entry(term: str, pages: int, written: str) -> Generator[tuple[str, str], None, list[Any]]:
     """Return what a bucket says of *term*; yield the file of its list, where that is one by itself."""
     if len(written) <= ALONE:
         return [pages, written]
     name = sha256(term.encode()).hexdigest()[:16]
-    yield file(f"p/{name}", written)
+    yield render_index_file(f"p/{name}", written)
     return [pages, "", name]
 
 
-def piece(gap: int, weight: int) -> str:
+def encode_posting(gap: int, weight: int) -> str:
     """Return how a list says that *gap* pages later the term stands with *weight*."""
-    return _NEAR[gap][weight] if gap < _HALF else _far(gap) + DIGITS[weight]
+    return _NEAR[gap][weight] if gap < _HALF else _encode_gap(gap) + DIGITS[weight]
 
 
-def pieces_in(written: str) -> Iterator[tuple[int, int]]:
+def decode_postings(written: str) -> Iterator[tuple[int, int]]:
     """Yield the pages and weights of a list."""
     page, gap, unit = -1, 0, 1
     signs = iter(written)
@@ -183,7 +183,7 @@ def pieces_in(written: str) -> Iterator[tuple[int, int]]:
         gap, unit = 0, 1
 
 
-def _far(gap: int) -> str:
+def _encode_gap(gap: int) -> str:
     written = ""
     while gap >= _HALF:
         written += DIGITS[_HALF + gap % _HALF]
@@ -191,7 +191,7 @@ def _far(gap: int) -> str:
     return written + DIGITS[gap]
 
 
-def bucket(term: str, buckets: int) -> int:
+def hash_to_bucket(term: str, buckets: int) -> int:
     """Return which of the *buckets* holds *term*: those that begin alike are together, for who is still typing.
 
     They do so by three letters, or by one character of a script without spaces.
@@ -202,7 +202,7 @@ def bucket(term: str, buckets: int) -> int:
     return found % buckets
 
 
-def buckets_for(pages: int) -> int:
+def count_buckets(pages: int) -> int:
     """Return how many buckets the index of so many *pages* has."""
     number = 1
     while number * PAGES_PER_BUCKET < pages:
@@ -210,65 +210,84 @@ def buckets_for(pages: int) -> int:
     return number
 
 
-def index_files(
-    docs: Sequence[Doc], language: str, words: Mapping[str, Any], keep: Callable[[int, Row], object] | None = None
+def iter_index_files(
+    docs: Sequence[SearchDoc],
+    language: str,
+    words: Mapping[str, Any],
+    keep: Callable[[int, IndexedDoc], object] | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yield path and content of every file of the index of *docs*, which are in their order.
 
     *words* is `wording` of the knowledge base; *keep* is told the number and the row of each page.
     """
     numbers = {doc.url: number for number, doc in enumerate(docs)}
-    lists = Lists()
+    lists = PostingLists()
     for number, doc in enumerate(docs):
-        kept = row(doc)
+        kept = index_doc(doc)
         if keep:
             keep(number, kept)
         lists.add(number, kept.terms)
-        yield answer_file(number, doc, kept, numbers, language)
-    yield start_file(docs, language, words)
-    yield from lists.files(buckets_for(len(docs)))
+        yield render_answer_file(number, doc, kept, numbers, language)
+    yield render_start_file(docs, language, words)
+    yield from lists.iter_files(count_buckets(len(docs)))
 
 
-def start_file(docs: Sequence[Doc], language: str, words: Mapping[str, Any]) -> tuple[str, str]:
+def render_start_file(docs: Sequence[SearchDoc], language: str, words: Mapping[str, Any]) -> tuple[str, str]:
     """Return path and content of the file with which every search begins."""
-    buckets = buckets_for(len(docs))
-    return file("start", {**_columns(docs, language), "buckets": buckets, "total": len(docs), "words": words})
+    buckets = count_buckets(len(docs))
+    return render_index_file(
+        "start", {**_build_columns(docs, language), "buckets": buckets, "total": len(docs), "words": words}
+    )
 
 
-def file(name: str, content: Any) -> tuple[str, str]:
+def render_index_file(name: str, content: Any) -> tuple[str, str]:
     """Return path and content of a part of the index: a script, since a page from the disk may load nothing else."""
     said = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return f"{FOLDER}{name}.js", f'kbFound("{name}",{said});\n'
 
 
-def content_of(script: str) -> Any:
-    """Return the content of a `file`."""
+def parse_index_file(script: str) -> Any:
+    """Return the content of a `render_index_file`."""
     return json.loads(script[script.index(",") + 1 : script.rindex(")")])
 
 
-def answer_file(number: int, doc: Doc, kept: Row, numbers: Mapping[str, int], language: str) -> tuple[str, str]:
+def render_answer_file(
+    number: int, doc: SearchDoc, kept: IndexedDoc, numbers: Mapping[str, int], language: str
+) -> tuple[str, str]:
     """Return path and content of the file of the page *number*, as answers show it."""
-    return file(f"d/{number >> 8}/{number}", _answer(doc, kept, numbers, language))
+    return render_index_file(f"d/{number >> 8}/{number}", _build_answer(doc, kept, numbers, language))
 
 
-def _answer(doc: Doc, kept: Row, numbers: Mapping[str, int], language: str) -> list[Any]:
+def _build_answer(doc: SearchDoc, kept: IndexedDoc, numbers: Mapping[str, int], language: str) -> list[Any]:
     record = doc.record
-    facts = [status_name(record.status, language), kind_label(record.kind, language)]
+    facts = [translate_status(record.status, language), kind_label(record.kind, language)]
     facts = [*facts, record.scope.removeprefix("project/"), record.date[:10], *(f"#{tag}" for tag in record.tags)]
     shown = " · ".join(map(one_line, filter(None, facts))) if record.id else ""
     over = [numbers[url] for url in doc.over if url in numbers]
     title = clip(record.title, 300)
-    return [doc.url, record.id, title, record.kind, record.status, shown, record.scope, _month(record.date), over,
-            int(kept.is_cut), kept.text, imported_number(record.extra) or 0]  # fmt: skip
+    return [
+        doc.url,
+        record.id,
+        title,
+        record.kind,
+        record.status,
+        shown,
+        record.scope,
+        _count_months(record.date),
+        over,
+        int(kept.is_cut),
+        kept.text,
+        imported_number(record.extra) or 0,
+    ]
 
 
-def _month(date: str) -> int:
+def _count_months(date: str) -> int:
     """Return the months before the ISO day *date* since the year 0; 0 for none."""
     year, month = date[:4], date[5:7]
     return int(year) * 12 + int(month) if (year + month).isascii() and (year + month).isdigit() and month else 0
 
 
-def _columns(docs: Sequence[Doc], language: str) -> dict[str, Any]:
+def _build_columns(docs: Sequence[SearchDoc], language: str) -> dict[str, Any]:
     """Return by what answers are chosen: for each field its values with their words, and the value of every page."""
     records = [doc.record if doc.record.id else None for doc in docs]
     there = [one for one in records if one]
@@ -279,27 +298,27 @@ def _columns(docs: Sequence[Doc], language: str) -> dict[str, Any]:
     tags = Counter(one_line(tag) for one in there for tag in one.tags)
     common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:TAGS]
     fields: dict[str, tuple[Message, dict[str, list[str]]]] = {
-        "kind": (msg("Kind"), {kind: _names(kind_label, kind, language) for kind in sorted(kinds)}),
-        "status": (msg("Status"), {status: _names(status_name, status, language) for status in statuses}),
+        "kind": (msg("Kind"), {kind: _list_names(kind_label, kind, language) for kind in sorted(kinds)}),
+        "status": (msg("Status"), {status: _list_names(translate_status, status, language) for status in statuses}),
         "scope": (msg("Scope"), {scope: [scope.removeprefix("project/")] for scope in scopes}),
     }
     columns = {
         field: {
             "label": label.translate(language),
             "names": [[value.removeprefix("project/"), *labels] for value, labels in names.items()],
-            **_column([*names], [one and getattr(one, field) for one in records]),
+            **_encode_column([*names], [one and getattr(one, field) for one in records]),
         }
         for field, (label, names) in fields.items()
     }
     return {**columns, "tag": {"label": msg("Tags").translate(language), "names": [[tag, ""] for tag in common]}}
 
 
-def _names(name_in: Callable[[str, str], str], value: str, language: str) -> list[str]:
+def _list_names(name_in: Callable[[str, str], str], value: str, language: str) -> list[str]:
     """Return what *value* is called, in *language* first: a filter can be typed in any language kb speaks."""
     return list(dict.fromkeys(name_in(value, spoken) for spoken in (language, *CHOICES["language"])))
 
 
-def _column(names: Sequence[str], values: Iterable[str | None]) -> dict[str, Any]:
+def _encode_column(names: Sequence[str], values: Iterable[str | None]) -> dict[str, Any]:
     """Return the place of each of *values* among *names* as one digit or two; that of None is behind the last."""
     at = {name: number for number, name in enumerate(names)}
     numbers = [len(names) if value is None else at[value] for value in values]

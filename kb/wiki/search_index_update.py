@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.wiki.search_index import (
     FOLDER,
-    Doc,
-    Row,
-    answer_file,
-    bucket,
-    buckets_for,
-    content_of,
-    entry,
-    file,
-    piece,
-    pieces_in,
-    row,
-    start_file,
+    IndexedDoc,
+    SearchDoc,
+    count_buckets,
+    decode_postings,
+    encode_entry,
+    encode_posting,
+    hash_to_bucket,
+    index_doc,
+    parse_index_file,
+    render_answer_file,
+    render_index_file,
+    render_start_file,
 )
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.state.state_folder import State
+    from kb.state.state_folder import StateFolder
 
 CHUNK = 256
 """Pages whose terms are remembered in one file."""
@@ -35,23 +35,23 @@ FEW = 0.05
 """The share of changed pages from which on the index is written anew."""
 
 
-class Memory:
+class TermCache:
     """Which terms each page had when it was indexed."""
 
-    def __init__(self, state: State, *place: str) -> None:
+    def __init__(self, state: StateFolder, *place: str) -> None:
         """Keep it below *place*."""
         self._state = state
         self._place = place
         self._chunks: dict[int, list[str]] = {}
 
-    def terms(self, number: int) -> list[str] | None:
+    def find_terms(self, number: int) -> list[str] | None:
         """Return the terms of the page *number*; None where they are forgotten."""
-        chunk = self._chunk(number // CHUNK)
+        chunk = self._load_chunk(number // CHUNK)
         return chunk[number % CHUNK].split("\n") if number % CHUNK < len(chunk) else None
 
-    def keep(self, number: int, kept: Row) -> None:
+    def add_terms(self, number: int, kept: IndexedDoc) -> None:
         """Remember the terms of the page *number*."""
-        chunk = self._chunk(number // CHUNK)
+        chunk = self._load_chunk(number // CHUNK)
         chunk += [""] * (number % CHUNK + 1 - len(chunk))
         chunk[number % CHUNK] = "\n".join(kept.terms)
 
@@ -61,78 +61,80 @@ class Memory:
             for number, terms in self._chunks.items():
                 self._state.save({"terms": terms}, *self._place, f"{number}.json")
 
-    def _chunk(self, number: int) -> list[str]:
+    def _load_chunk(self, number: int) -> list[str]:
         if number not in self._chunks:
             told = self._state.load(*self._place, f"{number}.json")
             self._chunks[number] = list(told["terms"]) if told else []
         return self._chunks[number]
 
 
-class Change(NamedTuple):
+class IndexChange(NamedTuple):
     """What becomes of the pages of an index."""
 
     numbers: Sequence[int]
     """The pages that are new or have changed."""
-    docs: Sequence[Doc]
+    docs: Sequence[SearchDoc]
     """All, in order."""
     was: int
     """So many there were before."""
 
 
-def change(before: Mapping[str, str], docs: Sequence[Doc]) -> Change | None:
+def compare_index(before: Mapping[str, str], docs: Sequence[SearchDoc]) -> IndexChange | None:
     """Return how *docs* differ from what was there *before* (address → stamp, in order); None: they have other numbers.
 
     Pages may only have come behind the last one, and not so many that another number of buckets is needed.
     """
     was = [*before]
-    if [doc.url for doc in docs[: len(was)]] != was or buckets_for(len(docs)) != buckets_for(len(was)):
+    if [doc.url for doc in docs[: len(was)]] != was or count_buckets(len(docs)) != count_buckets(len(was)):
         return None
     numbers = [n for n, doc in enumerate(docs) if before.get(doc.url) != doc.stamp]
-    return Change(numbers, docs, len(was)) if len(numbers) <= max(FEW * len(docs), 1) else None
+    return IndexChange(numbers, docs, len(was)) if len(numbers) <= max(FEW * len(docs), 1) else None
 
 
-def updated(site: str, told: Change, memory: Memory, language: str, words: Mapping[str, Any]) -> dict[str, str] | None:
+def build_changed_files(
+    site: str, told: IndexChange, memory: TermCache, language: str, words: Mapping[str, Any]
+) -> dict[str, str] | None:
     """Return the files of the index at *site* that change, with what they become ("": nothing); None: all may."""
     numbers = {doc.url: n for n, doc in enumerate(told.docs)}
-    found = dict([start_file(told.docs, language, words)])
+    found = dict([render_start_file(told.docs, language, words)])
     terms: dict[str, dict[int, int]] = {}
     for n in told.numbers:
-        kept, old = row(told.docs[n]), memory.terms(n)
+        kept, old = index_doc(told.docs[n]), memory.find_terms(n)
         if old is None and n < told.was:
             return None
         for term in {*(old or ()), *kept.terms}:
             terms.setdefault(term, {})[n] = kept.terms.get(term, 0)
-        memory.keep(n, kept)
-        found |= [answer_file(n, told.docs[n], kept, numbers, language)]
+        memory.add_terms(n, kept)
+        found |= [render_answer_file(n, told.docs[n], kept, numbers, language)]
     try:
-        return found | dict(_lists(site, terms, buckets_for(len(told.docs))))
+        return found | dict(_update_lists(site, terms, count_buckets(len(told.docs))))
     except (OSError, ValueError, KeyError):
         return None
 
 
-def _lists(site: str, terms: Mapping[str, Mapping[int, int]], buckets: int) -> Iterator[tuple[str, str]]:
+def _update_lists(site: str, terms: Mapping[str, Mapping[int, int]], buckets: int) -> Iterator[tuple[str, str]]:
     """Yield the buckets of *terms*, in each of which pages get another weight (0: none)."""
     touched: dict[int, list[str]] = {}
     for term in terms:
-        touched.setdefault(bucket(term, buckets), []).append(term)
+        touched.setdefault(hash_to_bucket(term, buckets), []).append(term)
     for number, here in touched.items():
-        entries = _content(site, f"t/{number}")
+        entries = _read_content(site, f"t/{number}")
         for term in here:
             _, written, *name = entries.pop(term, [0, ""])
-            pages = dict(pieces_in(_content(site, f"p/{name[0]}") if name else written))
+            pages = dict(decode_postings(_read_content(site, f"p/{name[0]}") if name else written))
             pages = {n: weight for n, weight in sorted({**pages, **terms[term]}.items()) if weight}
             if pages:
-                entries[term] = yield from entry(term, len(pages), _written(pages))
+                entries[term] = yield from encode_entry(term, len(pages), _encode_list(pages))
             if name and len(entries.get(term, ())) < 3:
                 yield f"{FOLDER}p/{name[0]}.js", ""
-        yield file(f"t/{number}", dict(sorted(entries.items())))
+        yield render_index_file(f"t/{number}", dict(sorted(entries.items())))
 
 
-def _written(pages: Mapping[int, int]) -> str:
+def _encode_list(pages: Mapping[int, int]) -> str:
     gaps = (later - earlier - 1 for earlier, later in pairwise([-1, *pages]))
-    return "".join(piece(gap, weight) for gap, weight in zip(gaps, pages.values(), strict=True))
+    return "".join(encode_posting(gap, weight) for gap, weight in zip(gaps, pages.values(), strict=True))
 
 
-def _content(site: str, name: str) -> Any:
+def _read_content(site: str, name: str) -> Any:
     with open(os.path.join(site, FOLDER, f"{name}.js"), encoding="utf-8") as script:
-        return content_of(script.read())
+        return parse_index_file(script.read())

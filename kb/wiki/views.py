@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from kb.i18n import msg
 from kb.records.kinds import BY_NAME, kind_label
-from kb.records.model import recency
+from kb.records.model import recency_key
 from kb.text.segment import first_sentence
-from kb.wiki.html import Html, element, inside, to
-from kb.wiki.labels import entry, items, joined, titled
-from kb.wiki.markup import plain
+from kb.wiki.html import Html, build_href, element, join_html
+from kb.wiki.labels import join_parts, render_entry, render_list, render_titled_part
+from kb.wiki.markup import escape_markdown
 from kb.wiki.session_pages import SESSIONS
-from kb.wiki.wiki_model import Page, Wiki
+from kb.wiki.wiki_model import Wiki, WikiPage
 
 VIEWS = "views.md"
 NEWEST = 8
@@ -21,55 +21,59 @@ _KNOWLEDGE = ("adr", "domain-note")
 _EXPERIENCE = ("pattern", "anti-pattern", "checklist")
 
 
-def views_page(wiki: Wiki) -> Page:
+def build_views_page(wiki: Wiki) -> WikiPage:
     """Return the page with the views of `kb alaya`, and what was learnt with a sentence of each."""
-    title = wiki.word(msg("Views"))
+    title = wiki.translate_message(msg("Views"))
     said = msg("The same records, seen in other ways; nothing here is a copy.")
     parts = [
         f"# {title}",
-        plain(wiki.word(said)),
-        *titled(wiki, msg("Seeds (种子库): by kind"), items(_count(wiki, kind) for kind in wiki.kinds)),
-        *titled(wiki, msg("Karma (业力库): by label"), _karma(wiki)),
-        *titled(wiki, msg("Preferences (偏好库)"), _told(wiki, ("preference",))),
-        *titled(wiki, msg("Knowledge"), _told(wiki, _KNOWLEDGE)),
-        *titled(wiki, msg("Experience"), _told(wiki, _EXPERIENCE)),
-        *titled(wiki, msg("Sessions"), _sessions(wiki)),
+        escape_markdown(wiki.translate_message(said)),
+        *render_titled_part(
+            wiki, msg("Seeds (种子库): by kind"), render_list(_render_kind_count(wiki, kind) for kind in wiki.kinds)
+        ),
+        *render_titled_part(wiki, msg("Karma (业力库): by label"), _render_karma(wiki)),
+        *render_titled_part(wiki, msg("Preferences (偏好库)"), _render_newest(wiki, ("preference",))),
+        *render_titled_part(wiki, msg("Knowledge"), _render_newest(wiki, _KNOWLEDGE)),
+        *render_titled_part(wiki, msg("Experience"), _render_newest(wiki, _EXPERIENCE)),
+        *render_titled_part(wiki, msg("Sessions"), _render_sessions(wiki)),
     ]
-    return Page(VIEWS, tuple(parts), listing=True, name=title)
+    return WikiPage(VIEWS, tuple(parts), listing=True, name=title)
 
 
-def _count(wiki: Wiki, kind: str) -> Html:
+def _render_kind_count(wiki: Wiki, kind: str) -> Html:
     listed = wiki.kinds[kind]
-    return inside(element("a", kind_label(kind, wiki.config.language), href=to(listed.uri)), f" ({listed.counts['']})")
+    return join_html(
+        element("a", kind_label(kind, wiki.config.language), href=build_href(listed.uri)), f" ({listed.counts['']})"
+    )
 
 
-def _karma(wiki: Wiki) -> Html:
+def _render_karma(wiki: Wiki) -> Html:
     labels: dict[str, list[str]] = {}
     for kind in wiki.kinds:
         labels.setdefault(BY_NAME[kind].karma if kind in BY_NAME else "–", []).append(kind)
     rows = (
-        inside(element("strong", label), ": ", joined(" · ", (_count(wiki, kind) for kind in kinds)))
+        join_html(element("strong", label), ": ", join_parts(" · ", (_render_kind_count(wiki, kind) for kind in kinds)))
         for label, kinds in labels.items()
     )
-    return items(rows)
+    return render_list(rows)
 
 
-def _told(wiki: Wiki, categories: Iterable[str]) -> Html:
+def _render_newest(wiki: Wiki, categories: Iterable[str]) -> Html:
     """Return the newest records of *categories*, each with the first sentence of what it says."""
     records = wiki.library.records
     kinds = {kind.name for kind in BY_NAME.values() if kind.category in categories}
     places = [n for n, record in enumerate(records) if record.kind in kinds]
-    newest = sorted(places, key=lambda n: recency(records[n]), reverse=True)[:NEWEST]
-    rows = [inside(entry(wiki, n), " – ", first_sentence(records[n].section("decision"))) for n in newest]
-    every = joined(" · ", (_count(wiki, kind) for kind in wiki.kinds if kind in kinds))
-    return items([*rows, inside(wiki.word(msg("All")), ": ", every)]) if rows else Html("")
+    newest = sorted(places, key=lambda n: recency_key(records[n]), reverse=True)[:NEWEST]
+    rows = [join_html(render_entry(wiki, n), " – ", first_sentence(records[n].section("decision"))) for n in newest]
+    every = join_parts(" · ", (_render_kind_count(wiki, kind) for kind in wiki.kinds if kind in kinds))
+    return render_list([*rows, join_html(wiki.translate_message(msg("All")), ": ", every)]) if rows else Html("")
 
 
-def _sessions(wiki: Wiki) -> Html:
+def _render_sessions(wiki: Wiki) -> Html:
     pairs = list(zip(wiki.sessions, wiki.session_uris, strict=True))[:NEWEST]
     rows = [
-        inside(element("a", session.name, href=to(uri)), " – ", first_sentence(session.task))
+        join_html(element("a", session.name, href=build_href(uri)), " – ", first_sentence(session.task))
         for (session, _), uri in pairs
     ]
-    every = element("a", wiki.word(msg("All")), href=to(SESSIONS))
-    return items([*rows, inside(every, f" ({len(wiki.sessions)})")]) if rows else Html("")
+    every = element("a", wiki.translate_message(msg("All")), href=build_href(SESSIONS))
+    return render_list([*rows, join_html(every, f" ({len(wiki.sessions)})")]) if rows else Html("")

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kb.config import Config
 from kb.i18n import Message, msg
-from kb.records.model import GLOBAL, Record, Reference, recency
+from kb.records.model import GLOBAL, Record, Reference, recency_key
 from kb.text.segment import normalise, one_line
-from kb.wiki.labels import status_name
-from kb.wiki.library import Key, Library, kind_order, library, segment
-from kb.wiki.listing import Listing, listing
-from kb.wiki.markup import distinct
-from kb.wiki.related import similar
+from kb.wiki.labels import translate_status
+from kb.wiki.library import Key, Library, build_library, get_kind_sort_key, sanitise_path_part
+from kb.wiki.listing import Listing, build_listing
+from kb.wiki.markup import number_duplicates
+from kb.wiki.related import find_related_records
 
 if TYPE_CHECKING:
     from kb.checks.findings import Finding
-    from kb.history.timeline import Story, Version
-    from kb.writing.inbox import Held
-    from kb.writing.reviews import Sides
+    from kb.history.timeline import RecordVersion, Timeline
+    from kb.writing.inbox import HeldCandidate
+    from kb.writing.reviews import ReviewSides
 
 
-class Session(Protocol):
+class ArchivedSession(Protocol):
     """What the wiki shows of an archived session."""
 
     @property
@@ -46,21 +46,21 @@ class Session(Protocol):
         """What its host calls it."""
 
 
-class Archive(NamedTuple):
+class SessionForms(NamedTuple):
     """An archived session with the forms of it that are shown."""
 
-    session: Session
+    session: ArchivedSession
     forms: Mapping[str, str]
     """Name of a form → its markdown, the shortest first."""
 
 
-class Told(NamedTuple):
+class WikiSources(NamedTuple):
     """What a knowledge base has to tell beside its records."""
 
-    sessions: Sequence[Archive] = ()
-    story: Story | None = None
-    reviews: Sequence[Sides] = ()
-    held: Sequence[Held] = ()
+    sessions: Sequence[SessionForms] = ()
+    story: Timeline | None = None
+    reviews: Sequence[ReviewSides] = ()
+    held: Sequence[HeldCandidate] = ()
     findings: Sequence[Finding] = ()
     hidden: Sequence[Record] = ()
     """Records that are shown nowhere, not even by their titles."""
@@ -69,7 +69,7 @@ class Told(NamedTuple):
     """How a question is cut into words."""
 
 
-class Page(NamedTuple):
+class WikiPage(NamedTuple):
     """One page, made and not yet rendered."""
 
     uri: str
@@ -91,16 +91,16 @@ class Page(NamedTuple):
         return "\n\n".join(self.parts) + "\n"
 
 
-class Draft(NamedTuple):
+class PageDraft(NamedTuple):
     """A page that is made when it is asked for."""
 
     uri: str
     stamp: str
     """What it is made of: with the same stamp it is the same page."""
-    make: Callable[[], Page]
+    make: Callable[[], WikiPage]
 
 
-class Made(NamedTuple):
+class SiteFile(NamedTuple):
     """A file that is made when it is asked for."""
 
     path: str
@@ -113,7 +113,7 @@ class Wiki(NamedTuple):
     """Everything the pages are made from, and where they stand."""
 
     library: Library
-    told: Told
+    told: WikiSources
     config: Config
     similar: Sequence[tuple[int, ...]]
     kinds: Mapping[str, Listing]
@@ -122,18 +122,18 @@ class Wiki(NamedTuple):
     tags: Listing
     months: Listing
     paths: Listing
-    sessions: Sequence[Archive]
+    sessions: Sequence[SessionForms]
     """Newest first."""
     session_uris: Sequence[str]
     hidden: frozenset[Key]
     """Scope and id of what is left out."""
     hidden_titles: frozenset[str]
 
-    def word(self, said: Message) -> str:
+    def translate_message(self, said: Message) -> str:
         """Return *said* in the language of the wiki."""
         return said.translate(self.config.language)
 
-    def versions(self, record: Record) -> Sequence[Version]:
+    def list_versions(self, record: Record) -> Sequence[RecordVersion]:
         """Return the versions of *record*, newest first."""
         return self.told.story.versions.get(record.path, ()) if self.told.story else ()
 
@@ -142,40 +142,44 @@ class Wiki(NamedTuple):
         there = GLOBAL if what.project == GLOBAL else f"project/{what.project}"
         return any((one, what.id) in self.hidden for one in ([there] if what.project else [scope, GLOBAL]))
 
-    def session_uri(self, source: str) -> str:
+    def find_session_uri(self, source: str) -> str:
         """Return the page of the session that a record names as its *source* ("host/session"), or ""."""
         name = source.rpartition("/")[2]
         pairs = zip(self.sessions, self.session_uris, strict=True)
         return next((uri for archive, uri in pairs if name and archive.session.session == name), "")
 
 
-def wiki(records: Iterable[Record], told: Told, config: Config) -> Wiki:
+def build_wiki(records: Iterable[Record], told: WikiSources, config: Config) -> Wiki:
     """Return the wiki of *records* and of what else is *told*."""
-    shelf = library(records)
+    shelf = build_library(records)
     sessions = sorted(told.sessions, key=lambda one: (one.session.time, one.session.name), reverse=True)
-    kinds = sorted({record.kind for record in shelf.records}, key=kind_order)
+    kinds = sorted({record.kind for record in shelf.records}, key=get_kind_sort_key)
     scopes = dict.fromkeys(record.scope for record in shelf.records)
     undated = msg("Undated").translate(config.language)
-    newest = sorted(range(len(shelf.records)), key=lambda n: recency(shelf.records[n]), reverse=True)
+    newest = sorted(range(len(shelf.records)), key=lambda n: recency_key(shelf.records[n]), reverse=True)
     return Wiki(
         shelf,
         told,
         config,
-        similar(shelf.records),
-        _by(shelf, "kind", "kinds", dict(zip(kinds, kinds, strict=True))),
-        _by(shelf, "scope", "scopes", {scope: scope.replace("/", "-") for scope in scopes}),
-        listing("statuses", _grouped(shelf, lambda record: [status_name(record.status, config.language)])),
-        listing("tags", dict(sorted(_grouped(shelf, lambda record: record.tags).items()))),
-        listing("timeline", _grouped(shelf, lambda record: [one_line(record.date[:7]) or undated], newest)),
-        listing("paths", dict(sorted(_grouped(shelf, lambda record: map(folder_of_path, record.impact)).items()))),
+        find_related_records(shelf.records),
+        _build_listings(shelf, "kind", "kinds", dict(zip(kinds, kinds, strict=True))),
+        _build_listings(shelf, "scope", "scopes", {scope: scope.replace("/", "-") for scope in scopes}),
+        build_listing(
+            "statuses", _group_places(shelf, lambda record: [translate_status(record.status, config.language)])
+        ),
+        build_listing("tags", dict(sorted(_group_places(shelf, lambda record: record.tags).items()))),
+        build_listing("timeline", _group_places(shelf, lambda record: [one_line(record.date[:7]) or undated], newest)),
+        build_listing(
+            "paths", dict(sorted(_group_places(shelf, lambda record: map(get_path_folder, record.impact)).items()))
+        ),
         sessions,
-        [f"{stem}.md" for stem in _numbered("sessions", (archive.session.name for archive in sessions))],
+        [f"{stem}.md" for stem in _assign_stems("sessions", (archive.session.name for archive in sessions))],
         frozenset((record.scope, record.id) for record in told.hidden),
         frozenset(normalise(record.title) for record in told.hidden),
     )
 
 
-def _grouped(
+def _group_places(
     shelf: Library, labels: Callable[[Record], Iterable[str]], places: Iterable[int] | None = None
 ) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
@@ -185,19 +189,19 @@ def _grouped(
     return found
 
 
-def _by(shelf: Library, field: str, folder: str, names: Mapping[str, str]) -> dict[str, Listing]:
+def _build_listings(shelf: Library, field: str, folder: str, names: Mapping[str, str]) -> dict[str, Listing]:
     """Return a list for each value of the *field* of the records that *names* names."""
-    found = _grouped(shelf, lambda record: [getattr(record, field)])
-    stems = _numbered(folder, names.values())
-    return {value: listing(stem, {"": found[value]}) for value, stem in zip(names, stems, strict=True)}
+    found = _group_places(shelf, lambda record: [getattr(record, field)])
+    stems = _assign_stems(folder, names.values())
+    return {value: build_listing(stem, {"": found[value]}) for value, stem in zip(names, stems, strict=True)}
 
 
-def _numbered(folder: str, names: Iterable[str]) -> list[str]:
+def _assign_stems(folder: str, names: Iterable[str]) -> list[str]:
     """Return a page in *folder*, without its ending, for each name; `index` is kept free."""
-    return [f"{folder}/{name}" for name in distinct(["index", *map(segment, names)], "-")[1:]]
+    return [f"{folder}/{name}" for name in number_duplicates(["index", *map(sanitise_path_part, names)], "-")[1:]]
 
 
-def folder_of_path(path: str) -> str:
+def get_path_folder(path: str) -> str:
     """Return the folder in which an impact *path* stands, with a slash; a path at the top is its own."""
     path = path.rstrip("/")
     return f"{path.rpartition('/')[0]}/" if "/" in path else path

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from kb.wiki.html import Html, element, inside
+from kb.wiki.html import Html, element, join_html
 
 AROUND = 1
 """Unchanged lines shown before and after a change."""
@@ -18,36 +18,36 @@ _WORD = re.compile("[^\\W\x00-\u2e7f]|\\w+|\\s+|.")
 _MARKER = re.compile(r"(?m)^<!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->\n?")
 
 
-class Piece(NamedTuple):
+class DiffPiece(NamedTuple):
     """A run of text: in both ("="), only in the old ("-") or only in the new ("+")."""
 
     sign: str
     text: str
 
 
-def words(old: str, new: str) -> list[Piece]:
+def diff_words(old: str, new: str) -> list[DiffPiece]:
     """Return *old* and *new* as one run of pieces."""
     before, after = (_WORD.findall(text) for text in (old, new))
     if len(before) + len(after) > LONGEST:
-        return [Piece("-", old), Piece("+", new)]
-    found: list[Piece] = []
+        return [DiffPiece("-", old), DiffPiece("+", new)]
+    found: list[DiffPiece] = []
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
-            found.append(Piece("=", "".join(before[a:b])))
+            found.append(DiffPiece("=", "".join(before[a:b])))
             continue
-        found += [Piece("-", "".join(before[a:b]))] if b > a else []
-        found += [Piece("+", "".join(after[c:d]))] if d > c else []
+        found += [DiffPiece("-", "".join(before[a:b]))] if b > a else []
+        found += [DiffPiece("+", "".join(after[c:d]))] if d > c else []
     return found
 
 
-def beside(old: str, new: str) -> tuple[Html, Html]:
+def render_side_by_side(old: str, new: str) -> tuple[Html, Html]:
     """Return *old* with what is gone marked, and *new* with what has come."""
-    pieces = words(old, new)
+    pieces = diff_words(old, new)
     left, right = ([p for p in pieces if p.sign != sign] for sign in "+-")
-    return inside(*map(_shown, left)), inside(*map(_shown, right))
+    return join_html(*map(_render_piece, left)), join_html(*map(_render_piece, right))
 
 
-def changes(old: str, new: str) -> Html:
+def render_line_diff(old: str, new: str) -> Html:
     """Return what changed from one version of a record file to the next, line by line and word by word."""
     before, after = (_MARKER.sub("", text).splitlines() for text in (old, new))
     rows: list[Html] = []
@@ -57,21 +57,21 @@ def changes(old: str, new: str) -> Html:
             if tag == "equal":
                 rows += [element("p", line) for line in before[a:b] if line.strip()]
             else:
-                rows += _rows(words("\n".join(before[a:b]), "\n".join(after[c:d])))
+                rows += _render_rows(diff_words("\n".join(before[a:b]), "\n".join(after[c:d])))
     return element("div", *rows, class_="kb-diff") if rows else Html("")
 
 
-def _rows(pieces: list[Piece]) -> Iterator[Html]:
+def _render_rows(pieces: list[DiffPiece]) -> Iterator[Html]:
     """Yield *pieces* as paragraphs, one for each line of either text that has any letters."""
     row: list[Html] = []
     for piece in pieces:
         head, *rest = piece.text.split("\n")
-        row += [_shown(Piece(piece.sign, head))] if head else []
+        row += [_render_piece(DiffPiece(piece.sign, head))] if head else []
         for line in rest:
             yield from [element("p", *row)] if row else []
-            row = [_shown(Piece(piece.sign, line))] if line else []
+            row = [_render_piece(DiffPiece(piece.sign, line))] if line else []
     yield from [element("p", *row)] if row else []
 
 
-def _shown(piece: Piece) -> Html:
-    return element({"-": "del", "+": "ins"}[piece.sign], piece.text) if piece.sign in "-+" else inside(piece.text)
+def _render_piece(piece: DiffPiece) -> Html:
+    return element({"-": "del", "+": "ins"}[piece.sign], piece.text) if piece.sign in "-+" else join_html(piece.text)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
-from kb.records.citations import redirected
+from kb.records.citations import rewrite_links
 from kb.records.kinds import BY_NAME
 from kb.records.model import SCOPE, Record, Verdict
-from kb.records.record_paths import folder_of, scope_of, ulids
+from kb.records.record_paths import folder_for_scope, iter_ulids, parse_path_scope
 from kb.safety import redaction
 from kb.text.segment import clip, normalise, one_line, slugify
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kb.workspace import Workspace
-    from kb.writing.transaction import Writing
+    from kb.writing.transaction import Transaction
 
 _SCOPE = re.compile(SCOPE)
 _ID = re.compile(r"([A-Z]{1,3})\d{3,9}")
@@ -35,7 +35,7 @@ Names = Mapping[tuple[str, str], str]
 """What became of an id: (scope, old id) → new id."""
 
 
-class Brought(NamedTuple):
+class ImportItem(NamedTuple):
     """One record on its way in."""
 
     record: Record
@@ -63,85 +63,87 @@ def import_records(
     A record that the knowledge base has already, by title and text, is `unchanged`. Secrets are masked. *progress* is
     told after each record how many are done.
     """
-    from kb.writing.edit import alone
-    from kb.writing.transaction import Writing
+    from kb.writing.edit import commit_step
+    from kb.writing.transaction import Transaction
 
     if dry_run:
-        writing = Writing(kb, "", "")
-        with writing.transaction(keep=False):
-            return _bring_all(writing, records, progress)
+        writing = Transaction(kb, "", "")
+        with writing.begin_transaction(keep=False):
+            return _import_all(writing, records, progress)
     verdicts: list[Verdict] = []
 
-    def step(writing: Writing) -> None:
-        verdicts[:] = _bring_all(writing, records, progress)
+    def plan_import(writing: Transaction) -> None:
+        verdicts[:] = _import_all(writing, records, progress)
 
-    alone(kb, step, f"Import records from {origin}", "imported")
+    commit_step(kb, plan_import, f"Import records from {origin}", "imported")
     return verdicts
 
 
-def _bring_all(writing: Writing, records: Sequence[Record], progress: Callable[[int], None] | None) -> list[Verdict]:
+def _import_all(
+    writing: Transaction, records: Sequence[Record], progress: Callable[[int], None] | None
+) -> list[Verdict]:
     present = writing.kb.index.records()
     private = writing.kb.config.masking
     safe = lru_cache(maxsize=1024)(
-        lambda text: redaction.redact(text, private)
+        lambda text: redaction.redact_text(text, private)
     )  # headings, tags and "" come in every one
-    arrivals = _named(writing, present, [_arrival(record, safe) for record in records])
+    arrivals = _assign_ids(writing, present, [_sanitise_record(record, safe) for record in records])
     renamed: dict[tuple[str, str], str] = {}
     for one in arrivals:
         renamed.setdefault((one.record.scope, one.wanted), one.record.id)
-    places = _Places(present, arrivals)
+    places = _ImportedPaths(present, arrivals)
     verdicts = []
-    uids = ulids(writing.kb.now())
+    uids = iter_ulids(writing.kb.now())
     for number, one in enumerate(arrivals, 1):
-        verdicts.append(_brought(writing, one, renamed, places, uids))
+        verdicts.append(_import_item(writing, one, renamed, places, uids))
         if progress:
             progress(number)
     return verdicts
 
 
-def _arrival(record: Record, safe: Callable[[str], tuple[str, tuple[redaction.Masked, ...]]]) -> Brought:
+def _sanitise_record(record: Record, safe: Callable[[str], tuple[str, tuple[redaction.Redaction, ...]]]) -> ImportItem:
     """Return *record* without secrets, control characters in its title, and ids that cannot be kept."""
     rules: set[str] = set()
 
-    def masked(text: str) -> str:
+    def mask_text(text: str) -> str:
         shown, masks = safe(text)
         rules.update(mask.rule for mask in masks)
         return shown
 
     done = record._replace(
-        title=one_line(masked(record.title)),
-        tags=tuple(map(masked, record.tags)),
-        impact=tuple(map(masked, record.impact)),
-        sources=tuple(map(masked, record.sources)),
-        claims=_masked(record.claims, masked),
-        coexists_with=_masked(record.coexists_with, masked),
-        sections=tuple(s._replace(heading=masked(s.heading), text=masked(s.text)) for s in record.sections),
-        user=masked(record.user),
-        extra=_masked(record.extra, masked),
+        title=one_line(mask_text(record.title)),
+        tags=tuple(map(mask_text, record.tags)),
+        impact=tuple(map(mask_text, record.impact)),
+        sources=tuple(map(mask_text, record.sources)),
+        claims=_mask_value(record.claims, mask_text),
+        coexists_with=_mask_value(record.coexists_with, mask_text),
+        sections=tuple(s._replace(heading=mask_text(s.heading), text=mask_text(s.text)) for s in record.sections),
+        user=mask_text(record.user),
+        extra=_mask_value(record.extra, mask_text),
     )
     origin = done.sources[0] if len(done.sources) == 1 else ""
-    return Brought(done, record.id, origin, tuple(sorted(rules)), objection=_objection(done))
+    return ImportItem(done, record.id, origin, tuple(sorted(rules)), objection=_explain_refusal(done))
 
 
-def _masked(value: Any, masked: Callable[[str], str]) -> Any:
+def _mask_value(value: Any, masked: Callable[[str], str]) -> Any:
     """Return a frontmatter *value* with every text in it masked."""
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, Mapping):
-        return {_masked(key, masked): _assigned(key, item, masked) for key, item in value.items()}
-    return [_masked(item, masked) for item in value] if isinstance(value, list | tuple) else value
+        return {_mask_value(key, masked): _mask_assignment(key, item, masked) for key, item in value.items()}
+    return [_mask_value(item, masked) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _assigned(key: object, value: Any, masked: Callable[[str], str]) -> Any:
+def _mask_assignment(key: object, value: Any, masked: Callable[[str], str]) -> Any:
     """Return *value* masked as an assignment to *key* would be, for the key may be what gives a secret away."""
     if isinstance(value, str):
         safe = masked(f"{key}: {value}")
         if safe.startswith(f"{key}: "):
             return safe[len(f"{key}: ") :]
-    return _masked(value, masked)
+    return _mask_value(value, masked)
 
 
-def _objection(record: Record) -> Message | None:
+def _explain_refusal(record: Record) -> Message | None:
     """Return why *record* cannot be taken over."""
     if not _SCOPE.fullmatch(record.scope):
         return msg("there is no scope {scope}", scope=record.scope)
@@ -150,14 +152,16 @@ def _objection(record: Record) -> Message | None:
     return None if record.title else msg("the title shows nothing")
 
 
-def _named(writing: Writing, present: Sequence[Record], arrivals: Sequence[Brought]) -> list[Brought]:
+def _assign_ids(writing: Transaction, present: Sequence[Record], arrivals: Sequence[ImportItem]) -> list[ImportItem]:
     """Return *arrivals* with ids and paths: first all that can keep their ids, then new ones for the rest."""
     index = writing.kb.index
-    same = {_mark(record): record for record in present}
-    unreadable = {(scope_of(path), path.rpartition("/")[2].partition("-")[0]) for path, _, _ in index.broken()}
+    same = {_build_identity_key(record): record for record in present}
+    unreadable = {
+        (parse_path_scope(path), path.rpartition("/")[2].partition("-")[0]) for path, _, _ in index.list_broken()
+    }
     for scope, record_id in unreadable:
         if _ID.fullmatch(record_id):
-            index.reserve(scope, record_id)
+            index.reserve_id(scope, record_id)
     taken = {(record.scope, record.id) for record in present} | unreadable
     found = list(arrivals)
     unnamed: list[int] = []
@@ -166,55 +170,57 @@ def _named(writing: Writing, present: Sequence[Record], arrivals: Sequence[Broug
         match = _ID.fullmatch(record.id)
         if one.objection:
             continue
-        if known := same.get(_mark(record)):
+        if known := same.get(_build_identity_key(record)):
             found[place] = one._replace(record=known, known=True)
         elif match and match[1] == BY_NAME[record.kind].prefix and (record.scope, record.id) not in taken:
             taken.add((record.scope, record.id))
-            index.reserve(record.scope, record.id)
-            found[place] = one._replace(record=_housed(record))
+            index.reserve_id(record.scope, record.id)
+            found[place] = one._replace(record=_assign_path(record))
         else:
             unnamed.append(place)
     for place in unnamed:
         record = found[place].record
         fresh = index.next_id(record.scope, BY_NAME[record.kind].prefix)
-        index.reserve(record.scope, fresh)
-        found[place] = found[place]._replace(record=_housed(record._replace(id=fresh)))
+        index.reserve_id(record.scope, fresh)
+        found[place] = found[place]._replace(record=_assign_path(record._replace(id=fresh)))
     return found
 
 
-def _housed(record: Record) -> Record:
+def _assign_path(record: Record) -> Record:
     """Return *record* with the path its scope, id and title give it."""
-    folder = folder_of(record.scope, BY_NAME[record.kind].folder)
+    folder = folder_for_scope(record.scope, BY_NAME[record.kind].folder)
     return record._replace(path=f"{folder}/{record.id}-{slugify(record.title)}.md")
 
 
-def _mark(record: Record) -> tuple[str, str, str]:
+def _build_identity_key(record: Record) -> tuple[str, str, str]:
     """Return what makes a record the same as one that was taken over before, wherever its links lead by now."""
-    texts = " ".join(normalise(redirected(section.text, lambda _: ".")) for section in record.sections)
+    texts = " ".join(normalise(rewrite_links(section.text, lambda _: ".")) for section in record.sections)
     return record.scope, normalise(record.title), " ".join(texts.split())
 
 
-def _brought(writing: Writing, one: Brought, renamed: Names, places: _Places, uids: Iterator[str]) -> Verdict:
+def _import_item(
+    writing: Transaction, one: ImportItem, renamed: Names, places: _ImportedPaths, uids: Iterator[str]
+) -> Verdict:
     if one.objection:
-        verdict = writing.verdict("refused", one.record, [one.objection])
+        verdict = writing.build_verdict("refused", one.record, [one.objection])
         return verdict._replace(id="", path="", uid="", status="")
     if one.known:
-        return writing.verdict("unchanged", one.record, [])
-    record, lost = _relinked(writing.kb, one, places)
+        return writing.build_verdict("unchanged", one.record, [])
+    record, lost = _relink_record(writing.kb, one, places)
 
-    def follow(ids: Sequence[str]) -> tuple[str, ...]:
+    def renumber_ids(ids: Sequence[str]) -> tuple[str, ...]:
         return tuple(renamed.get((record.scope, old), old) for old in ids)
 
     done = record._replace(
         uid=record.uid or next(uids),
-        supersedes=follow(record.supersedes),
-        amends=follow(record.amends),
-        coexists_with=dict(zip(follow(list(record.coexists_with)), record.coexists_with.values(), strict=True)),
+        supersedes=renumber_ids(record.supersedes),
+        amends=renumber_ids(record.amends),
+        coexists_with=dict(zip(renumber_ids(list(record.coexists_with)), record.coexists_with.values(), strict=True)),
     )
     try:
-        writing.add(done, "imported")
+        writing.add_record(done, "imported")
     except BadRecord as error:
-        return writing.verdict("refused", done, [error.message])._replace(id="", path="", uid="", status="")
+        return writing.build_verdict("refused", done, [error.message])._replace(id="", path="", uid="", status="")
     said = [msg("masked: {rules}", rules=", ".join(one.masked))] if one.masked else []
     if one.wanted and one.wanted != done.id:
         said.append(msg("its id {old} is in use here; it is {new} now", old=one.wanted, new=done.id))
@@ -222,43 +228,43 @@ def _brought(writing: Writing, one: Brought, renamed: Names, places: _Places, ui
         more = f", … ({len(lost)})" if len(lost) > _NAMED_LOST else ""
         named = ", ".join(clip(path, 80) for path in lost[:_NAMED_LOST])
         said.append(msg("it links to files that were not imported: {paths}", paths=named + more))
-    return writing.verdict("created", done, said)
+    return writing.build_verdict("created", done, said)
 
 
 # -- links between files --------------------------------------------------------------------------
 
 
-class _Places:
+class _ImportedPaths:
     """Where the records stand as which files were taken over, this time or before."""
 
-    def __init__(self, present: Sequence[Record], arrivals: Sequence[Brought]) -> None:
+    def __init__(self, present: Sequence[Record], arrivals: Sequence[ImportItem]) -> None:
         self._files: dict[tuple[str, str, str], str] = {}
         self._ends: dict[tuple[str, str, str], tuple[str, str]] = {}
         """The end of an earlier file's name → file and path; "" where several files end so."""
         for old in present:
-            for file in map(_folded, old.sources):
+            for file in map(_fold_path, old.sources):
                 self._files[old.scope, old.kind, file] = old.path
-                for end in _ends(file):
+                for end in _iter_suffixes(file):
                     known, _ = self._ends.setdefault((old.scope, old.kind, end), (file, ""))
                     self._ends[old.scope, old.kind, end] = (file, old.path) if known == file else ("", "")
         told: set[tuple[str, str, str]] = set()
         for one in arrivals:
-            key = (one.record.scope, one.record.kind, _folded(one.origin))
+            key = (one.record.scope, one.record.kind, _fold_path(one.origin))
             if one.origin and not one.objection:
                 self._files[key] = "" if key in told else one.record.path
                 told.add(key)
 
-    def of(self, file: str, record: Record) -> str:
+    def find_path(self, file: str, record: Record) -> str:
         """Return the path of what *file* was taken over as, among its like; "" if nothing, or nobody can tell.
 
         A file that comes alone has no folder in its name, others of its folder that came together have: its name is
         the end of theirs.
         """
-        key = (record.scope, record.kind, _folded(file))
+        key = (record.scope, record.kind, _fold_path(file))
         return self._files[key] if key in self._files else self._ends.get(key, ("", ""))[1]
 
 
-def _ends(file: str) -> Iterator[str]:
+def _iter_suffixes(file: str) -> Iterator[str]:
     """Yield what stands behind each slash of *file*."""
     at = file.find("/")
     while at >= 0:
@@ -266,12 +272,12 @@ def _ends(file: str) -> Iterator[str]:
         at = file.find("/", at + 1)
 
 
-def _folded(path: str) -> str:
+def _fold_path(path: str) -> str:
     """Return *path* so that two ways of writing it are equal: composed or not, in any case."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
-def _relinked(kb: Workspace, one: Brought, places: _Places) -> tuple[Record, list[str]]:
+def _relink_record(kb: Workspace, one: ImportItem, places: _ImportedPaths) -> tuple[Record, list[str]]:
     """Return the record with its links to other files leading there from its new place, and the paths of those lost.
 
     A file that was taken over is where its record is; another one is reached if it lies in the same repository.
@@ -279,23 +285,26 @@ def _relinked(kb: Workspace, one: Brought, places: _Places) -> tuple[Record, lis
     record = one.record
     lost: dict[str, None] = {}
 
-    def lead(path: str) -> str:
+    def resolve_link(path: str) -> str:
         file = posixpath.normpath(posixpath.join(posixpath.dirname(one.origin), path))
         for name in (file, f"{file}.md"):
-            if place := places.of(name, record):
+            if place := places.find_path(name, record):
                 return posixpath.relpath(place, posixpath.dirname(record.path))
-        there = _lead_within(kb, one, file)
+        there = _resolve_in_tree(kb, one, file)
         if not there:
             lost[path] = None
         return there
 
     if not one.origin:
         return record, []
-    sections = (s._replace(heading=redirected(s.heading, lead), text=redirected(s.text, lead)) for s in record.sections)
+    sections = (
+        s._replace(heading=rewrite_links(s.heading, resolve_link), text=rewrite_links(s.text, resolve_link))
+        for s in record.sections
+    )
     return record._replace(sections=tuple(sections)), list(lost)
 
 
-def _lead_within(kb: Workspace, one: Brought, file: str) -> str:
+def _resolve_in_tree(kb: Workspace, one: ImportItem, file: str) -> str:
     """Return the way from the record's new place to *file*, if that lies where the record comes from, in one tree."""
     for top in dict.fromkeys((kb.root, kb.repository.top)) if not file.startswith("..") else ():
         if all(os.path.exists(os.path.join(top, *name.split("/"))) for name in (one.origin, file)):

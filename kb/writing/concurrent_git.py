@@ -15,10 +15,10 @@ import time
 from collections.abc import Iterator, Sequence
 
 from kb.errors import KbError
-from kb.files import content
-from kb.git.git_locks import rewriting_commands
-from kb.git.git_log import differences, objects, tree_of
-from kb.git.repository import PATIENCE, Move, Repository
+from kb.files import read_if_exists
+from kb.git.git_locks import list_rewriting_commands
+from kb.git.git_log import diff_trees, read_objects, resolve_tree
+from kb.git.repository import PATIENCE, RefMove, Repository
 from kb.i18n import Message, msg
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -37,39 +37,41 @@ What `git stash` made and `git stash pop` brought back looks just like it: only 
 """
 
 
-def wait_for_others(repository: Repository) -> list[str]:
+def wait_for_git(repository: Repository) -> list[str]:
     """Wait until no git command moves a person's uncommitted work about here; return those there after `PATIENCE`."""
     end = time.monotonic() + PATIENCE
-    while (commands := rewriting_commands(repository.top)) and time.monotonic() < end:
+    while (commands := list_rewriting_commands(repository.top)) and time.monotonic() < end:
         time.sleep(0.02)
     return commands
 
 
-def note_others(kb: Workspace, before: Sequence[str]) -> None:
-    """Note a merge that ran *before* kb took the lock or runs now; `keep_lost_work` looks what became of the work."""
-    if _LOSING in (*before, *rewriting_commands(kb.repository.top)):
+def note_concurrent_merge(kb: Workspace, before: Sequence[str]) -> None:
+    """Note a merge that ran *before* kb took the lock or runs now; `rescue_lost_work` looks what became of the work."""
+    if _LOSING in (*before, *list_rewriting_commands(kb.repository.top)):
         kb.index.set_note(_BESIDE, json.dumps([time.time(), _LOSING]))
 
 
-def keep_lost_work(kb: Workspace) -> None:
+def rescue_lost_work(kb: Workspace) -> None:
     """Keep under a ref what a git command beside kb has put away and not brought back."""
-    noted = kb.index.note(_BESIDE)
-    if not noted or rewriting_commands(kb.repository.top):
+    noted = kb.index.get_note(_BESIDE)
+    if not noted or list_rewriting_commands(kb.repository.top):
         return
     kb.index.set_note(_BESIDE, "")
     since, command = json.loads(noted)
     with contextlib.suppress(KbError):
-        for commit in _put_away(kb.repository, since):
-            if not _is_brought_back(kb, commit):
+        for commit in _find_stash_commits(kb.repository, since):
+            if not _is_restored(kb, commit):
                 ref = _REFS + commit[:12]
-                kb.repository.publish([Move(ref, commit, kb.repository.ref(ref))], "kb: keep uncommitted work")
-                told = [*json.loads(kb.index.note(_KEPT) or "[]"), [command, ref]]
+                kb.repository.update_refs(
+                    [RefMove(ref, commit, kb.repository.resolve_ref(ref))], "kb: keep uncommitted work"
+                )
+                told = [*json.loads(kb.index.get_note(_KEPT) or "[]"), [command, ref]]
                 kb.index.set_note(_KEPT, json.dumps(told))
 
 
-def tell_kept_work(kb: Workspace) -> Message | None:
+def report_rescued_work(kb: Workspace) -> Message | None:
     """Return what to tell a person of work that was kept since this was last asked; None for nothing."""
-    noted = json.loads(kb.index.note(_KEPT) or "[]")
+    noted = json.loads(kb.index.get_note(_KEPT) or "[]")
     if not noted:
         return None
     kb.index.set_note(_KEPT, "")
@@ -81,17 +83,17 @@ def tell_kept_work(kb: Workspace) -> Message | None:
     )  # fmt: skip
 
 
-def _put_away(repository: Repository, since: float) -> list[str]:
+def _find_stash_commits(repository: Repository, since: float) -> list[str]:
     """Return the commits that `git stash create` made around the moment *since* and that no stash names."""
-    recent = list(_recent_objects(repository, since))
+    recent = list(_iter_recent_objects(repository, since))
     rows = repository.git("cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in recent).encode()).decode()
     found = [row.split(" ")[0] for row in rows.splitlines() if " commit " in row]
-    texts = objects(repository, found)
-    stashes = repository.output(["log", "--walk-reflogs", "--format=%H", "refs/stash", "--"]).out.decode().split()
+    texts = read_objects(repository, found)
+    stashes = repository.run_git(["log", "--walk-reflogs", "--format=%H", "refs/stash", "--"]).out.decode().split()
     return [oid for oid in found if oid not in stashes and b"\n\nWIP on " in texts[oid]]
 
 
-def _recent_objects(repository: Repository, since: float) -> Iterator[str]:
+def _iter_recent_objects(repository: Repository, since: float) -> Iterator[str]:
     """Yield the loose objects that were written around the moment *since*."""
     top = os.path.join(repository.common_dir, "objects")
     for folder in (name for name in os.listdir(top) if len(name) == 2):
@@ -101,15 +103,15 @@ def _recent_objects(repository: Repository, since: float) -> Iterator[str]:
                     yield folder + entry.name
 
 
-def _is_brought_back(kb: Workspace, commit: str) -> bool:
+def _is_restored(kb: Workspace, commit: str) -> bool:
     """Return whether the checkout has every file as the saved work *commit* has it, or HEAD has moved on with it."""
     repository = kb.repository
-    base, saved, now = (tree_of(repository, revision) for revision in (commit + "^1", commit, "HEAD"))
-    changes, moved = differences(repository, [(base, saved), (base, now)])
-    texts = objects(repository, [one.new for one in changes])
+    base, saved, now = (resolve_tree(repository, revision) for revision in (commit + "^1", commit, "HEAD"))
+    changes, moved = diff_trees(repository, [(base, saved), (base, now)])
+    texts = read_objects(repository, [one.new for one in changes])
     since = {one.name for one in moved}
     return all(
         one.name in since
-        or content(os.path.join(repository.top, *one.name.split("/"))) == (texts[one.new] if one.new else None)
+        or read_if_exists(os.path.join(repository.top, *one.name.split("/"))) == (texts[one.new] if one.new else None)
         for one in changes
     )

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from kb.errors import BadRecord, KbError, UnknownId
 from kb.i18n import Message, msg
 from kb.records import record_file
-from kb.records.front_matter import decode
-from kb.records.kinds import section_labels
+from kb.records.front_matter import decode_record
+from kb.records.kinds import join_section_labels
 from kb.records.model import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict
 from kb.records.status_names import status_name
 from kb.safety import redaction
-from kb.similarity.verdict import decides_otherwise, missing_sections, to_complete
-from kb.text.line_ends import newline
+from kb.similarity.verdict import find_missing_sections, is_decision_changed, suggest_completion
+from kb.text.line_ends import detect_newline
 from kb.text.segment import one_line, slugify
 from kb.writing.reviews import propose_changes, propose_text
-from kb.writing.transaction import NOT_BY_A_PROGRAM, Writing, moved, stays
+from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, describe_status_change, describe_unreplaced
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
 _OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
 
-def alone(kb: Workspace, step: Callable[[Writing], T], subject: str, operation: str, why: str = "") -> T:
+def commit_step(kb: Workspace, step: Callable[[Transaction], T], subject: str, operation: str, why: str = "") -> T:
     """Run one *step* that plans changes, and publish them as one commit that tells *why*; a lost race runs it again."""
-    writing = Writing(kb, "", "")
+    writing = Transaction(kb, "", "")
 
-    def publish(planned: T) -> T:
+    def publish_plan(planned: T) -> T:
         writing.publish(None, subject, operation, why)
         return planned
 
-    return writing.until_won(lambda: step(writing), publish)
+    return writing.run_with_retries(lambda: step(writing), publish_plan)
 
 
-def as_it_is(writing: Writing, record: Record) -> Record:
+def reload_record(writing: Transaction, record: Record) -> Record:
     """Return *record*, which was named before the lock was taken, as it is now; raise UnknownId when it is gone."""
-    now = [found for found in writing.kb.index.named(record.id) if found.path == record.path]
+    now = [found for found in writing.kb.index.find_by_id(record.id) if found.path == record.path]
     if not now:
         raise UnknownId(msg("there is no record {id}", id=record.scoped_id), hint=msg("see: kb list"))
     return now[0]
 
 
-def allowed(kb: Workspace, record: Record, status: str) -> None:
+def check_transition(kb: Workspace, record: Record, status: str) -> None:
     """Raise KbError when *record* may not get *status* (RUYI-18)."""
     if status not in TRANSITIONS:
         words = msg("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS))
@@ -62,11 +62,11 @@ def allowed(kb: Workspace, record: Record, status: str) -> None:
             possible=", ".join(sorted(possible)),
         )
         raise KbError(words, path=record.path)
-    if status == Status.ACCEPTED and (lacking := missing_sections(record)):
+    if status == Status.ACCEPTED and (lacking := find_missing_sections(record)):
         words = msg(
-            "[{id}] lacks: {sections}", id=record.scoped_id, sections=section_labels(lacking, kb.config.language)
+            "[{id}] lacks: {sections}", id=record.scoped_id, sections=join_section_labels(lacking, kb.config.language)
         )
-        raise KbError(words, path=record.path, hint=to_complete(record, lacking))
+        raise KbError(words, path=record.path, hint=suggest_completion(record, lacking))
 
 
 def change_status(
@@ -79,54 +79,61 @@ def change_status(
     taken out of force comes back, it is a review, unless a person has *decided* it.
     """
     named = kb.record(name, scope=scope)
-    reason, _ = redaction.redact(one_line(why), kb.config.masking)
+    reason, _ = redaction.redact_text(one_line(why), kb.config.masking)
 
-    def step(writing: Writing) -> Verdict:
-        record = as_it_is(writing, named)
-        allowed(kb, record, status)
-        newer = [other for other, _ in kb.index.pointing_to(record.id, "supersedes") if other.scope == record.scope]
+    def plan_status(writing: Transaction) -> Verdict:
+        record = reload_record(writing, named)
+        check_transition(kb, record, status)
+        newer = [other for other, _ in kb.index.find_referrers(record.id, "supersedes") if other.scope == record.scope]
         if status == Status.SUPERSEDED and not newer:
             hint = msg("kb supersede {id} --by NEW", id=record.scoped_id)
             raise KbError(msg("no record supersedes [{id}]", id=record.scoped_id), path=record.path, hint=hint)
         for other in newer if record.status == Status.SUPERSEDED else ():
-            writing.edit(other, {"supersedes": _without(other.supersedes, record.id)}, "status")
-        changed = writing.edit(record, {"status": status}, "status")
+            writing.plan_front_edit(other, {"supersedes": _remove_id(other.supersedes, record.id)}, "status")
+        changed = writing.plan_front_edit(record, {"status": status}, "status")
         if reason:
-            _add_line(writing, changed, f"- {kb.today()}: {record.status} → {status}: {reason}")
-        gone = _replaced_now(writing, changed) if status == Status.ACCEPTED else []
+            _append_addition(writing, changed, f"- {kb.today()}: {record.status} → {status}: {reason}")
+        gone = _supersede_replaced(writing, changed) if status == Status.ACCEPTED else []
         said = [msg("{old} → {new}", old=status_name(record.status), new=status_name(status)), *gone]
         reopened = status == Status.ACCEPTED and record.status in _OVER
         if decided or not (gone or reopened or record.status == Status.ACCEPTED):
-            return writing.verdict("updated", changed, said)
-        return propose_changes(writing, changed, f"{_in_a_branch(record)}-{status}", subject, [NOT_BY_A_PROGRAM, *said])
+            return writing.build_verdict("updated", changed, said)
+        return propose_changes(
+            writing, changed, f"{_format_branch_id(record)}-{status}", subject, [NOT_BY_A_PROGRAM, *said]
+        )
 
     subject = f"Change status of [{named.id}] to {status}"
-    return alone(kb, step, subject, f"status {status}", reason)
+    return commit_step(kb, plan_status, subject, f"status {status}", reason)
 
 
-def _replaced_now(writing: Writing, record: Record) -> list[Message]:
+def _supersede_replaced(writing: Transaction, record: Record) -> list[Message]:
     """Take out of force what *record*, which is accepted now, supersedes; return what to say of each."""
-    found = [old for name in record.supersedes for old in writing.kb.index.named(name) if old.scope == record.scope]
+    found = [
+        old for name in record.supersedes for old in writing.kb.index.find_by_id(name) if old.scope == record.scope
+    ]
     live = [old for old in found if old.status in LIVE]
-    return [moved(old, writing.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")) for old in live]
+    return [
+        describe_status_change(old, writing.plan_front_edit(old, {"status": str(Status.SUPERSEDED)}, "superseded"))
+        for old in live
+    ]
 
 
-def _in_a_branch(record: Record) -> str:
+def _format_branch_id(record: Record) -> str:
     """Return how the name of a branch names *record*."""
     return record.id if record.scope == GLOBAL else f"{record.id}-{slugify(record.scope.removeprefix('project/'))}"
 
 
-def _without(ids: Sequence[str], gone: str) -> list[str] | None:
+def _remove_id(ids: Sequence[str], gone: str) -> list[str] | None:
     return [one for one in ids if one != gone] or None
 
 
-def _add_line(writing: Writing, record: Record, line: str) -> None:
-    before = writing.text_of(record.path) or b""
-    old = decode(before, record.path)
+def _append_addition(writing: Transaction, record: Record, line: str) -> None:
+    before = writing.read_planned(record.path) or b""
+    old = decode_record(before, record.path)
     new = record_file.append_to_section(old, "additions", line, writing.kb.config.language, record.path)
-    record_file.proved(old, new, (), record.path)
-    writing.put(record, before, new.encode(), "status")
-    writing.reread(record.path)
+    record_file.verify_edit(old, new, (), record.path)
+    writing.plan_text_change(record, before, new.encode(), "status")
+    writing.reindex_record(record.path)
 
 
 def supersede(
@@ -139,39 +146,43 @@ def supersede(
     """
     named = kb.record(old_name, scope=scope), kb.record(new_name, scope=scope)
 
-    def step(writing: Writing) -> Verdict:
-        old, new = (as_it_is(writing, record) for record in named)
-        _may_replace(kb, old, new, in_part=in_part)
-        changes = _replacing(old, new, in_part=in_part)
-        changed = writing.edit(new, changes, "superseded") if changes else new
+    def plan_supersede(writing: Transaction) -> Verdict:
+        old, new = (reload_record(writing, record) for record in named)
+        _check_replaceable(kb, old, new, in_part=in_part)
+        changes = _build_link_changes(old, new, in_part=in_part)
+        changed = writing.plan_front_edit(new, changes, "superseded") if changes else new
         said = [msg("amends [{id}]", id=old.scoped_id) if in_part else msg("supersedes [{id}]", id=old.scoped_id)]
         if not in_part and old.status != Status.SUPERSEDED:
             if new.status == Status.ACCEPTED:
-                said.append(moved(old, writing.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")))
+                said.append(
+                    describe_status_change(
+                        old, writing.plan_front_edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
+                    )
+                )
             else:
-                said.append(stays(old))
+                said.append(describe_unreplaced(old))
         if not writing.changes:
-            return writing.verdict("unchanged", changed, said)
+            return writing.build_verdict("unchanged", changed, said)
         if decided or old.status != Status.ACCEPTED or new.status != Status.ACCEPTED:
-            return writing.verdict("updated", changed, said)
-        name = f"{_in_a_branch(new)}-{'amends' if in_part else 'supersedes'}-{old.id.lower()}"
+            return writing.build_verdict("updated", changed, said)
+        name = f"{_format_branch_id(new)}-{'amends' if in_part else 'supersedes'}-{old.id.lower()}"
         return propose_changes(writing, changed, name, subject, [NOT_BY_A_PROGRAM, *said])
 
     subject = f"Replace [{named[0].id}] by [{named[1].id}]" + (" in part" if in_part else "")
-    return alone(kb, step, subject, "superseded")
+    return commit_step(kb, plan_supersede, subject, "superseded")
 
 
-def _replacing(old: Record, new: Record, *, in_part: bool) -> dict[str, object]:
+def _build_link_changes(old: Record, new: Record, *, in_part: bool) -> dict[str, object]:
     """Return what the front of *new* gets; a record stands in `supersedes` or in `amends`, not in both."""
     if in_part:
         return {} if old.id in new.amends else {"amends": [*new.amends, old.id]}
     if old.id in new.supersedes:
         return {}
-    amends = {"amends": _without(new.amends, old.id)} if old.id in new.amends else {}
+    amends = {"amends": _remove_id(new.amends, old.id)} if old.id in new.amends else {}
     return {"supersedes": [*new.supersedes, old.id], **amends}
 
 
-def _may_replace(kb: Workspace, old: Record, new: Record, *, in_part: bool) -> None:
+def _check_replaceable(kb: Workspace, old: Record, new: Record, *, in_part: bool) -> None:
     """Raise KbError when *new* cannot replace *old*."""
     if old.path == new.path:
         raise KbError(msg("[{id}] cannot replace itself", id=old.scoped_id))
@@ -183,12 +194,12 @@ def _may_replace(kb: Workspace, old: Record, new: Record, *, in_part: bool) -> N
     if in_part and old.id in new.supersedes:
         raise KbError(msg("[{new}] replaces [{old}] wholly", old=old.scoped_id, new=new.scoped_id), path=new.path)
     if not in_part and old.status != Status.SUPERSEDED:
-        allowed(kb, old, Status.SUPERSEDED)
-    if new.id in _replaced_by(kb, old):
+        check_transition(kb, old, Status.SUPERSEDED)
+    if new.id in _collect_superseded(kb, old):
         raise KbError(msg("[{old}] replaces [{new}] already", old=old.scoped_id, new=new.scoped_id), path=old.path)
 
 
-def _replaced_by(kb: Workspace, record: Record) -> set[str]:
+def _collect_superseded(kb: Workspace, record: Record) -> set[str]:
     """Return the ids that *record* supersedes, directly or through others."""
     found: set[str] = set()
     ahead = list(record.supersedes)
@@ -196,7 +207,7 @@ def _replaced_by(kb: Workspace, record: Record) -> set[str]:
         record_id = ahead.pop()
         if record_id not in found:
             found.add(record_id)
-            ahead += [i for r in kb.index.named(record_id) if r.scope == record.scope for i in r.supersedes]
+            ahead += [i for r in kb.index.find_by_id(record_id) if r.scope == record.scope for i in r.supersedes]
     return found
 
 
@@ -204,14 +215,14 @@ def confirm(kb: Workspace, name: str, *, scope: str = "") -> Verdict:
     """Stamp the record *name* as found true today (RUYI-16)."""
     named = kb.record(name, scope=scope)
 
-    def step(writing: Writing) -> Verdict:
-        record = as_it_is(writing, named)
+    def plan_confirm(writing: Transaction) -> Verdict:
+        record = reload_record(writing, named)
         if record.confirmed == kb.today():
-            return writing.verdict("unchanged", record, [msg("confirmed today already")])
-        changed = writing.edit(record, {"confirmed": kb.today()}, "confirmed")
-        return writing.verdict("updated", changed, [msg("confirmed")])
+            return writing.build_verdict("unchanged", record, [msg("confirmed today already")])
+        changed = writing.plan_front_edit(record, {"confirmed": kb.today()}, "confirmed")
+        return writing.build_verdict("updated", changed, [msg("confirmed")])
 
-    return alone(kb, step, f"Confirm [{named.id}] {named.title}", "confirmed")
+    return commit_step(kb, plan_confirm, f"Confirm [{named.id}] {named.title}", "confirmed")
 
 
 def replace_text(
@@ -223,37 +234,37 @@ def replace_text(
     Raise Overtaken where they changed the same lines. Id, uid, kind and scope of a record do not change; a status
     moves only where it may. Not *decided*: no person typed it, and what takes the record out of force is a review.
     """
-    from kb.writing.merge_typed import with_what_came
+    from kb.writing.merge_typed import merge_with_tip
 
-    data = _like(opened, text).encode()
+    data = _match_line_ends(opened, text).encode()
     edited = record_file.read(data, record.path)
-    _may_be(kb, record, edited)
-    if masked := list(redaction.secrets(text, kb.config.masking)):
+    _check_fixed_keys(kb, record, edited)
+    if masked := list(redaction.locate_secrets(text, kb.config.masking)):
         line, rule = masked[0]
         raise KbError(
             msg("this looks like a secret ({rule})", rule=rule), path=record.path, line=line, hint=msg("take it out")
         )
 
-    def step(writing: Writing) -> Verdict:
-        tip = writing.text_of(record.path)
-        new = with_what_came(writing, record, opened.encode(), data, committed)
+    def plan_text(writing: Transaction) -> Verdict:
+        tip = writing.read_planned(record.path)
+        new = merge_with_tip(writing, record, opened.encode(), data, committed)
         if tip == new.now:
-            return writing.verdict("unchanged", record, [])
+            return writing.build_verdict("unchanged", record, [])
         if tip not in (None, opened.encode()):
-            _may_be(kb, as_it_is(writing, record), record_file.read(new.now, record.path))
-        if not decided and (why := _overturned(tip, new.now, record.path)):
+            _check_fixed_keys(kb, reload_record(writing, record), record_file.read(new.now, record.path))
+        if not decided and (why := _explain_overturn(tip, new.now, record.path)):
             candidate = Candidate(record.kind, record.title, host="cli")
-            return propose_text(writing, as_it_is(writing, record), new.now, candidate, [why])
+            return propose_text(writing, reload_record(writing, record), new.now, candidate, [why])
         if tip is not None and tip == new.before:
-            writing.put(record, tip, new.now, "edited")
+            writing.plan_text_change(record, tip, new.now, "edited")
         else:
-            writing.change(record.path, new.before, new.now, "edited", record)
-        return writing.verdict("updated", writing.reread(record.path), new.removed)
+            writing.plan_change(record.path, new.before, new.now, "edited", record)
+        return writing.build_verdict("updated", writing.reindex_record(record.path), new.removed)
 
-    return alone(kb, step, f"Edit [{edited.id}] {edited.title}", "edited")
+    return commit_step(kb, plan_text, f"Edit [{edited.id}] {edited.title}", "edited")
 
 
-def _overturned(tip: bytes | None, now: bytes, path: str) -> Message | None:
+def _explain_overturn(tip: bytes | None, now: bytes, path: str) -> Message | None:
     """Return why *now* is no program's to commit: it takes the accepted record in *tip* out of force, or others."""
     new = record_file.read(now, path)
     try:
@@ -264,20 +275,20 @@ def _overturned(tip: bytes | None, now: bytes, path: str) -> Message | None:
     gone = old.status == Status.ACCEPTED != new.status or (new.status == Status.ACCEPTED and old.status in _OVER)
     if gone or named:
         return NOT_BY_A_PROGRAM
-    if decides_otherwise(old, new):
+    if is_decision_changed(old, new):
         return msg("it changes what [{id}], which is accepted, says was decided or why", id=old.scoped_id)
     return None
 
 
-def _like(opened: str, text: str) -> str:
+def _match_line_ends(opened: str, text: str) -> str:
     """Return *text* with the mark at the beginning and the line ends of *opened*, which editors may drop."""
     mark = "\ufeff" if opened.startswith("\ufeff") and not text.startswith("\ufeff") else ""
-    if newline(opened) == "\r\n" and "\r" not in text:
+    if detect_newline(opened) == "\r\n" and "\r" not in text:
         text = text.replace("\n", "\r\n")
     return mark + text
 
 
-def _may_be(kb: Workspace, record: Record, edited: Record) -> None:
+def _check_fixed_keys(kb: Workspace, record: Record, edited: Record) -> None:
     """Raise KbError where a person has changed what does not change."""
     for key in ("id", "uid", "kind", "scope"):
         if getattr(edited, key) != getattr(record, key):
@@ -287,10 +298,10 @@ def _may_be(kb: Workspace, record: Record, edited: Record) -> None:
                 hint=msg("write a new record and: kb supersede"),
             )
     if edited.status != record.status:
-        allowed(kb, edited._replace(status=record.status), edited.status)
+        check_transition(kb, edited._replace(status=record.status), edited.status)
 
 
-def label(status: str) -> str:
+def format_status_label(status: str) -> str:
     """Return how *status* is shown (RUYI-18)."""
     marks = {Status.ACCEPTED: "✅ 生效", Status.PROPOSED: "⚠️ 待验证"}
     return marks.get(Status(status), "❌ 已废弃") if status in list(Status) else status

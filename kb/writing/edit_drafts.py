@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.files import content, remove, write_whole
+from kb.files import read_if_exists, remove_file, write_atomic
 from kb.records.model import Record
 from kb.text.segment import slugify
 
@@ -24,7 +24,7 @@ _WAITING = ".json"
 _ID = re.compile(r"[A-Z]{1,3}[0-9]{3,9}")
 
 
-class Draft(NamedTuple):
+class EditDraft(NamedTuple):
     """A file in which somebody edits a record, or has."""
 
     path: str
@@ -32,18 +32,18 @@ class Draft(NamedTuple):
     """The uid of its record; "" where nobody knows."""
 
 
-def begin_draft(kb: Workspace, record: Record, text: str) -> Draft:
+def create_draft(kb: Workspace, record: Record, text: str) -> EditDraft:
     """Return a new file with *text* for an editor; it says which process waits for that editor."""
-    kb.state.made()
+    kb.state.ensure_folder()
     folder = kb.state.path(FOLDER)
     os.makedirs(folder, exist_ok=True)
-    path = _reserve(folder, record.id if _ID.fullmatch(record.id) else slugify(record.id))
+    path = _reserve_file(folder, record.id if _ID.fullmatch(record.id) else slugify(record.id))
     kb.state.save({"pid": os.getpid(), "uid": record.uid, "opened": text}, FOLDER, os.path.basename(path) + _WAITING)
     write_draft(path, text)
-    return Draft(path, record.uid)
+    return EditDraft(path, record.uid)
 
 
-def _reserve(folder: str, stem: str) -> str:
+def _reserve_file(folder: str, stem: str) -> str:
     """Make an empty file that nobody else has, and return its path."""
     for number in itertools.count(1):
         path = os.path.join(folder, f"{stem}-{number}.md" if number > 1 else f"{stem}.md")
@@ -57,31 +57,31 @@ def _reserve(folder: str, stem: str) -> str:
 
 def write_draft(path: str, text: str) -> None:
     """Let the file *path* of an editor hold *text*."""
-    write_whole(path, text.encode())
+    write_atomic(path, text.encode())
 
 
-def read_draft(draft: Draft) -> bytes:
+def read_draft(draft: EditDraft) -> bytes:
     """Return what the editor has left in *draft*; nothing where it has taken the file away."""
-    return content(draft.path) or b""
+    return read_if_exists(draft.path) or b""
 
 
-def keep_draft(draft: Draft) -> None:
+def release_draft(draft: EditDraft) -> None:
     """Leave *draft* where it is: nobody waits for its editor any more."""
-    remove(draft.path + _WAITING)
+    remove_file(draft.path + _WAITING)
 
 
-def drop_draft(draft: Draft) -> None:
+def delete_draft(draft: EditDraft) -> None:
     """Take *draft* away: it is committed, or nothing was typed."""
-    remove(draft.path)
-    remove(draft.path + _WAITING)
+    remove_file(draft.path)
+    remove_file(draft.path + _WAITING)
 
 
-def left_drafts(kb: Workspace) -> list[Draft]:
+def list_abandoned_drafts(kb: Workspace) -> list[EditDraft]:
     """Return what was typed and never committed: its editor or kb has ended; what nobody has changed is no loss."""
-    return list(_left(kb))
+    return list(_iter_abandoned_drafts(kb))
 
 
-def _left(kb: Workspace) -> Iterator[Draft]:
+def _iter_abandoned_drafts(kb: Workspace) -> Iterator[EditDraft]:
     try:
         names = sorted(os.listdir(kb.state.path(FOLDER)))
     except OSError:
@@ -89,7 +89,7 @@ def _left(kb: Workspace) -> Iterator[Draft]:
     for name in names:
         if not name.endswith(".md"):
             continue
-        draft = Draft(kb.state.path(FOLDER, name))
+        draft = EditDraft(kb.state.path(FOLDER, name))
         waiting = kb.state.load(FOLDER, name + _WAITING)
         if waiting is None:
             yield draft

@@ -19,7 +19,7 @@ from kb.records.status_names import area_name
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip
-from kb.writing.impact_weight import matters, modules
+from kb.writing.impact_weight import find_impact_areas, find_touched_modules
 from kb.writing.objection import Objection
 
 SURE = 0.5
@@ -61,7 +61,7 @@ class Admission(NamedTuple):
     objections: tuple[Objection, ...] = ()
 
 
-def admission(
+def assess_admission(
     candidate: Candidate, sightings: int, config: Config, known_modules: Sequence[str] = (),
     *, in_sessions: bool = True, overturns: str = "",
 ) -> Admission:  # fmt: skip
@@ -71,21 +71,25 @@ def admission(
     *known_modules* are the folders of the project's modules, where the caller knows them. *overturns* is the id of
     an accepted record that the candidate contradicts: what would change a decision in force is never a small matter.
     """
-    answers = self_check(candidate)
+    answers = answer_self_check(candidate)
     if set(answers) == {False}:
         return Admission(False, (), (DECLINED,))
     grounds = (
-        *_repeats(sightings, config, in_sessions=in_sessions),
+        *_find_repetition(sightings, config, in_sessions=in_sessions),
         *((msg("updates [{id}], which has passed the gate", id=candidate.updates),) if candidate.updates else ()),
-        *_weighs(candidate, known_modules),
-        *_is_reusable(candidate, config.language),
-        *_answered_yes(answers),
+        *_find_large_impact(candidate, known_modules),
+        *_find_reuse_ground(candidate, config.language),
+        *_list_yes_grounds(answers),
         *((msg("contradicts [{id}], which is in force", id=overturns),) if overturns else ()),
     )
-    return Admission(True, grounds) if grounds else Admission(False, (), (_below(candidate, sightings, config),))
+    return (
+        Admission(True, grounds)
+        if grounds
+        else Admission(False, (), (_build_gate_objection(candidate, sightings, config),))
+    )
 
 
-def approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
+def require_approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
     """Return the objection to what a person has not approved, where the settings ask for that (MBANK-25)."""
     if given or config.approval != "person":
         return ()
@@ -93,7 +97,7 @@ def approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
     return (Objection("approval", msg("it waits for a person"), remedy, refuses=False),)
 
 
-def self_check(candidate: Candidate) -> SelfCheck:
+def answer_self_check(candidate: Candidate) -> SelfCheck:
     """Return the answers to the three questions; what the caller left open is read from the text where it says so.
 
     "From now on" and "以后都" say that it affects the future, "lesson learned" and "教训" that it prevents a repeated
@@ -101,7 +105,7 @@ def self_check(candidate: Candidate) -> SelfCheck:
     text is not asked.
     """
     text = unicodedata.normalize("NFKC", f"{candidate.title}\n{candidate.decision}")
-    sure = _is_sure(candidate)
+    sure = _is_confident(candidate)
     future, repeat = candidate.affects_future, candidate.prevents_repeat
     return SelfCheck(
         True if future is None and sure and _STANDING.search(text) else future,
@@ -110,7 +114,7 @@ def self_check(candidate: Candidate) -> SelfCheck:
     )
 
 
-def _repeats(sightings: int, config: Config, *, in_sessions: bool) -> tuple[Message, ...]:
+def _find_repetition(sightings: int, config: Config, *, in_sessions: bool) -> tuple[Message, ...]:
     if sightings < config.repeat:
         return ()
     if in_sessions:
@@ -118,25 +122,25 @@ def _repeats(sightings: int, config: Config, *, in_sessions: bool) -> tuple[Mess
     return (msg("repeated: seen at least {count} times", count=sightings),)
 
 
-def _weighs(candidate: Candidate, known: Sequence[str]) -> tuple[Message, ...]:
+def _find_large_impact(candidate: Candidate, known: Sequence[str]) -> tuple[Message, ...]:
     """Return why the impact is large: what the caller named, then what the words name, then the touched modules."""
     named = [msg("large impact: {area}", area=area_name(area)) for area in candidate.impact_areas]
-    if _is_sure(candidate):
-        read = {area: word for area, word in matters(candidate).items() if area not in candidate.impact_areas}
+    if _is_confident(candidate):
+        read = {area: word for area, word in find_impact_areas(candidate).items() if area not in candidate.impact_areas}
         named += [
             msg("large impact: {area} (“{word}”)", area=area_name(area), word=word) for area, word in read.items()
         ]
     signature = _SIGNATURE.search(f"{candidate.title}\n{candidate.decision}")
     if candidate.kind == "interface" and signature and not named:
         named.append(msg("large impact: callers depend on “{signature}”", signature=clip(signature.group(), 40)))
-    touched = modules(candidate, known)
+    touched = find_touched_modules(candidate, known)
     if len(touched) > 1:
         names = ", ".join(touched)
         named.append(msg("large impact: touches {count} modules ({names})", count=len(touched), names=names))
     return tuple(named)
 
 
-def _is_reusable(candidate: Candidate, language: str) -> tuple[Message, ...]:
+def _find_reuse_ground(candidate: Candidate, language: str) -> tuple[Message, ...]:
     if candidate.reusable:
         return (msg("reusable: useful in other projects"),)
     if candidate.reusable is None and BY_NAME[candidate.kind].reusable:
@@ -144,7 +148,7 @@ def _is_reusable(candidate: Candidate, language: str) -> tuple[Message, ...]:
     return ()
 
 
-def _answered_yes(answers: SelfCheck) -> tuple[Message, ...]:
+def _list_yes_grounds(answers: SelfCheck) -> tuple[Message, ...]:
     said = (
         msg("self-check: it affects later decisions"),
         msg("self-check: it will be worth looking up"),
@@ -153,7 +157,7 @@ def _answered_yes(answers: SelfCheck) -> tuple[Message, ...]:
     return tuple(sentence for sentence, answer in zip(said, answers, strict=True) if answer)
 
 
-def _is_sure(candidate: Candidate) -> bool:
+def _is_confident(candidate: Candidate) -> bool:
     return candidate.confidence is None or candidate.confidence >= SURE
 
 
@@ -165,9 +169,9 @@ DECLINED = Objection(
 """Why three answers of "no" keep a candidate out of the records; it stays with its session (RUYI-06)."""
 
 
-def _below(candidate: Candidate, sightings: int, config: Config) -> Objection:
+def _build_gate_objection(candidate: Candidate, sightings: int, config: Config) -> Objection:
     """Return the objection to a candidate without a ground, with what to add, exactly."""
-    if _is_sure(candidate):
+    if _is_confident(candidate):
         reason = msg("below the gate: neither repeated, nor of large impact, nor reusable")
     else:
         reason = msg("below the gate: with a confidence of {confidence}, words alone prove nothing",

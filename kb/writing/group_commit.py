@@ -20,12 +20,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed, KbError
-from kb.files import json_bytes, remove, unwaited, write_whole
+from kb.files import json_bytes, open_nonblocking, remove_file, write_atomic
 from kb.git.repository import NOBODY, POLL, QUEUE
 from kb.i18n import msg
-from kb.records.candidate import as_json
-from kb.records.candidate import candidates as candidates_of
-from kb.records.model import Candidate, Similar, Verdict
+from kb.records.candidate import build_candidates as candidates_of
+from kb.records.candidate import candidate_to_json
+from kb.records.model import Candidate, SimilarRecord, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.writing.landed_jobs import has_landed
 
@@ -41,7 +41,7 @@ _MOST = 64
 _WHO = tuple(f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL", "DATE"))
 
 
-class Call(NamedTuple):
+class WriteRequest(NamedTuple):
     """What one caller wants to have written."""
 
     candidates: Sequence[Candidate]
@@ -57,10 +57,10 @@ class Call(NamedTuple):
     """The name that it has, or had, in the queue or the spool; "" for one that was in neither."""
 
 
-class Waiting:
+class QueuedWriter:
     """A writer's place in the queue."""
 
-    def __init__(self, kb: Workspace, call: Call, job: str = "") -> None:
+    def __init__(self, kb: Workspace, call: WriteRequest, job: str = "") -> None:
         """Stand beside the queue; the first look for an answer lays the request into it.
 
         *job* is the name of the spooled job that the call is to land; without one it gets a name when it is laid there.
@@ -71,24 +71,24 @@ class Waiting:
         self._path = ""
         self._has_asked = False
 
-    def answered_meanwhile(self) -> list[Verdict] | None:
+    def wait_for_answer(self) -> list[Verdict] | None:
         """Wait while somebody else writes and return what they answer; None as soon as nobody holds the lock.
 
         Raise Busy where nothing can be written now.
         """
         end = time.monotonic() + QUEUE
         while self._kb.repository.is_locked():
-            if self.is_answered():
-                return self.answer()
+            if self.is_queued_and_answered():
+                return self.read_answer()
             if time.monotonic() > end:
-                told = self.last_answer()
+                told = self.read_answer_or_withdraw()
                 if told is None:
-                    raise self._kb.repository.being_written()
+                    raise self._kb.repository.build_locked_error()
                 return told
             time.sleep(POLL)
         return None
 
-    def is_answered(self) -> bool:
+    def is_queued_and_answered(self) -> bool:
         """Return whether somebody has written what was asked for; the first time, ask for it.
 
         Where the request cannot be laid down, on a full disk for one, the writer waits for the lock alone.
@@ -96,11 +96,11 @@ class Waiting:
         if not self._has_asked:
             self._has_asked = True
             with contextlib.suppress(OSError):
-                self._path = _ask(self._kb, self.call, self.job)
+                self._path = _enqueue_request(self._kb, self.call, self.job)
                 self.job = os.path.basename(self._path)
-        return self.was_answered()
+        return self.has_answer()
 
-    def was_answered(self) -> bool:
+    def has_answer(self) -> bool:
         """Return whether somebody has written what was asked for, where it was asked for at all."""
         return bool(self._path) and os.path.exists(self._path + _ANSWER)
 
@@ -109,86 +109,92 @@ class Waiting:
 
         Raise GitFailed where git cannot look.
         """
-        return self.was_answered() or (bool(self._path) and _is_published(self._kb, self._path))
+        return self.has_answer() or (bool(self._path) and _answer_if_published(self._kb, self._path))
 
-    def answer(self) -> list[Verdict]:
+    def read_answer(self) -> list[Verdict]:
         """Return the verdicts on what was asked for; raise Busy where the holder could not write either."""
         with open(self._path + _ANSWER, encoding="utf-8") as file:
             value = json.load(file)
-        self.withdraw()
+        self.withdraw_request()
         if "busy" in value:
             raise Busy(msg("{problem}", problem=value["busy"]), hint=msg("{problem}", problem=value["hint"]))
         return [
-            Verdict(**{**row, "reasons": tuple(row["reasons"]), "similar": tuple(Similar(**s) for s in row["similar"])})
+            Verdict(
+                **{
+                    **row,
+                    "reasons": tuple(row["reasons"]),
+                    "similar": tuple(SimilarRecord(**s) for s in row["similar"]),
+                }
+            )
             for row in value["verdicts"]
         ]
 
-    def last_answer(self) -> list[Verdict] | None:
+    def read_answer_or_withdraw(self) -> list[Verdict] | None:
         """Return the verdicts on what was asked for, or take it back and return None; raise Busy as `answer` does.
 
         Where git cannot look whether it was published, whoever lands it from the spool looks again.
         """
         with contextlib.suppress(GitFailed):
             if self.is_written():
-                return self.answer()
-        self.withdraw()
+                return self.read_answer()
+        self.withdraw_request()
         return None
 
-    def withdraw(self) -> None:
+    def withdraw_request(self) -> None:
         """Take back what was asked for; to be called by the one who holds the lock, or has an answer."""
         if self._path:
             for ending in ("", _OWN, _ANSWER, _DRAFT):
-                remove(self._path + ending)
+                remove_file(self._path + ending)
 
 
-def written_by_another(kb: Workspace, waiting: Waiting) -> list[Verdict] | None:
+def wait_for_other_writer(kb: Workspace, waiting: QueuedWriter) -> list[Verdict] | None:
     """Return the verdicts of the writer who holds the lock; None where nobody does, or others are to be written first.
 
     So that one who has to wait anyway does so before most of kb is loaded.
     """
-    if kb.state.spooled():
+    if kb.state.list_spooled():
         return None
     try:
-        return waiting.answered_meanwhile()
+        return waiting.wait_for_answer()
     except Busy as trouble:
-        from kb.writing.spool import spool
+        from kb.writing.spool import spool_candidates
 
         call = waiting.call
-        return spool(kb, call.candidates, call.folder, trouble, decided=call.decided, job=waiting.job)
+        return spool_candidates(kb, call.candidates, call.folder, trouble, decided=call.decided, job=waiting.job)
 
 
-def _ask(kb: Workspace, call: Call, job: str) -> str:
+def _enqueue_request(kb: Workspace, call: WriteRequest, job: str) -> str:
     """Lay *call* into the queue as *job* and return the file; what is laid there is masked."""
     from kb.safety import redaction
 
-    masked = [redaction.redacted(candidate, kb.config.masking) for candidate in call.candidates]
+    masked = [redaction.redact_candidate(candidate, kb.config.masking) for candidate in call.candidates]
     value = {
         "folder": call.folder,
-        "candidates": [as_json(candidate) for candidate, _ in masked],
+        "candidates": [candidate_to_json(candidate) for candidate, _ in masked],
         "masked": [sorted({mask.rule for mask in marks}) for _, marks in masked],
         "decided": call.decided,
         "by": {name: kb.environment[name] for name in _WHO if name in kb.environment},
     }
-    kb.state.made()
+    kb.state.ensure_folder()
     path = kb.state.path(_FOLDER, job or f"{time.time_ns():020d}-{os.getpid()}{_REQUEST}")
-    write_whole(path, json_bytes(kb.state.signed(value)))
+    write_atomic(path, json_bytes(kb.state.sign_value(value)))
     return path
 
 
-def asked(kb: Workspace) -> Iterator[Call]:
+def iter_requests(kb: Workspace) -> Iterator[WriteRequest]:
     """Yield the calls that wait, oldest first, also those that come meanwhile; to be called by the lock's holder."""
     seen: set[str] = set()
     while len(seen) < _MOST:
-        new = [path for path in _requests(kb) if path not in seen][: _MOST - len(seen)]
+        new = [path for path in _list_request_files(kb) if path not in seen][: _MOST - len(seen)]
         if not new:
             return
         for path in new:
             seen.add(path)
-            if call := _read(kb, path):
+            if call := _read_request(kb, path):
                 yield call
 
 
-def _requests(kb: Workspace) -> list[str]:
+def _list_request_files(kb: Workspace) -> list[str]:
     folder = kb.state.path(_FOLDER)
     try:
         names = sorted(os.listdir(folder))
@@ -200,73 +206,77 @@ def _requests(kb: Workspace) -> list[str]:
         with contextlib.suppress(OSError):
             about = os.stat(path)
             if not name.endswith(_REQUEST):
-                _sweep(path, about.st_mtime)
-            elif about.st_uid == os.getuid() and not os.path.exists(path + _ANSWER) and not _is_published(kb, path):
+                _remove_stale_answer(path, about.st_mtime)
+            elif (
+                about.st_uid == os.getuid()
+                and not os.path.exists(path + _ANSWER)
+                and not _answer_if_published(kb, path)
+            ):
                 found.append(path)
     return found
 
 
-def _is_published(kb: Workspace, path: str) -> bool:
+def _answer_if_published(kb: Workspace, path: str) -> bool:
     """Return whether the request *path* was published, and make what its holder drafted the answer."""
     if not os.path.exists(path + _DRAFT) or not has_landed(kb, os.path.basename(path)):
         return False
     with contextlib.suppress(FileNotFoundError):  # its writer has seen it, too
         os.replace(path + _DRAFT, path + _ANSWER)
-    remove(path)
+    remove_file(path)
     return True
 
 
-def _sweep(path: str, since: float) -> None:
+def _remove_stale_answer(path: str, since: float) -> None:
     """Take away an answer that nobody has fetched in time: its writer has died. A draft goes with its request."""
     has_request = path.endswith(_DRAFT) and os.path.exists(path.removesuffix(_DRAFT))
     if time.time() - since > 3 * QUEUE and not has_request:
-        remove(path)
+        remove_file(path)
 
 
-def _read(kb: Workspace, path: str) -> Call | None:
+def _read_request(kb: Workspace, path: str) -> WriteRequest | None:
     """Return the request *path*; one that cannot be read, or is not of this clone, is left to its writer."""
     try:
-        with open(path, encoding="utf-8", opener=unwaited) as file:
-            value: dict[str, Any] = kb.state.own(json.load(file)) or {}
+        with open(path, encoding="utf-8", opener=open_nonblocking) as file:
+            value: dict[str, Any] = kb.state.verify_signed(json.load(file)) or {}
         by = {str(key): str(word) for key, word in value["by"].items() if key in _WHO}
         wanted, decided = candidates_of(value["candidates"], path), value.get("decided") is True
-        return Call(wanted, str(value["folder"]), value["masked"], by, decided, path, os.path.basename(path))
+        return WriteRequest(wanted, str(value["folder"]), value["masked"], by, decided, path, os.path.basename(path))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, KbError):
-        leave_to_its_writer(path)
+        return_to_writer(path)
         return None
 
 
-def leave_to_its_writer(path: str) -> None:
+def return_to_writer(path: str) -> None:
     """Take the request *path* out of the queue unanswered: its writer goes on waiting for the lock."""
     with contextlib.suppress(FileNotFoundError):
         os.replace(path, path + _OWN)
 
 
-def draft(call: Call, verdicts: Sequence[Verdict]) -> None:
+def save_draft_answer(call: WriteRequest, verdicts: Sequence[Verdict]) -> None:
     """Lay down what *call* is to be answered once it is published, before it is."""
-    write_whole(call.path + _DRAFT, json_bytes(_told(verdicts)))
+    write_atomic(call.path + _DRAFT, json_bytes(_encode_verdicts(verdicts)))
 
 
-def tell(call: Call, verdicts: Sequence[Verdict]) -> None:
+def send_answer(call: WriteRequest, verdicts: Sequence[Verdict]) -> None:
     """Answer *call*; where that fails, the draft is found."""
-    _answer(call.path, _told(verdicts))
+    _write_answer(call.path, _encode_verdicts(verdicts))
 
 
-def _told(verdicts: Sequence[Verdict]) -> dict[str, object]:
+def _encode_verdicts(verdicts: Sequence[Verdict]) -> dict[str, object]:
     rows = [{**verdict._asdict(), "similar": [one._asdict() for one in verdict.similar]} for verdict in verdicts]
     return {"verdicts": rows}
 
 
-def tell_all_of(kb: Workspace, trouble: Busy) -> None:
+def answer_all_busy(kb: Workspace, trouble: Busy) -> None:
     """Answer all who wait that nothing can be written now, so that none of them waits for the same *trouble*."""
-    for path in _requests(kb):
-        _answer(path, {"busy": kb.words(trouble.message), "hint": kb.words(trouble.hint)})
+    for path in _list_request_files(kb):
+        _write_answer(path, {"busy": kb.localise(trouble.message), "hint": kb.localise(trouble.hint)})
 
 
-def _answer(path: str, value: object) -> None:
+def _write_answer(path: str, value: object) -> None:
     with contextlib.suppress(OSError):
-        write_whole(path + _ANSWER, json_bytes(value))
-        remove(path)
-        remove(path + _DRAFT)
+        write_atomic(path + _ANSWER, json_bytes(value))
+        remove_file(path)
+        remove_file(path + _DRAFT)

@@ -101,32 +101,32 @@ _MASK = regex(r"\[redacted:[^\[\]\n]*+\]")
 """What stands for a secret says nothing of the matter."""
 
 
-def matters(candidate: Candidate) -> dict[str, str]:
+def find_impact_areas(candidate: Candidate) -> dict[str, str]:
     """Return the large matters that title, decision, reasons or tags name, each with the word that names it.
 
     A small matter by its title has none, and a word that is taken back ("no security impact") does not count.
     """
-    if _TRIVIAL.search(_folded(candidate.title)):
+    if _TRIVIAL.search(_normalise_nfkc(candidate.title)):
         return {}
     told = "\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags))
-    text = _folded(_MASK.sub(" ", told))
-    plain = _lower(text)
+    text = _normalise_nfkc(_MASK.sub(" ", told))
+    plain = _lowercase_aligned(text)
     found: dict[str, str] = {}
     for matter, words in WORDS.items():
         for match in words.finditer(plain):
-            if not _is_denied(text, match):
-                found[matter] = _whole(text, match)
+            if not _is_negated(text, match):
+                found[matter] = _expand_to_word(text, match)
                 break
     return found
 
 
-def _lower(text: str) -> str:
+def _lowercase_aligned(text: str) -> str:
     """Return *text* in lower case, every character where it was."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _is_denied(text: str, match: re.Match[str]) -> bool:
+def _is_negated(text: str, match: re.Match[str]) -> bool:
     """Return whether what stands around a word takes it back: "no security impact", "不影响性能", "与安全无关"."""
     before, after = max(0, match.start() - 60), match.end()
     if _DENIED_BEFORE.search(text, before, match.start()) or _UNRELATED_AFTER.match(text, after):
@@ -134,7 +134,7 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
     return bool(_NO.search(text, before, match.start()) and _DENIED_AFTER.match(text, after))
 
 
-def modules(candidate: Candidate, known: Sequence[str] = ()) -> tuple[str, ...]:
+def find_touched_modules(candidate: Candidate, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the modules that the candidate's impact paths touch, sorted.
 
     *known* are the folders of the project's modules, where the caller knows them. Without them, a module is the first
@@ -142,18 +142,18 @@ def modules(candidate: Candidate, known: Sequence[str] = ()) -> tuple[str, ...]:
     file that stands in no such folder touches none.
     """
     project = candidate.scope.rpartition("/")[2].lower().replace("-", "_")
-    found = (_known_module(path, known) if known else _module(path, project) for path in candidate.impact)
+    found = (_match_known_module(path, known) if known else _guess_module(path, project) for path in candidate.impact)
     return tuple(sorted({module for module in found if module}))
 
 
-def _known_module(path: str, known: Sequence[str]) -> str:
-    parts = _parts(path)
-    fits = [folder for folder in known if parts[: len(_parts(folder))] == _parts(folder)]
+def _match_known_module(path: str, known: Sequence[str]) -> str:
+    parts = _split_path(path)
+    fits = [folder for folder in known if parts[: len(_split_path(folder))] == _split_path(folder)]
     return max(fits, key=len, default="")
 
 
-def _module(path: str, project: str) -> str:
-    parts = _parts(path)
+def _guess_module(path: str, project: str) -> str:
+    parts = _split_path(path)
     folders = parts if path.endswith("/") else parts[:-1]
     if any(folder.lower() in _BESIDE for folder in folders):
         return ""
@@ -161,18 +161,18 @@ def _module(path: str, project: str) -> str:
     return next(own, "")
 
 
-def _parts(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     return [part for part in path.replace("\\", "/").split("/") if part and part != "."]
 
 
-def _folded(text: str) -> str:
+def _normalise_nfkc(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
 _REST_OF_WORD = regex(r"[A-Za-z-]*")
 
 
-def _whole(text: str, match: re.Match[str]) -> str:
+def _expand_to_word(text: str, match: re.Match[str]) -> str:
     """Return the word in which *match* stands: patterns name the beginnings of words."""
     rest = _REST_OF_WORD.match(text, match.end()) if match[0][-1].isascii() else None
     return text[match.start() : match.end()] + (rest[0] if rest else "")

@@ -6,27 +6,27 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kb.config import FILE, Config, load, meaning_of
+from kb.config import FILE, Config, describe_setting, load
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
-from kb.files import content
+from kb.files import read_if_exists
 from kb.git import driver_setup, worktree
-from kb.git.git_dir import enclosing
-from kb.git.git_process import run, scrubbed
-from kb.git.repository import Move, Repository, message
+from kb.git.git_dir import find_git_dir
+from kb.git.git_process import run, scrub_environment
+from kb.git.repository import RefMove, Repository, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import msg
 from kb.index.lookup import MAKE_ONE
-from kb.installation import requirement
-from kb.paths import around, passed_over, user_home
-from kb.records.front_matter import scalar
-from kb.state.state_folder import State
+from kb.installation import build_requirement
+from kb.paths import find_root_above, find_untrusted_root, user_home
+from kb.records.front_matter import format_scalar
+from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
-from kb.writing.workflows import unsettled, workflows
+from kb.writing.workflows import build_placeholder_workflows, build_workflows
 
 ATTRIBUTES = "content/.gitattributes"
 
 
-class Workflows(NamedTuple):
+class WorkflowOptions(NamedTuple):
     """The wish for workflows."""
 
     source: str
@@ -55,87 +55,89 @@ def create_base(
     if os.path.isfile(place):
         raise BadInput(msg("{path} is a file", path=place))
     if source:
-        requirement(source)
+        build_requirement(source)
     try:
-        ci = Workflows(source) if with_ci else None
-        return _made(place, environment, inside=inside, name=name, language=language, ci=ci)
+        ci = WorkflowOptions(source) if with_ci else None
+        return _write_base(place, environment, inside=inside, name=name, language=language, ci=ci)
     except OSError as error:
         raise KbError(msg("{path} cannot be written: {problem}", path=place, problem=error.strerror)) from None
 
 
-def place_around(folder: str, environment: Mapping[str, str]) -> str:
+def find_base_folder(folder: str, environment: Mapping[str, str]) -> str:
     """Return where the knowledge base is that *folder* stands in, or else the user's own place, `~/.kb`.
 
     A repository without one is not passed over silently: raise NoKnowledgeBase there.
     """
-    if place := around(folder, environment):
+    if place := find_root_above(folder, environment):
         return place
-    if over := passed_over(folder, environment):
+    if over := find_untrusted_root(folder, environment):
         said = msg("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
         raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
-    if found := enclosing(folder):
+    if found := find_git_dir(folder):
         raise NoKnowledgeBase(msg("{path} is a git repository without a knowledge base", path=found[0]), hint=MAKE_ONE)
     return user_home(environment)
 
 
-def _made(
-    place: str, environment: Mapping[str, str], *, inside: bool, name: str, language: str, ci: Workflows | None
+def _write_base(
+    place: str, environment: Mapping[str, str], *, inside: bool, name: str, language: str, ci: WorkflowOptions | None
 ) -> list[str]:
     os.makedirs(place, exist_ok=True)
-    around = enclosing(place)
+    around = find_git_dir(place)
     if around is None or (not inside and around[0] != place):
         _git_init(place, environment)
     project = slugify(os.path.basename(around[0])) if inside and around else ""
     name = name or os.path.basename(place).strip(".") or "kb"
-    files = _files({"name": name, "language": language, "project": project, "install_from": ci.source if ci else ""})
+    files = _build_files(
+        {"name": name, "language": language, "project": project, "install_from": ci.source if ci else ""}
+    )
     repository = Repository(place, environment)
     remote = repository.git("config", "--get", "remote.origin.url", check=False).decode() if ci else ""
     if ci:
-        files |= workflows(remote, _installed_from(place, ci))
+        files |= build_workflows(remote, _resolve_requirement(place, ci))
     tip = repository.head().oid
-    kept = repository.files(tip) if tip else {}
+    kept = repository.list_files(tip) if tip else {}
     changes: dict[str, tuple[bytes | None, bytes | None]] = {
         path: (None, data)
         for path, data in files.items()
         if path not in kept and not os.path.lexists(os.path.join(place, path))
     }
     if ATTRIBUTES in kept:
-        before = repository.blob(tip, ATTRIBUTES) or b""
-        after = _with_rules(before, driver_setup.missing_rules(repository, before))
+        before = repository.read_blob(tip, ATTRIBUTES) or b""
+        after = _append_rules(before, driver_setup.find_missing_rules(repository, before))
         changes |= {ATTRIBUTES: (before, after)} if after != before else {}
     if ci:
-        changes |= _settled(repository, tip, kept, files, remote)
+        changes |= _update_workflows(repository, tip, kept, files, remote)
     if changes:
-        _commit(repository, environment, changes)
+        _commit_files(repository, environment, changes)
     driver_setup.install(repository)
     return sorted(changes)
 
 
-def _installed_from(place: str, ci: Workflows) -> str:
+def _resolve_requirement(place: str, ci: WorkflowOptions) -> str:
     """Return the line for pip by which workflows install kb; "" where neither the call nor the settings name one."""
     if ci.source:
-        return requirement(ci.source)
+        return build_requirement(ci.source)
     try:
         source = load(place).install_from
-        return requirement(source) if source else ""
+        return build_requirement(source) if source else ""
     except BadInput as error:
         error.path = error.path or os.path.join(place, FILE)
         raise
 
 
-def _settled(
+def _update_workflows(
     repository: Repository, tip: str, kept: Mapping[str, str], files: Mapping[str, bytes], remote: str
 ) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Return the workflows that were written when nobody knew where kb is installed from, now that it is known."""
     return {
         path: (old, files[path])
-        for path, old in unsettled(remote).items()
-        if files[path] != old and path in kept and repository.blob(tip, path) == old
-        and content(os.path.join(repository.root, path)) == old
+        for path, old in build_placeholder_workflows(remote).items()
+        if files[path] != old and path in kept and repository.read_blob(tip, path) == old
+        and read_if_exists(os.path.join(repository.root, path)) == old
     }  # fmt: skip
 
 
-def _with_rules(attributes: bytes, rules: Sequence[str]) -> bytes:
+def _append_rules(attributes: bytes, rules: Sequence[str]) -> bytes:
     """Return *attributes* with the *rules* that records are merged by kb as the last lines."""
     end = b"\r\n" if b"\r\n" in attributes else b"\n"
     gap = b"" if not attributes or attributes.endswith(b"\n") or not rules else end
@@ -143,51 +145,51 @@ def _with_rules(attributes: bytes, rules: Sequence[str]) -> bytes:
 
 
 def _git_init(place: str, environment: Mapping[str, str]) -> None:
-    env = scrubbed(environment)
+    env = scrub_environment(environment)
     configured = run(["git", "config", "--get", "init.defaultBranch"], env).out.strip()
     output = run(["git", "init", "-q", *([] if configured else ["-b", "main"]), place], env)
     if output.code:
         raise GitFailed(msg("git {command} failed: {problem}", command="init", problem=output.error.strip()))
 
 
-def _commit(repository: Repository, environment: Mapping[str, str], changes: Changes) -> None:
-    with repository.locked():
-        if busy := repository.not_now():
+def _commit_files(repository: Repository, environment: Mapping[str, str], changes: Changes) -> None:
+    with repository.hold_lock():
+        if busy := repository.find_commit_obstacle():
             raise busy
         head = repository.head()
-        words = message("Make a knowledge base", "", {"Kb-Op": "init"})
-        with State(repository.root, environment).stage() as stage:
+        words = format_commit_message("Make a knowledge base", "", {"Kb-Op": "init"})
+        with StateFolder(repository.root, environment).open_stage() as stage:
             files = {path: data for path, (_, data) in changes.items()}
-            commit = repository.build(head.oid, files, words, stage=stage)
+            commit = repository.build_commit(head.oid, files, words, stage=stage)
         edited = [path for path, (before, _) in changes.items() if before is not None]
-        with worktree.held(repository) as following:
-            reserved = worktree.staged(repository, head.oid, edited)
-            repository.publish([Move(head.ref, commit, head.oid)], "kb: init")
-            following.follow(changes, commit, reserved)
+        with worktree.hold_index(repository) as following:
+            reserved = worktree.read_staged_files(repository, head.oid, edited)
+            repository.update_refs([RefMove(head.ref, commit, head.oid)], "kb: init")
+            following.apply_published(changes, commit, reserved)
 
 
-def _files(settings: Mapping[str, str]) -> dict[str, bytes]:
+def _build_files(settings: Mapping[str, str]) -> dict[str, bytes]:
     return {
-        FILE: settings_text({key: value for key, value in settings.items() if value}).encode(),
-        ATTRIBUTES: _with_rules(b"* -text\n", driver_setup.RULES),
+        FILE: render_settings({key: value for key, value in settings.items() if value}).encode(),
+        ATTRIBUTES: _append_rules(b"* -text\n", driver_setup.RULES),
         "content/anchors/global/.gitkeep": b"",
         "content/anchors/projects/.gitkeep": b"",
         "content/sessions/.gitkeep": b"",
     }
 
 
-def settings_text(given: Mapping[str, object]) -> str:
+def render_settings(given: Mapping[str, object]) -> str:
     """Return a kb.toml that sets *given* and shows every other setting, with its default, as a comment."""
     rows = []
     language = str(given.get("language", ""))
     for key, default in Config()._asdict().items():
-        value = _toml(given.get(key, default))
-        rows.append(f"# {meaning_of(key, language)}\n{'' if key in given else '# '}{key} = {value}\n")
+        value = _format_toml(given.get(key, default))
+        rows.append(f"# {describe_setting(key, language)}\n{'' if key in given else '# '}{key} = {value}\n")
     return "\n".join(rows)
 
 
-def _toml(value: object) -> str:
+def _format_toml(value: object) -> str:
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    text = scalar(value)
+        return "[" + ", ".join(map(_format_toml, value)) + "]"
+    text = format_scalar(value)
     return text if isinstance(value, bool | int | float) or text.startswith('"') else f'"{text}"'

@@ -60,30 +60,30 @@ _SETTLED = regex(
 """Words before a debt that pay it off."""
 
 
-def karma(candidate: Candidate) -> str:
+def classify_karma(candidate: Candidate) -> str:
     """Return "wholesome" (distil), "neutral" (keep with the session only) or "unwholesome" (note as a pitfall)."""
-    return _karma(candidate.kind, candidate.title, candidate.decision)
+    return _classify_text(candidate.kind, candidate.title, candidate.decision)
 
 
 @lru_cache(maxsize=64)
-def _karma(kind: str, title: str, decision: str) -> str:
+def _classify_text(kind: str, title: str, decision: str) -> str:
     """Return the karma of a candidate; it is asked for when the kind is settled, and again at the gate."""
     if kind == "pitfall":
         return UNWHOLESOME
-    text = _stated(title, decision)
-    if kind in _DEEDS and _says(_DEBT, text, unless=_SETTLED):
+    text = _summarise_candidate(title, decision)
+    if kind in _DEEDS and _has_clause(_DEBT, text, unless=_SETTLED):
         return UNWHOLESOME
-    return NEUTRAL if _says(_ONE_OFF, text, unless=_RULED) else WHOLESOME
+    return NEUTRAL if _has_clause(_ONE_OFF, text, unless=_RULED) else WHOLESOME
 
 
-def reclassed(candidate: Candidate) -> Candidate:
+def reclassify_candidate(candidate: Candidate) -> Candidate:
     """Return *candidate* as a pitfall where it tells of a debt; one that updates a record keeps that record's kind."""
-    if candidate.updates or karma(candidate) != UNWHOLESOME:
+    if candidate.updates or classify_karma(candidate) != UNWHOLESOME:
         return candidate
     return candidate._replace(kind="pitfall")
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Return the sentences of *text* with what ends them."""
     found, start = [], 0
     for match in _SENTENCE.finditer(text):
@@ -92,13 +92,13 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in (*found, text[start:].strip()) if sentence]
 
 
-def _stated(title: str, decision: str) -> str:
+def _summarise_candidate(title: str, decision: str) -> str:
     """Return what a candidate says in short."""
-    short = decision if len(sentences(decision)) <= 2 else ""
+    short = decision if len(split_sentences(decision)) <= 2 else ""
     return unicodedata.normalize("NFKC", f"{title}\n{short}")
 
 
-def _says(pattern: re.Pattern[str], text: str, *, unless: re.Pattern[str]) -> bool:
+def _has_clause(pattern: re.Pattern[str], text: str, *, unless: re.Pattern[str]) -> bool:
     """Return whether a clause of *text* matches *pattern* without a word of *unless* before it."""
     for clause in _CLAUSE.split(text):
         match = pattern.search(clause)

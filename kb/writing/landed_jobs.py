@@ -12,9 +12,9 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 
-from kb.files import json_bytes, write_whole
-from kb.git.git_log import existing
-from kb.git.git_process import could_not_look, failure
+from kb.files import json_bytes, write_atomic
+from kb.git.git_log import filter_existing_commits
+from kb.git.git_process import build_git_error, is_inconclusive
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MOST = 256
 
 
 @contextlib.contextmanager
-def claimed(path: str) -> Iterator[bool]:
+def claim_job(path: str) -> Iterator[bool]:
     """Claim the spooled file *path* and yield whether it is this process that lands it.
 
     The claim is a lock on the file, which ends with its process.
@@ -40,12 +40,12 @@ def claimed(path: str) -> Iterator[bool]:
         yield os.path.lexists(path)  # what cannot be opened is set aside by the one who reads it
         return
     try:
-        yield _is_locked(file) and os.path.lexists(path)
+        yield _try_lock(file) and os.path.lexists(path)
     finally:
         os.close(file)
 
 
-def _is_locked(file: int) -> bool:
+def _try_lock(file: int) -> bool:
     """Lock *file* and return whether that went without waiting."""
     import fcntl
 
@@ -56,39 +56,39 @@ def _is_locked(file: int) -> bool:
     return True
 
 
-def remember(kb: Workspace, jobs: Sequence[str], commits: Sequence[str]) -> None:
+def note_commits(kb: Workspace, jobs: Sequence[str], commits: Sequence[str]) -> None:
     """Note that *jobs* are about to be published as *commits*, together; under the lock of the repository.
 
     Where they change nothing, the commit that says all of it already stands for them.
     """
     if not jobs:
         return
-    known = _load(kb)
+    known = _load_jobs(kb)
     for job in jobs:
         known[job] = [*known.pop(job, []), *commits]
     kept = list(known)[-_MOST:]
-    write_whole(_path(kb), json_bytes({name: known[name] for name in kept}), synced=True)
+    write_atomic(_jobs_path(kb), json_bytes({name: known[name] for name in kept}), synced=True)
 
 
 def has_landed(kb: Workspace, job: str) -> bool:
     """Return whether *job* was published: one of its commits is on some ref; raise GitFailed where git cannot look."""
-    commits = existing(kb.repository, _load(kb).get(job, ()))
+    commits = filter_existing_commits(kb.repository, _load_jobs(kb).get(job, ()))
     if not commits:
         return False
     asked = ["for-each-ref", "--count=1", "--format=%(refname)", *(f"--contains={commit}" for commit in commits)]
-    output = kb.repository.output(asked)
-    if could_not_look(output):
-        raise failure(asked, output)
+    output = kb.repository.run_git(asked)
+    if is_inconclusive(output):
+        raise build_git_error(asked, output)
     return bool(output.out.strip())
 
 
-def _path(kb: Workspace) -> str:
+def _jobs_path(kb: Workspace) -> str:
     return os.path.join(kb.repository.private, _FILE)
 
 
-def _load(kb: Workspace) -> dict[str, Any]:
+def _load_jobs(kb: Workspace) -> dict[str, Any]:
     try:
-        with open(_path(kb), encoding="utf-8") as file:
+        with open(_jobs_path(kb), encoding="utf-8") as file:
             value = json.load(file)
     except (OSError, ValueError):
         return {}

@@ -7,21 +7,21 @@ import os
 from collections.abc import Mapping, Sequence
 
 from kb.errors import Busy, IndexFailed, KbError
-from kb.files import content, sweep
-from kb.fingerprints import stamp_of_file
+from kb.files import read_if_exists, remove_half_written
+from kb.fingerprints import read_file_stamp
 from kb.git import dropped_records, worktree
-from kb.git.repository import Head, LostRace, Move
-from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, Staged, index_stamp
+from kb.git.repository import Head, LostRace, RefMove
+from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, StagedFile, read_index_stamp
 from kb.i18n import Message, msg
 from kb.index import id_allocator, index_sync
-from kb.records.record_paths import is_record
+from kb.records.record_paths import is_record_path
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing import concurrent_git
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.git.git_process import Started
+    from kb.git.git_process import BackgroundCommand
     from kb.workspace import Workspace
 
 _INTENT = "follow.json"
@@ -31,8 +31,13 @@ Where it has followed, and the index of the records has not yet kept what it kno
 """
 
 
-def publish(
-    kb: Workspace, head: Head, moves: Sequence[Move], changes: Changes, reason: str, mover: Started | None = None
+def publish_moves(
+    kb: Workspace,
+    head: Head,
+    moves: Sequence[RefMove],
+    changes: Changes,
+    reason: str,
+    mover: BackgroundCommand | None = None,
 ) -> dict[str, str]:
     """Make all *moves* or none, the first from *head*; return what became of the file of each of *changes*.
 
@@ -40,126 +45,128 @@ def publish(
     that moves refs, begun ahead.
     """
     if not changes:
-        kb.repository.publish(moves, reason, mover)
-        id_allocator.tell(kb)
+        kb.repository.update_refs(moves, reason, mover)
+        id_allocator.save_shared_numbers(kb)
         return {}
-    if link := worktree.link_on_the_way(kb.repository, changes):
+    if link := worktree.find_link_above(kb.repository, changes):
         hint = msg("put a folder in its place: git keeps nothing behind links")
         raise Busy(msg("{path} is a link", path=link), hint=hint)
     edited = [path for path, (before, _) in changes.items() if before is not None]
     tip = moves[0].new
-    owed = owed_files(kb)
-    follows = _from_the_checkout(kb, changes, owed)
-    stamp = index_stamp(kb.repository)
-    reserved = worktree.staged(kb.repository, head.oid, edited)
-    others = concurrent_git.wait_for_others(kb.repository)
-    _owe(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
+    owed = list_pending_files(kb)
+    follows = _adjust_to_checkout(kb, changes, owed)
+    stamp = read_index_stamp(kb.repository)
+    reserved = worktree.read_staged_files(kb.repository, head.oid, edited)
+    others = concurrent_git.wait_for_git(kb.repository)
+    _save_intent(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
     try:
-        with worktree.held(kb.repository) as following:  # held as short as can be: a git command may need it meanwhile
+        with worktree.hold_index(
+            kb.repository
+        ) as following:  # held as short as can be: a git command may need it meanwhile
             if kb.repository.head() != head:
                 raise LostRace(head.ref)
-            following.heed_marks(edited)
-            if stamp != index_stamp(kb.repository):
-                reserved = worktree.staged(kb.repository, head.oid, edited)
-            was_settled, was_compared = index_sync.is_settled(kb, head.oid), dropped_records.was_compared(kb)
-            kb.repository.publish(moves, reason, mover)
-            outcomes = following.follow(follows, tip, reserved)
+            following.start_reading_flags(edited)
+            if stamp != read_index_stamp(kb.repository):
+                reserved = worktree.read_staged_files(kb.repository, head.oid, edited)
+            was_settled, was_compared = index_sync.is_synced(kb, head.oid), dropped_records.is_index_unchanged(kb)
+            kb.repository.update_refs(moves, reason, mover)
+            outcomes = following.apply_published(follows, tip, reserved)
     except (LostRace, KbError):
         with contextlib.suppress(OSError):
-            _owe(kb, head.oid, owed)  # nothing has moved
+            _save_intent(kb, head.oid, owed)  # nothing has moved
         raise
     with contextlib.suppress(OSError, IndexFailed):  # it is published: files and index catch up with the next call
         failed = {path: head.oid for path, outcome in outcomes.items() if outcome == FAILED}
         still = {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}}
-        _owe(kb, tip, still, head.oid)
-        _settle(kb, outcomes, changes)
-        concurrent_git.note_others(kb, others)
-        index_sync.know(kb, tip)
-        dropped_records.remember(kb, head.oid, tip)
+        _save_intent(kb, tip, still, head.oid)
+        _update_index(kb, outcomes, changes)
+        concurrent_git.note_concurrent_merge(kb, others)
+        index_sync.mark_commit_seen(kb, tip)
+        dropped_records.remember_published(kb, head.oid, tip)
         if was_compared:
-            dropped_records.set_compared(kb, following.stamp)
+            dropped_records.mark_index_compared(kb, following.stamp)
         if was_settled and all(outcome == CLEAN for outcome in outcomes.values()):
-            index_sync.settle(kb, tip, following.stamp)
+            index_sync.mark_synced(kb, tip, following.stamp)
         else:
-            index_sync.watch(kb, outcomes)
-        id_allocator.tell(kb)
+            index_sync.mark_dirty(kb, outcomes)
+        id_allocator.save_shared_numbers(kb)
     return outcomes
 
 
-def _from_the_checkout(kb: Workspace, changes: Changes, owed: Mapping[str, str]) -> Changes:
+def _adjust_to_checkout(kb: Workspace, changes: Changes, owed: Mapping[str, str]) -> Changes:
     """Return *changes*, those of files that are behind already counted from where these are."""
     behind = {path: old for path, old in owed.items() if path in changes}
-    before = _files(kb, behind)
+    before = _read_files(kb, behind)
     return {path: (before.get(path, was), now) for path, (was, now) in changes.items()}
 
 
-def finish_following(kb: Workspace) -> bool:
+def catch_up_checkout(kb: Workspace) -> bool:
     """Let the checkout follow what was published by a process that ended, or could not write a file, before it did.
 
     Return whether there was any such file.
     """
-    worktree.release_abandoned(kb.repository)
-    kb.state.sweep()
-    sweep(kb.repository.private, 0)
-    intent = _intent(kb)
+    worktree.release_abandoned_lock(kb.repository)
+    kb.state.remove_half_written()
+    remove_half_written(kb.repository.private, 0)
+    intent = _load_intent(kb)
     if "old" in intent:
-        dropped_records.remember_once(kb, intent["old"], intent["new"])
-    owed = owed_files(kb)
+        dropped_records.remember_published_once(kb, intent["old"], intent["new"])
+    owed = list_pending_files(kb)
     for folder in {os.path.dirname(path) for path in owed}:
-        sweep(os.path.join(kb.root, *folder.split("/")), 0)
+        remove_half_written(os.path.join(kb.root, *folder.split("/")), 0)
     if not owed:
         if intent:  # its files have followed, but it died before the index kept what it had given out
             if intent.get("new") != kb.repository.head().oid:
-                id_allocator.remember(kb)
-            _owe(kb, "", {})
+                id_allocator.reserve_ids_from_history(kb)
+            _save_intent(kb, "", {})
         return False
-    if kb.repository.not_now():
+    if kb.repository.find_commit_obstacle():
         return False
     repository, head = kb.repository, kb.repository.head().oid
     if intent.get("new") != head:
-        id_allocator.remember(kb)
-        dropped_records.note_unseen(kb, owed, intent.get("new", ""), head)
-    before, now = _files(kb, owed), _files(kb, dict.fromkeys(owed, head))
+        id_allocator.reserve_ids_from_history(kb)
+        dropped_records.note_undone_paths(kb, owed, intent.get("new", ""), head)
+    before, now = _read_files(kb, owed), _read_files(kb, dict.fromkeys(owed, head))
     changes = {path: (before[path], now[path]) for path in owed if before[path] != now[path]}
-    with worktree.held(repository) as following:
-        following.heed_marks(list(changes))
-        theirs = worktree.staged(repository, head, list(changes))
-        outcomes = following.follow(changes, head, _not_published(theirs, changes))
-    _owe(kb, head, {path: owed[path] for path, outcome in outcomes.items() if outcome == FAILED})
+    with worktree.hold_index(repository) as following:
+        following.start_reading_flags(list(changes))
+        theirs = worktree.read_staged_files(repository, head, list(changes))
+        outcomes = following.apply_published(changes, head, _drop_unstaged(theirs, changes))
+    _save_intent(kb, head, {path: owed[path] for path, outcome in outcomes.items() if outcome == FAILED})
     for old in sorted(set(owed.values()) - {head}):
-        dropped_records.remember(kb, old, head)
+        dropped_records.remember_published(kb, old, head)
     return True
 
 
-def _not_published(theirs: Mapping[str, Staged], changes: Changes) -> dict[str, Staged]:
+def _drop_unstaged(theirs: Mapping[str, StagedFile], changes: Changes) -> dict[str, StagedFile]:
     """Return what of the staged *theirs* a person has staged: not what was there before it was published."""
     return {path: entry for path, entry in theirs.items() if entry.data != changes[path][0]}
 
 
-def _files(kb: Workspace, revisions: Mapping[str, str]) -> dict[str, bytes | None]:
+def _read_files(kb: Workspace, revisions: Mapping[str, str]) -> dict[str, bytes | None]:
     """Return each path as it is in its revision; in "" there is none."""
     asked = [(revision, path) for path, revision in revisions.items() if revision]
-    found = zip(asked, kb.repository.blobs(asked), strict=True)
+    found = zip(asked, kb.repository.read_blobs(asked), strict=True)
     return {**dict.fromkeys(revisions), **{path: data for (_, path), data in found}}
 
 
-def owed_files(kb: Workspace) -> dict[str, str]:
+def list_pending_files(kb: Workspace) -> dict[str, str]:
     """Return path → commit of the files that are still as they were in that commit."""
-    paths = _intent(kb).get("paths")
+    paths = _load_intent(kb).get("paths")
     return {str(path): str(old) for path, old in paths.items()} if isinstance(paths, dict) else {}
 
 
-def _intent(kb: Workspace) -> Mapping[str, Any]:
+def _load_intent(kb: Workspace) -> Mapping[str, Any]:
     return kb.state.load(_INTENT) or {}
 
 
-def forget_followed(kb: Workspace) -> None:
+def clear_followed(kb: Workspace) -> None:
     """Forget what the checkout has followed, once the index of the records has kept what it knows of that."""
-    if not owed_files(kb):
-        _owe(kb, "", {})
+    if not list_pending_files(kb):
+        _save_intent(kb, "", {})
 
 
-def _owe(kb: Workspace, new: str, paths: Mapping[str, str], old: str | None = None) -> None:
+def _save_intent(kb: Workspace, new: str, paths: Mapping[str, str], old: str | None = None) -> None:
     if paths or old is not None:
         done = {} if old is None else {"old": old}
         kb.state.save({"new": new, "paths": paths, **done}, _INTENT, synced=bool(paths))
@@ -168,23 +175,25 @@ def _owe(kb: Workspace, new: str, paths: Mapping[str, str], old: str | None = No
             os.unlink(kb.state.path(_INTENT))
 
 
-def _settle(kb: Workspace, outcomes: Mapping[str, str], changes: Changes) -> None:
+def _update_index(kb: Workspace, outcomes: Mapping[str, str], changes: Changes) -> None:
     """Let the index know which files are as planned; the others it reads as the user has them, or left them since."""
-    records = {path: outcome for path, outcome in outcomes.items() if is_record(path)}
-    seen = {path: _seen(kb, path, changes[path][1]) for path, outcome in records.items() if outcome == CLEAN}
-    kb.index.settle({path: stamp for path, stamp in seen.items() if stamp})
-    kb.index.reread([path for path in records if not seen.get(path)])
+    records = {path: outcome for path, outcome in outcomes.items() if is_record_path(path)}
+    seen = {
+        path: _stamp_if_planned(kb, path, changes[path][1]) for path, outcome in records.items() if outcome == CLEAN
+    }
+    kb.index.save_stamps({path: stamp for path, stamp in seen.items() if stamp})
+    kb.index.reload_files([path for path in records if not seen.get(path)])
 
 
-def _seen(kb: Workspace, path: str, planned: bytes | None) -> str:
+def _stamp_if_planned(kb: Workspace, path: str, planned: bytes | None) -> str:
     """Return the stamp of the file *path* if it is as *planned*; "" where it is gone, or somebody has been faster."""
-    stamp = stamp_of_file(kb.root, path)
-    mine = content(os.path.join(kb.root, *path.split("/")))
+    stamp = read_file_stamp(kb.root, path)
+    mine = read_if_exists(os.path.join(kb.root, *path.split("/")))
     texts = {None if data is None else data.replace(b"\r\n", b"\n") for data in (mine, planned)}
     return stamp if len(texts) == 1 and mine is not None else ""
 
 
-def left_behind(path: str, outcome: str) -> Message | None:
+def explain_outcome(path: str, outcome: str) -> Message | None:
     """Return what to tell a person of a file that could not follow; None for one that did."""
     if outcome == KEPT:
         return msg("it is committed; {path} stays as you have it", path=path)

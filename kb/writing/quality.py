@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kb.config import Config
 from kb.i18n import Message, msg
-from kb.records.front_matter import MAX_BYTES, MAX_FRONT, entry
+from kb.records.front_matter import MAX_BYTES, MAX_FRONT, format_entry
 from kb.records.model import Candidate
-from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, troubles
+from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, find_threats
 from kb.startup.lazy_regex import regex
-from kb.text.segment import clip, count, count_characters, runs
-from kb.writing.karma import NEUTRAL, karma, reclassed, sentences
+from kb.text.segment import clip, count_characters, count_words, iter_runs
+from kb.writing.karma import NEUTRAL, classify_karma, split_sentences
 from kb.writing.objection import Objection
-
-__all__ = ["RULES", "Objection", "karma", "objections", "reclassed", "vague"]
 
 Rule = Callable[[Candidate, Config], Iterator[Objection]]
 
@@ -87,31 +85,31 @@ TEXT_MAX = MAX_BYTES // 2
 _IN_FRONT = ("title", "tags", "impact", "claims", "coexists_with", "supersedes", "amends")
 
 
-def objections(candidate: Candidate, config: Config) -> list[Objection]:
+def find_objections(candidate: Candidate, config: Config) -> list[Objection]:
     """Return every reason against the text of *candidate*; an empty list lets it through to the gate."""
     return [objection for rule in RULES for objection in rule(candidate, config)]
 
 
-def vague(title: str) -> bool:
+def is_vague(title: str) -> bool:
     """Return whether *title* could stand over any record: it has no word but generic ones (RUYI "锚点命名")."""
-    return count(title) > 0 and not _subject(_plain(title))
+    return count_words(title) > 0 and not _has_subject(_normalise_title(title))
 
 
-def names_a_subject(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_subject(candidate: Candidate, config: Config) -> Iterator[Objection]:
     """Refuse a title without letters, one that could stand over any record, and one that only points."""
     title = clip(candidate.title, 60)
     remedy = msg("say in the title what was decided about what, like “Use FastAPI as the backend framework”")
-    if count(candidate.title) == 0:
+    if count_words(candidate.title) == 0:
         yield Objection("empty-title", msg("the title has no word"), remedy)
-    elif vague(candidate.title):
+    elif is_vague(candidate.title):
         yield Objection("vague-title", msg("the title “{title}” could stand over any record", title=title), remedy)
-    elif not _subject(_POINTING.sub(" ", _plain(candidate.title))):
+    elif not _has_subject(_POINTING.sub(" ", _normalise_title(candidate.title))):
         yield Objection(
             "no-subject", msg("the title “{title}” points at something it does not name", title=title), remedy
         )
 
 
-def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection]:
     """Refuse what is too short to say something or too long to be read; see `kb.text.segment.count_characters`.
 
     A title alone is a whole record where it says what holds: “Use tabs”, “金额用分”.
@@ -148,7 +146,7 @@ def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection
             ),
             msg("say what holds from now on and why"),
         )
-    whole = sum(max(count_characters(text), len(text) // _THIN) for text in _texts(candidate).values())
+    whole = sum(max(count_characters(text), len(text) // _THIN) for text in _collect_texts(candidate).values())
     if whole > config.body_max:
         yield Objection(
             "long-body",
@@ -161,14 +159,14 @@ def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection
         )
 
 
-def fits_into_a_record(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_fit_size(candidate: Candidate, config: Config) -> Iterator[Objection]:
     """Refuse what a record could not be read with again, or would have no room to grow: see `kb.records.front_matter`.
 
     The length in characters that `body_max` bounds says little here: a megabyte without a space counts two words.
     """
-    fields = {field: sum(map(len, _items(candidate, field))) for field in _IN_FRONT}
+    fields = {field: sum(map(len, _render_field(candidate, field))) for field in _IN_FRONT}
     fields["session"] = len(candidate.host) + len(candidate.session)
-    texts = {name: len(text.encode("utf-8", "replace")) for name, text in _texts(candidate).items()}
+    texts = {name: len(text.encode("utf-8", "replace")) for name, text in _collect_texts(candidate).items()}
     for sizes, most, unit in (
         ({"session": fields.pop("session")}, SESSION_MAX, msg("characters")),
         (fields, FRONT_MAX, msg("characters")),
@@ -181,13 +179,13 @@ def fits_into_a_record(candidate: Candidate, config: Config) -> Iterator[Objecti
             yield Objection("too-large", words, msg("shorten {field}, and link to the rest", field=field))
 
 
-def _items(candidate: Candidate, field: str) -> list[str]:
+def _render_field(candidate: Candidate, field: str) -> list[str]:
     """Return the entry of the front that *field* becomes, in lines as they are written."""
     value = getattr(candidate, field)
-    return [entry(field, value)] if value else []
+    return [format_entry(field, value)] if value else []
 
 
-def remarks(candidate: Candidate) -> list[Message]:
+def list_remarks(candidate: Candidate) -> list[Message]:
     """Return what a person should know of a candidate that is let through: that its title is long."""
     if len(candidate.title) < LONG_TITLE:
         return []
@@ -195,9 +193,9 @@ def remarks(candidate: Candidate) -> list[Message]:
     return [msg("the title has {count} characters; lists cut it, a shorter one is read", count=size)]
 
 
-def lasts(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_lasting(candidate: Candidate, config: Config) -> Iterator[Objection]:
     """Refuse a passing act: only what can affect later decisions is stored (SHI "只存能影响未来决策的东西")."""
-    if karma(candidate) == NEUTRAL:
+    if classify_karma(candidate) == NEUTRAL:
         yield Objection(
             "temporary",
             msg("temporary: this holds for the session only"),
@@ -205,22 +203,22 @@ def lasts(candidate: Candidate, config: Config) -> Iterator[Objection]:
         )
 
 
-def answers_something(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_answer(candidate: Candidate, config: Config) -> Iterator[Objection]:
     """Refuse what only asks."""
-    asked = sentences(candidate.decision) or [candidate.title]
+    asked = split_sentences(candidate.decision) or [candidate.title]
     if all(_QUESTION.search(sentence) for sentence in asked):
         yield Objection(
             "question", msg("this is a question, not an answer"), msg("write it when it is decided, with the answer")
         )
 
 
-def is_meant_for_people(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def hold_injection(candidate: Candidate, config: Config) -> Iterator[Objection]:
     """Hold what speaks to the agent that will read it, or hides text from the person who reviews it."""
-    texts = _texts(candidate)
-    if not troubles("\n".join(texts.values())):
+    texts = _collect_texts(candidate)
+    if not find_threats("\n".join(texts.values())):
         return
     for field, text in texts.items():
-        for kind, trouble in {trouble.kind: trouble for trouble in reversed(troubles(text))}.items():
+        for kind, trouble in {trouble.kind: trouble for trouble in reversed(find_threats(text))}.items():
             words = {"field": field, "problem": trouble.problem, "words": trouble.words}
             yield Objection(_RULE_OF[kind], msg("{field} {problem}: “{words}”", **words), _READ_FIRST, refuses=False)
 
@@ -229,16 +227,16 @@ _RULE_OF = {INSTRUCTION: "instruction", COMMENT: "hidden-comment", HIDDEN: "hidd
 _READ_FIRST = msg("remove it, or let a person read the candidate and promote it from the inbox")
 
 RULES: tuple[Rule, ...] = (
-    names_a_subject,
-    fits_into_a_record,
-    has_a_fit_length,
-    lasts,
-    answers_something,
-    is_meant_for_people,
+    require_subject,
+    require_fit_size,
+    require_fit_length,
+    require_lasting,
+    require_answer,
+    hold_injection,
 )
 
 
-def _texts(candidate: Candidate) -> Mapping[str, str]:
+def _collect_texts(candidate: Candidate) -> Mapping[str, str]:
     """Return every text a reader of the record may get to see, by field."""
     texts = {name: value for name, value in candidate._asdict().items() if isinstance(value, str)}
     for name in ("impact", "tags", "impact_areas", "supersedes", "amends"):
@@ -249,13 +247,13 @@ def _texts(candidate: Candidate) -> Mapping[str, str]:
     return texts
 
 
-def _plain(title: str) -> str:
+def _normalise_title(title: str) -> str:
     return _NUMBERING.sub("", unicodedata.normalize("NFKC", title).lower())
 
 
-def _subject(title: str) -> bool:
+def _has_subject(title: str) -> bool:
     """Return whether a word of *title*, in lower case, is not generic: a spaced word or two unspaced characters."""
-    for run, unspaced in runs(title):
+    for run, unspaced in iter_runs(title):
         if not unspaced and run not in _GENERIC_WORDS and not run.isdigit():
             return True
         left = _GENERIC.sub(" ", run).split() if unspaced else ()

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, NeedsPerson, UnknownId
-from kb.git.repository import Move, message
+from kb.git.repository import RefMove, format_commit_message
 from kb.i18n import Message, msg
-from kb.merge.merge_record import merged
+from kb.merge.merge_record import merge_record
 from kb.records import record_file
-from kb.records.front_matter import decode, edit_front
-from kb.records.kinds import section_labels
-from kb.records.model import GLOBAL, Candidate, Record, Similar, Status, Verdict
-from kb.records.record_file import render_checked
+from kb.records.front_matter import decode_record, edit_front_matter
+from kb.records.kinds import join_section_labels
+from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict
+from kb.records.record_file import render_and_verify
 from kb.records.record_paths import REJECTED, REVIEWS
 from kb.similarity import merge_candidate
-from kb.similarity.contradictions import contradiction
-from kb.similarity.duplicates import similarity, titles_agree
-from kb.similarity.verdict import missing_sections
+from kb.similarity.contradictions import find_contradiction
+from kb.similarity.duplicates import compute_similarity, is_equivalent_title
+from kb.similarity.verdict import find_missing_sections
 from kb.text.segment import slugify
 from kb.writing.inbox import hold_uncommitted
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
-    from kb.writing.transaction import Writing
+    from kb.writing.transaction import Transaction
 
 _STEM = REVIEWS.removeprefix("refs/heads/")
 ALIKE = 0.5
@@ -51,7 +51,7 @@ class Review(NamedTuple):
     """What keeps it from being accepted, for people; "" for nothing, or where nobody has looked."""
 
 
-class Sides(NamedTuple):
+class ReviewSides(NamedTuple):
     """A review with what both sides say."""
 
     review: Review
@@ -60,7 +60,7 @@ class Sides(NamedTuple):
     reasons: str
 
 
-class Plan:
+class ReviewPlan:
     """A commit on a review branch, built once the tip of the branch below it is known."""
 
     def __init__(self, branch: str, tip: str, path: str, record: Record, against: Sequence[str], since: str) -> None:
@@ -74,31 +74,33 @@ class Plan:
         self.changes: dict[str, bytes] = {}
         self.words = ""
 
-    def built(self, kb: Workspace, base: str) -> Move:
+    def build_branch_move(self, kb: Workspace, base: str) -> RefMove:
         """Build the commit and return the move that publishes it."""
-        with kb.state.stage() as stage:
-            commit = kb.repository.build(self.tip or base, dict(self.changes), self.words, stage=stage)
-        return Move(f"refs/heads/{self.branch}", commit, self.tip)
+        with kb.state.open_stage() as stage:
+            commit = kb.repository.build_commit(self.tip or base, dict(self.changes), self.words, stage=stage)
+        return RefMove(f"refs/heads/{self.branch}", commit, self.tip)
 
-    def text(self, kb: Workspace) -> bytes:
+    def read_record_file(self, kb: Workspace) -> bytes:
         """Return the file of the record as the branch will have it."""
-        return self.changes.get(self.path) or (kb.repository.blob(self.tip, self.path) if self.tip else None) or b""
+        return (
+            self.changes.get(self.path) or (kb.repository.read_blob(self.tip, self.path) if self.tip else None) or b""
+        )
 
-    def say(self, kb: Workspace, subject: str, reasons: Sequence[Message], candidate: Candidate) -> None:
+    def set_message(self, kb: Workspace, subject: str, reasons: Sequence[Message], candidate: Candidate) -> None:
         """Word the commit."""
         trailers = {
             "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": self.record.uid,
             "Kb-Path": self.path, "Kb-Against": ",".join(self.against), "Kb-Since": self.since,
         }  # fmt: skip
-        self.words = message(subject, "\n".join(kb.words(reason) for reason in reasons), trailers)
+        self.words = format_commit_message(subject, "\n".join(kb.localise(reason) for reason in reasons), trailers)
 
 
 # -- opening --------------------------------------------------------------------------------------
 
 
-def propose(
-    writing: Writing, candidate: Candidate, olds: Sequence[Record], amended: Sequence[Record],
-    reasons: Sequence[Message], alike: Sequence[Similar],
+def propose_review(
+    writing: Transaction, candidate: Candidate, olds: Sequence[Record], amended: Sequence[Record],
+    reasons: Sequence[Message], alike: Sequence[SimilarRecord],
 ) -> Verdict:  # fmt: skip
     """Open a review of *candidate* against the records *olds*, or add to the one that already says the same.
 
@@ -106,182 +108,194 @@ def propose(
     """
     kb = writing.kb
     against = [*olds, *(record for record in amended if record not in olds)]
-    if refs := [name for old in against for name in rejected(kb, candidate, old)]:
+    if refs := [name for old in against for name in list_rejections(kb, candidate, old)]:
         why = msg("a person has rejected this before, see {ref}", ref=refs[0])
         remedy = msg("talk to them; then: kb edit {id}", id=against[0].scoped_id)
-        return writing.refused(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
-    for plan in _plans(writing):
+        return writing.refuse_candidate(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
+    for plan in _iter_plans(writing):
         if plan.record.scope == candidate.scope and any(
-            old.id in plan.against and _says_the_same(candidate, plan.record) for old in against
+            old.id in plan.against and _is_same_statement(candidate, plan.record) for old in against
         ):
-            return _heard_again(writing, plan, candidate, reasons, alike)
-    before = {old.path: writing.text_of(old.path) for old in olds}
+            return _add_sighting(writing, plan, candidate, reasons, alike)
+    before = {old.path: writing.read_planned(old.path) for old in olds}
     if uncommitted := [path for path, data in before.items() if data is None]:
         return hold_uncommitted(writing, candidate, uncommitted[0], reasons, alike)
-    record = writing.new_record(candidate)
-    if lacking := missing_sections(record):
-        reasons = [*reasons, msg("not given: {sections}", sections=section_labels(lacking, kb.config.language))]
+    record = writing.build_record(candidate)
+    if lacking := find_missing_sections(record):
+        reasons = [*reasons, msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
         if kb.config.missing == "refuse":
-            return writing.refused(candidate, reasons, msg("add what is missing"))
+            return writing.refuse_candidate(candidate, reasons, msg("add what is missing"))
     record = record._replace(
         status=Status.ACCEPTED, supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds))))
     )
     names = tuple(dict.fromkeys((*record.supersedes, *record.amends)))
-    plan = Plan(_free_branch(writing, record), "", record.path, record, names, "")
-    plan.changes[record.path] = render_checked(record, kb.config.language)
+    plan = ReviewPlan(_choose_branch(writing, record), "", record.path, record, names, "")
+    plan.changes[record.path] = render_and_verify(record, kb.config.language)
     for path, data in before.items():
-        text = decode(data or b"", path)
-        plan.changes[path] = edit_front(text, {"status": str(Status.SUPERSEDED)}).encode()
-    kb.index.reserve(record.scope, record.id)
+        text = decode_record(data or b"", path)
+        plan.changes[path] = edit_front_matter(text, {"status": str(Status.SUPERSEDED)}).encode()
+    kb.index.reserve_id(record.scope, record.id)
     ids = "".join(f"[{old.id}]" for old in against)
-    plan.say(kb, f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}", reasons, candidate)
+    plan.set_message(kb, f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}", reasons, candidate)
     writing.reviews.append(plan)
     named = [msg("[{id}] {title}", id=old.scoped_id, title=old.title) for old in against]
-    return _opened(writing, plan, [*named, *reasons], alike)
+    return _build_open_verdict(writing, plan, [*named, *reasons], alike)
 
 
-def propose_changes(writing: Writing, record: Record, name: str, subject: str, reasons: Sequence[Message]) -> Verdict:
+def propose_changes(
+    writing: Transaction, record: Record, name: str, subject: str, reasons: Sequence[Message]
+) -> Verdict:
     """Put all that *writing* has planned on the review branch *name* instead, for a person to decide; main stays.
 
     *record* is the one that is decided on, as it will be.
     """
     kb = writing.kb
     stem = _STEM + name
-    if refs := [r.branch for r in reviews(kb, REJECTED) if _numbered_name(REJECTED + name, r.branch)]:
+    if refs := [r.branch for r in list_reviews(kb, REJECTED) if _is_numbered_name(REJECTED + name, r.branch)]:
         raise NeedsPerson(msg("a person has rejected this before, see {ref}", ref=refs[0]))
     changes = {path: now for path, (_, now) in writing.changes.items()}
-    writing.take_back()
-    for known in _plans(writing):
+    writing.drop_changes()
+    for known in _iter_plans(writing):
         if known.branch == stem:
-            return _opened(writing, known, reasons, ())
-    plan = Plan(_free_name(writing, stem), "", record.path, record, (record.id,), "")
+            return _build_open_verdict(writing, known, reasons, ())
+    plan = ReviewPlan(_choose_free_name(writing, stem), "", record.path, record, (record.id,), "")
     plan.changes.update(changes)
-    plan.say(kb, subject, reasons, Candidate(record.kind, record.title))
+    plan.set_message(kb, subject, reasons, Candidate(record.kind, record.title))
     writing.reviews.append(plan)
-    return _opened(writing, plan, reasons, ())
+    return _build_open_verdict(writing, plan, reasons, ())
 
 
 def propose_text(
-    writing: Writing, record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Message]
+    writing: Transaction, record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Message]
 ) -> Verdict:
     """Put *text*, which a tool wants to be the file of *record*, on a review branch; the person's text stays."""
     kb = writing.kb
-    for review in reviews(kb, REJECTED):
-        if review.path == record.path and kb.repository.blob(review.tip, review.path) == text:
+    for review in list_reviews(kb, REJECTED):
+        if review.path == record.path and kb.repository.read_blob(review.tip, review.path) == text:
             why = msg("a person has rejected this before, see {ref}", ref=review.branch)
             remedy = msg("talk to them; then: kb edit {id}", id=record.scoped_id)
-            return writing.refused(candidate, [why, *reasons], remedy)
+            return writing.refuse_candidate(candidate, [why, *reasons], remedy)
     stem = f"kb/review/{record.id}-update"
     if record.scope != "global":
         stem += "-" + slugify(record.scope.removeprefix("project/"))
-    plan, text = _plan_for_text(writing, stem, record, text, candidate)
-    if plan.text(kb) != text:
+    plan, text = _find_text_plan(writing, stem, record, text, candidate)
+    if plan.read_record_file(kb) != text:
         plan.changes[record.path] = text
-        plan.say(kb, f"Update [{record.id}] {record.title}", reasons, candidate)
+        plan.set_message(kb, f"Update [{record.id}] {record.title}", reasons, candidate)
         if plan not in writing.reviews:
             writing.reviews.append(plan)
-    return _opened(writing, plan, reasons, ())
+    return _build_open_verdict(writing, plan, reasons, ())
 
 
-def _plan_for_text(
-    writing: Writing, stem: str, record: Record, text: bytes, candidate: Candidate
-) -> tuple[Plan, bytes]:
+def _find_text_plan(
+    writing: Transaction, stem: str, record: Record, text: bytes, candidate: Candidate
+) -> tuple[ReviewPlan, bytes]:
     """Return the review that takes *text*, and what it then has: with what it has now, where the two can be merged.
 
     Where they cannot, the same session replaces what it has proposed; another one's gets a review of its own.
     """
-    base = writing.text_of(record.path) or b""
-    for plan in _plans(writing):
-        if plan.path != record.path or not _numbered_name(stem, plan.branch):
+    base = writing.read_planned(record.path) or b""
+    for plan in _iter_plans(writing):
+        if plan.path != record.path or not _is_numbered_name(stem, plan.branch):
             continue
-        both = merged(base, plan.text(writing.kb), text, path=record.path)
+        both = merge_record(base, plan.read_record_file(writing.kb), text, path=record.path)
         if not both.conflicts:
             return plan, both.data
-        if candidate.session and plan.tip and _sessions_on(writing, plan.tip) == {candidate.session}:
+        if candidate.session and plan.tip and _list_sessions(writing, plan.tip) == {candidate.session}:
             return plan, text
-    return Plan(_free_name(writing, stem), "", record.path, record, (record.id,), ""), text
+    return ReviewPlan(_choose_free_name(writing, stem), "", record.path, record, (record.id,), ""), text
 
 
-def _sessions_on(writing: Writing, tip: str) -> set[str]:
+def _list_sessions(writing: Transaction, tip: str) -> set[str]:
     """Return the sessions that have written on the review whose last commit is *tip*; "" for whoever names none."""
     form = "%x01%(trailers:key=Kb-Session,valueonly,separator=%x2C)"
     out = writing.kb.repository.git("log", f"--format={form}", tip, f"^{writing.head.oid}")
     return {row.strip() for row in out.decode("utf-8", "replace").split("\x01")[1:]}
 
 
-def _numbered_name(stem: str, branch: str) -> bool:
+def _is_numbered_name(stem: str, branch: str) -> bool:
     """Return whether *branch* is *stem*, or *stem* with a number."""
     rest = branch.removeprefix(stem)
     return branch.startswith(stem) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
 
 
-def _heard_again(
-    writing: Writing, plan: Plan, candidate: Candidate, reasons: Sequence[Message], alike: Sequence[Similar]
+def _add_sighting(
+    writing: Transaction,
+    plan: ReviewPlan,
+    candidate: Candidate,
+    reasons: Sequence[Message],
+    alike: Sequence[SimilarRecord],
 ) -> Verdict:
     kb = writing.kb
-    step = merge_candidate.merging(candidate, plan.record, day=kb.today(), language=kb.config.language)
+    step = merge_candidate.plan_merge(candidate, plan.record, day=kb.today(), language=kb.config.language)
     if step.verdict != "unchanged":
-        text = merge_candidate.apply(decode(plan.text(kb), plan.path), step, kb.config.language)
+        text = merge_candidate.apply_merge(
+            decode_record(plan.read_record_file(kb), plan.path), step, kb.config.language
+        )
         plan.changes[plan.path] = text.encode()
         plan.record = record_file.read(text.encode(), plan.path)
         if plan not in writing.reviews:
-            plan.say(kb, f"Hear again [{plan.record.id}] {plan.record.title}", reasons, candidate)
+            plan.set_message(kb, f"Hear again [{plan.record.id}] {plan.record.title}", reasons, candidate)
             writing.reviews.append(plan)
-    return _opened(writing, plan, reasons, alike)
+    return _build_open_verdict(writing, plan, reasons, alike)
 
 
-def _opened(writing: Writing, plan: Plan, reasons: Sequence[Message], alike: Sequence[Similar]) -> Verdict:
+def _build_open_verdict(
+    writing: Transaction, plan: ReviewPlan, reasons: Sequence[Message], alike: Sequence[SimilarRecord]
+) -> Verdict:
     """Return the verdict that *plan* is open; where its record is there already, it is named by its branch."""
-    is_new = writing.text_of(plan.path) is None
+    is_new = writing.read_planned(plan.path) is None
     name = plan.record.scoped_id if is_new else plan.branch.removeprefix(_STEM)
     remedy = msg("decide it: kb review show {id}", id=name)
-    return writing.verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
+    return writing.build_verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
 
 
-def _plans(writing: Writing) -> Iterator[Plan]:
+def _iter_plans(writing: Transaction) -> Iterator[ReviewPlan]:
     """Yield what this call has planned, then a plan for every other open review."""
     yield from writing.reviews
     known = {plan.branch for plan in writing.reviews}
-    for review in reviews(writing.kb):
+    for review in list_reviews(writing.kb):
         if review.branch not in known:
-            yield Plan(review.branch, review.tip, review.path, review.record, review.against, review.since)
+            yield ReviewPlan(review.branch, review.tip, review.path, review.record, review.against, review.since)
 
 
-def _free_branch(writing: Writing, record: Record) -> str:
-    return _free_name(writing, f"kb/review/{record.id}-{slugify(record.title)}")
+def _choose_branch(writing: Transaction, record: Record) -> str:
+    return _choose_free_name(writing, f"kb/review/{record.id}-{slugify(record.title)}")
 
 
-def _free_name(writing: Writing, stem: str) -> str:
+def _choose_free_name(writing: Transaction, stem: str) -> str:
     """Return *stem*, or the first name made of it and a number, that no branch has."""
     branch = stem
     planned = {plan.branch for plan in writing.reviews}
     number = 1
-    while branch in planned or writing.kb.repository.ref(f"refs/heads/{branch}"):
+    while branch in planned or writing.kb.repository.resolve_ref(f"refs/heads/{branch}"):
         number += 1
         branch = f"{stem}-{number}"
     return branch
 
 
-def _says_the_same(candidate: Candidate, record: Record) -> bool:
-    is_alike = similarity(candidate.title, record.title) > ALIKE and titles_agree(candidate.title, record.title)
-    return is_alike and contradiction(candidate, record) is None
+def _is_same_statement(candidate: Candidate, record: Record) -> bool:
+    is_alike = compute_similarity(candidate.title, record.title) > ALIKE and is_equivalent_title(
+        candidate.title, record.title
+    )
+    return is_alike and find_contradiction(candidate, record) is None
 
 
-def rejected(kb: Workspace, candidate: Candidate, old: Record) -> list[str]:
+def list_rejections(kb: Workspace, candidate: Candidate, old: Record) -> list[str]:
     """Return the refs under which a person has rejected what *candidate* says against *old*."""
     return [
         review.branch
-        for review in reviews(kb, REJECTED)
+        for review in list_reviews(kb, REJECTED)
         if old.id in review.against
         and review.record.scope == candidate.scope
-        and _says_the_same(candidate, review.record)
+        and _is_same_statement(candidate, review.record)
     ]
 
 
 # -- asking ---------------------------------------------------------------------------------------
 
 
-def reviews(kb: Workspace, under: str = REVIEWS) -> list[Review]:
+def list_reviews(kb: Workspace, under: str = REVIEWS) -> list[Review]:
     """Return the open reviews, oldest first; with *under* REJECTED the rejected ones, each named by its full ref."""
     form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents:trailers)%00%01"
     head = kb.repository.head()
@@ -290,18 +304,20 @@ def reviews(kb: Workspace, under: str = REVIEWS) -> list[Review]:
     listed = kb.repository.git("for-each-ref", f"--format={form}", *open_only, under.rstrip("/"))
     text = listed.decode("utf-8", "replace")
     rows = [row.lstrip("\n").split("\0") for row in text.split("\0\1")[:-1]]
-    told = [_trailers(kb, tip, words) for _, tip, _, words in rows]
-    files = kb.repository.blobs([(row[1], words.get("Kb-Path", "")) for row, words in zip(rows, told, strict=True)])
+    told = [_read_trailers(kb, tip, words) for _, tip, _, words in rows]
+    files = kb.repository.read_blobs(
+        [(row[1], words.get("Kb-Path", "")) for row, words in zip(rows, told, strict=True)]
+    )
     prefix = "refs/heads/" if under == REVIEWS else ""
     found = [
-        _review(row[0].removeprefix(prefix), row[1], row[2], words, data)
+        _build_review(row[0].removeprefix(prefix), row[1], row[2], words, data)
         for row, words, data in zip(rows, told, files, strict=True)
         if "Kb-Path" in words
     ]
     return sorted(found, key=lambda review: (review.since, review.branch))
 
 
-def age(review: Review, today: str) -> Message:
+def format_age(review: Review, today: str) -> Message:
     """Say in words how long *review* has been open on the ISO day *today*; what came from a fast clock came today."""
     from datetime import date, datetime
 
@@ -313,7 +329,7 @@ def age(review: Review, today: str) -> Message:
     return msg("today") if days < 1 else msg("1 day") if days == 1 else msg("{n} days", n=days)
 
 
-def _trailers(kb: Workspace, tip: str, words: str) -> dict[str, str]:
+def _read_trailers(kb: Workspace, tip: str, words: str) -> dict[str, str]:
     """Return the trailers in *words*, or, where a person has committed on the branch, of the last commit of kb's."""
     if "Kb-Path: " not in words:
         found = kb.repository.git("log", "-1", "--grep=^Kb-Path: ", "--format=%(trailers)", tip)
@@ -321,7 +337,7 @@ def _trailers(kb: Workspace, tip: str, words: str) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in words.splitlines() if ": " in line)
 
 
-def _review(name: str, tip: str, time: str, told: Mapping[str, str], data: bytes | None) -> Review:
+def _build_review(name: str, tip: str, time: str, told: Mapping[str, str], data: bytes | None) -> Review:
     path = told["Kb-Path"]
     try:
         record = record_file.read(data or b"", path)
@@ -341,22 +357,22 @@ def _review(name: str, tip: str, time: str, told: Mapping[str, str], data: bytes
     )
 
 
-def one_review(kb: Workspace, name: str) -> Review:
+def find_review(kb: Workspace, name: str) -> Review:
     """Return the open review that *name* names: its branch, or the id or uid of its new record; raise UnknownId.
 
     An id means what it means of records: the caller's scope, then the global one; `shop:D001` names another.
     """
     plain = name.strip("[]")
-    found = reviews(kb)
+    found = list_reviews(kb)
     named = [r for r in found if plain in (r.branch, r.branch.removeprefix(_STEM), r.record.uid)]
-    named = named or _with_id(found, plain, kb.here)
+    named = named or _filter_by_id(found, plain, kb.caller_scope)
     if len(named) != 1:
         words = msg("{id} names several reviews", id=name) if named else msg("there is no open review {id}", id=name)
         raise UnknownId(words, hint=msg("see: kb review"))
     return named[0]
 
 
-def _with_id(found: Sequence[Review], name: str, reader: str) -> list[Review]:
+def _filter_by_id(found: Sequence[Review], name: str, reader: str) -> list[Review]:
     """Return the reviews of *found* that the id *name* means to a *reader* in that scope ("": of any scope)."""
     project, _, record_id = name.rpartition(":")
     named = [review for review in found if review.record.id == record_id]
@@ -365,18 +381,18 @@ def _with_id(found: Sequence[Review], name: str, reader: str) -> list[Review]:
     return next(filter(None, seen), [] if project or reader else named)
 
 
-def sides(kb: Workspace, name: str) -> Sides:
+def load_sides(kb: Workspace, name: str) -> ReviewSides:
     """Return both sides of the review *name*, its diff and the reasons its commit gives."""
-    review = one_review(kb, name)
-    named = [record for record_id in review.against for record in kb.fresh().named(record_id)]
+    review = find_review(kb, name)
+    named = [record for record_id in review.against for record in kb.sync_index().find_by_id(record_id)]
     old = tuple(record for record in named if record.scope == review.record.scope)
     diff = kb.repository.git(
         "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"HEAD...{review.tip}"
     )
-    return Sides(review, old, diff.decode("utf-8", "replace"), reasons(kb, review))
+    return ReviewSides(review, old, diff.decode("utf-8", "replace"), read_reasons(kb, review))
 
 
-def reasons(kb: Workspace, review: Review) -> str:
+def read_reasons(kb: Workspace, review: Review) -> str:
     """Return what the last commit of kb's on the branch says."""
     words = kb.repository.git("log", "-1", "--no-show-signature", "--grep=^Kb-Path: ", "--format=%b", review.tip)
     return words.decode("utf-8", "replace").strip()

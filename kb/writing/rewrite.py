@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadRecord, UnknownId
 from kb.git import worktree
 from kb.i18n import Message, msg
-from kb.index.lookup import one_named
+from kb.index.lookup import find_record
 from kb.records import record_file
-from kb.records.blocks import blocks
-from kb.records.front_matter import decode
+from kb.records.blocks import find_blocks
+from kb.records.front_matter import decode_record
 from kb.records.model import Candidate, Record, Verdict
-from kb.similarity.verdict import decides_otherwise, sections_of
+from kb.similarity.verdict import build_sections, is_decision_changed
 from kb.writing.inbox import hold_damaged, hold_uncommitted
 from kb.writing.reviews import propose_text
-from kb.writing.unreadable import damaged_here
+from kb.writing.unreadable import find_checkout_damage
 
 if TYPE_CHECKING:
-    from kb.writing.transaction import Writing
+    from kb.writing.transaction import Transaction
 
 _BY_HAND = frozenset({"", "edited"})
 """What `Kb-Op` says of commits whose text is a person's: none, or the one of `kb edit`."""
 
 
-class _Step(NamedTuple):
+class _FileCommit(NamedTuple):
     """One commit of a record's file, with the file below it."""
 
     by_tool: bool
@@ -33,7 +33,7 @@ class _Step(NamedTuple):
     after: bytes | None
 
 
-def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Message]) -> Verdict:
+def rewrite_sections(writing: Transaction, candidate: Candidate, grounds: Sequence[Message]) -> Verdict:
     """Write the sections of *candidate* into the record it updates (MBANK-04).
 
     What the tool alone would have there is known from history. Where that is what stands there, it is replaced; where
@@ -41,42 +41,46 @@ def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Message]) 
     of the same lines yet, their text stays and the tool's goes to a review branch.
     """
     try:
-        record = one_named(writing.kb.index, candidate.updates, candidate.scope)
+        record = find_record(writing.kb.index, candidate.updates, candidate.scope)
     except UnknownId as error:
-        return writing.refused(candidate, [error.message], error.hint)
-    before = writing.text_of(record.path)
+        return writing.refuse_candidate(candidate, [error.message], error.hint)
+    before = writing.read_planned(record.path)
     if before is None:
         return hold_uncommitted(writing, candidate, record.path, grounds, ())
     record_file.read(before, record.path)
-    if damaged := damaged_here(writing.kb, record.path, before):
+    if damaged := find_checkout_damage(writing.kb, record.path, before):
         return hold_damaged(writing, candidate, damaged, ())
-    base = as_the_tool_left_it(writing, record, before)
-    wanted = _with_sections(writing, base, record, candidate)
+    base = rebuild_tool_version(writing, record, before)
+    wanted = _replace_sections(writing, base, record, candidate)
     if wanted == base:
-        return writing.verdict("unchanged", record, grounds)
-    both = worktree.merged(writing.kb.repository, before, base, wanted)
-    if both is None or not _is_record(both, record.path):
-        forced = _with_sections(writing, before, record, candidate)  # what a person changed besides stays
+        return writing.build_verdict("unchanged", record, grounds)
+    both = worktree.merge_file_versions(writing.kb.repository, before, base, wanted)
+    if both is None or not _is_readable_record(both, record.path):
+        forced = _replace_sections(writing, before, record, candidate)  # what a person changed besides stays
         why = msg("the MACHINE block was edited by hand since kb wrote it, and this changes the same lines")
         return propose_text(writing, record, forced, candidate, [why, *grounds])
     if both == before:
-        return writing.verdict("unchanged", record, grounds)
-    if not writing.decided and decides_otherwise(
+        return writing.build_verdict("unchanged", record, grounds)
+    if not writing.decided and is_decision_changed(
         record_file.read(before, record.path), record_file.read(both, record.path)
     ):
         why = msg("it changes what [{id}], which is accepted, says was decided or why", id=record.scoped_id)
         return propose_text(writing, record, both, candidate, [why, *grounds])
-    by_hand = [msg("the block was edited by hand; both are in it now")] if _machine(base) != _machine(before) else []
-    return writing.replaced(candidate, record, before, both, "updated", [*by_hand, *grounds])
+    by_hand = (
+        [msg("the block was edited by hand; both are in it now")]
+        if _extract_machine_block(base) != _extract_machine_block(before)
+        else []
+    )
+    return writing.plan_replacement(candidate, record, before, both, "updated", [*by_hand, *grounds])
 
 
-def as_the_tool_left_it(writing: Writing, record: Record, now: bytes) -> bytes:
+def rebuild_tool_version(writing: Transaction, record: Record, now: bytes) -> bytes:
     """Return the file of *record*, *now* in the tip, without what people have changed in it.
 
     Their commits are left out and those of the tool that came after are merged on top of what is left; a commit that
     cannot be merged so is taken as it is, with what was there before it.
     """
-    steps = list(_steps(writing, record))
+    steps = list(_list_file_commits(writing, record))
     first = next((number for number, step in enumerate(steps) if not step.by_tool), len(steps))
     if first == len(steps):
         return now
@@ -85,39 +89,41 @@ def as_the_tool_left_it(writing: Writing, record: Record, now: bytes) -> bytes:
         return now
     for step in steps[first:]:
         if step.by_tool and step.before is not None and step.after is not None:
-            merged = worktree.merged(writing.kb.repository, base, step.before, step.after)
-            base = merged if merged is not None and _is_record(merged, record.path) else step.after
+            merged = worktree.merge_file_versions(writing.kb.repository, base, step.before, step.after)
+            base = merged if merged is not None and _is_readable_record(merged, record.path) else step.after
     return base
 
 
-def _steps(writing: Writing, record: Record) -> list[_Step]:
+def _list_file_commits(writing: Transaction, record: Record) -> list[_FileCommit]:
     """Return the commits of the record's file, oldest first."""
     repository = writing.kb.repository
     form = "%x01%H%x00%P%x00%(trailers:key=Kb-Op,valueonly,separator=%x2C)%x00"
-    where = repository.full(record.path)
+    where = repository.to_git_path(record.path)
     out = repository.git("log", "--reverse", "--topo-order", f"--format={form}", writing.head.oid, "--", where)
     rows = [row.split("\0")[:3] for row in out.decode("utf-8", "replace").split("\x01")[1:]]
     wanted = [
         (revision, record.path) for commit, parents, _ in rows for revision in (parents.split(" ")[0] or commit, commit)
     ]
-    files = repository.blobs(wanted)
+    files = repository.read_blobs(wanted)
     steps = zip(rows, files[::2], files[1::2], strict=True)
-    return [_Step(op not in _BY_HAND, before if parents else None, after) for (_, parents, op), before, after in steps]
+    return [
+        _FileCommit(op not in _BY_HAND, before if parents else None, after) for (_, parents, op), before, after in steps
+    ]
 
 
-def _with_sections(writing: Writing, data: bytes, record: Record, candidate: Candidate) -> bytes:
-    text = decode(data, record.path)
-    for section in sections_of(candidate):
+def _replace_sections(writing: Transaction, data: bytes, record: Record, candidate: Candidate) -> bytes:
+    text = decode_record(data, record.path)
+    for section in build_sections(candidate):
         text = record_file.edit_section(text, section.name, section.text, writing.kb.config.language, record.path)
     return text.encode()
 
 
-def _machine(data: bytes) -> str:
-    text = decode(data)
-    return text[slice(*blocks(text).machine)]
+def _extract_machine_block(data: bytes) -> str:
+    text = decode_record(data)
+    return text[slice(*find_blocks(text).machine)]
 
 
-def _is_record(data: bytes, path: str) -> bool:
+def _is_readable_record(data: bytes, path: str) -> bool:
     try:
         record_file.read(data, path)
     except BadRecord:

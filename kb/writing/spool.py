@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 from kb.config import Config
 from kb.errors import KbError
 from kb.i18n import msg
-from kb.records.candidate import as_json
+from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate, Verdict
 from kb.safety import redaction
-from kb.state.state_folder import State
+from kb.state.state_folder import StateFolder
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-def spool(
+def spool_candidates(
     kb: Workspace, candidates: Sequence[Candidate], folder: str, why: KbError, *, decided: bool = False,
     job: str = "",
 ) -> list[Verdict]:  # fmt: skip
@@ -32,16 +32,19 @@ def spool(
     The scope is found out now: the call that lands them may come from elsewhere. *job* is the name they had in the
     queue: who found them there may still write them.
     """
-    scope = _scope(kb, folder)
-    safe = [redaction.redacted(c._replace(scope=c.scope or scope), kb.config.masking)[0] for c in candidates]
-    value = {"folder": folder, "candidates": [as_json(candidate) for candidate in safe], "decided": decided}
+    scope = _find_scope(kb, folder)
+    safe = [redaction.redact_candidate(c._replace(scope=c.scope or scope), kb.config.masking)[0] for c in candidates]
+    value = {"folder": folder, "candidates": [candidate_to_json(candidate) for candidate in safe], "decided": decided}
     try:
-        path = kb.state.spool(kb.now(), value, job)
+        path = kb.state.spool_job(kb.now(), value, job)
     except OSError:
         raise why from None
-    reasons = (kb.words(why.message), kb.words(msg("kept in {path}; the next call that can writes it", path=path)))
+    reasons = (
+        kb.localise(why.message),
+        kb.localise(msg("kept in {path}; the next call that can writes it", path=path)),
+    )
     return [
-        Verdict("held", c.title, c.kind, scope=c.scope, reasons=reasons, next=kb.words(why.hint), spooled=True)
+        Verdict("held", c.title, c.kind, scope=c.scope, reasons=reasons, next=kb.localise(why.hint), spooled=True)
         for c in safe
     ]
 
@@ -52,12 +55,12 @@ def spool_without_settings(root: str, environment: Mapping[str, str], candidates
     Return the file. What is kept is masked by the rules that kb has of itself; those of the settings mask it when it is
     written. Raise OSError where nothing can be kept.
     """
-    state = State(root, environment)
-    safe = [as_json(redaction.redacted(candidate, Config().masking)[0]) for candidate in candidates]
-    return state.spool(time.time(), {"folder": os.getcwd(), "candidates": safe, "decided": False})
+    state = StateFolder(root, environment)
+    safe = [candidate_to_json(redaction.redact_candidate(candidate, Config().masking)[0]) for candidate in candidates]
+    return state.spool_job(time.time(), {"folder": os.getcwd(), "candidates": safe, "decided": False})
 
 
-def _scope(kb: Workspace, folder: str) -> str:
+def _find_scope(kb: Workspace, folder: str) -> str:
     try:
         return kb.project(folder)
     except KbError:

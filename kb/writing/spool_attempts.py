@@ -12,7 +12,7 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
-from kb.files import content, write_whole
+from kb.files import read_if_exists, write_atomic
 
 JOB_SECONDS = 20.0
 """Seconds of processor time that one job may take: a session of some megabytes takes one or two."""
@@ -26,53 +26,53 @@ class JobTooLong(BaseException):
     """The time of a job is over. It is no Exception, so nothing that goes on after a failure goes on after this."""
 
 
-def vain_tries(path: str) -> int:
+def count_vain_tries(path: str) -> int:
     """Return how often the job in *path* was begun in vain, where that is too often; else 0."""
-    ended = [process for process in _tries(path) if not _is_running(process)]
+    ended = [process for process in _read_tries(path) if not _is_running(process)]
     is_hopeless = ended.count(_OVER) >= OVER_TRIES or len(ended) >= STOPPED_TRIES
     return len(ended) if is_hopeless else 0
 
 
-def forget_tries(path: str) -> None:
+def delete_tries(path: str) -> None:
     """Delete the note of the tries of the job in *path*."""
     with contextlib.suppress(OSError):
         os.unlink(path + _BEGUN)
 
 
 @contextlib.contextmanager
-def attempt(path: str) -> Iterator[None]:
+def track_attempt(path: str) -> Iterator[None]:
     """Note that the job in *path* is begun; raise JobTooLong in the block after `JOB_SECONDS` of processor time.
 
     A block that ends, even with an error of kb's, leaves no note; one that is stopped leaves its own.
     """
-    before = _tries(path)
-    _note(path, [*before, str(os.getpid())])
+    before = _read_tries(path)
+    _write_tries(path, [*before, str(os.getpid())])
     try:
-        with _processor_time(JOB_SECONDS):
+        with _limit_processor_time(JOB_SECONDS):
             yield
     except JobTooLong:
-        _note(path, [*before, _OVER])
+        _write_tries(path, [*before, _OVER])
         raise
     except Exception:
-        _note(path, before)
+        _write_tries(path, before)
         raise
-    forget_tries(path)
+    delete_tries(path)
 
 
-def _tries(path: str) -> list[str]:
+def _read_tries(path: str) -> list[str]:
     try:
-        return (content(path + _BEGUN) or b"").decode().split()
+        return (read_if_exists(path + _BEGUN) or b"").decode().split()
     except (OSError, ValueError):
         return []
 
 
-def _note(path: str, tries: list[str]) -> None:
+def _write_tries(path: str, tries: list[str]) -> None:
     """Write down *tries*; where nothing can be written, nothing is counted."""
     if tries:
         with contextlib.suppress(OSError):
-            write_whole(path + _BEGUN, " ".join(tries).encode())
+            write_atomic(path + _BEGUN, " ".join(tries).encode())
     else:
-        forget_tries(path)
+        delete_tries(path)
 
 
 def _is_running(process: str) -> bool:
@@ -86,17 +86,17 @@ def _is_running(process: str) -> bool:
 
 
 @contextlib.contextmanager
-def _processor_time(limit: float) -> Iterator[None]:
+def _limit_processor_time(limit: float) -> Iterator[None]:
     """Raise JobTooLong in the block after *limit* seconds of processor time; in the main thread only.
 
     It is raised again after as many seconds more: Python drops what is raised in a finalizer.
     """
 
-    def ring(number: int, frame: FrameType | None) -> None:
+    def raise_too_long(number: int, frame: FrameType | None) -> None:
         raise JobTooLong
 
     try:
-        before = signal.signal(signal.SIGPROF, ring)
+        before = signal.signal(signal.SIGPROF, raise_too_long)
     except ValueError:
         yield
         return

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from kb.errors import BadRecord
-from kb.files import content
-from kb.index.lookup import unreadable
+from kb.files import read_if_exists
+from kb.index.lookup import list_unreadable
 from kb.records import record_file
 from kb.records.model import Candidate
-from kb.records.record_paths import scope_of
-from kb.similarity.duplicates import similarity
+from kb.records.record_paths import parse_path_scope
+from kb.similarity.duplicates import compute_similarity
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import normalise, slugify
@@ -25,24 +25,24 @@ _LOOKED_AT = 8_000
 """Bytes of a file in which its title stands."""
 
 
-def may_say_the_same(kb: Workspace, candidate: Candidate) -> BadRecord | None:
+def find_damaged_twin(kb: Workspace, candidate: Candidate) -> BadRecord | None:
     """Return why a file cannot be read that may be the record *candidate* repeats; None where there is none.
 
     That is one of the candidate's scope with a title like the candidate's. A damaged file takes no part in looking for
     duplicates, so that the same would be written a second time.
     """
-    for error in unreadable(kb.index):
-        if scope_of(error.path) == candidate.scope and _is_titled_alike(kb, candidate.title, error.path):
+    for error in list_unreadable(kb.index):
+        if parse_path_scope(error.path) == candidate.scope and _has_similar_title(kb, candidate.title, error.path):
             return error
     return None
 
 
-def damaged_here(kb: Workspace, path: str, tip: bytes | None) -> BadRecord | None:
+def find_checkout_damage(kb: Workspace, path: str, tip: bytes | None) -> BadRecord | None:
     """Return why the file *path* in the checkout cannot be read, where it is not as in the *tip*; None where it can.
 
     The index may not have seen yet that somebody has edited it.
     """
-    here = content(os.path.join(kb.root, *path.split("/")))
+    here = read_if_exists(os.path.join(kb.root, *path.split("/")))
     if here is None or here == tip:
         return None
     try:
@@ -52,18 +52,21 @@ def damaged_here(kb: Workspace, path: str, tip: bytes | None) -> BadRecord | Non
     return None
 
 
-def _is_titled_alike(kb: Workspace, title: str, path: str) -> bool:
+def _has_similar_title(kb: Workspace, title: str, path: str) -> bool:
     slug = os.path.basename(path).removesuffix(".md").partition("-")[2]
     if slug and slug == slugify(title):
         return True
     limit = kb.config.title_similarity
-    return any(normalise(one) == normalise(title) or similarity(one, title, limit) > limit for one in _titles(kb, path))
+    return any(
+        normalise(one) == normalise(title) or compute_similarity(one, title, limit) > limit
+        for one in _iter_titles(kb, path)
+    )
 
 
-def _titles(kb: Workspace, path: str) -> Iterator[str]:
+def _iter_titles(kb: Workspace, path: str) -> Iterator[str]:
     """Yield what may be the title of the damaged file *path*."""
     try:
-        data = content(os.path.join(kb.root, *path.split("/"))) or b""
+        data = read_if_exists(os.path.join(kb.root, *path.split("/"))) or b""
     except OSError:
         return
     for match in _TITLES.finditer(data[:_LOOKED_AT].decode("utf-8", "replace")):

@@ -29,33 +29,33 @@ _OWN = ("uuid", "parentUuid", "isSidechain")
 """Keys that stand in most records of Claude Code and in no other."""
 
 
-def records(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def translate_host_record(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Return what *record* of any host says in records of Claude Code; one of Claude Code is itself."""
     if not any(key in record for key in _OWN):
         for one in FORMATS:
             if one.is_one(record):
-                return [_with_host(made, one.NAME, record) for made in one.translated(record)]
+                return [_add_host(made, one.NAME, record) for made in one.translated(record)]
     return [record]
 
 
-def _with_host(made: Mapping[str, Any], name: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _add_host(made: Mapping[str, Any], name: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a format *made* of *record* with its host's *name*; one it does not know is "NAME type"."""
     is_unknown = str(made.get("type")).startswith(f"{name} ")
-    return {**made, HOST: name, **({UNREAD: True} if is_unknown and carries_text(record) else {})}
+    return {**made, HOST: name, **({UNREAD: True} if is_unknown and has_text(record) else {})}
 
 
-def carries_text(value: object, depth: int = 0) -> bool:
+def has_text(value: object, depth: int = 0) -> bool:
     """Return whether *value*, a record, says something in words where hosts write what was said."""
     if isinstance(value, str):
         return len(value.split()) >= _LEAST_WORDS or any(letter >= "\u2e80" for letter in value)
     if depth > _DEEPEST:
         return False
     if isinstance(value, list):
-        return any(carries_text(one, depth + 1) for one in value if isinstance(one, dict | list) or depth > 1)
-    return isinstance(value, dict) and any(carries_text(value[key], depth + 1) for key in _TEXTS if key in value)
+        return any(has_text(one, depth + 1) for one in value if isinstance(one, dict | list) or depth > 1)
+    return isinstance(value, dict) and any(has_text(value[key], depth + 1) for key in _TEXTS if key in value)
 
 
-def whole(data: bytes) -> list[dict[str, Any]] | None:
+def parse_whole_session(data: bytes) -> list[dict[str, Any]] | None:
     """Return the records of a session that is one JSON value, in order; None where *data* is lines, or no JSON."""
     start = data.lstrip()[:1]
     if start not in (b"{", b"["):
@@ -79,7 +79,7 @@ def whole(data: bytes) -> list[dict[str, Any]] | None:
     return found
 
 
-def latest(rows: Iterable[tuple[int, dict[str, Any]]]) -> list[tuple[int, dict[str, Any]]]:
+def drop_superseded(rows: Iterable[tuple[int, dict[str, Any]]]) -> list[tuple[int, dict[str, Any]]]:
     """Return *rows* without what a later one takes back: Gemini writes a message anew whenever it grows."""
     kept: dict[object, tuple[int, dict[str, Any]]] = {}
     for number, record in rows:
@@ -88,34 +88,34 @@ def latest(rows: Iterable[tuple[int, dict[str, Any]]]) -> list[tuple[int, dict[s
             at = names.index(str(back)) if str(back) in kept else len(names)
             for name in names[at:]:
                 del kept[name]
-        name = record.get("id") if gemini.is_one(record) else None
+        name = record.get("id") if gemini.is_host_record(record) else None
         key = name if isinstance(name, str) else number
         kept.pop(key, None)
         kept[key] = (number, record)
     return list(kept.values())
 
 
-def in_lines(rows: Iterable[bytes]) -> Iterator[Mapping[str, Any] | None]:
+def iter_records(rows: Iterable[bytes]) -> Iterator[Mapping[str, Any] | None]:
     """Yield the records of a session of any host, one for each line or message; None for what cannot be read."""
     lines = iter(rows)
     first = next(lines, b"")
     start = first.strip()
     if start[:1] == b"[" or start == b"{" or b'"messages"' in first:
         data = b"".join([first, *lines])
-        found = whole(data)
-        yield from found if found is not None else map(_record, data.split(b"\n"))
+        found = parse_whole_session(data)
+        yield from found if found is not None else map(_parse_line, data.split(b"\n"))
         return
-    record = _record(first)
-    if record is not None and gemini.is_one(record):
-        every = [record, *map(_record, lines)]
-        kept = dict(latest((number, one) for number, one in enumerate(every) if one is not None))
+    record = _parse_line(first)
+    if record is not None and gemini.is_host_record(record):
+        every = [record, *map(_parse_line, lines)]
+        kept = dict(drop_superseded((number, one) for number, one in enumerate(every) if one is not None))
         yield from (kept.get(number) for number in range(len(every)))
         return
     yield record
-    yield from map(_record, lines)
+    yield from map(_parse_line, lines)
 
 
-def _record(row: bytes) -> dict[str, Any] | None:
+def _parse_line(row: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(row.decode("utf-8-sig"))
     except (ValueError, RecursionError):

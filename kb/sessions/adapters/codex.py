@@ -33,12 +33,12 @@ _FILE = regex(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
 _EXIT = regex(r"\A(?:Exit code:|Process exited with code) *([1-9]\d*)")
 
 
-def is_one(record: Mapping[str, Any]) -> bool:
+def is_host_record(record: Mapping[str, Any]) -> bool:
     """Return whether *record* is a line of a rollout."""
     return isinstance(record.get("payload"), dict) and "message" not in record
 
 
-def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def translate_record(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what *record* says in records of Claude Code."""
     kind, payload = str(record.get("type")), record["payload"]
     about = {"timestamp": record.get("timestamp")}
@@ -51,20 +51,25 @@ def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**about, "type": "mode", "cwd": payload.get("cwd")}
     elif kind == "compacted":
         yield {**about, "type": "system", "subtype": "compact_boundary"}
-        yield {**about, "type": "user", "isCompactSummary": True, "message": _said("user", payload.get("message"))}
+        yield {
+            **about,
+            "type": "user",
+            "isCompactSummary": True,
+            "message": _build_message("user", payload.get("message")),
+        }
     elif kind == "event_msg":
-        yield from ({**about, **made} for made in _event(payload))
+        yield from ({**about, **made} for made in _convert_event(payload))
     elif kind == "response_item":
-        yield from ({**about, **made} for made in _item(payload))
+        yield from ({**about, **made} for made in _convert_item(payload))
     elif kind not in _TYPES:
         yield {**about, "type": f"codex {kind}"}
 
 
-def _said(role: str, text: object) -> dict[str, Any]:
+def _build_message(role: str, text: object) -> dict[str, Any]:
     return {"role": role, "content": [{"type": "text", "text": text if isinstance(text, str) else ""}]}
 
 
-def _event(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _convert_event(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     kind = str(payload.get("type"))
     if kind == "token_count":
         info = payload.get("info")
@@ -75,26 +80,26 @@ def _event(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     elif kind == "item_completed":
         item = payload.get("item")
         if isinstance(item, dict) and str(item.get("id")).startswith(_NESTED):
-            yield from _nested(item)
+            yield from _convert_nested_call(item)
     elif kind not in _EVENTS:
         yield {"type": f"codex event_msg {kind}"}
 
 
-def _nested(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _convert_nested_call(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a call that a script made, with its result: a command, changes of files, or a tool of an MCP server."""
     name, calls, told = str(item.get("id")), [], item.get("stdout")
     code = item.get("exit_code")
     if item.get("type") == "CommandExecution":
         calls, told = (
-            list(_calls("exec_command", {"command": item.get("command")}, name)),
+            list(_convert_calls("exec_command", {"command": item.get("command")}, name)),
             item.get("aggregated_output"),
         )
     elif item.get("type") == "FileChange":
-        calls = list(_changes(item.get("changes"), name))
+        calls = list(_convert_changes(item.get("changes"), name))
     elif item.get("type") == "McpToolCall":
         given = item.get("arguments")
         tool = {"type": "tool_use", "id": name, "name": f"mcp__{item.get('server')}__{item.get('tool')}"}
-        calls, told = [{**tool, "input": given if isinstance(given, dict) else {}}], _texts(item.get("result"))
+        calls, told = [{**tool, "input": given if isinstance(given, dict) else {}}], _join_texts(item.get("result"))
     if calls:
         yield {"type": "assistant", "message": {"role": "assistant", "id": name, "content": calls}}
         failed = item.get("status") != "completed" or (isinstance(code, int) and code != 0)
@@ -103,7 +108,7 @@ def _nested(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": "user", "message": {"role": "user", "content": [block]}}
 
 
-def _changes(changes: object, call: str) -> Iterator[dict[str, Any]]:
+def _convert_changes(changes: object, call: str) -> Iterator[dict[str, Any]]:
     """Yield the changes of files as calls, by the paths that stand in the item."""
     held = changes if isinstance(changes, dict) else {}
     for number, (path, about) in enumerate(held.items()):
@@ -112,33 +117,35 @@ def _changes(changes: object, call: str) -> Iterator[dict[str, Any]]:
         rows = text.splitlines() if isinstance(text, str) else []
         is_new = change.get("type") == "add"
         added = rows if is_new else [row[1:] for row in rows if row[:1] == "+"]
-        tool, given = _edit("Add" if is_new else "Update", path, added, [row[1:] for row in rows if row[:1] == "-"])
+        tool, given = _build_edit(
+            "Add" if is_new else "Update", path, added, [row[1:] for row in rows if row[:1] == "-"]
+        )
         yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": given}
 
 
-def _texts(result: object) -> str:
+def _join_texts(result: object) -> str:
     content = result.get("content") if isinstance(result, dict) else None
     parts = content if isinstance(content, list) else []
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _item(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _convert_item(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     kind, call = str(payload.get("type")), payload.get("call_id")
     if kind == "message":
-        yield from _message(payload)
+        yield from _convert_message(payload)
     elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-        content = list(_calls(str(payload.get("name") or "local_shell"), _given(payload), call))
+        content = list(_convert_calls(str(payload.get("name") or "local_shell"), _parse_arguments(payload), call))
         yield {"type": "assistant", "message": {"role": "assistant", "id": call, "content": content}}
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        text, failed = _answer(payload.get("output"))
+        text, failed = _parse_output(payload.get("output"))
         block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}
         yield {"type": "user", "message": {"role": "user", "content": [block]}}
     elif kind not in _SILENT:
         yield {"type": f"codex response_item {kind}"}
 
 
-def _message(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _convert_message(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     role, parts = payload.get("role"), payload.get("content")
     texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [parts]
     content = [{"type": "text", "text": text} for text in texts if isinstance(text, str)]
@@ -147,7 +154,7 @@ def _message(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": role, "isMeta": is_meta, "message": {"role": role, "content": content}}
 
 
-def _given(payload: Mapping[str, Any]) -> object:
+def _parse_arguments(payload: Mapping[str, Any]) -> object:
     """Return what a tool is given: JSON within JSON, a text, or an action."""
     given = payload.get("arguments", payload.get("input", payload.get("action")))
     try:
@@ -156,11 +163,11 @@ def _given(payload: Mapping[str, Any]) -> object:
         return given
 
 
-def _calls(name: str, given: object, call: object) -> Iterator[dict[str, Any]]:
+def _convert_calls(name: str, given: object, call: object) -> Iterator[dict[str, Any]]:
     held = given if isinstance(given, dict) else {}
     patch = given if isinstance(given, str) else held.get("input", held.get("patch"))
     if name == "apply_patch" and isinstance(patch, str):
-        edits = list(edits_in(patch))
+        edits = list(parse_patch(patch))
         for number, (tool, changed) in enumerate(edits):
             yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": changed}
         if edits:
@@ -176,7 +183,7 @@ def _calls(name: str, given: object, call: object) -> Iterator[dict[str, Any]]:
     yield {"type": "tool_use", "id": call, "name": name, "input": held}
 
 
-def edits_in(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield what a patch does to each of its files: ("Write", …) for a new one, ("Edit", …) for another."""
     at: tuple[str, str] | None = None
     added: list[str] = []
@@ -184,7 +191,7 @@ def edits_in(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for line in [*patch.splitlines(), "*** End Patch"]:
         match = _FILE.match(line)
         if at and (match or line == "*** End Patch"):
-            yield _edit(*at, added, removed)
+            yield _build_edit(*at, added, removed)
             at = None
         if match:
             at, added, removed = (match[1], match[2].strip()), [], []
@@ -194,13 +201,13 @@ def edits_in(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
             removed.append(line[1:])
 
 
-def _edit(kind: str, path: str, added: list[str], removed: list[str]) -> tuple[str, dict[str, Any]]:
+def _build_edit(kind: str, path: str, added: list[str], removed: list[str]) -> tuple[str, dict[str, Any]]:
     if kind == "Add":
         return "Write", {"file_path": path, "content": "\n".join(added)}
     return "Edit", {"file_path": path, "old_string": "\n".join(removed), "new_string": "\n".join(added)}
 
 
-def _answer(output: object) -> tuple[str, bool]:
+def _parse_output(output: object) -> tuple[str, bool]:
     """Return a tool's answer as text, and whether the tool failed."""
     held = output
     if isinstance(output, str) and output.startswith("{"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kb.sessions import tool_names
-from kb.sessions.adapters.codex import edits_in
+from kb.sessions.adapters.codex import parse_patch
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,39 +22,39 @@ _SILENT_GROUPS = ("hook.", "model.", "permission.", "subagent.", "assistant.turn
 """How the types begin of what repeats other records, or says nothing of what was decided."""
 
 
-def is_one(record: Mapping[str, Any]) -> bool:
+def is_host_record(record: Mapping[str, Any]) -> bool:
     """Return whether *record* is a line of such a session."""
     return isinstance(record.get("data"), dict) and "parentId" in record and "." in str(record.get("type"))
 
 
-def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def translate_record(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what *record* says in records of Claude Code."""
     kind, data = str(record["type"]), record["data"]
     about: dict[str, Any] = {"timestamp": record.get("timestamp")}
     if record.get("agentId"):
         about["isSidechain"] = True
     if kind in ("session.start", "session.resume"):
-        yield {**about, **_begun(data)}
+        yield {**about, **_convert_start(data)}
     elif kind == "user.message":
         text = data.get("content")
-        yield {**about, "type": "user", "message": {"role": "user", "content": _texts(text)}}
+        yield {**about, "type": "user", "message": {"role": "user", "content": _convert_texts(text)}}
     elif kind == "assistant.message":
-        yield {**about, "type": "assistant", "message": _answer(data)}
+        yield {**about, "type": "assistant", "message": _convert_answer(data)}
     elif kind == "tool.execution_complete":
-        yield {**about, "type": "user", "message": {"role": "user", "content": [_result(data)]}}
+        yield {**about, "type": "user", "message": {"role": "user", "content": [_convert_result(data)]}}
     elif kind == "session.usage_record":
-        yield {**about, "type": "assistant", "message": _usage(data.get("usage"))}
+        yield {**about, "type": "assistant", "message": _convert_usage(data.get("usage"))}
     elif kind == "session.compaction_complete":
         told = {"trigger": data.get("trigger"), "preTokens": data.get("preCompactionTokens"),
                 "postTokens": data.get("postCompactionTokens")}  # fmt: skip
         yield {**about, "type": "system", "subtype": "compact_boundary", "compactMetadata": told}
-        summary = {"role": "user", "content": _texts(data.get("summaryContent"))}
+        summary = {"role": "user", "content": _convert_texts(data.get("summaryContent"))}
         yield {**about, "type": "user", "isCompactSummary": True, "message": summary}
     elif kind not in _SILENT and not kind.startswith(_SILENT_GROUPS):
         yield {**about, "type": f"copilot {kind}"}
 
 
-def _begun(data: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_start(data: Mapping[str, Any]) -> dict[str, Any]:
     context = data.get("context")
     held = context if isinstance(context, dict) else {}
     return {
@@ -62,29 +62,29 @@ def _begun(data: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _texts(text: object) -> list[dict[str, Any]]:
+def _convert_texts(text: object) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text}] if isinstance(text, str) and text else []
 
 
-def _answer(data: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_answer(data: Mapping[str, Any]) -> dict[str, Any]:
     requests = data.get("toolRequests")
     asked = [one for one in requests if isinstance(one, dict)] if isinstance(requests, list) else []
-    content = [*_texts(data.get("content")), *(block for one in asked for block in _calls(one))]
+    content = [*_convert_texts(data.get("content")), *(block for one in asked for block in _convert_calls(one))]
     return {"role": "assistant", "id": data.get("messageId"), "model": data.get("model"), "content": content}
 
 
-def _calls(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _convert_calls(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     call, given = request.get("toolCallId"), request.get("arguments")
     patch = given if isinstance(given, str) else given.get("patch") if isinstance(given, dict) else None
     if request.get("name") == "apply_patch" and isinstance(patch, str):
-        for number, (tool, changed) in enumerate(edits_in(patch)):
+        for number, (tool, changed) in enumerate(parse_patch(patch)):
             yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": changed}
         return
-    name, held = tool_names.known_in_copilot(request.get("name"), given)
+    name, held = tool_names.translate_copilot_tool(request.get("name"), given)
     yield {"type": "tool_use", "id": call, "name": name, "input": held}
 
 
-def _result(data: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_result(data: Mapping[str, Any]) -> dict[str, Any]:
     result, error = data.get("result"), data.get("error")
     text = result.get("content") if isinstance(result, dict) else None
     if not isinstance(text, str):
@@ -95,12 +95,12 @@ def _result(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "type": "tool_result",
         "tool_use_id": data.get("toolCallId"),
-        "content": tool_names.text(text),
+        "content": tool_names.to_text(text),
         "is_error": failed,
     }
 
 
-def _usage(usage: object) -> dict[str, Any]:
+def _convert_usage(usage: object) -> dict[str, Any]:
     held = usage if isinstance(usage, dict) else {}
     used = {"input_tokens": held.get("inputTokens"), "context_window": held.get("maxPromptTokens")}
     return {"role": "assistant", "model": held.get("model"), "content": [], "usage": used}

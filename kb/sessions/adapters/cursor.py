@@ -14,14 +14,14 @@ NAME = "cursor"
 _START, _END = "<user_query>", "</user_query>"
 
 
-def is_one(record: Mapping[str, Any]) -> bool:
+def is_host_record(record: Mapping[str, Any]) -> bool:
     """Return whether *record* is a line of such a session."""
     if record.get("type") == "turn_ended":
         return "message" not in record
     return "role" in record and isinstance(record.get("message"), dict) and "type" not in record
 
 
-def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def translate_record(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what *record* says in records of Claude Code."""
     if record.get("type") == "turn_ended":
         return
@@ -32,7 +32,7 @@ def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(blocks, list):
         return
-    made = [_block(block) for block in blocks if isinstance(block, dict)]
+    made = [_convert_block(block) for block in blocks if isinstance(block, dict)]
     results = [block for block in made if block.get("type") == "tool_result"]
     about = {"timestamp": record.get("timestamp")}
     if role == "assistant" and results:
@@ -41,11 +41,11 @@ def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {**about, "type": role, "message": {"role": role, "content": made}}
 
 
-def _block(block: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_block(block: Mapping[str, Any]) -> dict[str, Any]:
     text = block.get("text")
     if block.get("type") == "text" and isinstance(text, str) and _START in text:
         return {**block, "text": text.partition(_START)[2].partition(_END)[0].strip()}
     if block.get("type") == "tool_use":
-        name, given = tool_names.known(tool_names.CURSOR, block.get("name"), block.get("input"))
+        name, given = tool_names.translate_tool(tool_names.CURSOR, block.get("name"), block.get("input"))
         return {**block, "name": name, "input": given}
     return dict(block)

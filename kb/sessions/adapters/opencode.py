@@ -16,12 +16,12 @@ _SILENT = frozenset({
 })  # fmt: skip
 
 
-def is_one(record: Mapping[str, Any]) -> bool:
+def is_host_record(record: Mapping[str, Any]) -> bool:
     """Return whether *record* is such a message."""
     return isinstance(record.get("info"), dict) and isinstance(record.get("parts"), list)
 
 
-def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def translate_record(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what *record* says in records of Claude Code; a block has the number of the part it was."""
     info, parts = record["info"], record["parts"]
     role, path = info.get("role"), info.get("path")
@@ -29,7 +29,7 @@ def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     session = head.get("info") if isinstance(head, dict) else None
     folder = session.get("directory") if isinstance(session, dict) else None
     about = {
-        "timestamp": _time(info), "sessionId": info.get("sessionID"),
+        "timestamp": _format_time(info), "sessionId": info.get("sessionID"),
         "cwd": path.get("cwd") if isinstance(path, dict) else folder,
     }  # fmt: skip
     if any(isinstance(part, dict) and part.get("type") == "compaction" for part in parts):
@@ -40,20 +40,20 @@ def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if role not in ("user", "assistant"):
         yield {**about, "type": f"opencode {role}"}
         return
-    blocks = [_block(part) for part in parts]
+    blocks = [_convert_block(part) for part in parts]
     message = {"role": role, "id": info.get("id"), "content": blocks}
     if role == "assistant" and info.get("summary") is True:
         yield {**about, "type": "user", "isCompactSummary": True, "message": {**message, "role": "user"}}
         return
     if role == "assistant":
-        message |= {"model": info.get("modelID"), "usage": _usage(info.get("tokens"))}
+        message |= {"model": info.get("modelID"), "usage": _convert_usage(info.get("tokens"))}
     yield {**about, "type": role, "message": message}
-    results = [_result(part) for part in parts]
+    results = [_convert_result(part) for part in parts]
     if any(results):
         yield {**about, "type": "user", "message": {"role": "user", "content": results}}
 
 
-def _time(info: Mapping[str, Any]) -> str:
+def _format_time(info: Mapping[str, Any]) -> str:
     times = info.get("time")
     created = times.get("created") if isinstance(times, dict) else None
     if not isinstance(created, int | float) or not 0 < created < 1e14:
@@ -63,7 +63,7 @@ def _time(info: Mapping[str, Any]) -> str:
     return datetime.fromtimestamp(created / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _usage(used: object) -> dict[str, Any] | None:
+def _convert_usage(used: object) -> dict[str, Any] | None:
     if not isinstance(used, dict):
         return None
     cache = used.get("cache")
@@ -75,7 +75,7 @@ def _usage(used: object) -> dict[str, Any] | None:
     }
 
 
-def _block(part: object) -> dict[str, Any]:
+def _convert_block(part: object) -> dict[str, Any]:
     """Return a part as a block; one that says nothing is an empty block in its place."""
     if not isinstance(part, dict) or part.get("ignored") is True:
         return {}
@@ -84,12 +84,12 @@ def _block(part: object) -> dict[str, Any]:
     if part.get("type") == "tool":
         state = part.get("state")
         given = state.get("input") if isinstance(state, dict) else None
-        name, held = tool_names.known(tool_names.OPENCODE, part.get("tool"), given)
+        name, held = tool_names.translate_tool(tool_names.OPENCODE, part.get("tool"), given)
         return {"type": "tool_use", "id": part.get("callID"), "name": name, "input": held}
     return {}
 
 
-def _result(part: object) -> dict[str, Any]:
+def _convert_result(part: object) -> dict[str, Any]:
     state = part.get("state") if isinstance(part, dict) and part.get("type") == "tool" else None
     if not isinstance(part, dict) or not isinstance(state, dict) or state.get("status") not in ("completed", "error"):
         return {}
