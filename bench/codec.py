@@ -23,10 +23,10 @@ from kb.records.record_file import (
     USER_END,
     USER_START,
     append_to_section,
-    blocks,
-    code_lines,
     edit_section,
-    replace_machine,
+    find_blocks,
+    find_code_lines,
+    replace_machine_block,
 )
 
 
@@ -161,8 +161,8 @@ def _block_trials(text: str) -> Iterator[Trial]:
     lines = _rows(whole)
     last = max(n for n, row in enumerate(lines) if row.startswith(MACHINE_END))
     first = _size(lines[: close + 1]), _size(lines[:last])
-    yield Trial("blocks: found", whole, lambda: whole if blocks(whole) else "", *first)
-    yield Trial("blocks: replace the machine's", whole, lambda: replace_machine(whole, "# new\n\n正文\n"), *first)
+    yield Trial("blocks: found", whole, lambda: whole if find_blocks(whole) else "", *first)
+    yield Trial("blocks: replace the machine's", whole, lambda: replace_machine_block(whole, "# new\n\n正文\n"), *first)
     spans = _section_spans(lines, close + 1, last)
     for name in ("context", "decision", "alternatives", "rollback"):
         where = spans.get(name)
@@ -184,7 +184,7 @@ def _append(text: str, name: str) -> Callable[[], str]:
 def _section_spans(lines: list[str], first: int, last: int) -> dict[str, tuple[int, int]]:
     """Return the first section of each name: its lines, the heading left out."""
     inside = "".join(lines[first:last])
-    code = code_lines(inside)
+    code = find_code_lines(inside)
     heads = [
         (n, match.group(1))
         for n in range(first, last)

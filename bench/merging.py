@@ -40,7 +40,7 @@ from kb.knowledge_base import make
 from kb.records.front_matter import decode_record, edit_front_matter, parse_front_matter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, TRANSITIONS, Record, Status
-from kb.records.record_file import append_to_section, blocks, edit_section, find_headings, read, render
+from kb.records.record_file import append_to_section, edit_section, find_blocks, find_headings, read, render
 from kb.records.record_paths import folder_for_scope, generate_ulid
 from kb.text.segment import slugify
 
@@ -208,7 +208,7 @@ def section(text: str, fact: str, chance: random.Random) -> str:
 
 def word(text: str, fact: str, chance: random.Random) -> str:
     """Say more in one of the lines."""
-    start, end = blocks(text).machine
+    start, end = find_blocks(text).machine
     rows = text[start:end].splitlines(keepends=True)
     free = [n for n, line in enumerate(rows) if re.match(r"\w.{20}", line)]
     if not free:
@@ -245,13 +245,13 @@ def title(text: str, fact: str, chance: random.Random) -> str:
 
 def user(text: str, fact: str, chance: random.Random) -> str:
     """Add a line of a person's."""
-    end = blocks(text).user.end
+    end = find_blocks(text).user.end
     return text[:end] + f"{fact} {words(chance)}\n" + text[end:]
 
 
 def remove(text: str, fact: str, chance: random.Random) -> str:
     """Remove a section or a tag."""
-    span = blocks(text).machine
+    span = find_blocks(text).machine
     found = find_headings(text[slice(*span)])
     if found and chance.random() < 0.5:
         one = chance.choice(found)

@@ -104,11 +104,11 @@ def test_rapidfuzz_is_only_loaded_for_a_near_title() -> None:
         "from kb.records.model import Candidate, Record\n"
         "from kb.similarity.duplicates import find_duplicate, find_similar\n"
         "far = [Record('D001', 'decision', 'Timestamps are stored in UTC', status='accepted')]\n"
-        "match(Candidate('decision', 'Use Vue for the frontend', scope='global'), far)\n"
-        "similar(Candidate('decision', 'Use Vue for the frontend', scope='global'), far)\n"
+        "find_duplicate(Candidate('decision', 'Use Vue for the frontend', scope='global'), far)\n"
+        "find_similar(Candidate('decision', 'Use Vue for the frontend', scope='global'), far)\n"
         "assert 'rapidfuzz' not in sys.modules\n"
         "near = [Record('D001', 'decision', 'Use Vue for frontend', status='accepted')]\n"
-        "assert match(Candidate('decision', 'Use Vue for the frontend', scope='global'), near)\n"
+        "assert find_duplicate(Candidate('decision', 'Use Vue for the frontend', scope='global'), near)\n"
         "assert 'rapidfuzz' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -121,7 +121,7 @@ def test_an_old_git_is_found(tmp_path: Path, environment: dict[str, str], said: 
     fake.parent.mkdir()
     fake.write_text(f"#!/bin/sh\necho git version '{said}'\n")
     fake.chmod(0o755)
-    place = doctor.Place("", str(tmp_path), {**environment, "PATH": str(fake.parent)})
+    place = doctor.DoctorTarget("", str(tmp_path), {**environment, "PATH": str(fake.parent)})
     before = os.environ["PATH"]
     os.environ["PATH"] = str(fake.parent)
     try:
@@ -395,7 +395,7 @@ def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dic
     calls = program(tmp_path, "cat >/dev/null; [ $1 = stop ] && echo '{\"a\": 1}' || echo '{}'")
     for name in names:
         host = install.load_host(name)
-        path = host.settings_file("", environment)
+        path = host.resolve_settings_path("", environment)
         settings_file.apply_edit(install.plan_installation(host, path, calls, environment), environment)
     outcomes = examined(filled, environment)
     assert "codex does not run" in str(outcomes["hooks"].said), "nobody has trusted them there"
@@ -435,14 +435,14 @@ def test_what_sessions_hold_that_kb_does_not_know_is_counted(
     [("", "ok"), ("sh -c true", "ok"), ("no-such-model --x", "failed"), ("'", "failed"), (" ", "failed")],
 )
 def test_a_model_command_must_be_there(environment: dict[str, str], command_: str, state: str) -> None:
-    assert doctor.check_llm_command(doctor.Place("", "", {**environment, "KB_LLM_CMD": command_})).state == state
+    assert doctor.check_llm_command(doctor.DoctorTarget("", "", {**environment, "KB_LLM_CMD": command_})).state == state
 
 
 def test_nothing_is_left_of_the_session_that_hooks_are_tried_with(filled: Path, environment: dict[str, str]) -> None:
     active = filled / ".kb" / "active"
     for name in ("kb-doctor", "kb-doctor-codex", "s-1"):
         (active / name).mkdir(parents=True)
-    doctor.host_checks._forget_sample(doctor.Place(str(filled), "", environment))
+    doctor.host_checks._remove_sample_session(doctor.DoctorTarget(str(filled), "", environment))
     assert [path.name for path in active.iterdir()] == ["s-1"]
 
 

@@ -10,8 +10,8 @@ from markdown_it import MarkdownIt
 from nasty import texts
 
 from kb.errors import BadRecord
-from kb.records.blocks import find_headings
-from kb.records.record_file import MACHINE_END, blocks, escape, find_citations
+from kb.records.blocks import escape_section, find_blocks, find_headings
+from kb.records.record_file import MACHINE_END, find_citations
 from kb.text.code_fences import find_code_lines, find_fenced_code
 from kb.text.line_ends import normalise_newlines, split_lines
 
@@ -53,7 +53,7 @@ def test_a_fence_at_the_edge_needs_no_parser() -> None:
 
 @pytest.mark.parametrize("text", ["- ```\n" * 20_000, "> " * 30 + "```\n", "- " * 30 + "```\nx\n"])
 def test_what_is_too_tangled_to_tell_is_refused(text: str) -> None:
-    for act in (find_code_lines, escape, find_headings, lambda text: blocks(text, "a.md")):
+    for act in (find_code_lines, escape_section, find_headings, lambda text: find_blocks(text, "a.md")):
         with pytest.raises(BadRecord, match=r"too deep|longer than"):
             act(text)
     assert list(find_citations(f"{text}\n\n[D001]")) == [("", "D001", text.count("\n") + 3)]

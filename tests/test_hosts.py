@@ -113,7 +113,7 @@ def test_whatever_is_decided_no_key_is_printed_that_the_host_does_not_list(host:
         for permission, text, note in itertools.product(STRICTER, texts, texts):
             for put_in, put_out in itertools.product((None, {"a": 1}), (None, "short")):
                 decision = HookResponse(permission, text, text, text, put_in, put_out, note)
-                printed = module(host).rendered(ours, decision, given[event])
+                printed = module(host).render_response(ours, decision, given[event])
                 assert faults(host, event, printed) == [], (event, decision[:1], put_in, put_out)
 
 
@@ -134,7 +134,7 @@ def _reason(answer: dict[str, Any]) -> object:
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_call_that_is_denied_is_denied_everywhere_and_its_input_stays(host: str) -> None:
     decision = HookResponse("deny", "read patterns.md first", updated_input={"a": 1}, updated_output="x")
-    answer = json.loads(module(host).rendered("PreToolUse", decision, {}))
+    answer = json.loads(module(host).render_response("PreToolUse", decision, {}))
     assert DENIED[host](answer) == ("deny", "read patterns.md first")
     assert "a" not in json.dumps(list(answer.values())[-1:]) or "patterns.md" in json.dumps(answer)
     assert not {"updatedInput", "modifiedArgs", "updated_input", "input"} & set(str(answer).replace("'", " ").split())
@@ -149,7 +149,7 @@ def test_what_holds_for_a_file_is_told_before_the_call_and_once(host: str) -> No
     """Where the host can tell the model nothing then, it shows it to the person: it is not dropped."""
     text = "read C001 first"
     for decision in (HookResponse("warn", context=text), HookResponse(context=text, message=text)):
-        printed = module(host).rendered("PreToolUse", decision, {})
+        printed = module(host).render_response("PreToolUse", decision, {})
         assert printed.count(text) == 1 or (host not in UNHEARD and decision.message), host
         assert host not in UNHEARD or json.loads(printed)[UNHEARD[host]] == text
 
@@ -250,7 +250,7 @@ def test_a_hook_that_breaks_still_answers(world: World, host: str, monkeypatch: 
 def test_an_event_that_is_not_known_and_a_module_that_breaks_stop_nothing(host: str) -> None:
     assert run(host, "no-such-event", b"{}").code in CODES[host]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module(host), "ours", lambda *_: 1 / 0)
+        patch.setattr(module(host), "normalise_payload", lambda *_: 1 / 0)
         done = run(host, "stop", b"{}")
     assert done.code in CODES[host] and json.loads(done.out) is not None
 
@@ -316,14 +316,14 @@ ASKED = HookResponse("ask", "kb: kb.toml holds the settings", unasked="kb: setti
 
 @pytest.mark.parametrize("host", ["codex", "gemini", "cursor", "opencode"])
 def test_where_nobody_can_be_asked_the_call_is_denied_with_the_next_step(host: str) -> None:
-    answer = json.loads(module(host).rendered("PreToolUse", ASKED, {}))
+    answer = json.loads(module(host).render_response("PreToolUse", ASKED, {}))
     permission, reason = DENIED[host](answer)
     assert (permission, reason) == ("deny", ASKED.unasked)
 
 
 @pytest.mark.parametrize("host", ["claude", "copilot"])
 def test_where_the_person_is_asked_no_other_step_is_named(host: str) -> None:
-    permission, reason = DENIED[host](json.loads(module(host).rendered("PreToolUse", ASKED, {})))
+    permission, reason = DENIED[host](json.loads(module(host).render_response("PreToolUse", ASKED, {})))
     assert (permission, reason) == ("ask", ASKED.reason)
 
 

@@ -62,7 +62,7 @@ def back(host: str, path: str, environment: dict[str, str]) -> settings_file.Set
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("text", [None, "{}", '{\n\t"version": 1,\n\t"hooks": {"x": []}\n}\n'])
 def test_there_and_back(host: str, text: str | None, environment: dict[str, str]) -> None:
-    path = Path(module(host).settings_file("", environment))
+    path = Path(module(host).resolve_settings_path("", environment))
     if text is not None:
         path.parent.mkdir(parents=True)
         path.write_text(text)
@@ -86,7 +86,7 @@ def test_there_and_back(host: str, text: str | None, environment: dict[str, str]
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_after_a_change_only_kb_goes(host: str, environment: dict[str, str]) -> None:
-    path = Path(module(host).settings_file("", environment))
+    path = Path(module(host).resolve_settings_path("", environment))
     there(host, str(path), environment)
     now = json.loads(path.read_text())
     event = next(iter(module(host).TIMEOUTS))
@@ -238,7 +238,7 @@ def test_the_command_amends_prompts_and_takes_that_back(tmp_path: Path, monkeypa
 
 
 def test_gemini_calls_kb_at_a_compression_that_was_asked_for_only(environment: dict[str, str]) -> None:
-    path = module("gemini").settings_file("", environment)
+    path = module("gemini").resolve_settings_path("", environment)
     there("gemini", path, environment)
     (group,) = json.loads(Path(path).read_text())["hooks"]["PreCompress"]
     assert group["matcher"] == "manual", "the host compares the matcher with the trigger"
@@ -272,7 +272,7 @@ def test_no_folder_that_kb_made_is_left(
 
 
 def test_folders_of_others_and_folders_in_use_stay(environment: dict[str, str], tmp_path: Path) -> None:
-    path = Path(module("copilot").settings_file(str(tmp_path), environment))
+    path = Path(module("copilot").resolve_settings_path(str(tmp_path), environment))
     path.parent.parent.mkdir()
     there("copilot", str(path), environment)
     back("copilot", str(path), environment)
@@ -286,7 +286,7 @@ def test_folders_of_others_and_folders_in_use_stay(environment: dict[str, str], 
 def test_hooks_and_server_in_one_file_leave_no_folder(environment: dict[str, str]) -> None:
     from kb.hooks import mcp_install as mcp
 
-    client, path = mcp.get_client("gemini"), module("gemini").settings_file("", environment)
+    client, path = mcp.get_client("gemini"), module("gemini").resolve_settings_path("", environment)
     there("gemini", path, environment)
     settings_file.apply_edit(mcp.plan_installation(client, path, ["kb", "mcp"], environment), environment)
     back("gemini", path, environment)
@@ -307,4 +307,4 @@ def test_taking_opencodes_hooks_out_takes_its_prompts_back(tmp_path: Path, monke
     assert code == 0 and "KB:sisyphus" in out and orchestrator.list_amended(path) == ()
     assert run("install", "opencode")[0] == run("install", "opencode", "--orchestrator", "atlas")[0] == 0
     assert run("uninstall", "opencode", "--orchestrator", "atlas")[0] == 0
-    assert Path(module("opencode").settings_file("", dict(os.environ))).exists(), "the other way the plugin stays"
+    assert Path(module("opencode").resolve_settings_path("", dict(os.environ))).exists(), "the other way the plugin stays"

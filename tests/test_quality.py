@@ -9,7 +9,8 @@ from kb.config import Config
 from kb.records.kinds import KARMA
 from kb.records.model import Candidate, Evidence
 from kb.text.segment import count_characters
-from kb.writing.quality import find_objections, is_vague, karma, list_remarks, reclassed
+from kb.writing.karma import classify_karma, reclassify_candidate
+from kb.writing.quality import find_objections, is_vague, list_remarks
 
 CONFIG = Config()
 GOOD = Candidate(
@@ -198,14 +199,14 @@ def test_a_passing_act_is_refused(title: str) -> None:
     candidate = Candidate("decision", title, why="The release of the shop is due and the rest can wait.")
     (objection,) = find_objections(candidate, CONFIG)
     assert objection.rule == "temporary" and objection.refuses and "temporary" in str(objection.reason)
-    assert karma(candidate) == "neutral"
+    assert classify_karma(candidate) == "neutral"
 
 
 @pytest.mark.parametrize("title", LASTING)
 def test_a_lasting_rule_about_passing_things_stays(title: str) -> None:
     candidate = Candidate("constraint", title, why="Leftovers have filled the disk of the build server before.")
     assert rules(candidate) == []
-    assert karma(candidate) == "wholesome"
+    assert classify_karma(candidate) == "wholesome"
 
 
 def test_a_short_decision_is_read_like_a_title() -> None:
@@ -247,21 +248,21 @@ def test_context_in_a_long_decision_is_no_passing_act() -> None:
     ],
 )
 def test_every_deed_has_its_karma(kind: str, title: str, expected: str) -> None:
-    assert karma(Candidate(kind, title)) == expected
+    assert classify_karma(Candidate(kind, title)) == expected
     assert expected in {row.name for row in KARMA}
 
 
 def test_a_debt_becomes_a_pitfall() -> None:
     debt = Candidate("decision", "用 sleep 绕过驱动的竞态，属于技术债", why="驱动在重连时丢事件，官方尚未修复。")
-    assert reclassed(debt) == debt._replace(kind="pitfall")
-    assert rules(reclassed(debt)) == []
-    assert reclassed(reclassed(debt)) == reclassed(debt)
+    assert reclassify_candidate(debt) == debt._replace(kind="pitfall")
+    assert rules(reclassify_candidate(debt)) == []
+    assert reclassify_candidate(reclassify_candidate(debt)) == reclassify_candidate(debt)
 
 
 def test_what_is_no_debt_keeps_its_kind() -> None:
-    assert reclassed(GOOD) is GOOD
+    assert reclassify_candidate(GOOD) is GOOD
     update = Candidate("decision", "Known issue: retries have no limit", updates="D001")
-    assert reclassed(update) is update
+    assert reclassify_candidate(update) is update
 
 
 # -- orders and hidden text -----------------------------------------------------------------------

@@ -54,7 +54,7 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
         names = orchestrator.parse_names(orchestrators)
         change = orchestrator.plan_installation(path, names, resolve_language(), os.environ)
     else:
-        path = found.settings_file(folder, os.environ)
+        path = found.resolve_settings_path(folder, os.environ)
         words = [event.strip() for event in events.split(",") if event.strip()]
         change = install.plan_installation(found, path, install.find_hook_program(), os.environ, words)
     show_and_apply(
@@ -91,7 +91,7 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
         path = _resolve_orchestrator_path(host, folder)
         change = orchestrator.plan_removal(path, os.environ)
     else:
-        path = found.settings_file(folder, os.environ)
+        path = found.resolve_settings_path(folder, os.environ)
         change = install.plan_removal(found, path, os.environ)
     _remove_hooks(change, dry_run)
     if (

@@ -31,7 +31,7 @@ from kb.state.state_folder import write_atomic
 from kb.writing import inbox
 from kb.writing.edit_drafts import list_abandoned_drafts
 
-__all__ = ["CHECKS", "FAILED", "NOTE", "OK", "SKIPPED", "Check", "Found", "Outcome", "Place", "examine"]
+__all__ = ["CHECKS", "FAILED", "NOTE", "OK", "SKIPPED", "DoctorCheck", "DoctorFinding", "DoctorTarget"]
 
 NOT_OPEN = msg("there is no knowledge base that can be opened")
 OLDEST_GIT = (2, 38)

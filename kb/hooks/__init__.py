@@ -48,7 +48,7 @@ def _answer_event(words: list[str]) -> int:
     if name not in HOSTS:
         print(f"kb-hook: there is no host {name}; there are: {', '.join(HOSTS)}", file=sys.stderr)
         return 1
-    host = None if name == "claude" else __import__(f"kb.hooks.{name}", fromlist=["ours"])
+    host = None if name == "claude" else __import__(f"kb.hooks.{name}", fromlist=["EVENTS"])
     try:
         return _process_event(words[0], host, name)
     except Exception as error:  # a host may take a hook that fails for one that forbids
@@ -96,7 +96,7 @@ def _normalise_payload(host: ModuleType, name: str, event: str, given: dict[str,
 
     Two hosts may give their sessions the same id: kb's names the host.
     """
-    payload: dict[str, object] | None = host.ours(event, given)
+    payload: dict[str, object] | None = host.normalise_payload(event, given)
     if payload is None:
         return None
     session = payload.get("session_id")
@@ -110,7 +110,7 @@ def _answer_nothing(host: ModuleType | None, event: str, problem: str, given: di
     if host:
         from kb.guard.response import HookResponse
 
-        _print_answer(host.rendered(event, HookResponse(), given or {}))
+        _print_answer(host.render_response(event, HookResponse(), given or {}))
     return (host.FAILED if host else 1) if problem else 0
 
 
@@ -142,14 +142,14 @@ def _handle_with_deadline(
 
     host = host or claude
     late, too_late = compute_limits(host, event)
-    silence = host.rendered(event, HookResponse(), given)
+    silence = host.render_response(event, HookResponse(), given)
     try:
         with force_exit_after(too_late if _owns_process else 0, silence, host.FAILED), enforce_deadline(late):
             decision = events.handle_event(event, payload, root)
     except (Exception, Late) as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
         events.remember_failure(root, event, error)
         return _answer_nothing(host, event, hook_failures.redact_message(f"{event}: {error}"), given)
-    _print_answer(host.rendered(event, decision, given))
+    _print_answer(host.render_response(event, decision, given))
     return 0
 
 

@@ -46,7 +46,7 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
     if _has_own_hooks(program, payload):
         return None
     name, given = tool_names.translate_tool(_TOOLS, payload.get("tool_name"), payload.get("tool_input"))
-    made: dict[str, Any] | None = load_host(program).ours(event, {**payload, "tool_name": name, "tool_input": given})
+    made: dict[str, Any] | None = load_host(program).normalise_payload(event, {**payload, "tool_name": name, "tool_input": given})
     return made
 
 
@@ -54,7 +54,7 @@ def _has_own_hooks(program: str, payload: Mapping[str, Any]) -> bool:
     folder = payload.get("cwd")
     places = ["", find_project_root(folder)] if isinstance(folder, str) and folder else [""]
     mark = f"--host {program}".encode()
-    return any(mark in _read_bytes(load_host(program).settings_file(place, os.environ)) for place in places)
+    return any(mark in _read_bytes(load_host(program).resolve_settings_path(place, os.environ)) for place in places)
 
 
 def _read_bytes(path: str) -> bytes:

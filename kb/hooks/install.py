@@ -71,7 +71,7 @@ def _is_plugin_host(host: ModuleType) -> bool:
 def list_settings_paths(host: str, folder: str, environment: Mapping[str, str]) -> list[str]:
     """Return the settings of *host* that hold for work in *folder*: the user's, then the project's."""
     found = load_host(host)
-    files = [found.settings_file("", environment), found.settings_file(find_project_root(folder), environment)]
+    files = [found.resolve_settings_path("", environment), found.resolve_settings_path(find_project_root(folder), environment)]
     return list(dict.fromkeys(map(os.path.realpath, files)))
 
 
@@ -203,7 +203,7 @@ def add_hooks(host: ModuleType, text: str, hooks: list[Hook]) -> str:
     for hook in hooks:
         root = json_edit.find_root(text)
         place = json_edit.find_member(text, root, "hooks")
-        call = host.entry(hook.command, hook.timeout)
+        call = host.build_entry(hook.command, hook.timeout)
         matched = {"matcher": hook.matcher} if hook.matcher else {}
         entry = {**matched, "hooks": [call]} if host.GROUPED else {**call, **matched}
         event = json_edit.find_member(text, place.at, hook.event) if place else None

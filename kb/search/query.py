@@ -2,9 +2,9 @@
 
 The index holds `kb.text.segment.build_index_terms`, so an unspaced run is asked for as the phrase of its bigrams,
 which is an exact substring, and a spaced word as the beginning of a word. Every term is quoted and made of letters
-and digits only: nothing in a question can be read as FTS5 syntax. For spaced words the index answers more widely than a plain scan
-(word stems, `getUserName` for `get_user_name`, any punctuation between the words of `foo.bar`) and more narrowly (no
-match inside a word): a caller that promises the plain scan adds it.
+and digits only: nothing in a question can be read as FTS5 syntax. For spaced words the index answers more widely
+than a plain scan (word stems, `getUserName` for `get_user_name`, any punctuation between the words of `foo.bar`)
+and more narrowly (no match inside a word): a caller that promises the plain scan adds it.
 """
 
 from __future__ import annotations

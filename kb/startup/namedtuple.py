@@ -37,7 +37,7 @@ else:
 
         def __new__(cls, *given: Any, **named: Any) -> NamedTuple:
             if named or len(given) != len(cls._fields):
-                given = cls._completed(given, named)
+                given = cls._complete_values(given, named)
             return tuple.__new__(cls, given)
 
         @classmethod

@@ -1,6 +1,6 @@
 """Sessions of other hosts, said in the records of Claude Code: one model of a session, whoever ran it.
 
-A format is a module with `is_one` (whether a record is of it) and `translated`. It is known by what stands in a record,
+A format is a module with `is_host_record` (whether a record is of it) and `translate_record`. It is known by what stands in a record,
 not by a file's name; a record that a format does not know comes back with its type, to be counted.
 """
 
@@ -33,8 +33,8 @@ def translate_host_record(record: Mapping[str, Any]) -> Sequence[Mapping[str, An
     """Return what *record* of any host says in records of Claude Code; one of Claude Code is itself."""
     if not any(key in record for key in _OWN):
         for one in FORMATS:
-            if one.is_one(record):
-                return [_add_host(made, one.NAME, record) for made in one.translated(record)]
+            if one.is_host_record(record):
+                return [_add_host(made, one.NAME, record) for made in one.translate_record(record)]
     return [record]
 
 
@@ -72,7 +72,7 @@ def parse_whole_session(data: bytes) -> list[dict[str, Any]] | None:
         return None
     about = {key: one for key, one in value.items() if key != "messages"} if isinstance(value, dict) else {}
     found = [message for message in messages if isinstance(message, dict)]
-    if not any(one.is_one(message) for message in found[:5] for one in FORMATS):
+    if not any(one.is_host_record(message) for message in found[:5] for one in FORMATS):
         return None
     for message in found[:1]:
         message["session"] = about
