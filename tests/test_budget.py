@@ -7,10 +7,10 @@ import pytest
 from command_line import run
 from talk import EN, ZH, add, transcript
 
-from kb.api.memory_api import estimate_content_tokens, extract_and_store_memories, extract_session_memories
 from kb.capture.compress import compress_session
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
+from kb.memories import estimate_content_tokens, extract_and_store_memories, extract_session_memories
 from kb.text.segment import estimate_tokens
 
 

@@ -202,7 +202,7 @@ def test_a_file_that_could_not_follow_its_commit_is_named_and_written(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(worktree, "write_whole", full)
+        patch.setattr(worktree, "write_atomic", full)
         path = root / one(kb, decision(0)).path
     assert not path.exists() and examined(root)["checkout"].state == doctor.NOTE
     assert examined(root, fix=True)["checkout"].mended and path.exists()

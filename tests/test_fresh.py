@@ -166,7 +166,7 @@ def test_what_kb_wrote_while_somebody_staged_is_seen_to_go_with_its_branch(
 ) -> None:
     git(two_lines, "switch", "-qc", "topic")
     kb.sync_index()
-    looked = publishing.worktree.link_on_the_way
+    looked = publishing.worktree.find_link_above
 
     def staged(*arguments: Any) -> str:
         (two_lines / "mine.txt").write_text("staged", encoding="utf-8")
@@ -174,7 +174,7 @@ def test_what_kb_wrote_while_somebody_staged_is_seen_to_go_with_its_branch(
         return looked(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(publishing.worktree, "link_on_the_way", staged)
+        patched.setattr(publishing.worktree, "find_link_above", staged)
         kb.confirm("D001")
     git(two_lines, "switch", "-q", "main")
     assert kb.sync_index().find_by_id("D001")[0].confirmed == ""

@@ -558,8 +558,8 @@ class Slow(CandidateTransaction):
         super().__init__(kb, "global", kb.root)
         self.meanwhile = [meanwhile]
 
-    def take(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
-        verdict = super().take(raw, already)
+    def judge_candidate(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
+        verdict = super().judge_candidate(raw, already)
         if self.meanwhile:
             self.meanwhile.pop()()
         return verdict
@@ -577,7 +577,7 @@ def test_a_process_that_died_after_publishing_is_made_good(
 ) -> None:
     code = (
         "import os, sys\nfrom kb.knowledge_base import KnowledgeBase\nfrom kb.git.worktree import CheckoutUpdate\n"
-        "from clones import decision\nFollowing.follow = lambda *_: os._exit(9)\n"
+        "from clones import decision\nCheckoutUpdate.apply_published = lambda *_: os._exit(9)\n"
         "KnowledgeBase(sys.argv[1], os.environ).write([decision(0)], folder=sys.argv[1])\n"
     )
     done = child(code, str(root))
@@ -595,7 +595,7 @@ def test_the_number_of_one_that_died_is_not_given_out_again_on_another_branch(kb
     """Its file has followed, its index has not kept the number, and the person has left the branch."""
     code = (
         "import os, sys\nfrom kb.knowledge_base import KnowledgeBase\nfrom kb.index import id_allocator\n"
-        "from clones import decision\nid_allocator.tell = lambda *_: os._exit(9)\n"
+        "from clones import decision\nid_allocator.save_shared_numbers = lambda *_: os._exit(9)\n"
         "KnowledgeBase(sys.argv[1], os.environ).write([decision(0)], folder=sys.argv[1])\n"
     )
     git(root, "switch", "-qc", "topic")

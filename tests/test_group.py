@@ -86,7 +86,7 @@ def test_one_who_waits_loads_little(root: Path) -> None:
     code = (
         "import os, sys\nfrom kb.records.candidate import Candidate\nfrom kb.knowledge_base import KnowledgeBase\n"
         "from kb.writing import group_commit as group\n"
-        "group.Waiting.answered_meanwhile = lambda _: []\n"
+        "group.QueuedWriter.wait_for_answer = lambda _: []\n"
         "assert KnowledgeBase(sys.argv[1], os.environ).write([Candidate('decision', 'x')]) == []\n"
         "heavy = ('kb.similarity', 'kb.safety', 'kb.writing.pipeline')\n"
         "print(*(name for name in sys.modules if name.startswith(heavy)))\n"
@@ -167,10 +167,10 @@ def test_a_request_that_cannot_be_read_is_left_to_its_writer(kb: KnowledgeBase, 
 class Stumbling(CandidateTransaction):
     """A holder that cannot plan one of the candidates."""
 
-    def take(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
+    def judge_candidate(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
         if raw.title == TITLES[2]:
             raise ZeroDivisionError
-        return super().take(raw, already)
+        return super().judge_candidate(raw, already)
 
 
 def test_a_request_that_cannot_be_planned_does_not_harm_the_others(kb: KnowledgeBase, root: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_failure_of_kbs_denies_nothing_in_copilot(in_copilot: Path, monkeypatc
     from kb.hooks import events
 
     monkeypatch.setitem(events.HANDLERS, "PreToolUse", lambda kb, payload: 1 / 0)  # type: ignore[arg-type]
-    monkeypatch.setattr(hooks, "says_nothing", lambda *_: False)
+    monkeypatch.setattr(hooks, "can_skip_event", lambda *_: False)
     about = payload("PreToolUse", in_copilot, tool_name="Edit", tool_input={"path": "a.py"})
     done = run("claude", "PreToolUse", about)
     assert (done.code, done.out) == (0, "") and "division by zero" in done.error

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.config import Config
-from kb.context.hints import (
+from kb.context.hint_text import (
     Hint,
     list_moments,
     render_prompt_hint,

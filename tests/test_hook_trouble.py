@@ -81,7 +81,7 @@ def test_a_hook_that_waits_for_somebody_is_ended_in_time(world: World, tmp_path:
         "claude.TIMEOUTS['PreToolUse'] = copilot.TIMEOUTS['preToolUse'] = 0.5\n"
         "import sqlite3, signal; signal.signal = lambda *_: None; signal.setitimer = lambda *_: None\n"
         "def wait(kb, payload): sqlite3.connect(sys.argv.pop(), timeout=20).execute('BEGIN EXCLUSIVE')\n"
-        "events.HANDLERS['PreToolUse'] = wait; hosts.says_nothing = lambda *_: False; hosts.main()"
+        "events.HANDLERS['PreToolUse'] = wait; hosts.can_skip_event = lambda *_: False; hosts.main()"
     )
     path = str(tmp_path / "locked.db")
     lock = sqlite3.connect(path, isolation_level=None)
@@ -261,7 +261,7 @@ def test_a_transcript_that_vanishes_between_two_looks(world: World, host: str, b
     from kb.capture import save_session
 
     for place in (transcript_files, save_session):
-        monkeypatch.setattr(place, "has_words", lambda path: True)
+        monkeypatch.setattr(place, "has_content", lambda path: True)
     for event in ANSWERS[host]:
         assert stands(host, event, done := world.sent(host, event)), (event, done)
 

@@ -237,7 +237,7 @@ def test_a_hook_that_breaks_still_answers(world: World, host: str, monkeypatch: 
     from kb.hooks import events
 
     monkeypatch.setitem(events.HANDLERS, "PreToolUse", lambda kb, payload: 1 / 0)  # type: ignore[arg-type]
-    monkeypatch.setattr(hooks, "says_nothing", lambda *_: False)
+    monkeypatch.setattr(hooks, "can_skip_event", lambda *_: False)
     event = next(own for own, ours in module(host).EVENTS.items() if ours == "PreToolUse")
     done = world.sent(host, event)
     assert stands(host, event, done) and "division by zero" in done.error

@@ -307,4 +307,6 @@ def test_taking_opencodes_hooks_out_takes_its_prompts_back(tmp_path: Path, monke
     assert code == 0 and "KB:sisyphus" in out and orchestrator.list_amended(path) == ()
     assert run("install", "opencode")[0] == run("install", "opencode", "--orchestrator", "atlas")[0] == 0
     assert run("uninstall", "opencode", "--orchestrator", "atlas")[0] == 0
-    assert Path(module("opencode").resolve_settings_path("", dict(os.environ))).exists(), "the other way the plugin stays"
+    assert Path(module("opencode").resolve_settings_path("", dict(os.environ))).exists(), (
+        "the other way the plugin stays"
+    )

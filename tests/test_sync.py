@@ -554,7 +554,7 @@ def test_a_crash_between_the_branch_and_its_files_is_made_good(team: Team, monke
     def crash(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kb.git.worktree.Following.apply_published", crash)
+    monkeypatch.setattr("kb.git.worktree.CheckoutUpdate.apply_published", crash)
     with pytest.raises(KeyboardInterrupt):
         sync_with_remote(bob)
     monkeypatch.undo()

@@ -8,10 +8,10 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from kb.context import hints, relevance
-from kb.context.hints import AVATARS as AVATARS
-from kb.context.hints import Hint
-from kb.context.hints import is_avatar as is_avatar
+from kb.context import hint_text, relevance
+from kb.context.hint_text import AVATARS as AVATARS
+from kb.context.hint_text import Hint
+from kb.context.hint_text import is_avatar as is_avatar
 from kb.index.lookup import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
@@ -88,7 +88,7 @@ def _build_filter(moments: Sequence[str], project: str) -> Filter:
 
 
 def _render_hint(kb: Workspace, moment: str, records: Sequence[Record], project: str) -> Hint:
-    written = (hints.render_t1 if moment == "t1" else hints.render_t2)(
+    written = (hint_text.render_t1 if moment == "t1" else hint_text.render_t2)(
         qualify_record_ids(kb.index, records, project), kb.config
     )
     log_given_records(kb, moment, written.shown)
@@ -100,11 +100,11 @@ def build_avatar_hint(kb: Workspace, avatar: str, task: str, *, project: str = G
 
     *quiet*, for a host that hands it on unasked: nothing is said of nothing, and above it stands whose words it is.
     """
-    given = [build_task_hint(kb, moment, task, project=project) for moment in hints.list_moments(avatar)]
+    given = [build_task_hint(kb, moment, task, project=project) for moment in hint_text.list_moments(avatar)]
     told = [each.text for each in given if each.shown]
     nothing = [] if quiet else [each.text for each in given[:1]]
     text = "\n\n".join(told or nothing)
-    return hints.add_quote_notice(text, kb.config) if quiet else text
+    return hint_text.add_quote_notice(text, kb.config) if quiet else text
 
 
 def build_prompt_hint(kb: Workspace, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
@@ -114,7 +114,7 @@ def build_prompt_hint(kb: Workspace, prompt: str, *, project: str = GLOBAL, fold
     """
     found = _find_current(kb, lambda: _find_prompt_records(kb, prompt, project))
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
-    written = hints.render_prompt_hint(qualify_record_ids(kb.index, about, project), kb.config)
+    written = hint_text.render_prompt_hint(qualify_record_ids(kb.index, about, project), kb.config)
     log_given_records(kb, "prompt", written.shown)
     return written.text
 
@@ -174,12 +174,12 @@ def build_start_context(kb: Workspace, session: str, *, source: str, project: st
     scopes = _list_scopes(project)
     live = Filter(scopes=scopes, statuses=tuple(LIVE))
     holding = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
-    always = qualify_record_ids(index, index.records(holding, hints.get_start_limit(kb.config)), project)
+    always = qualify_record_ids(index, index.records(holding, hint_text.get_start_limit(kb.config)), project)
     tallied = index.count_by_column("kind", live)
     counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}
     compact = load_compact(kb, session) if source in ("compact", "resume") else ""
     reviews = len(kb.repository.list_refs(REVIEWS.rstrip("/")))
-    written = hints.render_start_context(compact, always, kb.config, counts=counts, reviews=reviews)
+    written = hint_text.render_start_context(compact, always, kb.config, counts=counts, reviews=reviews)
     log_given_records(kb, "start", written.shown)
     return written.text
 
@@ -200,13 +200,13 @@ def build_spawn_prompt(
     pointer = kb.state.path("active", sanitise_session_id(session), "compact.md") if compact else ""
     if style != "ruyi":
         told = build_avatar_hint(kb, avatar, task, project=project)
-        return hints.render_spawn_prompt(compact, told, task, pointer, language=kb.config.language)
-    about = _find_current(kb, lambda: _find_task_records(kb, task, hints.list_moments(avatar), project))
-    listed = hints.render_anchors(qualify_record_ids(kb.index, about, project), kb.config)
+        return hint_text.render_spawn_prompt(compact, told, task, pointer, language=kb.config.language)
+    about = _find_current(kb, lambda: _find_task_records(kb, task, hint_text.list_moments(avatar), project))
+    listed = hint_text.render_anchors(qualify_record_ids(kb.index, about, project), kb.config)
     log_given_records(kb, "spawn", listed.shown)
     normal = os.path.join(kb.root, TREE, "current", "normal.md")
     whole = normal if os.path.isfile(normal) else pointer
-    return hints.render_spawn_prompt(compact, listed.text, task, whole, language=kb.config.language, style=style)
+    return hint_text.render_spawn_prompt(compact, listed.text, task, whole, language=kb.config.language, style=style)
 
 
 def _has_compact_form(kb: Workspace, session: str) -> bool:

@@ -270,7 +270,7 @@ def _quote_constraints(kb: Workspace, constraints: Filter, written: Sequence[str
     found = {record.uid: record for _, records in on_paths for record in records if record.uid not in known}
     if not found:
         return HookResponse()
-    from kb.context.hints import render_prompt_hint
+    from kb.context.hint_text import render_prompt_hint
 
     hint = render_prompt_hint(list(found.values()), kb.config)
     for record in hint.shown:

@@ -18,7 +18,7 @@ from kb.hooks.settings_file import MEND, SettingsEdit, decode_text, encode_text,
 from kb.i18n import Message, msg
 from kb.paths import home_folder
 from kb.templates import FOLDER
-from kb.text.line_ends import detect_newline, find_line_number
+from kb.text.line_ends import find_line_number
 
 VERSION = "memory-bank/v1"
 """The version of the protocol that kb ships."""
@@ -139,7 +139,11 @@ def _render_block(language: str, end: str, gap: int, *, is_made: bool) -> str:
 
 
 def _detect_line_end(text: str) -> str:
-    return "\r\n" if detect_newline(text) == "\r\n" else "\n"
+    """Return the line end of most lines of *text*.
+
+    Of most, not of the first: a file that ends with a lone carriage return would get another one with the block.
+    """
+    return "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
 
 
 def _find_block(text: str, path: str) -> _ProtocolBlock | None:

@@ -46,7 +46,9 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
     if _has_own_hooks(program, payload):
         return None
     name, given = tool_names.translate_tool(_TOOLS, payload.get("tool_name"), payload.get("tool_input"))
-    made: dict[str, Any] | None = load_host(program).normalise_payload(event, {**payload, "tool_name": name, "tool_input": given})
+    made: dict[str, Any] | None = load_host(program).normalise_payload(
+        event, {**payload, "tool_name": name, "tool_input": given}
+    )
     return made
 
 

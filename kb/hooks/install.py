@@ -71,7 +71,10 @@ def _is_plugin_host(host: ModuleType) -> bool:
 def list_settings_paths(host: str, folder: str, environment: Mapping[str, str]) -> list[str]:
     """Return the settings of *host* that hold for work in *folder*: the user's, then the project's."""
     found = load_host(host)
-    files = [found.resolve_settings_path("", environment), found.resolve_settings_path(find_project_root(folder), environment)]
+    files = [
+        found.resolve_settings_path("", environment),
+        found.resolve_settings_path(find_project_root(folder), environment),
+    ]
     return list(dict.fromkeys(map(os.path.realpath, files)))
 
 

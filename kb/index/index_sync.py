@@ -52,7 +52,7 @@ class PendingScan(NamedTuple):
     def abandon(self) -> None:
         """Wait for the commands, whatever they say."""
         for command in (self.edited, *(self.compared.commands if self.compared else ())):
-            command.ended()
+            command.wait_for_output()
 
 
 class SyncState(NamedTuple):

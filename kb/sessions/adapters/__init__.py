@@ -1,7 +1,7 @@
 """Sessions of other hosts, said in the records of Claude Code: one model of a session, whoever ran it.
 
-A format is a module with `is_host_record` (whether a record is of it) and `translate_record`. It is known by what stands in a record,
-not by a file's name; a record that a format does not know comes back with its type, to be counted.
+A format is a module with `is_host_record` (whether a record is of it) and `translate_record`. It is known by what a
+record holds, not by a file's name; a record that a format does not know comes back with its type, to be counted.
 """
 
 from __future__ import annotations

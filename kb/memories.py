@@ -1,6 +1,6 @@
 """The functions by which a Python program takes memories from a session and estimates what a text costs.
 
-from kb.api.memory_api import estimate_content_tokens, extract_and_store_memories, extract_session_memories
+from kb.memories import estimate_content_tokens, extract_and_store_memories, extract_session_memories
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The three functions by which a Python program asks for hints (SHI-37).
 
-from kb.api.avatar_api import get_shi_t1_prompt, get_shi_t2_prompt, get_shi_prompt_for_avatar
+from kb.hints import get_shi_t1_prompt, get_shi_t2_prompt, get_shi_prompt_for_avatar
 
 Where there is no knowledge base they return "": an agent's start-up never fails for want of memory.
 """

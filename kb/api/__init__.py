@@ -1,1 +1,0 @@
-"""The functions documented for Python programs."""
