@@ -110,22 +110,22 @@ class Workspace:
     def sync_index(self, *, thorough: bool = True) -> Index:
         """Return the index, brought up to the files first; not *thorough*: a file edited in place may be missed."""
         if thorough:
-            from kb.index import index_sync as fresh
+            from kb.index import index_sync
 
-            fresh.refresh(self, self._looking)
+            index_sync.refresh(self, self._looking)
             self._looking = None
         else:
             self.index.refresh(edited=())
         return self.index
 
     def start_scan(self) -> None:
-        """Let git look for edited files while the caller prepares a question; the next `fresh` uses what it finds."""
-        from kb.index import index_sync as fresh
+        """Let git look for edited files while the caller prepares a question; `sync_index` uses what it finds."""
+        from kb.index import index_sync
 
-        self._looking = None if fresh.is_recently_scanned(self) else fresh.start_scan(self)
+        self._looking = None if index_sync.is_recently_scanned(self) else index_sync.start_scan(self)
 
     def start_scan_ahead(self) -> None:
-        """Let git look for edited files while the caller loads what a write needs; `fresh` uses what it finds."""
+        """Let git look for edited files while the caller loads what a write needs; `sync_index` uses what it finds."""
         from kb.index.index_sync import start_scan_if_stale
 
         self._looking = self._looking or start_scan_if_stale(self)

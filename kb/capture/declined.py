@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kb.i18n import msg
 from kb.records.model import Candidate, Verdict
 from kb.sessions.active_sessions import ActiveSession, JudgedCandidate, iter_project_sessions, list_known_sessions
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.gate import DECLINED
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kb.capture.declined import keep_declined
 from kb.errors import Busy, GitFailed, IndexFailed, KbError
 from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
-from kb.records.candidate import build_candidates as candidates_of
-from kb.records.model import Candidate, Verdict
-from kb.startup.namedtuple import TYPE_CHECKING
-from kb.writing import pipeline, spool_attempts
+from kb.records.candidate import build_candidates
+from kb.records.model import Verdict
+from kb.writing import spool_attempts
 from kb.writing.landed_jobs import claim_job, has_landed
 from kb.writing.pipeline import CandidateTransaction
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from kb.capture.save_session import SavedSession
     from kb.workspace import Workspace
-    from kb.writing.group_commit import QueuedWriter
 
 
 def flush_pending_work(kb: Workspace) -> list[Verdict]:
@@ -35,20 +34,11 @@ def flush_pending_work(kb: Workspace) -> list[Verdict]:
     return [*flush_spooled_jobs(kb), *extract_postponed(kb)]
 
 
-def flush_and_write(
-    kb: Workspace, candidates: Sequence[Candidate], *, folder: str, dry_run: bool, waiting: QueuedWriter, decided: bool
-) -> list[Verdict]:
-    """Write what waits in the spool, then *candidates*; see `KnowledgeBase.write`."""
-    landed = [] if dry_run else flush_spooled_jobs(kb)
-    verdicts = pipeline.write(kb, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
-    return _add_spool_reasons(verdicts, landed)
-
-
 def flush_and_save(
     kb: Workspace, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
     archive: bool = True, full: bool = False, answer: str = "",
 ) -> SavedSession:  # fmt: skip
-    """Write what waits in the spool, then save the transcript *path*; see `keeping.save`."""
+    """Write what waits in the spool, then save the transcript *path*; see `save_session.save`."""
     from kb.capture import save_session
 
     flush_spooled_jobs(kb)
@@ -123,14 +113,6 @@ def _quarantine_job(kb: Workspace, path: str, error: Exception) -> Verdict:
     return Verdict("refused", os.path.basename(path), "", reasons=(kb.localise(reason),), spooled=True)
 
 
-def _add_spool_reasons(verdicts: list[Verdict], landed: Sequence[Verdict]) -> list[Verdict]:
-    """Return *verdicts*, the first of which tells of what *landed* and could not be read."""
-    bad = [
-        reason for verdict in landed if verdict.spooled and verdict.verdict == "refused" for reason in verdict.reasons
-    ]
-    return [verdicts[0]._replace(reasons=(*verdicts[0].reasons, *bad)), *verdicts[1:]] if bad and verdicts else verdicts
-
-
 def _flush_job(kb: Workspace, path: str) -> list[Verdict]:
     """Write what the spooled file *path* holds, unless that was done before, and take the file away."""
     data, job = read_if_exists(path), os.path.basename(path)
@@ -165,5 +147,5 @@ def _write_job(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> 
     folder = str(value["folder"])
     there = folder if os.path.isdir(folder) else ""
     deciding = CandidateTransaction(kb, "", there, job=job, decided=value.get("decided") is True)
-    candidates = candidates_of(value["candidates"], path)
+    candidates = build_candidates(value["candidates"], path)
     return keep_declined(kb, candidates, deciding.run(candidates), there)

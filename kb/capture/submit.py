@@ -22,11 +22,28 @@ def submit(
     waiting = QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided))
     if dry_run or (verdicts := wait_for_other_writer(kb, waiting)) is None:
         kb.start_scan_ahead()
-        from kb.capture.flush_spool import flush_and_write
+        landed = _flush_spool(kb) if not dry_run and kb.state.list_spooled() else []
+        from kb.writing.pipeline import write
 
-        verdicts = flush_and_write(kb, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
+        verdicts = write(kb, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
+        verdicts = _add_spool_reasons(verdicts, landed)
     if dry_run or not any(verdict.verdict == "refused" for verdict in verdicts):
         return verdicts
     from kb.capture.declined import keep_declined
 
     return keep_declined(kb, candidates, verdicts, folder)
+
+
+def _flush_spool(kb: Workspace) -> list[Verdict]:
+    """Write what waits in the spool; mostly nothing does, and what would land it is not loaded."""
+    from kb.capture.flush_spool import flush_spooled_jobs
+
+    return flush_spooled_jobs(kb)
+
+
+def _add_spool_reasons(verdicts: list[Verdict], landed: Sequence[Verdict]) -> list[Verdict]:
+    """Return *verdicts*, the first of which tells of what *landed* and could not be read."""
+    bad = [
+        reason for verdict in landed if verdict.spooled and verdict.verdict == "refused" for reason in verdict.reasons
+    ]
+    return [verdicts[0]._replace(reasons=(*verdicts[0].reasons, *bad)), *verdicts[1:]] if bad and verdicts else verdicts

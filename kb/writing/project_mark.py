@@ -22,7 +22,8 @@ def plan_mark(writing: Transaction, scope: str) -> None:
         return
     path = f"content/anchors/projects/{scope.removeprefix('project/')}/{PROJECT_FILE}"
     owners = parse_owners(read_if_exists(os.path.join(kb.root, path)))
-    own = [load_claims(kb)[name]] if (name := scope.removeprefix("project/")) in load_claims(kb) else []
+    claim = load_claims(kb).get(scope.removeprefix("project/"))
+    own = [claim] if claim is not None else []
     if path not in writing.changes and (owners is None or (own and not owners)):
         before = writing.read_planned(path)
         if not parse_owners(before):
