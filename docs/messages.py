@@ -187,11 +187,11 @@ _LEFT_OUT = tuple(
 
 
 def to_text(catalogue: Catalog) -> str:
-    """Return *catalogue* as the text of its file, which changes with its messages only."""
+    """Return *catalogue* as the text of its file, which changes with its messages only, not where code moves."""
     for message in catalogue:
         message.flags.discard("python-format")  # a per cent sign is no placeholder of ours
     out = BytesIO()
-    write_po(out, catalogue, width=110, sort_by_file=True, include_lineno=False)
+    write_po(out, catalogue, width=110, sort_output=True, no_location=True)
     lines = out.getvalue().decode("utf-8").splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith(_LEFT_OUT))
 
