@@ -56,7 +56,7 @@ def iter_chunks(stamps: PageFingerprints, url: Callable[[str], str]) -> Iterator
 
 
 def _render_rows(wiki: Wiki, name: str, places: Iterable[int], url: Callable[[str], str]) -> str:
-    return _render_script(name, [_build_row(wiki, place, url) for place in places])
+    return _render_script(name, [_build_list_row(wiki, place, url) for place in places])
 
 
 def _render_cards(wiki: Wiki, name: str, places: Mapping[str, int]) -> str:
@@ -111,7 +111,7 @@ def _build_start(wiki: Wiki) -> dict[str, Any]:
     }
 
 
-def _build_row(wiki: Wiki, place: int, url: Callable[[str], str]) -> list[Any]:
+def _build_list_row(wiki: Wiki, place: int, url: Callable[[str], str]) -> list[Any]:
     record = wiki.library.records[place]
     return [*_list_common_fields(record), url(wiki.library.uris[place]), list(record.tags), list(record.impact)]
 

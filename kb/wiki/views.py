@@ -15,7 +15,7 @@ from kb.wiki.session_pages import SESSIONS
 from kb.wiki.wiki_model import Wiki, WikiPage
 
 VIEWS = "views.md"
-NEWEST = 8
+NEWEST_OF_PART = 8
 """Records of one part that are named, at most; its lists have them all."""
 _KNOWLEDGE = ("adr", "domain-note")
 _EXPERIENCE = ("pattern", "anti-pattern", "checklist")
@@ -63,14 +63,14 @@ def _render_newest(wiki: Wiki, categories: Iterable[str]) -> Html:
     records = wiki.library.records
     kinds = {kind.name for kind in BY_NAME.values() if kind.category in categories}
     places = [n for n, record in enumerate(records) if record.kind in kinds]
-    newest = sorted(places, key=lambda n: recency_key(records[n]), reverse=True)[:NEWEST]
+    newest = sorted(places, key=lambda n: recency_key(records[n]), reverse=True)[:NEWEST_OF_PART]
     rows = [join_html(render_entry(wiki, n), " – ", first_sentence(records[n].section("decision"))) for n in newest]
     every = join_parts(" · ", (_render_kind_count(wiki, kind) for kind in wiki.kinds if kind in kinds))
     return render_list([*rows, join_html(wiki.translate_message(msg("All")), ": ", every)]) if rows else Html("")
 
 
 def _render_sessions(wiki: Wiki) -> Html:
-    pairs = list(zip(wiki.sessions, wiki.session_uris, strict=True))[:NEWEST]
+    pairs = list(zip(wiki.sessions, wiki.session_uris, strict=True))[:NEWEST_OF_PART]
     rows = [
         join_html(element("a", session.name, href=build_href(uri)), " – ", first_sentence(session.task))
         for (session, _), uri in pairs
