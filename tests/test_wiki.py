@@ -18,6 +18,8 @@ from kb.i18n import msg
 from kb.records.kinds import KINDS, section_label
 from kb.records.model import Candidate, Evidence, Record, Section, Status
 from kb.text.segment import one_line
+from kb.wiki.build_cache import PageFingerprints
+from kb.wiki.data_files import iter_chunks
 from kb.wiki.graph import iter_edges, render_graph_data
 from kb.wiki.markup import (
     escape_markdown,
@@ -27,13 +29,16 @@ from kb.wiki.markup import (
     replace_citations,
     slugify_headings,
 )
-from kb.wiki.page_data import iter_chunks
-from kb.wiki.page_fingerprints import PageFingerprints
-from kb.wiki.pages import build_pages, list_navigation, resolve_record_href
-from kb.wiki.permalinks import map_permalinks, render_redirect
 from kb.wiki.render import render_page
-from kb.wiki.site_files import list_file_names
 from kb.wiki.wiki_model import SessionForms, Wiki, WikiPage, WikiSources, build_wiki
+from kb.wiki.wiki_site import (
+    build_pages,
+    list_file_names,
+    list_navigation,
+    map_permalinks,
+    render_redirect,
+    resolve_record_href,
+)
 from kb.writing.inbox import HeldCandidate
 from kb.writing.reviews import Review, ReviewSides
 

@@ -20,10 +20,10 @@ from kb.errors import BadInput, KbError
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record
 from kb.wiki.build import build, create_server, prepare_config_file, serve
+from kb.wiki.build_cache import PageFingerprints
 from kb.wiki.collect import collect_wiki
 from kb.wiki.mkdocs_plugin import KbPage
-from kb.wiki.page_fingerprints import PageFingerprints
-from kb.wiki.record_page import build_record_page
+from kb.wiki.record_pages import build_record_page
 
 DATES = {"sitemap.xml", "sitemap.xml.gz"}
 """They hold the day of the build, and so may differ."""

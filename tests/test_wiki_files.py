@@ -14,9 +14,9 @@ from kb.config import Config
 from kb.history.timeline import RecordVersion, Timeline
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Evidence, Record
-from kb.wiki.page_fingerprints import PageFingerprints
-from kb.wiki.site_files import iter_site_files, list_file_names
-from kb.wiki.visibility import parse_exclusions
+from kb.wiki.build_cache import PageFingerprints
+from kb.wiki.collect import parse_exclusions
+from kb.wiki.wiki_site import iter_site_files, list_file_names
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 

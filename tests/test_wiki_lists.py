@@ -9,10 +9,10 @@ from test_wiki_site import built, shelved
 
 from kb.history.timeline import RecordVersion, Timeline
 from kb.records.model import Record
-from kb.wiki.health_page import find_orphans, find_unused
-from kb.wiki.page_data import ROWS, hash_to_piece, iter_chunks, list_chunk_files
-from kb.wiki.page_fingerprints import PageFingerprints
-from kb.wiki.supersession_chart import SHOWN, render_chart
+from kb.wiki.build_cache import PageFingerprints
+from kb.wiki.data_files import ROWS, hash_to_piece, iter_chunks, list_chunk_files
+from kb.wiki.graph import SHOWN, render_chart
+from kb.wiki.pending_pages import find_orphans, find_unused
 from kb.wiki.wiki_model import Wiki
 
 

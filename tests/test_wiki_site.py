@@ -265,7 +265,7 @@ def test_a_wiki_is_built_over_the_one_before(tmp_path: Path) -> None:
 
 def test_the_pages_need_no_mkdocs() -> None:
     heavy = "mkdocs markdown_it pygments jinja2 markdown material"
-    program = f"import sys, kb.wiki.pages, kb.wiki.build; print([m for m in '{heavy}'.split() if m in sys.modules])"
+    program = f"import sys, kb.wiki.wiki_site, kb.wiki.build; print([m for m in '{heavy}'.split() if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
 

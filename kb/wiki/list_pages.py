@@ -9,15 +9,14 @@ from functools import partial
 from kb.i18n import msg
 from kb.records.kinds import kind_label
 from kb.text.segment import one_line
-from kb.wiki.html import Html, build_href, close_tag, element, join_html, open_tag
-from kb.wiki.labels import join_parts, label_scope, render_badge, render_list, render_record_link, render_tag_links
-from kb.wiki.listing import Listing, ListingGroup
+from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
+from kb.wiki.graph import render_chart
 from kb.wiki.markup import escape_markdown
-from kb.wiki.page_fingerprints import PageFingerprints, build_draft, hash_parts
-from kb.wiki.supersession_chart import render_chart
-from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage
+from kb.wiki.page_parts import join_parts, label_scope, render_badge, render_list, render_record_link, render_tag_links
+from kb.wiki.render import Html, build_href, close_tag, element, join_html, open_tag
+from kb.wiki.wiki_model import Listing, ListingGroup, PageDraft, Wiki, WikiPage
 
-RECORDS, KINDS, SCOPES = "records.md", "kinds/index.md", "scopes/index.md"
+ALL_RECORDS, KINDS, SCOPES = "records.md", "kinds/index.md", "scopes/index.md"
 
 
 def iter_list_drafts(wiki: Wiki, stamps: PageFingerprints) -> Iterator[PageDraft]:
@@ -68,7 +67,7 @@ def _build_records_page(wiki: Wiki) -> WikiPage:
         escape_markdown(wiki.translate_message(said)),
         render_explorer({}, links, is_open=True),
     )
-    return WikiPage(RECORDS, parts, listing=True, name=title)
+    return WikiPage(ALL_RECORDS, parts, listing=True, name=title)
 
 
 def render_explorer(preset: Mapping[str, str], *shown: str, is_open: bool = False) -> Html:

@@ -25,12 +25,10 @@ from mkdocs.utils import nest_paths
 
 from kb.i18n import msg
 from kb.records.model import is_imported
-from kb.wiki.build_cache import BuiltPage, BuiltSite, hash_common_parts
+from kb.wiki.build_cache import BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
 from kb.wiki.collect import collect_wiki
-from kb.wiki.feeds import RECORDS
+from kb.wiki.data_files import RECORDS
 from kb.wiki.markup import sanitise_title
-from kb.wiki.page_fingerprints import PageFingerprints
-from kb.wiki.pages import iter_drafts, list_navigation, resolve_record_href
 from kb.wiki.render import PageHeading, render_page
 from kb.wiki.search_index import (
     FOLDER,
@@ -41,8 +39,9 @@ from kb.wiki.search_index import (
     iter_wiki_docs,
 )
 from kb.wiki.search_index_update import TermCache, build_changed_files, compare_index
-from kb.wiki.site_files import iter_site_files as files_of
 from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage
+from kb.wiki.wiki_site import iter_drafts, list_navigation, resolve_record_href
+from kb.wiki.wiki_site import iter_site_files as files_of
 
 if TYPE_CHECKING:
     from typing import Any

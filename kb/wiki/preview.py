@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING
 from kb.checks.compare import compare_with_revision
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.wiki.collect import collect_wiki
-from kb.wiki.html import Html, build_href, element, join_html
-from kb.wiki.labels import format_title, render_badge, render_list
+from kb.wiki.collect import collect_wiki, is_revealing, parse_exclusions
 from kb.wiki.markup import escape_markdown
-from kb.wiki.pages import resolve_record_href
-from kb.wiki.pending_page import render_both_sides
-from kb.wiki.record_page import build_record_page
-from kb.wiki.render import render_page
-from kb.wiki.visibility import is_revealing, parse_exclusions
+from kb.wiki.page_parts import format_title, render_badge, render_list
+from kb.wiki.pending_pages import render_both_sides
+from kb.wiki.record_pages import build_record_page
+from kb.wiki.render import Html, build_href, element, join_html, render_page
 from kb.wiki.wiki_model import Wiki, WikiPage
+from kb.wiki.wiki_site import resolve_record_href
 
 if TYPE_CHECKING:
     from kb.checks.record_diff import Comparison, PartChange, RecordChange

@@ -23,8 +23,8 @@ from kb.index.bm25 import SCALE, compute_term_weights
 from kb.records.kinds import kind_label
 from kb.records.model import GLOBAL, LIVE, Record, Section, Status, imported_number
 from kb.text.segment import FIRST_CJK, clip, fold_text, one_line
-from kb.wiki.labels import STATUSES, translate_status
-from kb.wiki.page_fingerprints import PageFingerprints, hash_parts
+from kb.wiki.build_cache import PageFingerprints, hash_parts
+from kb.wiki.page_parts import STATUSES, translate_status
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,17 +9,73 @@ from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.model import GLOBAL, Record, Reference, recency_key
 from kb.text.segment import normalise, one_line
-from kb.wiki.labels import translate_status
-from kb.wiki.library import Key, Library, build_library, get_kind_sort_key, sanitise_path_part
-from kb.wiki.listing import Listing, build_listing
-from kb.wiki.markup import number_duplicates
-from kb.wiki.related import find_related_records
+from kb.wiki.library import Key, Library, build_library, find_related_records, get_kind_sort_key, sanitise_path_part
+from kb.wiki.markup import number_duplicates, slugify_headings
+from kb.wiki.page_parts import translate_status
 
 if TYPE_CHECKING:
     from kb.checks.findings import Finding
     from kb.history.timeline import RecordVersion, Timeline
     from kb.writing.inbox import HeldCandidate
     from kb.writing.reviews import ReviewSides
+
+
+ROWS = 250
+"""Rows on one page, at most."""
+
+
+class ListingGroup(NamedTuple):
+    """Some rows of one group on one page."""
+
+    label: str
+    """What the group is called; "": the only one of its list, which needs no heading."""
+    places: tuple[int, ...]
+
+
+class Listing(NamedTuple):
+    """A list of records that is cut into pages."""
+
+    stem: str
+    """The page without its ending: `tags` is `tags.md`, then `tags/page-2.md`."""
+    sheets: tuple[tuple[ListingGroup, ...], ...]
+    counts: Mapping[str, int]
+    """Label → how many records the whole group has, in the order of the list."""
+    uris: Mapping[str, str]
+    """Label → page and anchor at which the group begins."""
+
+    @property
+    def uri(self) -> str:
+        """The first page."""
+        return self.get_sheet_uri(0)
+
+    def get_sheet_uri(self, sheet: int) -> str:
+        """Return the page of the *sheet*, counted from 0."""
+        return f"{self.stem}/page-{sheet + 1}.md" if sheet else f"{self.stem}.md"
+
+
+def build_listing(stem: str, groups: Mapping[str, Sequence[int]]) -> Listing:
+    """Return *groups*, each a label with its records, as a list below *stem*."""
+    sheets: list[list[ListingGroup]] = [[]]
+    room = ROWS
+    for label, places in groups.items():
+        if len(places) > room and room < ROWS:
+            sheets.append([])
+            room = ROWS
+        for start in range(0, len(places), ROWS):
+            part = tuple(places[start : start + ROWS])
+            if start:
+                sheets.append([])
+            sheets[-1].append(ListingGroup(label, part))
+            room = ROWS - sum(len(group.places) for group in sheets[-1])
+    made = Listing(stem, tuple(map(tuple, sheets)), {label: len(places) for label, places in groups.items()}, {})
+    uris: dict[str, str] = {}
+    for number, sheet in enumerate(sheets):
+        slugs = slugify_headings(["", *(group.label for group in sheet)])[1:]
+        for group, slug in zip(sheet, slugs, strict=True):
+            uris.setdefault(
+                group.label, f"{made.get_sheet_uri(number)}#{slug}" if group.label else made.get_sheet_uri(number)
+            )
+    return made._replace(uris=uris)
 
 
 class ArchivedSession(Protocol):

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 from kb.i18n import msg
 from kb.records.kinds import kind_label, section_label
-from kb.records.model import FIXED_BY, LIVE, REGRESSION_TEST, Record, Reference, Section, list_aliases
+from kb.records.model import FIXED_BY, GLOBAL, LIVE, REGRESSION_TEST, Record, Reference, Section, list_aliases
 from kb.records.short_form import render_short_form
-from kb.text.segment import normalise, one_line
-from kb.wiki.html import Html, build_href, close_tag, element, join_html, open_tag
-from kb.wiki.labels import (
+from kb.text.segment import first_sentence, normalise, one_line
+from kb.wiki.markup import (
+    escape_markdown,
+    format_link,
+    format_table,
+    limit_open_brackets,
+    parse_reference,
+    replace_citations,
+)
+from kb.wiki.page_parts import (
     format_author,
     join_parts,
     label_scope,
     label_status,
     render_badge,
     render_entry,
+    render_line_diff,
     render_list,
     render_proposal_link,
     render_record_link,
@@ -25,9 +33,8 @@ from kb.wiki.labels import (
     render_tag_links,
     render_titled_part,
 )
-from kb.wiki.markup import escape_markdown, format_link, limit_open_brackets, parse_reference, replace_citations
+from kb.wiki.render import Html, build_href, close_tag, element, join_html, open_tag
 from kb.wiki.wiki_model import Wiki, WikiPage, get_path_folder
-from kb.wiki.word_diff import render_line_diff
 
 LARGEST = 300_000
 """Characters of a section beyond which it is shown as it stands: markdown of a megabyte would hold up the wiki."""
@@ -308,3 +315,66 @@ def _render_reference(wiki: Wiki, words: str, scope: str) -> Html:
     return join_html(
         render_status_sign(wiki, wiki.library.records[target].status), " ", render_record_link(wiki, target)
     )
+
+
+SESSIONS = "sessions/index.md"
+FORMS = {
+    "compact": msg("Compact form"),
+    "normal": msg("Normal form"),
+    "expanded": msg("Expanded form"),
+    "dcp-report": msg("Report"),
+}
+LONGEST = 100_000
+"""Characters of one form that are shown."""
+
+
+def iter_session_pages(wiki: Wiki) -> Iterator[WikiPage]:
+    """Yield the list of sessions, the newest first, and the page of each; nothing without any."""
+    if not wiki.sessions:
+        return
+    title = wiki.translate_message(msg("Sessions"))
+    yield WikiPage(SESSIONS, (f"# {title}", *_render_projects(wiki)), listing=True, name=title)
+    for place in range(len(wiki.sessions)):
+        yield build_session_page(wiki, place)
+
+
+def _render_projects(wiki: Wiki) -> Iterator[str]:
+    """Yield the sessions of each project, the newest first; the project that was worked on last comes first."""
+    projects: dict[str, list[int]] = {}
+    for place, (session, _) in enumerate(wiki.sessions):
+        projects.setdefault(session.project, []).append(place)
+    for project, places in projects.items():
+        yield f"## {escape_markdown(project) or escape_markdown(wiki.translate_message(msg('Global')))}"
+        yield _render_table(wiki, places)
+
+
+def _render_table(wiki: Wiki, places: list[int]) -> Html:
+    words = (msg("Time"), msg("Session"), msg("Task"))
+    rows = []
+    for place in places:
+        session = wiki.sessions[place].session
+        link = element("a", session.name, href=build_href(wiki.session_uris[place]))
+        rows.append((join_html(session.time), link, join_html(first_sentence(session.task))))
+    head = element("tr", *(element("th", wiki.translate_message(word)) for word in words))
+    body = element("tbody", *(element("tr", *(element("td", cell) for cell in row)) for row in rows))
+    return element("table", element("thead", head), body, data_kb_list="1")
+
+
+def build_session_page(wiki: Wiki, place: int) -> WikiPage:
+    """Return the page of the session at *place*: its facts, its forms, the shortest first, and its report."""
+    session, forms = wiki.sessions[place]
+    uri = wiki.session_uris[place]
+    facts = [(msg("Time"), session.time), (msg("Task"), session.task)]
+    rows = [(wiki.translate_message(label), escape_markdown(value)) for label, value in facts if value]
+    head = (wiki.translate_message(msg("Project")), escape_markdown(session.project))
+    citing = CitationLinker(wiki, f"project/{session.project}" if session.project else GLOBAL, uri)
+    parts = [f"# {escape_markdown(session.name)}", format_table(head, rows)]
+    for name, text in forms.items():
+        parts += [
+            f"## {escape_markdown(wiki.translate_message(FORMS[name]))}",
+            *wrap_record_text(citing.link_citations(text[:LONGEST])),
+        ]
+        parts += (
+            [escape_markdown(wiki.translate_message(msg("The rest is in the archive.")))] if len(text) > LONGEST else []
+        )
+    return WikiPage(uri, tuple(parts))
