@@ -131,6 +131,13 @@ class Cursor(sqlite3.Cursor):
         except sqlite3.Error as error:
             raise _convert_error(error, self.connection) from error
 
+    def fetchmany(self, size: int | None = 1, /) -> list[Any]:
+        """Return the next *size* rows, fewer where no more are left."""
+        try:
+            return super().fetchmany(size)
+        except sqlite3.Error as error:
+            raise _convert_error(error, self.connection) from error
+
     def __next__(self) -> Any:
         try:
             return super().__next__()

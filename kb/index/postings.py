@@ -6,8 +6,7 @@ many terms as `ENOUGH` rows allow, and the others are looked up for the best of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.index.bm25 import SCALE, collect_spellings, collect_vocabulary, compute_hashed_weights, compute_idf, hash_term
 from kb.index.schema import ALL, Filter, build_condition, build_placeholders
@@ -16,7 +15,7 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import stem
 
 if TYPE_CHECKING:
-    from kb.index.connection import Connection
+    from kb.index.connection import Connection, Cursor
 
 ENOUGH = 12_000
 """Rows of the table that a question may read before its commonest terms are only looked up."""
@@ -160,8 +159,8 @@ class Postings:
         for most in (_SORTED * limit, _NO_LIMIT):
             found = []
             read = 0
-            rows = self._iter_scored_rows(terms, most)
-            while chunk := list(islice(rows, 2 * limit)):
+            rows = self._select_scored_rows(terms, most)
+            while chunk := rows.fetchmany(2 * limit):
                 read += len(chunk)
                 found += self._filter_rows(chunk, wanted)
                 if len(found) >= limit and chunk[-1][1] < found[limit - 1][1]:
@@ -177,7 +176,7 @@ class Postings:
         chosen = self._db.execute(first, (*equal, limit - len(better))).fetchall()
         return better | {n: least for (n,) in chosen}
 
-    def _iter_scored_rows(self, terms: Sequence[WeightedTerm], most: int) -> Iterator[tuple[int, int]]:
+    def _select_scored_rows(self, terms: Sequence[WeightedTerm], most: int) -> Cursor:
         """Return the *most* rows for which *terms* speak most, the best first; to put few in order takes less time."""
         if len(terms) == 1:
             statement = "SELECT n, w * ? AS score FROM postings WHERE t = ? ORDER BY score DESC LIMIT ?"
