@@ -18,9 +18,11 @@ from kb.text.segment import (
     first_sentence,
     has_cjk,
     iter_runs,
+    iter_sentence_spans,
     normalise,
     one_line,
     slugify,
+    split_sentences,
 )
 
 ANY = st.text(max_size=60)
@@ -217,6 +219,41 @@ def test_a_megabyte_of_anything_ends_soon(piece: str) -> None:
     text = piece * (500_000 // len(piece)) + "x"
     with within(5):
         first_sentence(text)
+        split_sentences(text)
         slugify(text)
         count_words(text)
         build_index_terms(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Use it. It is good.", ["Use it.", "It is good."]),
+        ("用它。因为它好", ["用它。", "因为它好"]),
+        ("他说“停。”然后走了。", ["他说“停。”", "然后走了。"]),
+        (
+            "1. Pin v1.2.3 (e.g. here).\n2. 版本 3.11 起生效；旧版不变。",
+            ["1. Pin v1.2.3 (e.g. here).", "2. 版本 3.11 起生效；", "旧版不变。"],
+        ),
+        ("Call `get(id?)` when a != b; then stop", ["Call `get(id?)` when a != b;", "then stop"]),
+        ("See https://a.example/x?y=z!w;q for it.", ["See https://a.example/x?y=z!w;q for it."]),
+        (" \n ", []),
+    ],
+)
+def test_sentences(text: str, sentences: list[str]) -> None:
+    assert split_sentences(text) == sentences
+
+
+def test_a_semicolon_and_a_line_end_part_sentences_only_as_breaks() -> None:
+    assert split_sentences("版本 3.11 起生效；旧版不变。\n好", with_breaks=False) == [
+        "版本 3.11 起生效；旧版不变。",
+        "好",
+    ]
+
+
+@given(st.text(st.sampled_from("aB1 .!?;。！；”)\n"), max_size=30), st.booleans())
+def test_sentences_are_slices_that_leave_out_only_space(text: str, with_breaks: bool) -> None:
+    spans = list(iter_sentence_spans(text, with_breaks=with_breaks))
+    assert "".join("".join(text[start:end] for start, end in spans).split()) == "".join(text.split())
+    assert all(text[start:end] == text[start:end].strip() != "" for start, end in spans)
+    assert [start for start, _ in spans] == sorted(start for start, _ in spans)

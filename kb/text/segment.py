@@ -33,9 +33,17 @@ _INVISIBLE = regex(
 
 _HALF = regex("[\ud800-\udfff]")
 _ITEM = regex(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
-_SENTENCE_END = regex(
-    rf"(?:[。！？]+|(?<![!?])[!?]++(?=\s|{_CJK}|[\"'”’)）]|\Z)|(?<!\b[eE]\.[gG])(?<!\b[iI]\.[eE])(?<!\b[vV][sS])(?<!\b[cC][fF])(?<!\.)\.++(?=\s|[\"'”’)）]|\Z))[\"'”’」』)）]*"
+_CLOSERS = "[\"'”’」』)）]*+"
+"""Quotes and brackets that belong to the sentence they close: 他说“停。”, He said "stop."."""
+_SENTENCE_END = (
+    rf"(?:[。！？]++{_CLOSERS}"
+    rf"|(?<![!?])[!?]++{_CLOSERS}(?=\s|{_CJK}|\Z)"
+    r"|(?<!\b[eE]\.[gG])(?<!\b[iI]\.[eE])(?<!\b[vV][sS])(?<!\b[cC][fF])"
+    rf"(?<!^\d)(?<!^\d\d)(?<!\.)\.++{_CLOSERS}(?=\s|\Z)"
 )
+"""Nothing ends in “a != b”, in the query of a URL, in “v1.2.3”, behind “e.g.” or the number of a list item, “1. ”."""
+_ENDS = regex(rf"(?m){_SENTENCE_END})")
+_ENDS_OR_BREAKS = regex(rf"(?m){_SENTENCE_END}|；|;(?=\s|{_CJK}|\Z)|\n)")
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
 """Names that Windows keeps for itself, whatever follows a dot behind them."""
 
@@ -182,6 +190,28 @@ def build_index_terms(text: str) -> str:
     return " ".join(terms)
 
 
+_UNINFLECTED = frozenset(
+    ("this", "does", "its", "status", "access", "process", "address", "redis", "kubernetes", "https")
+)
+
+
+def strip_inflection(word: str) -> str:
+    """Return the lower-case *word* without an English inflection: plural, -ed, -ing, a mute e.
+
+    It keeps apart what `stem`, which ranks, puts together: “migrate” and “migration”, “user” and “use” are two words
+    where statements are compared (with `stem` instead, bench.conflict loses two contradictions of the dev half).
+    """
+    if len(word) < 4 or word in _UNINFLECTED or not word.isascii():
+        return word
+    for ending, instead in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)] + instead
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+        word = word[:-1]
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
 _LAST_OF_ENDINGS = frozenset("sngdery")
 """The letters with which what `stem` takes away ends."""
 
@@ -234,8 +264,27 @@ def slugify(title: str, limit: int = 48) -> str:
     return f"on-{slug}" if slug in _DEVICES else slug or "untitled"
 
 
+def iter_sentence_spans(text: str, *, with_breaks: bool = True) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence of *text*, with what ends it and without the space around it.
+
+    *with_breaks* a semicolon and a line end part sentences too: “3.11 起生效；旧版不变。” is two.
+    """
+    start = 0
+    ends = (_ENDS_OR_BREAKS if with_breaks else _ENDS).finditer(text)
+    for end in (*(match.end() for match in ends), len(text)):
+        if said := text[start:end].strip():
+            first = text.index(said[0], start)
+            yield first, first + len(said)
+        start = end
+
+
+def split_sentences(text: str, *, with_breaks: bool = True) -> list[str]:
+    """Return the sentences of *text* as they are written: see `iter_sentence_spans`."""
+    return [text[start:end] for start, end in iter_sentence_spans(text, with_breaks=with_breaks)]
+
+
 def first_sentence(text: str, limit: int = 120) -> str:
     """Return the first sentence of *text* on one line, *limit* characters at most."""
     plain = one_line(_ITEM.sub("", text))[: limit + 2]  # a sentence that ends behind these is cut all the same
-    end = next((m.end() for m in _SENTENCE_END.finditer(plain) if m.start() > 0), len(plain))
+    end = next((match.end() for match in _ENDS.finditer(plain) if match.start() > 0), len(plain))
     return clip(plain[:end], limit)
