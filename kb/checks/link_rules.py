@@ -15,8 +15,8 @@ from kb.records.front_matter import find_body_start
 from kb.records.kinds import BY_PREFIX
 from kb.records.model import LIVE, Record, Status, is_imported, qualify_id
 from kb.records.status_names import status_name
-from kb.text.code_fences import find_code_lines
 from kb.text.line_ends import find_line_number, iter_line_numbers
+from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import clip
 
 _LIKE_A_CITATION = re.compile(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")

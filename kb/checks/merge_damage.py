@@ -17,8 +17,8 @@ from kb.i18n import msg
 from kb.records.blocks import find_blocks, find_headings
 from kb.records.front_matter import TextSpan
 from kb.records.model import Record, Section, is_imported
-from kb.text.code_fences import find_code_lines
 from kb.text.line_ends import find_line_number, split_lines
+from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import clip, count_words, one_line
 
 WEIGHTY = 3

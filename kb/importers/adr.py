@@ -40,7 +40,7 @@ from kb.importers.adr_parts import (
 from kb.records.front_matter import KEYS, find_body_start, find_front_matter, parse_front_matter
 from kb.records.kinds import resolve_section_name
 from kb.records.model import IMPORTED, Record, Section, Status
-from kb.text.code_fences import find_code_lines
+from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import has_cjk, one_line
 
 if TYPE_CHECKING:

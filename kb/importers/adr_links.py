@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.text.code_fences import find_code_lines
 from kb.text.line_ends import split_lines
+from kb.text.markdown_scan import find_code_lines
 
 if TYPE_CHECKING:
     from typing import Any

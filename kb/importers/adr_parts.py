@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kb.importers.adr_fields import parse_date, parse_status
-from kb.text.code_fences import find_code_lines
 from kb.text.line_ends import split_lines
+from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import has_cjk, one_line
 
 

@@ -26,8 +26,8 @@ from kb.importers.wukong_fields import (
 from kb.records.blocks import escape_block, escape_section
 from kb.records.kinds import BY_PREFIX, resolve_section_name, section_label
 from kb.records.model import GLOBAL, Record, Section
-from kb.text.code_fences import find_code_lines
 from kb.text.line_ends import split_lines
+from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:

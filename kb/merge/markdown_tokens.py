@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from kb.text.code_fences import find_fenced_code
 from kb.text.line_ends import split_lines
+from kb.text.markdown_scan import find_fenced_code
 
 _ITEM = re.compile(r"(?:[ \t]*+[\r\n]++)*+( *+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)")
 _DATED = re.compile(r"[-*+] +([12][0-9]{3}-[01][0-9]-[0-3][0-9])\b")

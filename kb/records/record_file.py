@@ -43,8 +43,8 @@ from kb.records.front_matter import (
 from kb.records.kinds import resolve_section_name, section_label
 from kb.records.model import GLOBAL, Record, Section, Status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.code_fences import find_code_lines as find_code_lines
 from kb.text.line_ends import detect_newline, find_line_number, normalise_newlines
+from kb.text.markdown_scan import find_code_lines as find_code_lines
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
