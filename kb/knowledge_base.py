@@ -44,7 +44,7 @@ class KnowledgeBase(Workspace):
 
     def import_records(
         self, records: Sequence[Record], *, origin: str,
-        progress: Callable[[int], None] | None = None, dry_run: bool = False,
+        progress: Callable[[int], None] | None = None, dry_run: bool = False
     ) -> list[Verdict]:  # fmt: skip
         """Write finished *records* of another tool as one commit; ids that are taken are replaced by the next free."""
         from kb.writing.bulk_import import import_records
@@ -135,7 +135,7 @@ class KnowledgeBase(Workspace):
 
     def save_session(
         self, transcript: str, *, session: str = "", folder: str = "", host: str = "", archive: bool = True,
-        full: bool = False,
+        full: bool = False
     ) -> SavedSession:  # fmt: skip
         """Extract from a transcript, write through the gate, and keep compact form and archive (*full*: all forms)."""
         from kb.capture.flush_spool import flush_and_save

@@ -11,7 +11,7 @@ from conftest import git
 
 from kb.git.git_locks import list_rewriting_commands
 from kb.knowledge_base import KnowledgeBase
-from kb.writing import concurrent_git
+from kb.writing import publish
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/comm").exists(), reason="the system does not say what runs")
 
@@ -37,7 +37,7 @@ def held_up(root: Path, tmp_path: Path) -> tuple[subprocess.Popen[bytes], Path]:
 def test_a_command_that_puts_work_away_is_waited_for(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
     stash, goes_on = held_up(root, tmp_path)
     assert list_rewriting_commands(str(root)) == ["stash"]
-    waiting = Thread(target=concurrent_git.wait_for_git, args=(kb.repository,))
+    waiting = Thread(target=publish.wait_for_git, args=(kb.repository,))
     waiting.start()
     waiting.join(0.2)
     assert waiting.is_alive()
@@ -59,22 +59,22 @@ def test_a_stash_that_was_popped_is_not_named_after_a_command_that_loses_nothing
     git(root, "stash")
     git(root, "stash", "pop")
     (root / "notes.txt").write_text("two\n")
-    monkeypatch.setattr(concurrent_git, "PATIENCE", 0.1)
+    monkeypatch.setattr(publish, "PATIENCE", 0.1)
     stash, goes_on = held_up(root, tmp_path)
-    concurrent_git.note_concurrent_merge(kb, concurrent_git.wait_for_git(kb.repository))
+    publish.note_concurrent_merge(kb, publish.wait_for_git(kb.repository))
     goes_on.touch()
     stash.wait()
-    concurrent_git.rescue_lost_work(kb)
-    assert concurrent_git.report_rescued_work(kb) is None
+    publish.rescue_lost_work(kb)
+    assert publish.report_rescued_work(kb) is None
 
 
 @needs_proc
 def test_a_command_that_takes_too_long_is_not_waited_for(
     kb: KnowledgeBase, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concurrent_git, "PATIENCE", 0.1)
+    monkeypatch.setattr(publish, "PATIENCE", 0.1)
     stash, goes_on = held_up(root, tmp_path)
-    concurrent_git.wait_for_git(kb.repository)
+    publish.wait_for_git(kb.repository)
     assert stash.poll() is None
     goes_on.touch()
     stash.wait()
@@ -118,6 +118,6 @@ def test_work_that_is_there_is_not_named(kb: KnowledgeBase, root: Path, applied:
     else:
         git(root, "stash", "push", "-q")
     kb.index.set_note("beside", f'[{time.time()}, "merge"]')
-    concurrent_git.rescue_lost_work(kb)
-    assert concurrent_git.report_rescued_work(kb) is None
+    publish.rescue_lost_work(kb)
+    assert publish.report_rescued_work(kb) is None
     assert git(root, "for-each-ref", "refs/kb/rescue") == ""

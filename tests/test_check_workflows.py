@@ -18,7 +18,7 @@ from command_line import run
 from conftest import git
 
 from kb.cli.comment import MARK
-from kb.writing.workflows import build_workflows
+from kb.writing.init_base import build_workflows
 
 BOT, STRANGER = "github-actions[bot]", "mallory"
 WORD = f"{MARK}\n### Knowledge base: 1 new\n\n“quotes”, $HOME, `id` and 中文 stay as they are.\n"

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from kb.config import Config
 from kb.records.candidate import AREAS
 from kb.records.model import Candidate
-from kb.writing.gate import SelfCheck, answer_self_check, assess_admission
-from kb.writing.impact_weight import find_impact_areas, find_touched_modules
+from kb.writing.gate import SelfCheck, answer_self_check, assess_admission, find_impact_areas, find_touched_modules
 
 CONFIG = Config()
 PLAIN = Candidate(

@@ -12,7 +12,7 @@ from conftest import git
 
 from kb import installation
 from kb.errors import BadInput
-from kb.writing.workflows import build_workflows
+from kb.writing.init_base import build_workflows
 
 SOURCE = "git+https://git.example/team/kb.git@v1.2"
 LINE = f"{installation.PACKAGE} @ {SOURCE}"

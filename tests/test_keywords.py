@@ -9,7 +9,7 @@ from conftest import git
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
-from kb.writing.keywords import add_groups, list_groups
+from kb.writing.file_changes import add_groups, list_groups
 
 
 def test_words_that_are_loaded_find_what_says_it_otherwise(kb: KnowledgeBase, root: Path) -> None:

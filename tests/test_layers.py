@@ -11,7 +11,7 @@ import pytest
 import kb
 
 ROOT = Path(kb.__file__).parent
-PLATFORM = ["startup", "i18n", "paths", "errors", "files", "fingerprints", "config", "installation"]
+PLATFORM = ["startup", "i18n", "paths", "errors", "files", "config", "installation"]
 VALUES = ["text", "records", "templates", "safety", "similarity"]
 PLACES = ["git", "state", "index", "merge"]
 FEATURES = ["search", "writing", "sessions", "context", "capture", "guard", "checks", "sync", "history", "importers"]
@@ -49,9 +49,8 @@ IMPURE = {
     "merge": "id_collisions merge_commits rebase",
     "search": "answer embedding semantic",
     "writing": (
-        "bulk_import concurrent_git edit edit_drafts fast_forward group_commit inbox init_base keywords "
-        "landed_jobs merge_typed pipeline plain_files privacy project_mark publish recommit reviews spool "
-        "spool_attempts transaction unreadable"
+        "bulk_import edit edit_text file_changes group_commit inbox init_base pipeline publish reviews spool "
+        "transaction"
     ),
     "sessions": (
         "active_sessions live_pruning prune_transcript render_forms retention session_archive subagents "

@@ -9,8 +9,7 @@ from kb.config import Config
 from kb.records.kinds import KARMA
 from kb.records.model import Candidate, Evidence
 from kb.text.segment import count_characters
-from kb.writing.karma import classify_karma, reclassify_candidate
-from kb.writing.quality import find_objections, is_vague, list_remarks
+from kb.writing.quality import classify_karma, find_objections, is_vague, list_remarks, reclassify_candidate
 
 CONFIG = Config()
 GOOD = Candidate(

@@ -15,7 +15,7 @@ from kb.errors import GitFailed, KbError
 from kb.knowledge_base import KnowledgeBase
 from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate
-from kb.writing import spool_attempts
+from kb.writing import spool
 from kb.writing.pipeline import CandidateTransaction
 
 
@@ -206,7 +206,7 @@ def test_a_job_whose_time_is_over_twice_is_set_aside(
     (path,) = kb.state.list_spooled()
     before = Path(path).read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(spool_attempts, "JOB_SECONDS", 0.2)
+        patched.setattr(spool, "JOB_SECONDS", 0.2)
         patched.setattr(CandidateTransaction, "run", endless)
         assert kb.land() == []
         assert kb.land() == []
@@ -236,8 +236,8 @@ def test_the_end_of_the_time_that_a_finalizer_swallows_comes_again(monkeypatch: 
         while True:
             pass
 
-    monkeypatch.setattr(spool_attempts, "JOB_SECONDS", 0.1)
-    with pytest.raises(spool_attempts.JobTooLong), spool_attempts.track_attempt(os.devnull + "/none"):
+    monkeypatch.setattr(spool, "JOB_SECONDS", 0.1)
+    with pytest.raises(spool.JobTooLong), spool.track_attempt(os.devnull + "/none"):
         swallow()
 
 
@@ -251,7 +251,7 @@ def stopped(path: str, times: int) -> None:
 def test_a_job_whose_process_was_killed_a_few_times_is_written(kb: KnowledgeBase, busy: Path) -> None:
     spooled(kb, busy, decision(0))
     (path,) = kb.state.list_spooled()
-    stopped(path, spool_attempts.STOPPED_TRIES - 1)
+    stopped(path, spool.STOPPED_TRIES - 1)
     assert [verdict.verdict for verdict in kb.land()] == ["created"]
     assert kb.state.list_quarantined() == [] and not Path(path + ".begun").exists()
 
@@ -259,7 +259,7 @@ def test_a_job_whose_process_was_killed_a_few_times_is_written(kb: KnowledgeBase
 def test_a_job_that_was_stopped_every_time_does_not_hold_up_the_next_write(kb: KnowledgeBase, busy: Path) -> None:
     spooled(kb, busy, decision(0))
     (path,) = kb.state.list_spooled()
-    stopped(path, spool_attempts.STOPPED_TRIES)
+    stopped(path, spool.STOPPED_TRIES)
     verdict = one(kb, decision(1))
     assert verdict.verdict == "created" and any("begun 5 times" in reason for reason in verdict.reasons)
     assert kb.state.list_quarantined() and not Path(path + ".begun").exists()

@@ -18,7 +18,7 @@ from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
 from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate
-from kb.writing import landed_jobs
+from kb.writing import group_commit
 from kb.writing.group_commit import QueuedWriter, WriteRequest
 from kb.writing.pipeline import CandidateTransaction, write
 from kb.writing.spool import spool_candidates
@@ -220,9 +220,9 @@ def broken(kb: KnowledgeBase, root: Path) -> tuple[str, str]:
 
 
 def test_a_job_stays_where_git_cannot_look_whether_it_was_written(kb: KnowledgeBase, broken: tuple[str, str]) -> None:
-    landed_jobs.note_commits(kb, ["job"], [broken[0]])
+    group_commit.note_commits(kb, ["job"], [broken[0]])
     with pytest.raises(GitFailed):
-        landed_jobs.has_landed(kb, "job")
+        group_commit.has_landed(kb, "job")
 
 
 def test_a_history_that_cannot_be_read_is_no_answer(kb: KnowledgeBase, broken: tuple[str, str]) -> None:

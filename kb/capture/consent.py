@@ -10,8 +10,8 @@ from kb.capture.proposal_cues import FOLDER
 from kb.records.model import Candidate
 from kb.safety.personal_facts import can_be_personal_fact
 from kb.sessions.active_sessions import JudgedCandidate
+from kb.state.project import is_shared
 from kb.text.segment import normalise
-from kb.writing.privacy import is_shared
 
 if TYPE_CHECKING:
     from kb.capture.proposals import Proposal

@@ -16,8 +16,8 @@ from kb.git.repository import QUEUE
 from kb.i18n import msg
 from kb.records.candidate import build_candidates
 from kb.records.model import Verdict
-from kb.writing import spool_attempts
-from kb.writing.landed_jobs import claim_job, has_landed
+from kb.writing import spool
+from kb.writing.group_commit import claim_job, has_landed
 from kb.writing.pipeline import CandidateTransaction
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def flush_spooled_jobs(kb: Workspace) -> list[Verdict]:
                 if _is_repository_blocked(kb) or time.monotonic() > end:
                     break
                 continue
-            except spool_attempts.JobTooLong:
+            except spool.JobTooLong:
                 continue
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KbError) as error:
                 landed.append(_quarantine_job(kb, path, error))
@@ -107,7 +107,7 @@ def _is_repository_blocked(kb: Workspace) -> bool:
 
 def _quarantine_job(kb: Workspace, path: str, error: Exception) -> Verdict:
     kept = kb.state.quarantine_job(path)
-    spool_attempts.delete_tries(path)
+    spool.delete_tries(path)
     problem = kb.localise(error.message) if isinstance(error, KbError) else str(error)
     reason = msg("what was spooled cannot be written: {problem}; it is kept in {path}", problem=problem, path=kept)
     return Verdict("refused", os.path.basename(path), "", reasons=(kb.localise(reason),), spooled=True)
@@ -122,16 +122,16 @@ def _flush_job(kb: Workspace, path: str) -> list[Verdict]:
     if value is None:
         raise KbError(msg("it does not come from this clone"))
     verdicts = [] if has_landed(kb, job) else _attempt_job(kb, value, path, job)
-    spool_attempts.delete_tries(path)
+    spool.delete_tries(path)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     return verdicts
 
 
 def _attempt_job(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
-    if tries := spool_attempts.count_vain_tries(path):
+    if tries := spool.count_vain_tries(path):
         raise KbError(msg("it was begun {n} times and did not come to an end", n=tries))
-    with spool_attempts.track_attempt(path):
+    with spool.track_attempt(path):
         return _write_job(kb, value, path, job)
 
 

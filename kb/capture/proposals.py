@@ -30,11 +30,10 @@ from kb.safety.quoting import quote_text
 from kb.sessions.cues import split_reason
 from kb.similarity.duplicates import compute_similarity, find_duplicate
 from kb.similarity.verdict import build_sections
-from kb.state.agent_shells import is_agent_shell
+from kb.state.project import is_agent_shell, is_shared
 from kb.state.session_log import MOMENT, SessionLog
 from kb.text.segment import clip
 from kb.writing import inbox, pipeline
-from kb.writing.privacy import is_shared
 
 if TYPE_CHECKING:
     from typing import Any

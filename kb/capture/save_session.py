@@ -34,8 +34,8 @@ from kb.sessions.transcript_files import has_content as has_content
 from kb.sessions.transcript_files import read_transcript as read_transcript
 from kb.state.state_folder import StateFolder, write_atomic
 from kb.text.segment import slugify
-from kb.writing.karma import NEUTRAL, classify_karma
 from kb.writing.pipeline import write
+from kb.writing.quality import NEUTRAL, classify_karma
 from kb.writing.spool import spool_candidates
 
 if TYPE_CHECKING:

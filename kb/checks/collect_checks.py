@@ -27,10 +27,10 @@ from kb.records.model import FIXED_BY, GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT, generate_ulid, is_record_path, parse_path_scope
 from kb.safety import redaction
 from kb.sessions.session_archive import list_sessions, read_session_file
-from kb.state.agent_shells import save_kb_edits
+from kb.state.project import save_kb_edits
 from kb.state.state_folder import write_atomic
 from kb.writing import quality
-from kb.writing.concurrent_git import rescue_lost_work
+from kb.writing.publish import rescue_lost_work
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -12,7 +12,7 @@ from kb.i18n import msg
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
 from kb.state import record_stamps
-from kb.state.agent_shells import is_agent_shell
+from kb.state.project import is_agent_shell
 from kb.state.record_stamps import GONE, FileStamp, GuardSnapshot
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seq
     from kb.checks import report
     from kb.checks.collect_checks import filter_findings, run_check
     from kb.git.dropped_records import report_put_back
-    from kb.writing.concurrent_git import report_rescued_work
+    from kb.writing.publish import report_rescued_work
 
     reader = "" if form == "markdown" else None  # who reads the page stands anywhere
     found, records, shared = run_check(kb, fix=fix, below=below, reader=reader)

@@ -14,11 +14,11 @@ from kb.errors import ConcurrentEdit, KbError, NeedsPerson
 from kb.i18n import msg
 from kb.records.front_matter import decode_record
 from kb.records.model import Record, Verdict
-from kb.writing import edit_drafts
+from kb.writing import edit_text
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
-    from kb.writing.edit_drafts import EditDraft
+    from kb.writing.edit_text import EditDraft
 
 
 @click.command(short_help="Edit a record in your editor.")
@@ -37,13 +37,13 @@ def command(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> None:
     _require_editor(kb, record)
     _warn_of_left_drafts(kb, record)
     opened = kb.text(record)
-    draft = edit_drafts.create_draft(kb, record, opened)
+    draft = edit_text.create_draft(kb, record, opened)
     try:
         verdict = _edit_until_valid(kb, record, draft, opened, decided=has_decided(kb, yes=yes))
     except BaseException:
         _keep_or_drop_draft(kb, draft, opened)
         raise
-    edit_drafts.delete_draft(draft)
+    edit_text.delete_draft(draft)
     print_verdicts_and_exit(kb, [verdict], as_json=False)
 
 
@@ -67,13 +67,13 @@ def _edit_until_valid(kb: KnowledgeBase, record: Record, draft: EditDraft, opene
     while True:
         _open_editor(kb, record, draft.path)
         try:
-            text = decode_record(edit_drafts.read_draft(draft), os.path.basename(draft.path))
+            text = decode_record(edit_text.read_draft(draft), os.path.basename(draft.path))
             if text in (base, ""):
                 return build_unchanged_verdict(record)
             return kb.replace_text(record, text, opened=base, committed=committed, decided=decided)
         except KbError as error:
             if isinstance(error, ConcurrentEdit) and error.marked:
-                edit_drafts.write_draft(draft.path, error.marked.decode())
+                edit_text.write_draft(draft.path, error.marked.decode())
                 base, committed = error.seen.decode(), error.committed
             _print_error(kb, error)
             if not click.confirm(kb.localise(msg("edit again?")), default=True, err=True):
@@ -103,16 +103,16 @@ def _print_error(kb: KnowledgeBase, error: KbError) -> None:
 
 def _keep_or_drop_draft(kb: KnowledgeBase, draft: EditDraft, opened: str) -> None:
     """Keep what was typed and say where; a file in which nothing was typed goes."""
-    if edit_drafts.read_draft(draft) in (opened.encode(), b""):
-        edit_drafts.delete_draft(draft)
+    if edit_text.read_draft(draft) in (opened.encode(), b""):
+        edit_text.delete_draft(draft)
         return
-    edit_drafts.release_draft(draft)
+    edit_text.release_draft(draft)
     warn(kb, msg("what you wrote is kept in {path}", path=draft.path))
 
 
 def _warn_of_left_drafts(kb: KnowledgeBase, record: Record) -> None:
     """Name what was typed into *record* before and never committed."""
-    for draft in edit_drafts.list_abandoned_drafts(kb):
+    for draft in edit_text.list_abandoned_drafts(kb):
         if os.path.basename(draft.path).startswith((f"{record.id}.", f"{record.id}-")):
             warn(kb, msg("what was typed before was never committed: {path}; take over what holds, then delete it",
                          path=draft.path))  # fmt: skip

@@ -26,7 +26,7 @@ def export_wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
     """Write the anchors of a scope (default: all) as one file, oldest first; `kb import wukong` reads it back equal."""
     from kb.importers.wukong import render_anchors
     from kb.knowledge_base import Filter
-    from kb.writing.plain_files import write_export
+    from kb.writing.file_changes import write_export
 
     records = sorted(kb.records(Filter(scopes=as_filter_values(scope))), key=lambda record: record.uid or "~")
     warn_of_broken_files(kb)

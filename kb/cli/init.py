@@ -93,7 +93,7 @@ def _iter_unchanged_settings(kb: KnowledgeBase, name: str, language: str | None)
 def _iter_remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> Iterator[Message]:
     """Yield what a person should know of what was done, or was not."""
     from kb.installation import UNKNOWN
-    from kb.writing.workflows import build_workflows
+    from kb.writing.init_base import build_workflows
 
     if not files:
         yield msg("nothing was missing")

@@ -24,7 +24,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _list_keywords(kb: KnowledgeBase, as_json: bool) -> None:
-    from kb.writing.keywords import list_groups
+    from kb.writing.file_changes import list_groups
 
     groups = list_groups(kb)
     if as_json:
@@ -42,7 +42,7 @@ def _list_keywords(kb: KnowledgeBase, as_json: bool) -> None:
 def load_keywords(kb: KnowledgeBase, file: str) -> None:
     """Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml."""
     from kb.search.answer import MAX_SYNONYMS
-    from kb.writing.keywords import add_groups as loaded
+    from kb.writing.file_changes import add_groups as loaded
 
     with open(file, encoding="utf-8", errors="replace") as opened:
         added = loaded(kb, opened.read(MAX_SYNONYMS), file)

@@ -9,7 +9,7 @@ import click
 from kb.errors import NeedsPerson
 from kb.i18n import msg
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.state.agent_shells import is_agent_shell
+from kb.state.project import is_agent_shell
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

@@ -53,7 +53,7 @@ def warn_of_injection(kb: KnowledgeBase, records: Iterable[Record], *, titles: b
     *titles*: no more than their titles are printed. Only what the library hands on is withheld; a command prints what
     stands in the file, and says of it first that it is data.
     """
-    from kb.state.agent_shells import is_agent_shell
+    from kb.state.project import is_agent_shell
 
     if sys.stdout and sys.stdout.isatty() and not is_agent_shell(kb.environment):
         return

@@ -29,7 +29,7 @@ from kb.records.record_paths import REVIEWS
 from kb.sessions.active_sessions import list_stale_files
 from kb.state.state_folder import write_atomic
 from kb.writing import inbox
-from kb.writing.edit_drafts import list_abandoned_drafts
+from kb.writing.edit_text import list_abandoned_drafts
 
 __all__ = ["CHECKS", "FAILED", "NOTE", "OK", "SKIPPED", "DoctorCheck", "DoctorFinding", "DoctorTarget"]
 

@@ -19,7 +19,7 @@ from kb.git.repository import LockWaitCancelled, Repository
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
 from kb.records.record_paths import CONTENT
-from kb.writing import concurrent_git
+from kb.writing import publish
 from kb.writing.publish import list_pending_files
 from kb.writing.transaction import Transaction
 
@@ -165,8 +165,8 @@ def check_checkout(place: DoctorTarget) -> DoctorFinding:
     kb = require_base(place)
     owed = sorted(list_pending_files(kb))
     dropped_records.put_back_if_free(kb)
-    concurrent_git.rescue_lost_work(kb)
-    if kept := concurrent_git.report_rescued_work(kb):
+    publish.rescue_lost_work(kb)
+    if kept := publish.report_rescued_work(kb):
         return DoctorFinding(NOTE, kept)
     if not owed and (lost := dropped_records.list_still_dropped(kb)):
         said = msg("{n} files are committed and git's index does not have them: {path}", n=len(lost), path=lost[0])

@@ -12,8 +12,16 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import KbError
-from kb.files import STALE, read_if_exists, remove_file, remove_folder, sync_folders, write_atomic, write_file
-from kb.fingerprints import format_stamp
+from kb.files import (
+    STALE,
+    format_stamp,
+    read_if_exists,
+    remove_file,
+    remove_folder,
+    sync_folders,
+    write_atomic,
+    write_file,
+)
 from kb.git.git_process import BackgroundCommand, CommandOutput, build_git_error, build_lock_error
 from kb.git.path_safety import is_unsafe_path
 from kb.git.repository import PATIENCE, Repository

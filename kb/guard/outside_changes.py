@@ -19,7 +19,7 @@ from kb.records.record_paths import CONTENT
 from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import record_stamps as snapshots
-from kb.state.agent_shells import load_kb_edits
+from kb.state.project import load_kb_edits
 from kb.state.record_stamps import GONE, FileStamp, GuardSnapshot
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from kb.records.record_paths import CONTENT, TREE
 from kb.sessions.prune_transcript import load_root_settings, render_settings
 from kb.templates import FOLDER
 from kb.writing.bulk_import import import_records
-from kb.writing.plain_files import FileChanges, change_files, list_uncommitted, read_at_revision
+from kb.writing.file_changes import FileChanges, change_files, list_uncommitted, read_at_revision
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

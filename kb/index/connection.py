@@ -7,7 +7,7 @@ import os
 import zlib
 
 from kb.errors import IndexFailed
-from kb.fingerprints import read_clone_mark
+from kb.files import read_clone_mark
 from kb.i18n import msg
 from kb.index.schema import SCHEMA, TABLES
 from kb.startup.namedtuple import TYPE_CHECKING

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import BadRecord
 from kb.errors import IndexFailed as IndexFailed
-from kb.fingerprints import format_stamp as stamp_of
-from kb.fingerprints import (
+from kb.files import format_stamp as stamp_of
+from kb.files import (
     iter_folders,
     iter_record_files,
     iter_record_names,

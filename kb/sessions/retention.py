@@ -13,7 +13,7 @@ from kb.i18n import msg
 from kb.records.record_paths import CONTENT
 from kb.sessions.forms import EXPANDED
 from kb.sessions.session_archive import SessionArchive, list_sessions
-from kb.writing.plain_files import FileChanges, change_files, read_at_revision
+from kb.writing.file_changes import FileChanges, change_files, read_at_revision
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -1,17 +1,23 @@
-"""Talk to a command of the user's own: a line goes in, a line comes out, and nothing of it outlives the talk."""
+"""Talk to commands of the user's own in JSON: within a time, within a size, and nothing of them stays behind."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import shlex
 import signal
 import subprocess
 import time
+from typing import TYPE_CHECKING
 
 from kb.errors import KbError
-from kb.i18n import msg
+from kb.i18n import Message, msg
+
+if TYPE_CHECKING:
+    from typing import IO, Any
+
 
 MAX_LINE = 64_000_000
 """Longest answer in bytes."""
@@ -77,3 +83,101 @@ class JsonProcess:
             with contextlib.suppress(OSError):
                 pipe.close() if pipe else None
         self._process.wait()
+
+
+MAX_OUTPUT = 4_000_000
+"""Longest answer in bytes."""
+_STDERR_SHOWN = 300
+
+
+def run_llm_command(command: str, request: dict[str, Any], timeout: float) -> object:
+    """Give *request* as JSON to the shell words in *command* and return the JSON it prints.
+
+    The command runs without a shell, in a process group of its own that is killed after *timeout* seconds, after
+    MAX_OUTPUT bytes, and when the call ends. Raise KbError, saying what went wrong, if there is no answer: the caller
+    goes on offline.
+    """
+    import shlex
+    import time
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise _build_error(msg("KB_LLM_CMD cannot be read: {problem}", problem=error)) from None
+    if not words:
+        raise _build_error(msg("KB_LLM_CMD is empty"))
+    try:
+        status, output, complaint = _run_process(words, request, time.monotonic() + timeout)
+    except TimeoutError:
+        raise _build_error(msg("KB_LLM_CMD took longer than {seconds} seconds", seconds=timeout)) from None
+    except (OSError, ValueError) as error:
+        raise _build_error(msg("KB_LLM_CMD cannot be run: {problem}", problem=error)) from None
+    if status:
+        raise _build_error(msg("KB_LLM_CMD failed with exit code {code}: {problem}", code=status, problem=complaint))
+    return _parse_output(output)
+
+
+def _run_process(words: list[str], request: dict[str, Any], deadline: float) -> tuple[int, bytes, str]:
+    """Return exit status, output and the beginning of stderr of one run; raise TimeoutError at *deadline*."""
+    import subprocess
+    import tempfile
+    import time
+
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as complaints:
+        given.write(json.dumps(request, ensure_ascii=False).encode("utf-8", "replace"))
+        given.seek(0)
+        process = subprocess.Popen(
+            words, stdin=given, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True
+        )
+        assert process.stdout is not None
+        with process.stdout as answers:
+            try:
+                output = _read_output(answers, deadline)
+                status = process.wait(timeout=max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                raise TimeoutError from None
+            finally:
+                _kill_group(process.pid)
+                process.wait()
+        complaints.seek(0)
+        return status, output, complaints.read(_STDERR_SHOWN).decode("utf-8", "replace").strip()
+
+
+def _read_output(answers: IO[bytes], deadline: float) -> bytes:
+    """Return what comes through *answers* until its end; raise TimeoutError at *deadline*, KbError for too much."""
+    import os
+    import select
+    import time
+
+    output = bytearray()
+    while True:
+        ready, _, _ = select.select([answers], [], [], max(deadline - time.monotonic(), 0))
+        if not ready:
+            raise TimeoutError
+        chunk = os.read(answers.fileno(), 65536)
+        if not chunk:
+            return bytes(output)
+        output += chunk
+        if len(output) > MAX_OUTPUT:
+            raise _build_error(msg("KB_LLM_CMD printed more than {limit} bytes", limit=MAX_OUTPUT))
+
+
+def _parse_output(output: bytes) -> object:
+    try:
+        return json.loads(output.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise _build_error(msg("KB_LLM_CMD printed no JSON")) from None
+
+
+def _kill_group(group: int) -> None:
+    import os
+    import signal
+
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _build_error(message: Message) -> KbError:
+    return KbError(message, hint=msg("the offline extraction is used instead"))

@@ -1,14 +1,15 @@
-"""Which project a folder belongs to. Two projects with the same base name never share a scope (SHI-07)."""
+"""Whose work it is: the project a folder belongs to, and whether an agent's shell does it."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kb.files import read_if_exists
 from kb.git.git_dir import find_common_dir, find_git_dir, read_first_line
 from kb.git.git_process import run, scrub_environment
+from kb.paths import user_home
 from kb.records.model import GLOBAL
 from kb.records.record_paths import PROJECT_FILE
 from kb.startup.hashes import sha256
@@ -134,3 +135,34 @@ def _build_cache_key(home: str, git_dir: str) -> str:
     except OSError:
         stamp = read_first_line(os.path.join(git_dir, "HEAD"))
     return f"{home}@{stamp}"
+
+
+_MENDED = "mended.json"
+
+
+SHELLS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_CLI")
+"""Variables that agents set in the shells they run commands in."""
+
+
+def is_agent_shell(environment: Mapping[str, str]) -> bool:
+    """Return whether a command runs in the shell of an agent."""
+    return any(environment.get(name) for name in SHELLS)
+
+
+def save_kb_edits(kb: Workspace, mended: Mapping[str, bytes]) -> None:
+    """Remember what kb has made of files without a commit (`kb check --fix`, `kb memory`): an agent may commit that."""
+    if mended:
+        new = {path: sha256(data).hexdigest() for path, data in mended.items()}
+        kb.state.save({**(kb.state.load(_MENDED) or {}), **new}, _MENDED)
+
+
+def load_kb_edits(kb: Workspace) -> dict[str, str]:
+    """Return the files that kb has made and not committed, each with the SHA-256 of what it made of them."""
+    return dict(kb.state.load(_MENDED) or {})
+
+
+def is_shared(kb: Workspace) -> bool:
+    """Return whether others may read the knowledge base: all but the user's own one (`~/.kb`) without a remote."""
+    if os.path.realpath(kb.root) != os.path.realpath(user_home(kb.environment)):
+        return True
+    return bool(kb.repository.run_git(["config", "--get-regexp", r"^remote\..*\.url$"]).out.strip())

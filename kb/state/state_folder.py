@@ -15,12 +15,12 @@ from kb.files import (
     json_bytes,
     list_half_written,
     open_nonblocking,
+    read_clone_mark,
     remove_folder,
     remove_half_written,
     sync_folders,
 )
 from kb.files import write_atomic as write_atomic
-from kb.fingerprints import read_clone_mark
 from kb.i18n import msg
 from kb.paths import state_home
 from kb.startup.namedtuple import TYPE_CHECKING

@@ -20,7 +20,7 @@ from kb.sync.remote_state import RemoteState
 from kb.sync.shared_reviews import BranchTips, ReviewSync
 from kb.sync.strategy import REPLAYED, RESCUE, SyncPlan, Upstream, plan_sync
 from kb.text.segment import one_line
-from kb.writing.fast_forward import Advance, apply_advance, prepare_advance
+from kb.writing.file_changes import Advance, apply_advance, prepare_advance
 from kb.writing.publish import explain_outcome
 from kb.writing.reviews import propose_text
 from kb.writing.transaction import Transaction

@@ -26,7 +26,7 @@ from kb.merge.renumbering import (
 from kb.records.front_matter import decode_record
 from kb.records.model import Record
 from kb.records.record_paths import CONTENT
-from kb.writing.fast_forward import Advance, apply_advance, build_advance
+from kb.writing.file_changes import Advance, apply_advance, build_advance
 from kb.writing.transaction import Transaction
 
 if TYPE_CHECKING:

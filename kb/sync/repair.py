@@ -21,7 +21,7 @@ from kb.merge.merge_record import merge_record
 from kb.records import record_file
 from kb.records.record_paths import CONTENT, is_record_path
 from kb.text.segment import one_line
-from kb.writing.fast_forward import Advance, apply_advance, build_advance
+from kb.writing.file_changes import Advance, apply_advance, build_advance
 from kb.writing.transaction import Transaction
 
 if TYPE_CHECKING:

@@ -234,7 +234,7 @@ def replace_text(
     Raise Overtaken where they changed the same lines. Id, uid, kind and scope of a record do not change; a status
     moves only where it may. Not *decided*: no person typed it, and what takes the record out of force is a review.
     """
-    from kb.writing.merge_typed import merge_with_tip
+    from kb.writing.edit_text import merge_with_tip
 
     data = _match_line_ends(opened, text).encode()
     edited = record_file.read(data, record.path)

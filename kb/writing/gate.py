@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kb.config import Config
 from kb.i18n import Message, msg
@@ -19,8 +19,7 @@ from kb.records.status_names import area_name
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip
-from kb.writing.impact_weight import find_impact_areas, find_touched_modules
-from kb.writing.objection import Objection
+from kb.writing.quality import Objection
 
 SURE = 0.5
 """Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""
@@ -63,7 +62,7 @@ class Admission(NamedTuple):
 
 def assess_admission(
     candidate: Candidate, sightings: int, config: Config, known_modules: Sequence[str] = (),
-    *, in_sessions: bool = True, overturns: str = "",
+    *, in_sessions: bool = True, overturns: str = ""
 ) -> Admission:  # fmt: skip
     """Return whether *candidate*, seen in *sightings* different sessions with this one, may be written, and why.
 
@@ -182,3 +181,172 @@ def _build_gate_objection(candidate: Candidate, sightings: int, config: Config) 
         count=config.repeat - sightings,
     )
     return Objection("gate", reason, remedy, refuses=False)
+
+
+WORDS: Mapping[str, re.Pattern[str]] = {
+    "architecture": regex(
+        r"\b(?:architectur|micro-?services?\b|monolith|event[- ](?:driven|sourcing)|message (?:queue|bus|broker)"
+        r"|database|postgres|mysql\b|mariadb\b|sqlite\b|mongo(?:db)?\b|redis\b|kafka\b|rabbitmq\b"
+        r"|framework\b|orm\b|tech(?:nology)? stack\b|programming language\b|data model\b|schema migration"
+        r"|storage (?:engine|layer|backend)|message format|wire format|protocol\b|grpc\b|graphql\b"
+        r"|rest api\b"
+        r"|(?:api|service) (?:gateway|mesh)|deployment (?:model|target|topolog|platform)|kubernetes\b"
+        r"|monorepo\b"
+        r"|dependency injection|plug-?in (?:system|interface)|module bound|public (?:api|interface)"
+        r"|back(?:wards?)?[- ]compatib|breaking change|sharding\b|replication\b|multi-?tenan|llm\b"
+        r"|vector store"
+        r")|架构|微服务|单体|事件驱动|消息(?:队列|总线|中间件)|中间件|数据库|存储(?:引擎|方案|层)|数据模型"
+        r"|表结构|框架|技术(?:栈|选型)"
+        r"|编程语言|通信协议|传输协议|网关|部署(?:方案|架构|平台|拓扑)|容器化|分库分表|读写分离"
+        r"|服务(?:拆分|网格|发现)|模块(?:边界|划分)"
+        r"|依赖注入|插件(?:机制|体系)|分层|公共接口|对外接口|向后兼容|不兼容变更|多租户|大模型|向量库"
+    ),
+    "security": regex(
+        r"\b(?:security\b|securely?\b|vulnerab|auth\b|authenticat|authori[sz]|oauth|jwt\b|encrypt"
+        r"|decrypt|tls\b"
+        r"|ssl\b|csrf\b|xss\b|ssrf\b|sql injection|command injection|credential|secrets?\b"
+        r"|passwords?\b|access (?:control|token)|rbac\b|sandbox|saniti[sz]|privilege|cve-\d"
+        r"|firewall|malware"
+        r"|redact|(?:git|github|gitlab|npm|api|bearer|session|refresh|csrf|signing|personal access)[- _]tokens?\b"
+        r"|signing keys?\b)|(?<!线程)(?<!类型)(?<!内存)安全(?!区域|边距)|漏洞|认证|鉴权|授权|加密|解密|脱敏|密码|密钥"
+        r"|凭证|凭据|越权"
+        r"|(?:访问|操作)?权限|注入攻击|注入漏洞|防火墙|沙箱|证书|验签|数字签名|跨站|防攻击|零信任"
+    ),
+    "performance": regex(
+        r"\b(?:performance\b|latenc|throughput|memory leak|leak(?:s|ing)? memory|out of memory|oom\b"
+        r"|bottleneck|n\+1\b|cach(?:e|es|ing)\b"
+        r"|qps\b|scalab|concurren|deadlock|race condition|slow (?:quer|path|start)|response time"
+        r"|connection pool"
+        r")|性能|延迟|吞吐|内存(?:泄漏|泄露|溢出)|泄[漏露]内存|瓶颈|缓存|高?并发|慢查询|死锁|竞态|压测|响应时间|连接池|扩容"
+        r"|可扩展性"
+    ),
+    "compliance": regex(
+        r"\b(?:complian|gdpr\b|ccpa\b|hipaa\b|pci[- ]?dss\b|sox\b|soc ?2\b|iso ?27001\b"
+        r"|licen[cs](?:e|ing|es)\b"
+        r"|audit(?:s|ed|ing|able| log| trail)?\b|data (?:retention|residency|protection)|personal data\b"
+        r"|pii\b|privacy\b"
+        r"|regulat(?:ory|ion|or)|legal(?:ly)? (?:requir|obligation|hold)"
+        r")|合规|隐私|个人(?:信息|数据)|个保法|网络安全法|数据安全法|等级保护|等保|审计|许可证|开源协议|法律"
+        r"|法规|监管|数据出境"
+        r"|(?:留存|保留|保存)期限|数据(?:留存|保留)"
+    ),
+}
+"""The large matters and the words that name them, in lower case; what is common in small talk is left out."""
+
+_DENIED_BEFORE = regex(
+    r"\b(?:no|not|never|without|\w+n't)\s(?:\w+\s){0,2}(?:affect|impact|chang|touch|relat|relevan)\w*\s(?:\w+\s){0,2}$"
+    r"|\b(?:irrelevant|unrelated) to\s(?:\w+\s)?$|\bnothing to do with\s(?:\w+\s)?$"
+    r"|(?:不影响|不涉及|不改变|不触及)(?:任何|到|对|其[他它])?$",
+    re.IGNORECASE,
+)
+_NO = regex(r"\b(?:no|any|without)\s(?:\w+\s)?$|(?:没有|无)(?:任何)?$", re.IGNORECASE)
+_DENIED_AFTER = regex(
+    r"\w{0,40}\s(?:impact|implication|effect|relevance|change|concern)s?\b|(?:上|方面)?的?(?:影响|变化|问题|风险)",
+    re.IGNORECASE,
+)
+_UNRELATED_AFTER = regex(r"\S{0,4}(?:无关|不受影响|没有影响)")
+
+_TRIVIAL = regex(
+    r"\brenam(?:e|es|ed|ing)\b.{0,40}\b(?:variable|parameter|field|function|method|constant|file|class|local)"
+    r"|\b(?:typo|whitespace|indentation|wording|spelling|comment style|line length|blank line|import order)s?\b"
+    r"|\b(?:colou?r|font|icon|padding|margin|tooltip|placeholder text)s?\b"
+    r"|(?:重命名|改名).{0,20}(?:变量|参数|字段|函数|方法|常量|文件|类)|(?:变量|参数|函数|方法|常量)(?:名|重命名|改名)"
+    r"|错别字|拼写|缩进|空格|空行|格式化代码|(?:注释|文案|提示语|标签)(?:措辞|文字|写法|修改|改)|颜色|配色"
+    r"|字体|图标|边距|圆角",
+    re.IGNORECASE,
+)
+"""Titles of small matters; a large word beside them is only a name ("rename the variable auth_token")."""
+
+_HOLDERS = frozenset(
+    [
+        "src", "lib", "libs", "pkg", "packages", "apps", "app", "services", "modules", "crates", "cmd", "internal",
+        "source", "main", "java", "kotlin", "scala", "python", "go", "com", "org", "net", "cn", "io", "components",
+        "projects",
+    ]
+)  # fmt: skip
+"""Folders that hold modules and are none."""
+_BESIDE = frozenset(
+    ["test", "tests", "doc", "docs", "spec", "specs", "__tests__", "examples", "scripts", "bench", "e2e"]
+)
+"""Folders that go along with every module."""
+
+
+_MASK = regex(r"\[redacted:[^\[\]\n]*+\]")
+"""What stands for a secret says nothing of the matter."""
+
+
+def find_impact_areas(candidate: Candidate) -> dict[str, str]:
+    """Return the large matters that title, decision, reasons or tags name, each with the word that names it.
+
+    A small matter by its title has none, and a word that is taken back ("no security impact") does not count.
+    """
+    if _TRIVIAL.search(_normalise_nfkc(candidate.title)):
+        return {}
+    told = "\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags))
+    text = _normalise_nfkc(_MASK.sub(" ", told))
+    plain = _lowercase_aligned(text)
+    found: dict[str, str] = {}
+    for matter, words in WORDS.items():
+        for match in words.finditer(plain):
+            if not _is_negated(text, match):
+                found[matter] = _expand_to_word(text, match)
+                break
+    return found
+
+
+def _lowercase_aligned(text: str) -> str:
+    """Return *text* in lower case, every character where it was."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _is_negated(text: str, match: re.Match[str]) -> bool:
+    """Return whether what stands around a word takes it back: "no security impact", "不影响性能", "与安全无关"."""
+    before, after = max(0, match.start() - 60), match.end()
+    if _DENIED_BEFORE.search(text, before, match.start()) or _UNRELATED_AFTER.match(text, after):
+        return True
+    return bool(_NO.search(text, before, match.start()) and _DENIED_AFTER.match(text, after))
+
+
+def find_touched_modules(candidate: Candidate, known: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the modules that the candidate's impact paths touch, sorted.
+
+    *known* are the folders of the project's modules, where the caller knows them. Without them, a module is the first
+    folder of a path that is neither a mere holder ("src", "packages", the project's own name) nor tests or docs; a
+    file that stands in no such folder touches none.
+    """
+    project = candidate.scope.rpartition("/")[2].lower().replace("-", "_")
+    found = (_match_known_module(path, known) if known else _guess_module(path, project) for path in candidate.impact)
+    return tuple(sorted({module for module in found if module}))
+
+
+def _match_known_module(path: str, known: Sequence[str]) -> str:
+    parts = _split_path(path)
+    fits = [folder for folder in known if parts[: len(_split_path(folder))] == _split_path(folder)]
+    return max(fits, key=len, default="")
+
+
+def _guess_module(path: str, project: str) -> str:
+    parts = _split_path(path)
+    folders = parts if path.endswith("/") else parts[:-1]
+    if any(folder.lower() in _BESIDE for folder in folders):
+        return ""
+    own = (f for f in folders if f.lower() not in _HOLDERS and f.lower().replace("-", "_") != project)
+    return next(own, "")
+
+
+def _split_path(path: str) -> list[str]:
+    return [part for part in path.replace("\\", "/").split("/") if part and part != "."]
+
+
+def _normalise_nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+_REST_OF_WORD = regex(r"[A-Za-z-]*")
+
+
+def _expand_to_word(text: str, match: re.Match[str]) -> str:
+    """Return the word in which *match* stands: patterns name the beginnings of words."""
+    rest = _REST_OF_WORD.match(text, match.end()) if match[0][-1].isascii() else None
+    return text[match.start() : match.end()] + (rest[0] if rest else "")

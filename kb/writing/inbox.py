@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, BadRecord, Busy, KbError, UnknownId
-from kb.files import json_bytes
+from kb.files import json_bytes, read_if_exists
 from kb.git.repository import LostRace, RefMove, format_commit_message
 from kb.i18n import Message, msg
+from kb.records import record_file
 from kb.records.candidate import build_candidates as candidates_of
 from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
-from kb.records.record_paths import INBOX
-from kb.similarity.duplicates import find_duplicate
+from kb.records.record_paths import INBOX, parse_path_scope
+from kb.similarity.duplicates import compute_similarity, find_duplicate
 from kb.similarity.merge_candidate import format_source
 from kb.similarity.verdict import build_sections
 from kb.startup.hashes import sha256
+from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.segment import count_words, normalise
-from kb.writing.objection import Objection
+from kb.text.segment import count_words, normalise, slugify
+from kb.writing.quality import Objection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from kb.workspace import Workspace
@@ -130,7 +134,7 @@ def hold_candidate(
         index_held(kb, held)
     return Verdict(
         "held", candidate.title, candidate.kind, id=held.name, scope=candidate.scope, reasons=reasons,
-        next=kb.localise(_fill_in_name(objections[0].remedy, held)) if objections else "", similar=tuple(alike),
+        next=kb.localise(_fill_in_name(objections[0].remedy, held)) if objections else "", similar=tuple(alike)
     )  # fmt: skip
 
 
@@ -232,3 +236,56 @@ def drop_held(kb: Workspace, name: str) -> HeldCandidate:
             raise Busy(msg("the inbox has just been moved"), hint=msg("try again")) from None
         sync_with_ref(kb)
     return held
+
+
+_TITLES = regex(r"(?m)^(?:title:[ \t]*|#[ \t]+\[[A-Z]{1,3}[0-9]{3,9}\][ \t]*)([^\r\n]{1,400})")
+_LOOKED_AT = 8_000
+"""Bytes of a file in which its title stands."""
+
+
+def find_damaged_twin(kb: Workspace, candidate: Candidate) -> BadRecord | None:
+    """Return why a file cannot be read that may be the record *candidate* repeats; None where there is none.
+
+    That is one of the candidate's scope with a title like the candidate's. A damaged file takes no part in looking for
+    duplicates, so that the same would be written a second time.
+    """
+    for error in kb.list_unreadable():
+        if parse_path_scope(error.path) == candidate.scope and _has_similar_title(kb, candidate.title, error.path):
+            return error
+    return None
+
+
+def find_checkout_damage(kb: Workspace, path: str, tip: bytes | None) -> BadRecord | None:
+    """Return why the file *path* in the checkout cannot be read, where it is not as in the *tip*; None where it can.
+
+    The index may not have seen yet that somebody has edited it.
+    """
+    here = read_if_exists(os.path.join(kb.root, *path.split("/")))
+    if here is None or here == tip:
+        return None
+    try:
+        record_file.read(here, path)
+    except BadRecord as error:
+        return error
+    return None
+
+
+def _has_similar_title(kb: Workspace, title: str, path: str) -> bool:
+    slug = os.path.basename(path).removesuffix(".md").partition("-")[2]
+    if slug and slug == slugify(title):
+        return True
+    limit = kb.config.title_similarity
+    return any(
+        normalise(one) == normalise(title) or compute_similarity(one, title, limit) > limit
+        for one in _iter_titles(kb, path)
+    )
+
+
+def _iter_titles(kb: Workspace, path: str) -> Iterator[str]:
+    """Yield what may be the title of the damaged file *path*."""
+    try:
+        data = read_if_exists(os.path.join(kb.root, *path.split("/"))) or b""
+    except OSError:
+        return
+    for match in _TITLES.finditer(data[:_LOOKED_AT].decode("utf-8", "replace")):
+        yield match[1].strip().strip("\"'")

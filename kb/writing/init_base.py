@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from typing import NamedTuple
 
+from kb import installation
 from kb.config import FILE, Config, describe_setting, load
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
 from kb.files import read_if_exists
@@ -21,7 +23,6 @@ from kb.paths import find_root_above, find_untrusted_root, user_home
 from kb.records.front_matter import format_scalar
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
-from kb.writing.workflows import build_placeholder_workflows, build_workflows
 
 ATTRIBUTES = "content/.gitattributes"
 
@@ -193,3 +194,26 @@ def _format_toml(value: object) -> str:
         return "[" + ", ".join(map(_format_toml, value)) + "]"
     text = format_scalar(value)
     return text if isinstance(value, bool | int | float) or text.startswith('"') else f'"{text}"'
+
+
+_GITHUB = {".github/workflows/kb.yml": "github-workflow.yml", ".github/workflows/kb-wiki.yml": "github-wiki.yml"}
+_GITLAB = {".gitlab/kb-ci.yml": "gitlab-ci.yml", ".gitlab/kb-wiki.yml": "gitlab-wiki.yml"}
+_EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
+_PLACE = b"@REQUIREMENT@"
+"""What the templates have where the line for pip stands that installs kb."""
+
+
+def build_workflows(remote: str = "", requirement: str = "") -> dict[str, bytes]:
+    """Return path and content of the files for the host of *remote*, the URL of a repository; GitHub without one.
+
+    They install kb by the line for pip *requirement* (default: where the kb that runs was installed from).
+    """
+    folder = resources.files("kb.templates").joinpath("ci")
+    wanted = {**(_GITLAB if "gitlab" in remote.lower() else _GITHUB), **_EVERYWHERE}
+    line = (requirement or installation.find_own_requirement() or installation.UNKNOWN).encode()
+    return {path: folder.joinpath(name).read_bytes().replace(_PLACE, line) for path, name in wanted.items()}
+
+
+def build_placeholder_workflows(remote: str = "") -> dict[str, bytes]:
+    """Return those files as they are written where nobody knows where kb is installed from."""
+    return build_workflows(remote, installation.UNKNOWN)

@@ -15,30 +15,30 @@ from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import join_section_labels
 from kb.records.model import GLOBAL, SCOPE, Candidate, Record, SimilarRecord, Status, Verdict
-from kb.records.record_paths import INBOX, is_record_path
+from kb.records.record_paths import INBOX
 from kb.safety import redaction
+from kb.safety.personal_facts import is_personal_fact
 from kb.similarity import merge_candidate
 from kb.similarity.duplicates import find_similar_titles
 from kb.similarity.verdict import CandidateDecision, decide_candidate, find_missing_sections, suggest_completion
 from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state import project
 from kb.text.segment import one_line
-from kb.writing import gate, inbox, karma, quality
-from kb.writing.concurrent_git import report_rescued_work
+from kb.writing import gate, inbox, quality
 from kb.writing.group_commit import (
     QueuedWriter,
     WriteRequest,
     answer_all_busy,
+    has_landed,
     iter_requests,
     return_to_writer,
     save_draft_answer,
     send_answer,
 )
-from kb.writing.landed_jobs import has_landed
-from kb.writing.objection import Objection
-from kb.writing.privacy import refuse_personal
-from kb.writing.publish import explain_outcome
+from kb.writing.inbox import find_checkout_damage, find_damaged_twin
+from kb.writing.publish import explain_outcome, report_rescued_work
+from kb.writing.quality import Objection
 from kb.writing.transaction import (
     NOT_BY_A_PROGRAM,
     Transaction,
@@ -46,7 +46,6 @@ from kb.writing.transaction import (
     describe_status_change,
     describe_unreplaced,
 )
-from kb.writing.unreadable import find_checkout_damage, find_damaged_twin
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -64,23 +63,28 @@ Files = Callable[[Sequence[Verdict]], Mapping[str, bytes]]
 """Files to commit beside the records, made when the verdicts are known."""
 
 
+_PERSONAL = frozenset({"preference", "domain-note"})
+"""Kinds under which a person's own facts are handed in; in others "I" is whoever wrote the document."""
+
+
+def refuse_personal(kb: Workspace, candidate: Candidate) -> list[Objection]:
+    """Refuse what an agent hands in and is certainly about a person, where others would read it."""
+    by_agent = bool(candidate.session or candidate.host) or project.is_agent_shell(kb.environment)
+    if not (by_agent and candidate.kind in _PERSONAL and is_personal_fact(candidate) and project.is_shared(kb)):
+        return []
+    reason = msg("it is about a person, and others read this knowledge base")
+    remedy = msg("keep it in a knowledge base of your own: KB_HOME=~/.kb kb write")
+    return [Objection("personal", reason, remedy)]
+
+
 Planned = tuple[WriteRequest, list[Verdict], int | None]
 """A call, its verdicts, and the number of its commit among those of the transaction."""
-
-
-class _Savepoint(NamedTuple):
-    """How much is planned at one moment."""
-
-    changes: Mapping[str, tuple[bytes | None, bytes]]
-    subjects: int
-    uids: int
-    operations: int
 
 
 def write(
     kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
     beside: Files | None = None, subject: str = "", landing: bool = False, waiting: QueuedWriter | None = None,
-    job: str = "", decided: bool = False,
+    job: str = "", decided: bool = False
 ) -> list[Verdict]:  # fmt: skip
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`.
 
@@ -107,7 +111,7 @@ class CandidateTransaction(Transaction):
 
     def run(
         self, candidates: Sequence[Candidate], dry_run: bool = False, beside: Files | None = None, subject: str = "",
-        waiting: QueuedWriter | None = None,
+        waiting: QueuedWriter | None = None
     ) -> list[Verdict]:  # fmt: skip
         """Decide on *candidates* and publish; a race that is lost is run again on the new tip.
 
@@ -210,7 +214,7 @@ class CandidateTransaction(Transaction):
         """Return the verdict on one candidate and remember what it changes; *already* masked by these rules."""
         candidate, masked = redaction.redact_candidate(raw, self.kb.config.masking)
         self.caller = self.caller or candidate
-        candidate = karma.reclassify_candidate(
+        candidate = quality.reclassify_candidate(
             candidate._replace(scope=candidate.scope or self.scope, title=" ".join(candidate.title.split()))
         )
         rules = sorted({*already, *(mask.rule for mask in masked)})
@@ -261,29 +265,15 @@ class CandidateTransaction(Transaction):
             return inbox.hold_candidate(self, candidate, held, objections, decision.similar)
         if held:
             candidate = inbox.merge_sightings(candidate, held.candidate)
-        before = self._create_savepoint()
+        before = self.create_savepoint()
         try:
             verdict = self._admit_candidate(candidate, decision, [*admission.grounds, *notes], held)
         except BadRecord as error:
-            self._roll_back(before)
+            self.roll_back(before)
             return self._refuse_damaged(candidate, error)
         if held and verdict.verdict not in ("held", "refused"):
             self.inbox[held.name + ".json"] = None
         return verdict
-
-    def _create_savepoint(self) -> _Savepoint:
-        return _Savepoint(dict(self.changes), len(self.subjects), len(self.uids), len(self.operations))
-
-    def _roll_back(self, mark: _Savepoint) -> None:
-        """Drop what was planned since *mark*, in the index too."""
-        since = [path for path, planned in self.changes.items() if mark.changes.get(path) != planned]
-        self.changes = dict(mark.changes)
-        del self.subjects[mark.subjects :], self.uids[mark.uids :], self.operations[mark.operations :]
-        for path in filter(is_record_path, since):
-            if path in self.changes:
-                self.reindex_record(path)
-            else:
-                self.kb.index.reload_files([path])
 
     def _find_near(self, candidate: Candidate) -> list[Record]:
         from kb.search.query import build_broad_expression

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import Busy, IndexFailed, KbError
-from kb.files import read_if_exists, remove_half_written
-from kb.fingerprints import read_file_stamp
+from kb.files import read_file_stamp, read_if_exists, remove_half_written
 from kb.git import dropped_records, worktree
-from kb.git.repository import Head, LostRace, RefMove
+from kb.git.git_locks import list_rewriting_commands
+from kb.git.git_log import diff_trees, read_objects, resolve_tree
+from kb.git.repository import PATIENCE, Head, LostRace, RefMove, Repository, format_commit_message
 from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, StagedFile, read_index_stamp
 from kb.i18n import Message, msg
 from kb.index import id_allocator, index_sync
-from kb.records.record_paths import is_record_path
+from kb.records.record_paths import CONTENT, is_record_path
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.writing import concurrent_git
 
 if TYPE_CHECKING:
     from typing import Any
 
     from kb.git.git_process import BackgroundCommand
     from kb.workspace import Workspace
+
 
 _INTENT = "follow.json"
 """What the checkout has still to follow: the commit it is to follow, and for each path the one it still has.
@@ -57,7 +60,7 @@ def publish_moves(
     follows = _adjust_to_checkout(kb, changes, owed)
     stamp = read_index_stamp(kb.repository)
     reserved = worktree.read_staged_files(kb.repository, head.oid, edited)
-    others = concurrent_git.wait_for_git(kb.repository)
+    others = wait_for_git(kb.repository)
     _save_intent(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
     try:
         with worktree.hold_index(
@@ -80,7 +83,7 @@ def publish_moves(
         still = {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}}
         _save_intent(kb, tip, still, head.oid)
         _update_index(kb, outcomes, changes)
-        concurrent_git.note_concurrent_merge(kb, others)
+        note_concurrent_merge(kb, others)
         index_sync.mark_commit_seen(kb, tip)
         dropped_records.remember_published(kb, head.oid, tip)
         if was_compared:
@@ -200,3 +203,118 @@ def explain_outcome(path: str, outcome: str) -> Message | None:
     if outcome == FAILED:
         return msg("it is committed; {path} could not be written, the next call tries again", path=path)
     return None
+
+
+def recommit_undone(kb: Workspace, head: Head) -> Head:
+    """Commit again what was undone in *head* and return what is checked out then; to be called under the lock.
+
+    Raise LostRace where somebody else moves the branch meanwhile.
+    """
+    changes = dropped_records.find_undone_changes(kb)
+    if not changes:
+        dropped_records.forget_undone(kb)
+        return head
+    subject = "Put back what a git command beside kb had dropped"
+    body = "\n".join(f"- {path}" for path in sorted(changes))
+    with kb.state.open_stage() as stage:
+        files = {path: now for path, (_, now) in changes.items()}
+        commit = kb.repository.build_commit(
+            head.oid, files, format_commit_message(subject, body, {"Kb-Op": "restored"}), stage=stage
+        )
+    publish_moves(kb, head, [RefMove(head.ref, commit, head.oid)], changes, f"kb: {subject}")
+    there = kb.repository.list_files(commit, CONTENT)
+    dropped_records.note_put_back(kb, [(path, there.get(path, "")) for path in changes])
+    dropped_records.forget_undone(kb)
+    return head._replace(oid=commit)
+
+
+_BESIDE, _KEPT = "beside", "kept work"
+"""Notes: the git command that ran while kb published, as JSON [seconds, command]; the refs not told of yet."""
+_WINDOW = 120
+"""Seconds before and after it in which such a command has saved what it put away."""
+_REFS = "refs/kb/rescue/work-"
+_LOSING = "merge"
+"""The one command that may lose work: the others put it into the stash list before they touch a file.
+
+What `git stash` made and `git stash pop` brought back looks just like it: only a merge is a reason to look.
+"""
+
+
+def wait_for_git(repository: Repository) -> list[str]:
+    """Wait until no git command moves a person's uncommitted work about here; return those there after `PATIENCE`."""
+    end = time.monotonic() + PATIENCE
+    while (commands := list_rewriting_commands(repository.top)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return commands
+
+
+def note_concurrent_merge(kb: Workspace, before: Sequence[str]) -> None:
+    """Note a merge that ran *before* kb took the lock or runs now; `rescue_lost_work` looks what became of the work."""
+    if _LOSING in (*before, *list_rewriting_commands(kb.repository.top)):
+        kb.index.set_note(_BESIDE, json.dumps([time.time(), _LOSING]))
+
+
+def rescue_lost_work(kb: Workspace) -> None:
+    """Keep under a ref what a git command beside kb has put away and not brought back."""
+    noted = kb.index.get_note(_BESIDE)
+    if not noted or list_rewriting_commands(kb.repository.top):
+        return
+    kb.index.set_note(_BESIDE, "")
+    since, command = json.loads(noted)
+    with contextlib.suppress(KbError):
+        for commit in _find_stash_commits(kb.repository, since):
+            if not _is_restored(kb, commit):
+                ref = _REFS + commit[:12]
+                kb.repository.update_refs(
+                    [RefMove(ref, commit, kb.repository.resolve_ref(ref))], "kb: keep uncommitted work"
+                )
+                told = [*json.loads(kb.index.get_note(_KEPT) or "[]"), [command, ref]]
+                kb.index.set_note(_KEPT, json.dumps(told))
+
+
+def report_rescued_work(kb: Workspace) -> Message | None:
+    """Return what to tell a person of work that was kept since this was last asked; None for nothing."""
+    noted = json.loads(kb.index.get_note(_KEPT) or "[]")
+    if not noted:
+        return None
+    kb.index.set_note(_KEPT, "")
+    command, ref = noted[-1]
+    return msg(
+        "git {command} ran beside kb and did not bring back what was not committed; if you miss it: "
+        "git stash apply --index {ref}",
+        command=command, ref=ref
+    )  # fmt: skip
+
+
+def _find_stash_commits(repository: Repository, since: float) -> list[str]:
+    """Return the commits that `git stash create` made around the moment *since* and that no stash names."""
+    recent = list(_iter_recent_objects(repository, since))
+    rows = repository.git("cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in recent).encode()).decode()
+    found = [row.split(" ")[0] for row in rows.splitlines() if " commit " in row]
+    texts = read_objects(repository, found)
+    stashes = repository.run_git(["log", "--walk-reflogs", "--format=%H", "refs/stash", "--"]).out.decode().split()
+    return [oid for oid in found if oid not in stashes and b"\n\nWIP on " in texts[oid]]
+
+
+def _iter_recent_objects(repository: Repository, since: float) -> Iterator[str]:
+    """Yield the loose objects that were written around the moment *since*."""
+    top = os.path.join(repository.common_dir, "objects")
+    for folder in (name for name in os.listdir(top) if len(name) == 2):
+        with contextlib.suppress(OSError), os.scandir(os.path.join(top, folder)) as entries:
+            for entry in entries:
+                if not entry.name.startswith("tmp") and abs(entry.stat().st_mtime - since) < _WINDOW:
+                    yield folder + entry.name
+
+
+def _is_restored(kb: Workspace, commit: str) -> bool:
+    """Return whether the checkout has every file as the saved work *commit* has it, or HEAD has moved on with it."""
+    repository = kb.repository
+    base, saved, now = (resolve_tree(repository, revision) for revision in (commit + "^1", commit, "HEAD"))
+    changes, moved = diff_trees(repository, [(base, saved), (base, now)])
+    texts = read_objects(repository, [one.new for one in changes])
+    since = {one.name for one in moved}
+    return all(
+        one.name in since
+        or read_if_exists(os.path.join(repository.top, *one.name.split("/"))) == (texts[one.new] if one.new else None)
+        for one in changes
+    )

@@ -90,7 +90,7 @@ class ReviewPlan:
         """Word the commit."""
         trailers = {
             "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": self.record.uid,
-            "Kb-Path": self.path, "Kb-Against": ",".join(self.against), "Kb-Since": self.since,
+            "Kb-Path": self.path, "Kb-Against": ",".join(self.against), "Kb-Since": self.since
         }  # fmt: skip
         self.words = format_commit_message(subject, "\n".join(kb.localise(reason) for reason in reasons), trailers)
 
@@ -100,7 +100,7 @@ class ReviewPlan:
 
 def propose_review(
     writing: Transaction, candidate: Candidate, olds: Sequence[Record], amended: Sequence[Record],
-    reasons: Sequence[Message], alike: Sequence[SimilarRecord],
+    reasons: Sequence[Message], alike: Sequence[SimilarRecord]
 ) -> Verdict:  # fmt: skip
     """Open a review of *candidate* against the records *olds*, or add to the one that already says the same.
 

@@ -14,9 +14,8 @@ from kb.records.blocks import find_blocks
 from kb.records.front_matter import decode_record
 from kb.records.model import Candidate, Record, Verdict
 from kb.similarity.verdict import build_sections, is_decision_changed
-from kb.writing.inbox import hold_damaged, hold_uncommitted
+from kb.writing.inbox import find_checkout_damage, hold_damaged, hold_uncommitted
 from kb.writing.reviews import propose_text
-from kb.writing.unreadable import find_checkout_damage
 
 if TYPE_CHECKING:
     from kb.writing.transaction import Transaction

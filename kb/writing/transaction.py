@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,16 +17,23 @@ from kb.index import id_allocator, index_sync
 from kb.records import record_file
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.kinds import BY_NAME
-from kb.records.model import Candidate, Record, SimilarRecord, Status, Verdict
-from kb.records.record_paths import folder_for_scope, generate_ulid, is_record_path
+from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict
+from kb.records.record_paths import PROJECT_FILE, folder_for_scope, generate_ulid, is_record_path
 from kb.records.status_names import status_name
 from kb.similarity import merge_candidate
 from kb.similarity.verdict import build_sections, derive_status
-from kb.startup.namedtuple import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state.project import load_claims, parse_owners
 from kb.text.segment import slugify
-from kb.writing import concurrent_git, inbox, landed_jobs, project_mark
-from kb.writing.publish import catch_up_checkout, clear_followed, publish_moves
-from kb.writing.recommit import recommit_undone
+from kb.writing import group_commit, inbox
+from kb.writing.publish import (
+    catch_up_checkout,
+    clear_followed,
+    publish_moves,
+    recommit_undone,
+    rescue_lost_work,
+    wait_for_git,
+)
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -43,12 +51,21 @@ _LONGEST_HOLD = 2.0
 NOT_BY_A_PROGRAM = msg("it takes an accepted record out of force, and that is for a person to decide")
 
 
+class _Savepoint(NamedTuple):
+    """How much is planned at one moment."""
+
+    changes: Mapping[str, tuple[bytes | None, bytes]]
+    subjects: int
+    uids: int
+    operations: int
+
+
 class Transaction:
     """What one call plans, and the commits that make it so; `write.candidates` decides what becomes of candidates."""
 
     def __init__(
         self, kb: Workspace, scope: str, folder: str, *, promoted: str = "", by_person: bool = False,
-        job: str = "", decided: bool = False,
+        job: str = "", decided: bool = False
     ) -> None:  # fmt: skip
         """Prepare to write for a caller who works in *folder*, to which *scope* belongs ("": to be found out).
 
@@ -114,7 +131,7 @@ class Transaction:
     @contextlib.contextmanager
     def _hold_index_lock(self) -> Iterator[None]:
         """Hold git's lock on the index for all that follows."""
-        concurrent_git.wait_for_git(self.kb.repository)
+        wait_for_git(self.kb.repository)
         worktree.release_abandoned_lock(self.kb.repository)
         with worktree.lock_index(self.kb.repository):
             yield
@@ -135,7 +152,7 @@ class Transaction:
                 dropped_records.put_back(self.kb)  # also in the middle of a merge, which would be concluded without it
                 if busy := repository.find_commit_obstacle():
                     raise busy
-                concurrent_git.rescue_lost_work(self.kb)
+                rescue_lost_work(self.kb)
                 self.head = repository.head()
                 knows = index_sync.has_seen_commit(self.kb, self.head.oid)
                 self.kb.sync_index(thorough=has_followed or not knows)
@@ -166,12 +183,12 @@ class Transaction:
         """Return the verdict on a candidate that is not kept."""
         return Verdict(
             "refused", candidate.title, candidate.kind, scope=candidate.scope,
-            reasons=tuple(map(self.kb.localise, reasons)), next=self.kb.localise(remedy),
+            reasons=tuple(map(self.kb.localise, reasons)), next=self.kb.localise(remedy)
         )  # fmt: skip
 
     def plan_replacement(
         self, candidate: Candidate, record: Record, before: bytes, now: bytes, word: str,
-        reasons: Sequence[Message], alike: Sequence[SimilarRecord] = (),
+        reasons: Sequence[Message], alike: Sequence[SimilarRecord] = ()
     ) -> Verdict:  # fmt: skip
         """Plan that the file of *record*, *before* in the tip, is *now*.
 
@@ -220,7 +237,7 @@ class Transaction:
         language = self.kb.config.language
         self.plan_change(record.path, None, record_file.render_and_verify(record, language), operation, record)
         self.kb.index.put_record(record_file.normalise_record(record, language))
-        project_mark.plan_mark(self, record.scope)
+        plan_mark(self, record.scope)
 
     def plan_change(self, path: str, before: bytes | None, now: bytes, operation: str, record: Record) -> None:
         """Plan that the file *path*, *before* in the tip, is *now*."""
@@ -273,6 +290,21 @@ class Transaction:
         self.changes, self.subjects, self.uids, self.operations = {}, [], [], []
         self.kb.index.reload_files(path for path in paths if is_record_path(path))
 
+    def create_savepoint(self) -> _Savepoint:
+        """Return how much is planned by now."""
+        return _Savepoint(dict(self.changes), len(self.subjects), len(self.uids), len(self.operations))
+
+    def roll_back(self, mark: _Savepoint) -> None:
+        """Drop what was planned since *mark*, in the index too."""
+        since = [path for path, planned in self.changes.items() if mark.changes.get(path) != planned]
+        self.changes = dict(mark.changes)
+        del self.subjects[mark.subjects :], self.uids[mark.uids :], self.operations[mark.operations :]
+        for path in filter(is_record_path, since):
+            if path in self.changes:
+                self.reindex_record(path)
+            else:
+                self.kb.index.reload_files([path])
+
     def read_planned(self, path: str) -> bytes | None:
         """Return the file *path* as the next commit has it so far."""
         if path in self.changes:
@@ -297,12 +329,12 @@ class Transaction:
         """Return the verdict *word* on what became *record*."""
         return Verdict(
             word, record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status),
-            tuple(map(self.kb.localise, reasons)), self.kb.localise(remedy) if remedy else "", tuple(alike), branch,
+            tuple(map(self.kb.localise, reasons)), self.kb.localise(remedy) if remedy else "", tuple(alike), branch
         )  # fmt: skip
 
     def publish(
         self, candidate: Candidate | None, subject: str = "", operation: str = "", why: str = "",
-        note: Callable[[Mapping[str, str]], None] | None = None,
+        note: Callable[[Mapping[str, str]], None] | None = None
     ) -> dict[str, str]:  # fmt: skip
         """Publish everything planned in one transaction of refs; return the commit of each ref.
 
@@ -330,11 +362,11 @@ class Transaction:
     def note_jobs(self, commits: Mapping[str, str], jobs: Sequence[str] = ()) -> None:
         """Note that this job, and those of others, are about to be published as *commits*."""
         named = dict.fromkeys(filter(None, (self.job, *jobs)))
-        landed_jobs.note_commits(self.kb, list(named), [new for new in commits.values() if new] or [self.head.oid])
+        group_commit.note_commits(self.kb, list(named), [new for new in commits.values() if new] or [self.head.oid])
 
     def add_step(
         self, candidate: Candidate | None, subject: str = "", operation: str = "", why: str = "",
-        by: Mapping[str, str] = NOBODY,
+        by: Mapping[str, str] = NOBODY
     ) -> None:  # fmt: skip
         """Let what was planned since the last step be a commit of its own, *by* its own author."""
         done = {path: data for step in self.steps for path, data in step.changes.items()}
@@ -399,5 +431,20 @@ def apply_front_edit(record: Record, before: bytes, front: Mapping[str, object])
 
 _VERBS = {
     "created": "Add", "updated": "Update", "appended": "Add to", "superseded": "Mark superseded", "imported": "Import",
-    "confirmed": "Confirm", "status": "Change status of", "edited": "Edit",
+    "confirmed": "Confirm", "status": "Change status of", "edited": "Edit"
 }  # fmt: skip
+
+
+def plan_mark(writing: Transaction, scope: str) -> None:
+    """Plan the file that says whose the project of *scope* is, where that is not said yet."""
+    kb = writing.kb
+    if scope == GLOBAL:
+        return
+    path = f"content/anchors/projects/{scope.removeprefix('project/')}/{PROJECT_FILE}"
+    owners = parse_owners(read_if_exists(os.path.join(kb.root, path)))
+    claim = load_claims(kb).get(scope.removeprefix("project/"))
+    own = [claim] if claim is not None else []
+    if path not in writing.changes and (owners is None or (own and not owners)):
+        before = writing.read_planned(path)
+        if not parse_owners(before):
+            writing.changes[path] = (before, json.dumps({"identity": own}, indent=1).encode() + b"\n")

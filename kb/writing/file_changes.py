@@ -1,0 +1,263 @@
+"""Change files of any kind in one commit: the branch moves, the checkout follows, a person's edits stay."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb.errors import BadInput, NeedsPerson
+from kb.files import read_if_exists, write_atomic
+from kb.git import worktree
+from kb.git.git_dir import find_git_dir
+from kb.git.git_log import diff_trees, read_objects, resolve_tree
+from kb.git.repository import Head, RefMove, Repository, format_commit_message
+from kb.git.trees import patch_tree
+from kb.git.worktree import Changes, list_differing_files
+from kb.i18n import msg
+from kb.merge.merge_commits import is_content_file
+from kb.records.front_matter import decode_record
+from kb.records.record_paths import is_record_path
+from kb.safety import redaction
+from kb.search import synonyms
+from kb.search.answer import SYNONYMS
+from kb.search.synonyms import SynonymGroup
+from kb.text.segment import one_line
+from kb.writing.edit import commit_step
+from kb.writing.publish import publish_moves
+from kb.writing.transaction import Transaction
+
+if TYPE_CHECKING:
+    from kb.workspace import Workspace
+
+
+class Advance(NamedTuple):
+    """The way from the checked-out commit to another, looked through and not yet gone."""
+
+    head: Head
+    new: str
+    changes: Changes
+    trees: tuple[str, str] | None = None
+    """What git's own checkout has to follow: from the one tree to the other; None for nothing."""
+
+
+def prepare_advance(kb: Workspace, head: Head, new: str, by_hand: str) -> Advance:
+    """Look through the way from *head* to the commit *new*; raise NeedsPerson where something lies in it.
+
+    *by_hand* is the command of git's with which a person goes it where kb cannot.
+    """
+    if head.oid == new:
+        return Advance(head, new, {})
+    repository = kb.repository
+    before, after = resolve_tree(repository, head.oid), resolve_tree(repository, new)
+    (found,) = diff_trees(repository, [(before, after)])
+    own = [one for one in found if is_content_file(kb, one.name)]
+    if strange := [one.name for one in own if not one.is_plain]:
+        said = msg("{path} is no ordinary file", path=one_line(strange[0]))
+        raise NeedsPerson(said, hint=msg("{command}", command=by_hand))
+    blobs = read_objects(repository, [oid for one in own for oid in (one.old, one.new)])
+    changes = {repository.to_kb_path(one.name): (blobs.get(one.old), blobs.get(one.new)) for one in own}
+    _refuse_conflicts(kb, head, changes)
+    trees = None
+    if len(own) < len(found):
+        trees = (before, _restore_files(kb, after, {one.name: blobs.get(one.old) for one in own}))
+        _refuse_blocked_checkout(kb, trees)
+    return Advance(head, new, changes, trees)
+
+
+def build_advance(kb: Workspace, head: Head, files: Mapping[str, bytes | None], words: str) -> Advance:
+    """Build the commit of *files* upon *head* and look through the way to it; nothing is to be seen yet."""
+    with kb.state.open_stage() as stage:
+        commit = kb.repository.build_commit(head.oid, files, words, stage=stage)
+    return prepare_advance(kb, head, commit, "")
+
+
+def _restore_files(kb: Workspace, tree: str, files: Mapping[str, bytes | None]) -> str:
+    """Return *tree* with *files* as they were."""
+    if not files:
+        return tree
+    with kb.state.open_stage() as stage:
+        return patch_tree(kb.repository, tree, [files], stage)[-1]
+
+
+def _refuse_conflicts(kb: Workspace, head: Head, changes: Changes) -> None:
+    """Raise NeedsPerson where a person's uncommitted edits of a record touch the lines that change."""
+    edited = [path for path, (before, _) in changes.items() if before is not None]
+    staged = worktree.read_staged_files(kb.repository, head.oid, edited)
+    for path, (before, now) in changes.items():
+        mine = read_if_exists(os.path.join(kb.root, *path.split("/")))
+        if mine is None or mine == now:
+            continue
+        if before is None:
+            said = msg("{path} is here and not committed, and comes from the remote too", path=path)
+            raise NeedsPerson(said, hint=msg("move it away: git stash push --include-untracked {path}", path=path))
+        is_touched = path in staged or mine.replace(b"\r\n", b"\n") != before.replace(b"\r\n", b"\n")
+        if is_touched and (now is None or worktree.has_conflicting_edits(kb.repository, head.oid, path, before, now)):
+            raise NeedsPerson(
+                msg("{path} has changes on the same lines that are not committed", path=path),
+                hint=msg("commit them first: git commit {path}", path=path),
+            )
+
+
+def _refuse_blocked_checkout(kb: Workspace, trees: tuple[str, str]) -> None:
+    """Raise NeedsPerson where git would not let its own checkout follow."""
+    kb.repository.git("update-index", "-q", "--refresh", check=False)  # it goes by the times of files
+    output = kb.repository.run_git(["read-tree", "--dry-run", "-m", "-u", "--no-recurse-submodules", *trees])
+    if output.code:
+        lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
+        problem = lines[0].removeprefix("error: ").removeprefix("fatal: ")
+        raise NeedsPerson(
+            msg("what is not committed here is in the way: {problem}", problem=problem),
+            hint=msg("commit it, or: git stash; then the same command again"),
+        )
+
+
+def apply_advance(kb: Workspace, advance: Advance, more: Sequence[RefMove], reason: str) -> dict[str, str]:
+    """Move the branch and the refs of *more*, or none; return what became of the file of each record."""
+    moves = [] if advance.head.oid == advance.new else [RefMove(advance.head.ref, advance.new, advance.head.oid)]
+    if not moves and not more:
+        return {}
+    with _update_git_checkout(kb, advance):
+        outcomes = publish_moves(kb, advance.head, [*moves, *more], advance.changes, reason)
+    kb.index.reload_files(path for path in advance.changes if is_record_path(path))
+    return outcomes
+
+
+@contextlib.contextmanager
+def _update_git_checkout(kb: Workspace, advance: Advance) -> Iterator[None]:
+    """Let git bring what is not kb's, before the branch moves; back again where it does not move."""
+    if advance.trees is None:
+        yield
+        return
+    kb.repository.git("read-tree", "-m", "-u", "--no-recurse-submodules", *advance.trees)
+    try:
+        yield
+    except BaseException:
+        if kb.repository.resolve_ref(advance.head.ref) == advance.head.oid:
+            kb.repository.run_git(["read-tree", "-m", "-u", "--no-recurse-submodules", *reversed(advance.trees)])
+        raise
+
+
+class FileChanges(NamedTuple):
+    """What is to be committed: path → bytes, or None for a file that goes; nothing where there is no file."""
+
+    files: Mapping[str, bytes | None] = {}
+    subject: str = ""
+    body: str = ""
+
+
+def change_files(kb: Workspace, operation: str, plan: Callable[[str], FileChanges], *, dry_run: bool = False) -> str:
+    """Commit what *plan* makes of the tip it is given, and return the commit; "" for nothing.
+
+    *plan* is asked again when somebody else was faster. Raise NeedsPerson where uncommitted edits are in the way.
+    """
+    writing = Transaction(kb, "", "")
+    advances: list[Advance] = []
+
+    def build_commit() -> str:
+        head = writing.head
+        change = plan(head.oid)
+        before = read_at_revision(kb, head.oid, change.files)
+        now = {path: data for path, data in change.files.items() if before[path] != data}
+        words = format_commit_message(change.subject, change.body, {"Kb-Op": operation})
+        advances[:] = [build_advance(kb, head, now, words) if now else Advance(head, head.oid, {})]
+        return advances[0].new if now else ""
+
+    def publish_commit(commit: str) -> str:
+        apply_advance(kb, advances[0], [], f"kb: {operation}")
+        writing.is_published = True
+        return commit
+
+    return writing.run_with_retries(build_commit, None if dry_run else publish_commit)
+
+
+def read_at_revision(kb: Workspace, revision: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+    """Return the files *paths* as the commit *revision* has them; None for one that it has not."""
+    paths = list(paths)
+    return dict(zip(paths, kb.repository.read_blobs([(revision, path) for path in paths]), strict=True))
+
+
+def list_uncommitted(kb: Workspace, places: Sequence[str]) -> set[str]:
+    """Return the files at or below *places* that are changed, staged or new, and not committed so."""
+    tip = kb.repository.head().oid
+    names = map(kb.repository.to_git_path, places)
+    new = kb.repository.git("ls-files", "--others", "--exclude-standard", "-z", "--", *names)
+    found = {kb.repository.to_kb_path(os.fsdecode(name)) for name in new.split(b"\0") if name}
+    for is_staged in (False, True):
+        found |= list_differing_files(kb.repository, tip, places, is_staged=is_staged)
+    return found
+
+
+def write_export(kb: Workspace, path: str, data: bytes) -> None:
+    """Write *data* to the file *path*, whole or not at all.
+
+    Raise NeedsPerson where git keeps that file and it has edits that are not committed, BadInput where it cannot be
+    written.
+    """
+    place = os.path.realpath(path)
+    try:
+        if os.path.isfile(place) and read_if_exists(place) != data and _has_uncommitted_edits(kb, place):
+            raise NeedsPerson(
+                msg("{path} has changes that are not committed", path=path),
+                hint=msg("commit them first: git add {path} && git commit {path}", path=path),
+            )
+        os.stat(os.path.dirname(place))
+        if os.path.exists(place) and not os.path.isfile(place):  # a pipe or a terminal is written to, not replaced
+            with open(place, "wb") as file:
+                file.write(data)
+        else:
+            write_atomic(place, data)
+    except OSError as error:
+        raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=path) from None
+
+
+def _has_uncommitted_edits(kb: Workspace, place: str) -> bool:
+    """Return whether the file at *place* is one that git keeps and differs from what is committed."""
+    around = find_git_dir(os.path.dirname(place))
+    if around is None:
+        return False
+    repository = Repository(around[0], kb.environment)
+    name = os.path.relpath(place, repository.top).replace(os.sep, "/")
+    committed = repository.read_blob("HEAD", name)
+    return committed is not None and committed != read_if_exists(place)
+
+
+KEYWORDS = f"content/{SYNONYMS}"
+
+
+def list_groups(kb: Workspace) -> list[SynonymGroup]:
+    """Return the groups of the knowledge base's own, as they are committed."""
+    return _parse_groups(kb.repository.read_blob("HEAD", KEYWORDS))
+
+
+def add_groups(kb: Workspace, text: str, source: str) -> list[SynonymGroup]:
+    """Add the groups in *text*, the file *source*, that are not there yet, as one commit; return those added.
+
+    Raise BadInput naming the line that is no group.
+    """
+    groups = synonyms.parse_groups(redaction.redact_text(text, kb.config.masking)[0], source)
+    if not groups:
+        raise BadInput(msg("it holds no group of words"), path=source, hint=msg("write: - [缓存, cache, caching]"))
+
+    def plan_groups(writing: Transaction) -> list[SynonymGroup]:
+        before = writing.read_planned(KEYWORDS)
+        known = {frozenset(group.words) for group in _parse_groups(before)}
+        new = [group for group in dict.fromkeys(groups) if frozenset(group.words) not in known]
+        if new:
+            head = decode_record(before, KEYWORDS) if before else ""
+            rows = "".join(f"- [{', '.join(group.words)}]\n" for group in new)
+            now = head + ("" if head.endswith("\n") or not head else "\n") + rows
+            writing.plan_file(KEYWORDS, before, now.encode())
+        return new
+
+    return commit_step(kb, plan_groups, "Load keywords", "keywords") if _has_new_groups(kb, groups) else []
+
+
+def _has_new_groups(kb: Workspace, groups: list[SynonymGroup]) -> bool:
+    known = {frozenset(group.words) for group in list_groups(kb)}
+    return any(frozenset(group.words) not in known for group in groups)
+
+
+def _parse_groups(data: bytes | None) -> list[SynonymGroup]:
+    return synonyms.parse_groups(decode_record(data, KEYWORDS), KEYWORDS) if data else []
