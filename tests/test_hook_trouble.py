@@ -20,7 +20,7 @@ from test_hosts import World, module, run, stands
 from kb import hooks
 from kb.hooks import deadline, events
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions import transcript_files
+from kb.sessions import host_input
 from kb.state import hook_failures
 
 CROWD = str(Path(__file__).parent / "hookcrowd.py")
@@ -260,7 +260,7 @@ def test_a_transcript_that_vanishes_between_two_looks(world: World, host: str, b
         path.write_bytes(os.urandom(9000))
     from kb.capture import save_session
 
-    for place in (transcript_files, save_session):
+    for place in (host_input, save_session):
         monkeypatch.setattr(place, "has_content", lambda path: True)
     for event in ANSWERS[host]:
         assert stands(host, event, done := world.sent(host, event)), (event, done)

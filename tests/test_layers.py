@@ -54,7 +54,7 @@ IMPURE = {
     ),
     "sessions": (
         "active_sessions live_pruning prune_transcript render_forms retention session_archive subagents "
-        "transcript_files unread_records"
+        "host_input unread_records"
     ),
     "context": "build_context build_pack build_routes disclose give_hints memory_md",
     "capture": (

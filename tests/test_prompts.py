@@ -10,8 +10,8 @@ from test_proposals import WISH, Talk
 from kb.guard.decide import PendingCall, decide_call
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
+from kb.sessions.host_input import extract_typed_text
 from kb.sessions.transcript import get_prompt, parse_transcript
-from kb.sessions.typed_prompt import extract_typed_text
 from kb.state.session_log import SessionLog
 
 RESULT = (

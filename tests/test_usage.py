@@ -13,8 +13,7 @@ from kb.guard.response import HookResponse
 from kb.hooks import events
 from kb.hooks.fast_path import can_skip_event
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.model_windows import ContextWindow, find_window
-from kb.sessions.usage import ContextUsage, find_band, find_window_size, read_usage
+from kb.sessions.usage import ContextUsage, ContextWindow, find_band, find_window, find_window_size, read_usage
 
 # -- bands -----------------------------------------------------------------------------------------
 

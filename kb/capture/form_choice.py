@@ -20,8 +20,8 @@ from kb.sessions.active_sessions import (
     save_current_form,
 )
 from kb.sessions.forms import COMPACT, EXPANDED, FORMS, NORMAL
+from kb.sessions.host_input import read_transcript
 from kb.sessions.render_forms import FormFacts, RenderedForm, mask_transcript, render_form
-from kb.sessions.transcript_files import read_transcript
 from kb.sessions.usage import ContextUsage, UsageBand, find_band
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ from kb.sessions import transcript as transcripts
 from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate
 from kb.sessions.facts import SessionProgress, find_progress
 from kb.sessions.forms import EXPANDED, NORMAL
+from kb.sessions.host_input import has_content as has_content
+from kb.sessions.host_input import read_transcript as read_transcript
 from kb.sessions.render_forms import FormFacts, mask_transcript, render_compact_form, render_form
 from kb.sessions.transcript import TranscriptMessage
-from kb.sessions.transcript_files import has_content as has_content
-from kb.sessions.transcript_files import read_transcript as read_transcript
 from kb.state.state_folder import StateFolder, write_atomic
 from kb.text.segment import slugify
 from kb.writing.pipeline import write

@@ -9,9 +9,9 @@ from kb.errors import KbError
 from kb.records.model import Candidate
 from kb.safety import redaction
 from kb.sessions import transcript as transcripts
+from kb.sessions.host_input import read_transcript
 from kb.sessions.render_forms import mask_transcript
 from kb.sessions.transcript import Transcript
-from kb.sessions.transcript_files import read_transcript
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from kb.errors import BadInput
 from kb.i18n import Message, msg
 from kb.records.record_paths import sanitise_session_id
-from kb.sessions.model_windows import find_window
-from kb.sessions.usage import BANDS, ContextUsage, UsageBand, find_usage_band, read_usage
+from kb.sessions.usage import BANDS, ContextUsage, UsageBand, find_usage_band, find_window, read_usage
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def measure_usage(
 
     *held*: so many tokens the context has had before, as far as is known.
     """
-    from kb.sessions.transcript_files import read_transcript
+    from kb.sessions.host_input import read_transcript
 
     windows, usual = kb.config.context_windows, kb.config.context_window
     if percent >= 0 or not transcript:

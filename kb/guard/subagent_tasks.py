@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 
 from kb.errors import BadInput
-from kb.sessions.transcript_files import read_transcript
+from kb.sessions.host_input import read_transcript
 from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.session_log import STARTED, TASK, SessionLog

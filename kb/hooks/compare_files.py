@@ -10,7 +10,7 @@ from kb.errors import IndexFailed, KbError
 from kb.guard.response import HookResponse
 from kb.hooks.guard_fast_path import may_discard
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions import tool_names
+from kb.sessions import host_input
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state import hook_failures, record_stamps
 
@@ -22,13 +22,13 @@ def compare_protected_files(
     kb: KnowledgeBase, payload: Mapping[str, Any], event: str, *, asked: bool = False
 ) -> HookResponse:
     """Compare the files that only kb writes with what they were; where that fails, the event is answered without it."""
-    session, folder = tool_names.to_text(payload.get("session_id")), tool_names.to_text(payload.get("cwd"))
+    session, folder = host_input.to_text(payload.get("session_id")), host_input.to_text(payload.get("cwd"))
     if event == "PreToolUse" and not may_discard(payload) and record_stamps.is_unchanged(kb.root, folder):
         record_stamps.mark_call_started(kb.root, session, record_stamps.SETTINGS if asked else "")
         return HookResponse()
     from kb.guard import set_aside
 
-    caller = set_aside.Caller(session, folder, tool_names.to_text(payload.get("host")) or "claude")
+    caller = set_aside.Caller(session, folder, host_input.to_text(payload.get("host")) or "claude")
     try:
         if event == "PreToolUse":
             return set_aside.check_before_call(kb, caller, asked=asked)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.paths import home_folder
-from kb.sessions import tool_names
+from kb.sessions import host_input
 
 if TYPE_CHECKING:
     from typing import Any
@@ -81,7 +81,7 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
     if not made.get("transcript_path"):
         made["transcript_path"] = find_transcript(made.get("session_id"), os.environ)
     if "toolName" in payload:
-        name, given = tool_names.translate_copilot_tool(payload.get("toolName"), _parse_arguments(payload))
+        name, given = host_input.translate_copilot_tool(payload.get("toolName"), _parse_arguments(payload))
         lines = given.get("view_range")
         if isinstance(lines, list) and len(lines) == 2 and all(type(line) is int for line in lines):
             given |= {"offset": lines[0], "limit": lines[1] - lines[0] + 1 if lines[1] >= lines[0] else None}
@@ -125,21 +125,21 @@ def render_response(event: str, decision: HookResponse, payload: Mapping[str, An
         output["modifiedResult"] = {**shape, "textResultForLlm": str(decision.updated_output)}
         context = "\n\n".join(filter(None, (context, decision.updated_note)))
     elif event in ("Stop", "SubagentStop") and decision.permission == DENY:
-        output |= {"decision": "block", "reason": tool_names.clip_bytes(decision.reason or DENY, LIMIT)}
+        output |= {"decision": "block", "reason": host_input.clip_bytes(decision.reason or DENY, LIMIT)}
     if context and event in _SPEAKING:
-        output["additionalContext"] = tool_names.clip_bytes(context, LIMIT)
+        output["additionalContext"] = host_input.clip_bytes(context, LIMIT)
     return json.dumps(output, ensure_ascii=False) + "\n"
 
 
 def _render_tool_decision(decision: HookResponse, payload: Mapping[str, Any]) -> dict[str, Any]:
     output: dict[str, Any] = {}
     if decision.permission in (ALLOW, ASK, DENY):
-        reason = tool_names.clip_bytes(decision.reason, LIMIT)
+        reason = host_input.clip_bytes(decision.reason, LIMIT)
         output |= {"permissionDecision": decision.permission, "permissionDecisionReason": reason}
     if decision.is_silent_input_change and decision.permission not in (ASK, DENY):
         given = _parse_arguments(payload)
-        output["modifiedArgs"] = tool_names.restore_host_names(
-            tool_names.COPILOT, payload.get("toolName"), given, decision.updated_input
+        output["modifiedArgs"] = host_input.restore_host_names(
+            host_input.COPILOT, payload.get("toolName"), given, decision.updated_input
         )
     return output
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.paths import home_folder
-from kb.sessions import tool_names
+from kb.sessions import host_input
 
 if TYPE_CHECKING:
     from typing import Any
@@ -57,7 +57,7 @@ def build_entry(command: str, timeout: int) -> dict[str, Any]:
 
 def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields; the folder is often said by the roots of the workspace only."""
-    name, given = tool_names.translate_tool(tool_names.CURSOR, payload.get("tool_name"), payload.get("tool_input"))
+    name, given = host_input.translate_tool(host_input.CURSOR, payload.get("tool_name"), payload.get("tool_input"))
     roots = payload.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else ""
     made = {
@@ -91,8 +91,8 @@ def render_response(event: str, decision: HookResponse, payload: Mapping[str, An
             output["agent_message"] = message
         elif decision.is_silent_input_change:
             given = payload.get("tool_input")
-            output["updated_input"] = tool_names.restore_host_names(
-                tool_names.CURSOR, payload.get("tool_name"), given, decision.updated_input
+            output["updated_input"] = host_input.restore_host_names(
+                host_input.CURSOR, payload.get("tool_name"), given, decision.updated_input
             )
     elif event == "UserPromptSubmit":
         output["continue"] = not denied

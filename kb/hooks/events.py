@@ -18,7 +18,7 @@ from kb.index.lookup import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Verdict
 from kb.records.record_paths import resolve_openable_path
-from kb.sessions.typed_prompt import extract_typed_text
+from kb.sessions.host_input import extract_typed_text
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import hook_failures
 
@@ -383,7 +383,7 @@ def _has_transcript(kb: KnowledgeBase, event: str, path: str, *, needed: bool = 
 
     A host names the file of a session before it writes the first line to it: that it is missing is no failure of kb's.
     """
-    from kb.sessions.transcript_files import has_content, read_transcript
+    from kb.sessions.host_input import has_content, read_transcript
 
     if has_content(path):
         return True

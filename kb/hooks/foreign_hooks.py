@@ -15,14 +15,14 @@ from kb.guard.response import HookResponse
 from kb.hooks import claude
 from kb.hooks.install import load_host
 from kb.hooks.settings_file import find_project_root
-from kb.sessions import tool_names
+from kb.sessions import host_input
 
 if TYPE_CHECKING:
     from typing import Any
 
 EVENTS, TIMEOUTS = claude.EVENTS, claude.TIMEOUTS
 FAILED = 0
-_TOOLS: tool_names.Tools = {
+_TOOLS: host_input.Tools = {
     "Read": ("Read", {"path": "file_path"}),
     "Write": ("Write", {"path": "file_path", "file_text": "content"}),
     "Edit": ("Edit", {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}),
@@ -45,7 +45,7 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
     program = detect_program(payload, os.environ)
     if _has_own_hooks(program, payload):
         return None
-    name, given = tool_names.translate_tool(_TOOLS, payload.get("tool_name"), payload.get("tool_input"))
+    name, given = host_input.translate_tool(_TOOLS, payload.get("tool_name"), payload.get("tool_input"))
     made: dict[str, Any] | None = load_host(program).normalise_payload(
         event, {**payload, "tool_name": name, "tool_input": given}
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kb.guard.response import ASK, DENY, HookResponse
 from kb.paths import home_folder
-from kb.sessions import tool_names
+from kb.sessions import host_input
 
 if TYPE_CHECKING:
     from typing import Any
@@ -57,7 +57,7 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
     """Return the payload in kb's fields; None for a compression that may not take place."""
     if event == "PreCompact" and payload.get("trigger") == "auto":
         return None
-    name, given = tool_names.translate_tool(tool_names.GEMINI, payload.get("tool_name"), payload.get("tool_input"))
+    name, given = host_input.translate_tool(host_input.GEMINI, payload.get("tool_name"), payload.get("tool_input"))
     if name == "Read":
         given.setdefault("limit", _READ_AT_ONCE)
     response = payload.get("tool_response")
@@ -73,8 +73,8 @@ def render_response(event: str, decision: HookResponse, payload: Mapping[str, An
         output |= {"decision": DENY, "reason": decision.refusal_text[:LIMIT] or DENY}
     elif event == "PreToolUse" and decision.is_silent_input_change:
         given = payload.get("tool_input")
-        said["tool_input"] = tool_names.restore_host_names(
-            tool_names.GEMINI, payload.get("tool_name"), given, decision.updated_input
+        said["tool_input"] = host_input.restore_host_names(
+            host_input.GEMINI, payload.get("tool_name"), given, decision.updated_input
         )
     if decision.model_text and event in _SPEAKING:
         said["additionalContext"] = decision.model_text[:LIMIT]

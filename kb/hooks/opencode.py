@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kb.guard.response import ASK, DENY, HookResponse
 from kb.paths import home_folder
-from kb.sessions import tool_names
+from kb.sessions import host_input
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,7 +45,7 @@ _READ_AT_ONCE = 2000
 
 def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields; only the tools have names of their own."""
-    name, given = tool_names.translate_tool(tool_names.OPENCODE, payload.get("tool_name"), payload.get("tool_input"))
+    name, given = host_input.translate_tool(host_input.OPENCODE, payload.get("tool_name"), payload.get("tool_input"))
     if name == "Read":
         given.setdefault("limit", _READ_AT_ONCE)
     return {**payload, "tool_name": name, "tool_input": given}
@@ -59,8 +59,8 @@ def render_response(event: str, decision: HookResponse, payload: Mapping[str, An
         output["deny"] = decision.refusal_text[:LIMIT] or DENY
     elif decision.is_silent_input_change:
         given = payload.get("tool_input")
-        output["input"] = tool_names.restore_host_names(
-            tool_names.OPENCODE, payload.get("tool_name"), given, decision.updated_input
+        output["input"] = host_input.restore_host_names(
+            host_input.OPENCODE, payload.get("tool_name"), given, decision.updated_input
         )
     if decision.updated_output is not None:
         output["output"] = decision.updated_output

@@ -22,7 +22,7 @@ from kb.sessions.prune_strategies import (
 from kb.sessions.usage import find_band
 from kb.text.segment import one_line
 
-FILE = "dcp-report.md"
+REPORT = "dcp-report.md"
 NAMES = {
     DEDUP: "Deduplication",
     SUPERSEDE: "Supersede",

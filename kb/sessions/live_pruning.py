@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from kb.errors import BadInput
 from kb.i18n import Message, msg
 from kb.sessions.dcp_settings import DcpSettings
-from kb.sessions.model_windows import WINDOW
+from kb.sessions.host_input import OPENCODE, restore_host_names
 from kb.sessions.prune_strategies import Cut, PruneGuards, compute_max_output
 from kb.sessions.prune_transcript import load_settings
-from kb.sessions.tool_names import OPENCODE, restore_host_names
 from kb.sessions.truncation import rank_lines, shorten_output
-from kb.sessions.usage import ContextUsage, read_usage
+from kb.sessions.usage import WINDOW, ContextUsage, read_usage
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import estimate_tokens
 
@@ -169,8 +168,8 @@ def _list_texts(given: Mapping[str, Any]) -> list[str]:
 
 def _read_usage_and_prompt(kb: Workspace, transcript: str) -> tuple[ContextUsage, str]:
     """Return how full the context is and what a person asked last, by the end of the *transcript*."""
+    from kb.sessions.host_input import read_transcript
     from kb.sessions.transcript import get_prompt, parse_transcript
-    from kb.sessions.transcript_files import read_transcript
 
     usual = kb.config.context_window
     try:

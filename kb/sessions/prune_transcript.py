@@ -14,9 +14,8 @@ from kb.i18n import Message, msg
 from kb.sessions import dcp_settings
 from kb.sessions.adapters import iter_records
 from kb.sessions.dcp_settings import BadDcpSettings, DcpSettings
-from kb.sessions.model_windows import enlarge_window, find_window
 from kb.sessions.tool_calls import SessionHistory, read_history
-from kb.sessions.usage import ContextUsage
+from kb.sessions.usage import ContextUsage, enlarge_window, find_window
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from kb.records.record_paths import sanitise_session_id
 from kb.sessions import transcript as transcripts
 from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate, is_repeated, parse_judged
 from kb.sessions.forms import EXPANDED
+from kb.sessions.host_input import has_content, read_transcript
 from kb.sessions.render_forms import mask_transcript, render_compact_form
 from kb.sessions.transcript import Transcript
-from kb.sessions.transcript_files import has_content, read_transcript
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

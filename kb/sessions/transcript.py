@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from kb.i18n import Message, msg
 from kb.sessions import adapters
-from kb.sessions.typed_prompt import extract_typed_text, split_element, strip_injected
+from kb.sessions.host_input import extract_typed_text, split_element, strip_injected
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kb.errors import BadInput
 from kb.sessions import active_sessions
 from kb.sessions import transcript as transcripts
-from kb.sessions.transcript_files import read_transcript
+from kb.sessions.host_input import read_transcript
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

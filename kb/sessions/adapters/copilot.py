@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kb.sessions import tool_names
+from kb.sessions import host_input
 from kb.sessions.adapters.codex import parse_patch
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -80,7 +80,7 @@ def _convert_calls(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for number, (tool, changed) in enumerate(parse_patch(patch)):
             yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": changed}
         return
-    name, held = tool_names.translate_copilot_tool(request.get("name"), given)
+    name, held = host_input.translate_copilot_tool(request.get("name"), given)
     yield {"type": "tool_use", "id": call, "name": name, "input": held}
 
 
@@ -95,7 +95,7 @@ def _convert_result(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "type": "tool_result",
         "tool_use_id": data.get("toolCallId"),
-        "content": tool_names.to_text(text),
+        "content": host_input.to_text(text),
         "is_error": failed,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kb.sessions import tool_names
+from kb.sessions import host_input
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _convert_block(part: object) -> dict[str, Any]:
     if part.get("type") == "tool":
         state = part.get("state")
         given = state.get("input") if isinstance(state, dict) else None
-        name, held = tool_names.translate_tool(tool_names.OPENCODE, part.get("tool"), given)
+        name, held = host_input.translate_tool(host_input.OPENCODE, part.get("tool"), given)
         return {"type": "tool_use", "id": part.get("callID"), "name": name, "input": held}
     return {}
 

@@ -1,0 +1,208 @@
+"""What host programs hand over, in kb's terms: the tools, the prompt, the transcript's file.
+
+Every host passes more than the person's words as the prompt: its reminders, what hooks told it, the output of its own
+commands, the results of sub-agents. None of that is a person's word; hooks and transcripts ask here.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+# -- tools -----------------------------------------------------------------------------------------
+
+Tools = Mapping[str, tuple[str, Mapping[str, str]]]
+"""The name that a host gives a tool: the name kb knows it by, and the host's names of what it is given, each with kb's.
+
+kb knows the tools by the names of Claude Code: Read(file_path, offset, limit), Write(file_path, content),
+Edit(file_path, old_string, new_string), Bash(command), Glob(pattern, path), Grep(pattern, path),
+Agent(subagent_type, prompt). Another tool keeps its name.
+"""
+GEMINI: Tools = {
+    "read_file": ("Read", {"absolute_path": "file_path"}),
+    "write_file": ("Write", {}),
+    "replace": ("Edit", {}),
+    "run_shell_command": ("Bash", {}),
+    "glob": ("Glob", {}),
+    "search_file_content": ("Grep", {}),
+    "grep_search": ("Grep", {}),
+    "write_todos": ("TodoWrite", {}),
+}
+COPILOT: Tools = {
+    "bash": ("Bash", {}),
+    "powershell": ("Bash", {}),
+    "view": ("Read", {"path": "file_path"}),
+    "create": ("Write", {"path": "file_path", "file_text": "content"}),
+    "edit": ("Edit", {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}),
+    "glob": ("Glob", {}),
+    "grep": ("Grep", {}),
+    "task": ("Agent", {"agent_type": "subagent_type"}),
+}
+CURSOR: Tools = {
+    "Shell": ("Bash", {}),
+    "Read": ("Read", {"path": "file_path", "target_file": "file_path"}),
+    "Write": ("Write", {"path": "file_path", "contents": "content"}),
+    "StrReplace": ("Edit", {"path": "file_path"}),
+    "Grep": ("Grep", {}),
+    "Task": ("Agent", {}),
+}
+OPENCODE: Tools = {
+    "read": ("Read", {"filePath": "file_path"}),
+    "write": ("Write", {"filePath": "file_path"}),
+    "edit": ("Edit", {"filePath": "file_path", "oldString": "old_string", "newString": "new_string"}),
+    "multiedit": ("Edit", {"filePath": "file_path"}),
+    "patch": ("apply_patch", {"patchText": "patch"}),
+    "apply_patch": ("apply_patch", {"patchText": "patch"}),
+    "bash": ("Bash", {}),
+    "glob": ("Glob", {}),
+    "grep": ("Grep", {}),
+    "task": ("Agent", {}),
+    "todowrite": ("TodoWrite", {}),
+}
+
+
+def translate_tool(tools: Tools, name: object, given: object) -> tuple[str, dict[str, Any]]:
+    """Return a tool and what it is given by the names kb knows."""
+    held = given if isinstance(given, dict) else {}
+    ours, keys = tools.get(name, (name, {})) if isinstance(name, str) else ("", {})
+    return ours, {keys.get(key, key): value for key, value in held.items()}
+
+
+def translate_copilot_tool(name: object, given: object) -> tuple[str, dict[str, Any]]:
+    """Return a tool of Copilot's and what it is given by the names kb knows.
+
+    Its own tools have no hyphen in their names; those of MCP servers are called `SERVER-TOOL`.
+    """
+    tool, held = translate_tool(COPILOT, name, given)
+    server, hyphen, rest = tool.rpartition("-")
+    return (f"mcp__{server}__{rest}" if hyphen else tool), held
+
+
+def restore_host_names(tools: Tools, name: object, given: object, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *changed*, what kb puts in the place of *given*, by the names that the host used."""
+    used = given if isinstance(given, dict) else {}
+    keys = tools[name][1] if isinstance(name, str) and name in tools else {}
+    back = {ours: own for own, ours in keys.items() if own in used}
+    return {back.get(key, key): value for key, value in changed.items()}
+
+
+def to_text(value: object) -> str:
+    """Return *value* where it is text, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def clip_bytes(value: str, most: int) -> str:
+    """Return the beginning of *value*, *most* bytes at most and no half character."""
+    data = value.encode("utf-8", "replace")
+    return value if len(data) <= most else data[:most].decode("utf-8", "ignore")
+
+
+# -- prompts ---------------------------------------------------------------------------------------
+
+_FROM_AGENTS = ("task-notification", "subagent_notification", "hook_context", "session_context")
+"""Elements that hold others' words: they end with the last closing tag, so that no text within ends them early."""
+_FROM_HOSTS = tuple(
+    "system-reminder system_reminder ide_selection ide_opened_file ide_diagnostics environment_context user_info "
+    "attached_files open_and_recently_viewed_files additional_data current_datetime".split()
+)
+"""Elements in which a host tells the agent something beside the prompt."""
+FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"
+"""The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""
+_QUERY = "user_query"
+"""The element in which Cursor puts what the person typed."""
+_WHOLE = regex(
+    r"\s*(?:<(?:command-|local-command-|task-notification|subagent_notification|bash-|user-prompt-submit-hook|ide_"
+    r"|hook_context|session_context|system-reminder|environment_context|user_instructions|permissions|turn_aborted)"
+    r"|# AGENTS\.md instructions|\[Request interrupted|Caveat: The messages below were generated)"
+)
+"""How a text begins that no person typed, to its end."""
+
+
+def extract_typed_text(prompt: str) -> str:
+    """Return what a person typed in *prompt*; "" where all of it was put there by a program or another agent.
+
+    A text that begins with a sub-agent's result is one to its end: what follows the result is the host's advice.
+    """
+    if "<" in prompt or FILES_BEGIN in prompt or _WHOLE.match(prompt):
+        if prompt.lstrip().startswith(("<task-notification", "<subagent_notification")):
+            return ""
+        if f"<{_QUERY}>" in prompt and f"</{_QUERY}>" in prompt:
+            prompt = prompt.partition(f"<{_QUERY}>")[2].rpartition(f"</{_QUERY}>")[0]
+        prompt = strip_injected(prompt)
+        if _WHOLE.match(prompt):
+            return ""
+    return prompt
+
+
+def strip_injected(text: str) -> str:
+    """Return *text* without the elements that hosts and hooks put into it; one that is not closed stays."""
+    begin, end = text.find(FILES_BEGIN), text.rfind(FILES_END)
+    if 0 <= begin < end:
+        text = f"{text[:begin]}{text[end + len(FILES_END) :]}"
+    for tag in (*_FROM_AGENTS, *_FROM_HOSTS):
+        if f"</{tag}>" in text:
+            text = split_element(text, tag, to_last=tag in _FROM_AGENTS)[0]
+    return text
+
+
+def split_element(text: str, tag: str, *, to_last: bool = False) -> tuple[str, str]:
+    """Return what stands outside and inside the *tag* elements of *text*, each piece on lines of its own.
+
+    *to_last*: there is one element only, from the first opening tag to the last closing tag.
+    """
+    outside: list[str] = []
+    inside: list[str] = []
+    at = 0
+    while (start := text.find(f"<{tag}>", at)) >= 0:
+        end = text.rfind(f"</{tag}>", start) if to_last else text.find(f"</{tag}>", start)
+        if end < 0:
+            break
+        outside.append(text[at:start])
+        inside.append(text[start + len(tag) + 2 : end])
+        at = end + len(tag) + 3
+    return "\n\n".join([*outside, text[at:]]), "\n\n".join(inside)
+
+
+# -- transcript files ------------------------------------------------------------------------------
+
+MAX_TRANSCRIPT = 256_000_000
+"""Bytes of a transcript that are read at once, at most."""
+
+
+def read_transcript(path: str, last: int = 0) -> bytes:
+    """Return the bytes of a transcript, or its *last* ones; raise BadInput for no plain file or more than 256 MB."""
+    from kb.errors import BadInput  # late: the hooks of most hosts need the tables above and no file
+    from kb.files import open_nonblocking
+    from kb.i18n import msg
+
+    try:
+        with open(path, "rb", opener=open_nonblocking) as file:
+            status = os.stat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise BadInput(msg("the transcript is not a file"), path=path)
+            if status.st_size > MAX_TRANSCRIPT and not last:
+                raise BadInput(msg("the transcript is larger than {limit} bytes", limit=MAX_TRANSCRIPT), path=path)
+            if last and status.st_size > last:
+                file.seek(-last, os.SEEK_END)
+            return file.read()
+    except IsADirectoryError:
+        raise BadInput(msg("the transcript is not a file"), path=path) from None
+    except (OSError, ValueError) as error:
+        problem = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadInput(msg("the transcript cannot be read: {problem}", problem=problem), path=path) from None
+
+
+def has_content(path: str) -> bool:
+    """Return whether a transcript is there to be read: a plain file that is not empty."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size > 0
