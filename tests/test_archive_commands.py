@@ -10,7 +10,7 @@ from sessions import Session
 from kb.capture import save_session as saving
 from kb.guard.response import HookResponse
 from kb.hooks import events
-from kb.sessions.form_lint import find_problems
+from kb.sessions.forms import find_problems
 
 NAMES = ["存档", "加载", "锚点", "压缩", "展开", "修剪", "修剪报告"]
 BIG = "决定：退款走异步队列，因为银行接口很慢，影响整体架构。"

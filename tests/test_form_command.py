@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from sessions import Session
 
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.form_lint import SECTIONS, find_problems
-from kb.sessions.forms import shorten_text
-from kb.sessions.template_render import BadTemplate, render_template
+from kb.sessions.forms import SECTIONS, find_problems, shorten_text
+from kb.sessions.render_forms import BadTemplate, render_template
 from kb.text.segment import count_words, has_cjk
 
 SEED = """## 🔸 缩形态上下文

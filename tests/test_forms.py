@@ -13,10 +13,9 @@ import kb
 from kb.records.candidate import build_candidates
 from kb.records.model import Candidate, Evidence, Record, SimilarRecord, Verdict
 from kb.sessions import forms
-from kb.sessions.archive_reports import build_hui_output, build_shi_result
 from kb.sessions.facts import SessionProgress, find_progress, find_task, list_commits, read_task_list
-from kb.sessions.form_lint import SECTIONS, TITLES
-from kb.sessions.template_render import render_template
+from kb.sessions.forms import SECTIONS, TITLES
+from kb.sessions.render_forms import build_hui_output, build_shi_result, render_template
 from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage
 from kb.text.segment import count_words
 

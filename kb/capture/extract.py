@@ -15,8 +15,11 @@ from kb.capture.markers import iter_block_errors, iter_marked
 from kb.i18n import Message
 from kb.records.candidate import AREAS
 from kb.records.model import Candidate, Evidence
-from kb.sessions.cues import (
+from kb.sessions.prose import (
+    ProsePiece,
+    blank_code,
     find_alternative,
+    find_paths,
     has_choice,
     has_lasting_wish,
     has_rule,
@@ -24,15 +27,10 @@ from kb.sessions.cues import (
     has_team_choice,
     is_general,
     is_noncommittal,
-    split_reason,
-)
-from kb.sessions.prose import (
-    ProsePiece,
-    blank_code,
-    find_paths,
     make_relative,
     remove_code,
     split_pieces,
+    split_reason,
     split_sentences,
     strip_markdown,
 )

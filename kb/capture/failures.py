@@ -14,10 +14,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kb.records.model import Candidate, Evidence
-from kb.sessions.cues import is_noncommittal, is_question
 from kb.sessions.prose import (
     blank_code,
     find_paths,
+    is_noncommittal,
+    is_question,
     make_relative,
     remove_code,
     split_pieces,

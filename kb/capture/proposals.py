@@ -27,7 +27,7 @@ from kb.records.record_paths import resolve_openable_path
 from kb.safety import redaction
 from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_personal_fact
 from kb.safety.quoting import quote_text
-from kb.sessions.cues import split_reason
+from kb.sessions.prose import split_reason
 from kb.similarity.duplicates import compute_similarity, find_duplicate
 from kb.similarity.verdict import build_sections
 from kb.state.project import is_agent_shell, is_shared

@@ -22,7 +22,7 @@ from kb.records.candidate import candidate_to_json
 from kb.records.model import GLOBAL, Candidate, Verdict
 from kb.records.record_paths import CONTENT
 from kb.safety import redaction
-from kb.sessions import active_sessions, archive_reports, subagents
+from kb.sessions import active_sessions, render_forms, subagents
 from kb.sessions import session_archive as archives
 from kb.sessions import transcript as transcripts
 from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate
@@ -240,7 +240,7 @@ class _SessionSave:
         self.shelf = archives.choose_free_name(kb, slugify(self.scope.removeprefix("project/")), self.desk.name)
         made = [row.verdict.id for row in rows if row.verdict.verdict in ("created", "updated", "appended")]
         compact = render_compact_form(kb, self.transcript, [row.candidate for row in rows], made, self._get_progress())
-        hui = archive_reports.build_hui_output(
+        hui = render_forms.build_hui_output(
             self.transcript, candidates=[row.candidate for row in rows], compact_md=compact, timestamp=when,
             project_path=self.job.folder,
         )  # fmt: skip
@@ -253,7 +253,7 @@ class _SessionSave:
             place + "compact.md": compact.encode(),
             place + "hui-output.json": _dump_masked_json(kb, hui),
             place + "shi-result.json": _dump_masked_json(
-                kb, archive_reports.build_shi_result([row.verdict for row in rows])
+                kb, render_forms.build_shi_result([row.verdict for row in rows])
             ),
         }
 

@@ -104,7 +104,7 @@ def prune_archives(kb: KnowledgeBase, older: str, dry_run: bool, as_json: bool) 
 
     History keeps them. An expanded form that was too large for git was only in this clone, and goes for good.
     """
-    from kb.sessions.retention import parse_days, retire_archives
+    from kb.sessions.session_archive import parse_days, retire_archives
 
     done = retire_archives(kb, parse_days(older), dry_run=dry_run)
     if as_json:

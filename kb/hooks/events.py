@@ -291,7 +291,7 @@ def handle_pre_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> HookRespon
 def _limit_long_read(kb: KnowledgeBase, payload: Mapping[str, Any]) -> HookResponse:
     """Let a long file be read in parts."""
     from kb.hooks.fast_path import count_lines
-    from kb.sessions.live_pruning import limit_read
+    from kb.sessions.prune_transcript import limit_read
 
     given = payload.get("tool_input")
     path = given.get("file_path") if isinstance(given, dict) else None
@@ -337,7 +337,7 @@ def _alert_at_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> HookRespons
 
 def handle_post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> HookResponse:
     """Shorten the result of a search before the agent reads it, and tell of records that a command has changed."""
-    from kb.sessions.live_pruning import shorten_result
+    from kb.sessions.prune_transcript import shorten_result
 
     given, tool = payload.get("tool_input"), _get_text(payload, "tool_name")
     made = shorten_result(kb, tool, given if isinstance(given, dict) else {}, payload.get("tool_response"),
@@ -349,7 +349,7 @@ def handle_post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> HookRespo
 
 def handle_messages(kb: KnowledgeBase, payload: Mapping[str, Any]) -> HookResponse:
     """Prune the messages that go to the model, where a host hands them over."""
-    from kb.sessions.live_pruning import plan_live_edits
+    from kb.sessions.prune_transcript import plan_live_edits
 
     return HookResponse(
         updated_output=plan_live_edits(kb, payload.get("messages"), begun=payload.get("pruning") is True) or None

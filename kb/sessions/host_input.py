@@ -108,10 +108,10 @@ def clip_bytes(value: str, most: int) -> str:
 
 _FROM_AGENTS = ("task-notification", "subagent_notification", "hook_context", "session_context")
 """Elements that hold others' words: they end with the last closing tag, so that no text within ends them early."""
-_FROM_HOSTS = tuple(
-    "system-reminder system_reminder ide_selection ide_opened_file ide_diagnostics environment_context user_info "
-    "attached_files open_and_recently_viewed_files additional_data current_datetime".split()
-)
+_FROM_HOSTS = (
+    "system-reminder", "system_reminder", "ide_selection", "ide_opened_file", "ide_diagnostics", "environment_context",
+    "user_info", "attached_files", "open_and_recently_viewed_files", "additional_data", "current_datetime",
+)  # fmt: skip
 """Elements in which a host tells the agent something beside the prompt."""
 FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"
 """The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""

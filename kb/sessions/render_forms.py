@@ -9,24 +9,27 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadInput
 from kb.files import resolve_within
 from kb.i18n import msg
+from kb.records.candidate import candidate_to_json
 from kb.records.kinds import section_label
-from kb.records.model import Candidate, Section
+from kb.records.model import Candidate, Section, Verdict
 from kb.records.record_paths import TEMPLATES
 from kb.safety import redaction
 from kb.sessions import forms
 from kb.sessions import transcript as transcripts
-from kb.sessions.facts import SessionProgress, find_progress
-from kb.sessions.form_lint import FormProblem, find_problems
-from kb.sessions.forms import COMPACT, FORMS, NORMAL, SITUATIONS
-from kb.sessions.template_render import BadTemplate, render_template
+from kb.sessions.facts import SessionProgress, find_progress, find_task, read_task_list
+from kb.sessions.forms import COMPACT, FORMS, NORMAL, SITUATIONS, FormProblem, find_problems
 from kb.sessions.transcript import Transcript, TranscriptMessage
 from kb.state import hook_failures
 from kb.templates import FOLDER
-from kb.text.segment import count_words
+from kb.text.segment import count_words, first_sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from kb.config import Masking
     from kb.workspace import Workspace
+
 
 __all__ = ["FORMS", "SITUATIONS"]
 
@@ -228,3 +231,156 @@ def mask_transcript(transcript: Transcript, masking: Masking, *, everything: boo
         )
 
     return transcript._replace(messages=tuple(map(mask_message, transcript.messages)))
+
+
+FILTERS = frozenset({
+    "default", "d", "first", "last", "length", "count", "join", "lower", "upper", "title", "trim", "unique", "sort",
+    "reverse", "list", "string", "int", "map", "select", "reject", "selectattr", "rejectattr", "groupby",
+})  # fmt: skip
+LONGEST = 4_000_000
+"""Characters of a text that is rendered, at most."""
+
+
+class BadTemplate(BadInput):
+    """A template cannot be used; *path* and *line* tell where."""
+
+
+def render_template(source: str, values: Mapping[str, Any], path: str) -> str:
+    """Return the template *source*, which stands in the file *path*, filled with *values*; raise BadTemplate."""
+    from jinja2 import TemplateError, TemplateSyntaxError
+
+    hint = msg("mend the template, or remove it to use the built-in one")
+    try:
+        template = _create_environment().from_string(source)
+        parts, size = [], 0
+        for part in template.generate(values):
+            parts.append(part)
+            size += len(part)
+            if size > LONGEST:
+                raise BadTemplate(msg("the template writes more than {limit} characters", limit=LONGEST), path=path,
+                                  hint=hint)  # fmt: skip
+        return "".join(parts)
+    except TemplateSyntaxError as error:
+        problem = msg("the template cannot be read: {problem}", problem=error.message or "")
+        raise BadTemplate(problem, path=path, line=error.lineno, hint=hint) from None
+    except (TemplateError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        problem = msg("the template cannot be filled: {problem}", problem=error)
+        raise BadTemplate(problem, path=path, line=_find_error_line(error), hint=hint) from None
+
+
+def _create_environment() -> Any:
+    from jinja2 import StrictUndefined
+    from jinja2.runtime import Macro
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Environment(ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset({"*", "**", "%", "//"})
+
+        def is_safe_callable(self, obj: Any) -> bool:
+            return isinstance(obj, Macro)
+
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            return not callable(value) and super().is_safe_attribute(obj, attr, value)
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            if not all(isinstance(side, int | float) and abs(side) < 1_000_000 for side in (left, right)):
+                raise TypeError(f"{operator} is for small numbers")
+            return super().call_binop(context, operator, left, right)
+
+    environment = Environment(
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined, autoescape=False,
+    )  # fmt: skip
+    environment.globals.clear()
+    environment.filters = {name: filter_ for name, filter_ in environment.filters.items() if name in FILTERS}
+    environment.filters["cell"] = _format_cell
+    return environment
+
+
+def _format_cell(value: object) -> str:
+    """Return *value* for a cell of a table."""
+    return " ".join(str(value).replace("|", "\\|").split())
+
+
+def _find_error_line(error: BaseException) -> int:
+    """Return the line of the template at which *error* came up; 0 where nobody knows."""
+    found, trace = 0, error.__traceback__
+    while trace:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+def build_hui_output(
+    transcript: Transcript,
+    *,
+    candidates: Sequence[Candidate],
+    compact_md: str,
+    timestamp: str,
+    project_path: str = "",
+) -> dict[str, Any]:
+    """Return `hui-output.json`: everything the extraction found (SHI-05). *timestamp* is in ISO 8601."""
+    now = read_task_list(transcript)
+
+    def select_kinds(*kinds: str) -> list[dict[str, str]]:
+        chosen = [c for c in candidates if c.kind in kinds]
+        return [{"title": c.title, "content": c.decision, "reason": c.why} for c in chosen]
+
+    return {
+        "version": 1,
+        "timestamp": timestamp,
+        "session_id": transcript.session_id,
+        "project_path": project_path or transcript.cwd,
+        "context": {
+            "task": first_sentence(find_task(transcript), 300),
+            "decisions": select_kinds("decision", "pattern", "checklist", "domain-note"),
+            "constraints": select_kinds("constraint", "preference"),
+            "interfaces": select_kinds("interface"),
+            "problems": select_kinds("pitfall"),
+            "progress": {"done": list(now.done), "in_progress": list(now.doing), "pending": list(now.open)},
+            "compact_md": compact_md,
+        },
+        "anchors": [candidate_to_json(candidate) for candidate in candidates],
+    }
+
+
+def build_shi_result(verdicts: Sequence[Verdict], errors: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Return `shi-result.json`: what became of each candidate (SHI-06).
+
+    A candidate's id is its 1-based place among *verdicts*, which is its place among the anchors of `hui-output.json`.
+    """
+    report: dict[str, list[Any]] = {key: [] for key in (*_REPORTS.values(), "errors")}
+    for number, verdict in enumerate(verdicts, 1):
+        key = _REPORTS.get(verdict.verdict)
+        if key is None:
+            report["errors"].append({"id": str(number), "title": verdict.title, "error": verdict.verdict})
+        else:
+            report[key].append(_format_verdict(str(number), verdict))
+    report["errors"] += [{"error": error} for error in errors]
+    return report
+
+
+_REPORTS: Mapping[str, str] = {
+    "created": "anchors_written",
+    "refused": "anchors_skipped",
+    "updated": "anchors_merged",
+    "appended": "anchors_merged",
+    "unchanged": "anchors_duplicated",
+    "held": "anchors_held",
+    "conflict": "anchors_conflict",
+}
+"""Which list of the report a verdict goes to."""
+
+
+def _format_verdict(number: str, verdict: Verdict) -> dict[str, Any]:
+    reason = "; ".join(verdict.reasons)
+    late = {"spooled": True} if verdict.spooled else {}
+    if verdict.verdict == "created":
+        return {"candidate_id": number, "new_id": verdict.id, "type": verdict.kind, "title": verdict.title, **late}
+    if verdict.verdict in ("updated", "appended", "unchanged"):
+        return {"id": number, "existing_id": verdict.id, "title": verdict.title, **late}
+    told = {"id": number, "title": verdict.title, "reason": reason}
+    if verdict.verdict == "conflict":
+        existing = verdict.similar[0].id if verdict.similar else ""
+        return {**told, "new_id": verdict.id, "existing_id": existing, "branch": verdict.branch, **late}
+    return {**told, **late}
