@@ -1,4 +1,4 @@
-"""Tests of kb.text.markdown_scan: which lines are code."""
+"""Tests of kb.text.markdown_scan: what the lines of a text are, and which are code."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ from kb.errors import BadRecord
 from kb.records.blocks import escape_section, find_blocks, find_headings
 from kb.records.record_file import MACHINE_END, find_citations
 from kb.text.line_ends import normalise_newlines, split_lines
-from kb.text.markdown_scan import find_code_lines, find_fenced_code
+from kb.text.markdown_scan import find_code_lines, find_fenced_code, scan_markdown
 
 
 def by_tokens(text: str) -> set[int]:
@@ -59,3 +59,32 @@ def test_what_is_too_tangled_to_tell_is_refused(text: str) -> None:
         with pytest.raises(BadRecord, match=r"too deep|longer than"):
             act(text)
     assert list(find_citations(f"{text}\n\n[D001]")) == [("", "D001", text.count("\n") + 3)]
+
+
+def test_each_line_is_of_one_kind() -> None:
+    text = (
+        "# 标题\n\nText with 3. in it\n  - one\n12) two\n3、三\n> said\n| a | b |\n```\n# no heading\n```\n#no\n-no\n"
+    )
+    assert [(line.kind, line.body) for line in scan_markdown(text)] == [
+        ("heading", "标题"),
+        ("blank", ""),
+        ("text", "Text with 3. in it"),
+        ("item", "one"),
+        ("item", "two"),
+        ("item", "三"),
+        ("quote", "said"),
+        ("table", "| a | b |"),
+        ("code", "```"),
+        ("code", "# no heading"),
+        ("code", "```"),
+        ("text", "#no"),
+        ("text", "-no"),
+    ]
+
+
+@given(texts(max_size=14))
+def test_the_lines_of_a_scan_are_slices_of_the_text(text: str) -> None:
+    lines = list(scan_markdown(text))
+    assert [line.text for line in lines] == [row.rstrip("\r\n") for row in split_lines(text)]
+    assert all(text.startswith(line.text, line.start) for line in lines)
+    assert {number for number, line in enumerate(lines) if line.kind == "code"} == set(find_code_lines(text))

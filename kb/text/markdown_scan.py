@@ -1,13 +1,14 @@
-"""Which lines of a markdown text are code.
+"""Tell the lines of a markdown text: which are code, headings, list items, quotes, rows of a table.
 
-Only fences decide about structure: whatever else indents or hides a line, a heading or marker in it still counts.
-Where every fence stands at the edge of the page a short scan says what CommonMark says; where fences stand in lists
-or quotes markdown-it-py does. HTML hides no fence; a line with a block marker, be it neutralised, ends a list or quote
-as a heading does.
+A line is code only in a fence: whatever else indents or hides a line, a heading or marker in it still counts.
+Where every fence stands at the edge of the page, a short scan finds what CommonMark finds; where fences stand in lists
+or quotes, markdown-it-py does. HTML hides no fence; a line with a block marker, neutralised or not, ends a list or
+quote as a heading does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from kb.errors import BadRecord
@@ -25,6 +26,8 @@ MAX_NESTED = 100_000
 
 _FENCE = regex(r" {0,3}(`{3,}|~{3,})([^\r\n]*)")
 _MARKER = regex(r"(?m)^( {0,3})(?:<|&lt;)!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->[ \t]*$")
+_MARK = regex(r"[ \t]*((?:[-*+]|\d{1,9}[.)])(?=[ \t])|\d{1,3}、|#{1,6}(?=[ \t]|$)|>|\||)[ \t]*")
+_KINDS = {">": "quote", "|": "table"}
 _CONTAINERS = " \t>-*+0123456789.)"
 
 
@@ -42,6 +45,24 @@ class FencedCode(NamedTuple):
 
     lines: frozenset[int] | set[int]
     left_open: OpenFence | None
+
+
+class MarkdownLine(NamedTuple):
+    """One line of a markdown text."""
+
+    kind: str
+    """code, heading, item, quote, table, text or blank."""
+    text: str
+    """Without the line end."""
+    start: int
+    """Offset of the line in the whole text."""
+    content: int
+    """Offset in the line of what stands behind the mark: “two” in “- two”, “二” in “## 二”."""
+
+    @property
+    def body(self) -> str:
+        """Return the line without its mark and the space around it."""
+        return self.text[self.content :].strip()
 
 
 _NONE = FencedCode(frozenset(), None)
@@ -66,6 +87,23 @@ def find_indented_code(text: str) -> set[int]:
     """Return the 0-based lines of *text* that are code by their indentation alone."""
     tokens = _create_parser().parse(text)
     return {n for token in tokens if token.type == "code_block" and token.map for n in range(*token.map)}
+
+
+def scan_markdown(text: str) -> Iterator[MarkdownLine]:
+    """Yield the lines of *text* in order; what stands in a fence is code, whatever it looks like."""
+    code = find_code_lines(text)
+    start = 0
+    for number, row in enumerate(split_lines(text)):
+        line = row.rstrip("\r\n")
+        match = None if number in code else _MARK.match(line)
+        if number in code:
+            kind = "code"
+        elif match and (mark := match.group(1)):
+            kind = "heading" if mark[0] == "#" else _KINDS.get(mark, "item")
+        else:
+            kind = "text" if line.strip() else "blank"
+        yield MarkdownLine(kind, line, start, match.end() if match and kind != "table" else 0)
+        start += len(row)
 
 
 def _may_be_nested(row: str) -> bool:
