@@ -15,7 +15,7 @@ from kb.merge.id_collisions import IdCollisions
 from kb.merge.merge_commits import merge_commits
 from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord
 from kb.records.record_paths import REJECTED, REVIEWS
-from kb.sync.replay import load_commit_line, replay_commits
+from kb.sync.strategy import load_commit_line, replay_commits
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
