@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.errors import BadRecord, NeedsPerson
-from kb.git.git_log import count_commits
-from kb.git.repository import RefMove
+from kb.errors import BadRecord, KbError, NeedsPerson
+from kb.git import revisions
+from kb.git.git_log import count_commits, is_ancestor, resolve_tree
+from kb.git.repository import RefMove, format_commit_message
+from kb.git.trees import patch_tree
 from kb.i18n import Message, msg
 from kb.merge.rebase import UnmergedFile, merge_preferring_ours
 from kb.merge.renumbering import Key
 from kb.records import record_file
 from kb.records.model import Candidate
 from kb.records.record_paths import INBOX, REJECTED
-from kb.sync import merge_inboxes
+from kb.sync import integrate
 from kb.sync.remote_state import RemoteState
 from kb.sync.shared_reviews import BranchTips, ReviewSync
 from kb.sync.strategy import REPLAYED, RESCUE, SyncPlan, Upstream, plan_sync
 from kb.text.segment import one_line
+from kb.writing import inbox
 from kb.writing.file_changes import Advance, apply_advance, prepare_advance
+from kb.writing.inbox import HeldCandidate
 from kb.writing.publish import explain_outcome
 from kb.writing.reviews import propose_text
 from kb.writing.transaction import Transaction
@@ -119,7 +124,7 @@ class Integration:
 
     def _plan_inbox_moves(self) -> list[RefMove]:
         ours, theirs = self._kb.repository.resolve_ref(INBOX), self._tracked.find_inbox_tip()
-        new = merge_inboxes.merge_inbox_commits(self._kb, ours, theirs)
+        new = integrate.merge_inbox_commits(self._kb, ours, theirs)
         return [RefMove(INBOX, new, ours)] if new != ours else []
 
     def _plan_rejected_moves(self) -> list[RefMove]:
@@ -172,3 +177,61 @@ def find_free_name(name: str, taken: Collection[str]) -> str:
         number += 1
         free = f"{name}-{number}"
     return free
+
+
+def merge_inbox_commits(kb: Workspace, ours: str, theirs: str) -> str:
+    """Return the commit that has both inboxes, each the commit of its ref or "" for none.
+
+    What was taken out on one side stays out, unless the other side has seen it again since.
+    """
+    repository = kb.repository
+    if not theirs or is_ancestor(repository, theirs, ours):
+        return ours
+    if not ours or is_ancestor(repository, ours, theirs):
+        return theirs
+    base = revisions.find_merge_base(kb, ours, theirs)
+    sides = [repository.list_files(commit) if commit else {} for commit in (base, ours, theirs)]
+    found = _merge_entries(kb, ours, theirs, sides[0], sides[1], sides[2])
+    files = {repository.to_git_path(name): data for name, data in found.items()}
+    tree = resolve_tree(repository, ours)
+    with kb.state.open_stage() as stage:
+        tree = patch_tree(repository, ours, [files], stage)[-1] if files else tree
+    return repository.commit_tree(
+        tree, [ours, theirs], format_commit_message("Bring two inboxes together", "", {"Kb-Op": "inbox"})
+    )
+
+
+def _merge_entries(
+    kb: Workspace, ours: str, theirs: str, base: Mapping[str, str], mine: Mapping[str, str],
+    other: Mapping[str, str],
+) -> dict[str, bytes | None]:  # fmt: skip
+    """Return the files in which the joined inbox differs from ours."""
+    blobs = kb.repository.read_blobs
+    found: dict[str, bytes | None] = {}
+    for name in sorted({*mine, *other}):
+        was, one, two = base.get(name), mine.get(name), other.get(name)
+        if one == two or two == was or (two is None and one != was):
+            continue
+        if two is None:
+            found[name] = None
+        elif one is None or one == was:
+            (found[name],) = blobs([(theirs, name)])
+        else:
+            first, second = blobs([(ours, name), (theirs, name)])
+            found[name] = _merge_entry(name, first or b"", second or b"")
+    return found
+
+
+def _merge_entry(name: str, one: bytes, other: bytes) -> bytes:
+    """Return one entry with the sightings of two; of one that cannot be read the other."""
+    try:
+        first, second = inbox.parse_held(name, json.loads(one)), inbox.parse_held(name, json.loads(other))
+    except (KbError, ValueError, RecursionError):
+        return max(one, other)
+    both = sorted((*first.sightings, *second.sightings), key=lambda s: (s.get("day", ""), s.get("session", "")))
+    sightings: dict[str, Mapping[str, str]] = {}
+    for sighting in both:
+        sightings.setdefault(sighting.get("session", ""), sighting)
+    reasons = tuple(dict.fromkeys((*first.reasons, *second.reasons)))
+    candidate = inbox.merge_sightings(first.candidate, second.candidate)
+    return inbox.encode_held(HeldCandidate(first.name, candidate, tuple(sightings.values()), reasons))
