@@ -27,7 +27,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 def _list_reviews(kb: KnowledgeBase, as_json: bool) -> None:
     from kb.index.lookup import qualify_name
-    from kb.sync.mergeability import assess_reviews
+    from kb.sync.decide_review import assess_reviews
     from kb.writing.reviews import format_age
 
     reviews = assess_reviews(kb, kb.reviews())

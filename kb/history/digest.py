@@ -16,7 +16,7 @@ from kb.git.revisions import resolve_commit
 from kb.history.changes import ChangeLog, build_change_log
 from kb.history.revision_spec import find_commit_before_day, parse_midnight
 from kb.records.model import Record, Status
-from kb.sync.mergeability import assess_reviews
+from kb.sync.decide_review import assess_reviews
 from kb.writing.reviews import Review, list_reviews
 
 if TYPE_CHECKING:

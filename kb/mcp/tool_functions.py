@@ -201,7 +201,7 @@ def check_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the open reviews."""
-    from kb.sync.mergeability import assess_reviews
+    from kb.sync.decide_review import assess_reviews
 
     rows = [
         {
