@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
+import shutil
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson
 from kb.git import revisions, worktree
 from kb.git.git_log import diff_trees, resolve_tree
-from kb.git.repository import Head, LostRace, RefMove, Repository, format_commit_message
+from kb.git.git_process import run
+from kb.git.repository import Head, LostRace, RefMove, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import Message, msg
 from kb.merge.merge_commits import merge_commits
@@ -19,14 +22,14 @@ from kb.records.kinds import join_section_labels
 from kb.records.model import Record, Status, Verdict
 from kb.records.record_paths import REJECTED, is_record_path
 from kb.similarity.verdict import find_missing_sections
+from kb.sync.shared_reviews import find_free_name
 from kb.text.segment import one_line
 from kb.writing.publish import publish_moves
 from kb.writing.reviews import Review, find_review, read_reasons
-from kb.writing.transaction import describe_status_change
+from kb.writing.transaction import Transaction, describe_status_change
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
-    from kb.writing.transaction import Transaction
 
 
 class _ReviewMerge(NamedTuple):
@@ -41,235 +44,19 @@ class _ReviewMerge(NamedTuple):
     renumbered: tuple[RenumberedRecord, ...]
 
 
-def accept_review(kb: Workspace, name: str) -> Verdict:
-    """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
-    from kb.writing.transaction import Transaction
-
-    writing = Transaction(kb, "", "")
-    merges: list[_ReviewMerge] = []
-
-    def plan() -> Verdict:
-        review = find_review(kb, name)
-        merges[:] = [_build_review_merge(kb, writing.head, review)]
-        return _build_verdict(writing, merges[0])
-
-    def publish_merge(verdict: Verdict) -> Verdict:
-        (merge,) = merges
-        publish_moves(kb, merge.head, merge.moves, merge.changes, f"kb: {merge.subject}")
-        writing.is_published = True
-        kb.index.reload_files(path for path in merge.changes if is_record_path(path))
-        return verdict
-
-    return writing.run_with_retries(plan, publish_merge)
-
-
-def _build_review_merge(kb: Workspace, head: Head, review: Review) -> _ReviewMerge:
-    """Build the merge of *review* into *head*; raise NeedsPerson where kb alone cannot."""
-    _refuse_checked_out(kb, review)
-    refuse_obsolete_review(kb, review)
-    _refuse_foreign_changes(kb, head, review)
-    found = merge_commits(kb, head.oid, review.tip, (head.ref.removeprefix("refs/heads/"), review.branch))
-    if found.conflicts:
-        raise NeedsPerson(
-            msg("the review and this branch both changed {paths}", paths=", ".join(map(one_line, found.conflicts))),
-            hint=msg("git merge {branch}", branch=review.branch),
-        )
-    review = _apply_renumbering(review, found.renumbered)
-    subject = f"Accept [{review.record.id}] {review.record.title}"
-    words = format_commit_message(subject, "", {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path})
-    commit = kb.repository.commit_tree(found.tree, [head.oid, review.tip], words)
-    _refuse_incomplete_record(kb, head, commit, review)
-    changes = _collect_changes(kb, head.oid, commit, review)
-    moves = (RefMove(head.ref, commit, head.oid), RefMove(f"refs/heads/{review.branch}", "", review.tip))
-    return _ReviewMerge(head, moves, changes, subject, review, found.renumbered)
-
-
-def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Review) -> None:
-    """Raise KbError where accepting *review* makes a record accepted that lacks what `kb status` asks for."""
-    was, will = (_read_status_and_gaps(kb, at, review.path) for at in (head.oid, commit))
-    if will[0] == Status.ACCEPTED != was[0] and will[1]:
-        lacking = join_section_labels(will[1], kb.config.language)
-        raise KbError(
-            msg("[{id}] lacks: {sections}", id=review.record.id, sections=lacking),
-            path=review.path,
-            hint=msg("complete it on {branch}, or hand it in again with them: kb write", branch=review.branch),
-        )
-
-
-def _read_status_and_gaps(kb: Workspace, commit: str, path: str) -> tuple[str, tuple[str, ...]]:
-    """Return the status of the record *path* in *commit* and the sections it lacks; nothing where it cannot be read."""
-    try:
-        record = record_file.read(kb.repository.read_blob(commit, path) or b"", path)
-    except BadRecord:
-        return "", ()
-    return str(record.status), find_missing_sections(record)
-
-
-def _refuse_foreign_changes(kb: Workspace, head: Head, review: Review) -> None:
-    """Raise NeedsPerson where a review changes what kb alone cannot let the checkout follow."""
-    base = revisions.find_merge_base(kb, head.oid, review.tip)
-    (found,) = diff_trees(kb.repository, [(resolve_tree(kb.repository, base), resolve_tree(kb.repository, review.tip))])
-    for one in found:
-        if not one.is_plain or not one.name.startswith(kb.repository.prefix):
-            raise NeedsPerson(
-                msg("the review changes {path}, which is no record", path=one_line(one.name)),
-                hint=msg("git merge {branch}", branch=review.branch),
-            )
-
-
-def _apply_renumbering(review: Review, renumbered: Sequence[RenumberedRecord]) -> Review:
-    """Return *review* with the number and the place that its record gets where its own is taken by now."""
-    for one in renumbered:
-        if one.uid == review.record.uid:
-            return review._replace(path=one.path, record=review.record._replace(id=one.new, path=one.path))
-    return review
-
-
-def _build_verdict(writing: Transaction, merge: _ReviewMerge) -> Verdict:
-    commit, review = merge.moves[0].new, merge.review
-    record = record_file.read(writing.kb.repository.read_blob(commit, review.path) or b"", review.path)
-    replaced = [old for old in review.against if old in record.supersedes]
-    said = [msg("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else msg("the review is accepted")]
-    said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
-    said += list(_iter_status_changes(writing, merge))
-    said += [msg("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered]
-    return writing.build_verdict("updated", record, said)._replace(commit=commit)
-
-
-def _iter_status_changes(writing: Transaction, merge: _ReviewMerge) -> Iterator[Message]:
-    """Say of each record of the branch that gets another status by *merge* which it had and has."""
-    for path, (before, now) in merge.changes.items():
-        if before and now and is_record_path(path):
-            with contextlib.suppress(BadRecord):
-                old, new = record_file.read(before, path), record_file.read(now, path)
-                if old.status != new.status:
-                    yield describe_status_change(old, new)
-
-
-def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> Changes:
-    """Return what the merge changes; raise NeedsPerson where kb alone cannot make the checkout follow."""
-    names = kb.repository.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
-    found = [name for name in names.decode("utf-8", "surrogateescape").split("\0") if name]
-    paths = [kb.repository.to_kb_path(name) for name in found]
-    before = kb.repository.read_blobs([(head, path) for path in paths])
-    now = kb.repository.read_blobs([(commit, path) for path in paths])
-    for path, was, will in zip(paths, before, now, strict=True):
-        if path == review.path:
-            _refuse_unreadable(path, will, review)
-        if (
-            was is not None
-            and will is not None
-            and worktree.has_conflicting_edits(kb.repository, head, path, was, will)
-        ):
-            raise NeedsPerson(
-                msg("{path} has changes on the same lines that are not committed", path=path),
-                hint=msg("commit them first: git commit {path}", path=path),
-            )
-    return dict(zip(paths, zip(before, now, strict=True), strict=True))
-
-
-def _refuse_unreadable(path: str, data: bytes | None, review: Review) -> None:
-    try:
-        record_file.read(data or b"", path)
-    except BadRecord as error:
-        raise NeedsPerson(error.message, hint=msg("mend it on {branch}", branch=review.branch)) from None
-
-
-def _refuse_checked_out(kb: Workspace, review: Review) -> None:
-    """Raise NeedsPerson while a work tree has the branch, which taking it away would leave without a commit."""
-    form = "--format=%(worktreepath)"
-    place = kb.repository.git("for-each-ref", form, f"refs/heads/{review.branch}").decode("utf-8", "replace").strip()
-    if place:
-        raise NeedsPerson(
-            msg("{branch} is checked out in {path}", branch=review.branch, path=place),
-            hint=msg("check out the branch that is to have it: git switch -"),
-        )
-
-
-def reject_review(kb: Workspace, name: str) -> Verdict:
-    """Do what closing the pull request would do: take the branch away; it stays under `refs/kb/rejected/`."""
-    repository = kb.repository
-    with repository.hold_lock():
-        review = find_review(kb, name)
-        _refuse_checked_out(kb, review)
-        ref = stem = REJECTED + review.branch.removeprefix("kb/review/")
-        number = 1
-        while repository.resolve_ref(ref):
-            number += 1
-            ref = f"{stem}-{number}"
-        moves = [RefMove(ref, review.tip, ""), RefMove(f"refs/heads/{review.branch}", "", review.tip)]
-        try:
-            repository.update_refs(moves, "kb: reject")
-        except LostRace:
-            raise Busy(msg("{branch} has just been moved", branch=review.branch), hint=msg("look again")) from None
-    return Verdict(
-        "updated", review.record.title, review.record.kind, review.record.id, review.record.uid, review.record.scope,
-        status=str(Status.REJECTED), reasons=(kb.localise(msg("rejected; it is kept under {ref}", ref=ref)),),
-        commit=review.tip,
-    )  # fmt: skip
-
-
-# -- asking others --------------------------------------------------------------------------------
-
-
-def request_review(kb: Workspace, name: str, remote: str, *, open_it: bool) -> list[str]:
-    """Push the review *name* to *remote* and return what a person runs to open the request; run it where *open_it*."""
-    import shlex
-    import shutil
-
-    from kb.git.git_process import run
-
-    review = find_review(kb, name)
-    repository = kb.repository
-    url = repository.git("config", "--get", f"remote.{remote}.url", check=False).decode().strip()
-    if not url:
-        raise GitFailed(
-            msg("there is no remote {remote}", remote=remote), hint=msg("git remote add {remote} URL", remote=remote)
-        )
-    target = repository.head().ref.removeprefix("refs/heads/")
-    refspec = f"refs/heads/{review.branch}:refs/heads/{review.branch}"
-    repository.git("push", *build_push_options(url, target), remote, refspec)
-    title = f"Decide [{review.record.id}] {review.record.title}"
-    command = build_request_command(url, review.branch, target, title, read_reasons(kb, review))
-    if not open_it or not shutil.which(command[0]):
-        return [shlex.join(command)]
-    output = run(command, _build_tool_environment(repository))
-    if output.code:
-        raise GitFailed(msg("{tool} failed: {problem}", tool=command[0], problem=output.error.strip()))
-    return [output.out.decode("utf-8", "replace").strip()]
-
-
-def _build_tool_environment(repository: Repository) -> dict[str, str]:
-    """Return the environment of a program that calls git itself: with its guard, and with nothing of kb's."""
-    given = repository.guard.build_environment(["push"])
-    return {key: value for key, value in given.items() if not key.startswith("KB_")}
-
-
-def build_push_options(url: str, target: str) -> list[str]:
-    """Return with what a push asks the host of *url* to open the request for the branch *target* itself."""
-    return ["-o", "merge_request.create", "-o", f"merge_request.target={target}"] if "gitlab" in url else []
-
-
-def build_request_command(url: str, branch: str, target: str, title: str, body: str) -> list[str]:
-    """Return the command that opens the request to take *branch* into *target* at the host of *url*."""
-    if "gitlab" in url:
-        return [
-            "glab", "mr", "create", "--source-branch", branch, "--target-branch", target,
-            "--title", title, "--description", body,
-        ]  # fmt: skip
-    return ["gh", "pr", "create", "--head", branch, "--base", target, "--title", title, "--body", body]
+# -- can it be accepted? --------------------------------------------------------------------------
 
 
 def assess_reviews(kb: Workspace, reviews: Sequence[Review]) -> list[Review]:
-    """Return *reviews*, each with what keeps it from being accepted."""
+    """Return *reviews*, each with what keeps it from being accepted: another decision came first, or its base moved."""
     kb.sync_index()
     head = kb.repository.head().oid
     return [review._replace(standing=kb.localise(_describe_standing(kb, review, head))) for review in reviews]
 
 
 def _describe_standing(kb: Workspace, review: Review, head: str) -> Message:
-    if found := find_replacement(kb, review):
-        old, new = found
+    if replacement := find_replacement(kb, review):
+        old, new = replacement
         return msg("obsolete: [{old}] was replaced by [{new}]", old=old.scoped_id, new=new.scoped_id)
     return msg("base moved") if _has_base_moved(kb, review, head) else msg("")
 
@@ -286,18 +73,6 @@ def find_replacement(kb: Workspace, review: Review) -> tuple[Record, Record] | N
     return None
 
 
-def refuse_obsolete_review(kb: Workspace, review: Review) -> None:
-    """Raise NeedsPerson where another decision has made *review* obsolete."""
-    if found := find_replacement(kb, review):
-        old, new = found
-        raise NeedsPerson(
-            msg("[{old}] was replaced by [{new}] “{title}” since this review was opened: it is obsolete",
-                old=old.scoped_id, new=new.scoped_id, title=new.title),
-            hint=msg("close it: kb review reject {id} — if it is to replace [{new}] now, write it again",
-                     id=review.record.scoped_id, new=new.scoped_id),
-        )  # fmt: skip
-
-
 def _has_base_moved(kb: Workspace, review: Review, head: str) -> bool:
     """Return whether *review* cannot be merged any more without a person."""
     repository = kb.repository
@@ -312,3 +87,219 @@ def _has_base_moved(kb: Workspace, review: Review, head: str) -> bool:
         return bool(merge_commits(kb, head, review.tip, ("HEAD", review.branch)).conflicts)
     except KbError:
         return True
+
+
+# -- accepting ------------------------------------------------------------------------------------
+
+
+def accept_review(kb: Workspace, name: str) -> Verdict:
+    """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
+    writing = Transaction(kb, "", "")
+
+    def plan() -> tuple[_ReviewMerge, Verdict]:
+        merge = _build_review_merge(kb, writing.head, find_review(kb, name))
+        return merge, _build_verdict(writing, merge)
+
+    def publish(planned: tuple[_ReviewMerge, Verdict]) -> tuple[_ReviewMerge, Verdict]:
+        merge, _ = planned
+        publish_moves(kb, merge.head, merge.moves, merge.changes, f"kb: {merge.subject}")
+        writing.is_published = True
+        kb.index.reload_files(path for path in merge.changes if is_record_path(path))
+        return planned
+
+    _, verdict = writing.run_with_retries(plan, publish)
+    return verdict
+
+
+def _build_review_merge(kb: Workspace, head: Head, review: Review) -> _ReviewMerge:
+    """Build the merge of *review* into *head*; raise NeedsPerson where kb alone cannot."""
+    _refuse_checked_out(kb, review)
+    _refuse_obsolete(kb, review)
+    _refuse_foreign_changes(kb, head, review)
+    merge = merge_commits(kb, head.oid, review.tip, (head.ref.removeprefix("refs/heads/"), review.branch))
+    if merge.conflicts:
+        raise NeedsPerson(
+            msg("the review and this branch both changed {paths}", paths=", ".join(map(one_line, merge.conflicts))),
+            hint=msg("git merge {branch}", branch=review.branch),
+        )
+    for one in merge.renumbered:
+        if one.uid == review.record.uid:  # its number was taken meanwhile
+            review = review._replace(path=one.path, record=review.record._replace(id=one.new, path=one.path))
+    subject = f"Accept [{review.record.id}] {review.record.title}"
+    trailers = {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path}
+    message = format_commit_message(subject, "", trailers)
+    commit = kb.repository.commit_tree(merge.tree, [head.oid, review.tip], message)
+    _refuse_incomplete_record(kb, head, commit, review)
+    changes = _collect_changes(kb, head.oid, commit, review)
+    moves = (RefMove(head.ref, commit, head.oid), RefMove(f"refs/heads/{review.branch}", "", review.tip))
+    return _ReviewMerge(head, moves, changes, subject, review, merge.renumbered)
+
+
+def _refuse_checked_out(kb: Workspace, review: Review) -> None:
+    """Raise NeedsPerson while a work tree has the branch, whose removal would leave it without a commit."""
+    rows = kb.repository.git("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{review.branch}")
+    if work_tree := rows.decode("utf-8", "replace").strip():
+        raise NeedsPerson(
+            msg("{branch} is checked out in {path}", branch=review.branch, path=work_tree),
+            hint=msg("check out the branch that is to have it: git switch -"),
+        )
+
+
+def _refuse_obsolete(kb: Workspace, review: Review) -> None:
+    """Raise NeedsPerson where another decision has made *review* obsolete."""
+    if replacement := find_replacement(kb, review):
+        old, new = replacement
+        raise NeedsPerson(
+            msg(
+                "[{old}] was replaced by [{new}] “{title}” since this review was opened: it is obsolete",
+                old=old.scoped_id,
+                new=new.scoped_id,
+                title=new.title,
+            ),
+            hint=msg(
+                "close it: kb review reject {id} — if it is to replace [{new}] now, write it again",
+                id=review.record.scoped_id,
+                new=new.scoped_id,
+            ),
+        )
+
+
+def _refuse_foreign_changes(kb: Workspace, head: Head, review: Review) -> None:
+    """Raise NeedsPerson where a review changes what kb alone cannot let the checkout follow."""
+    repository = kb.repository
+    base = revisions.find_merge_base(kb, head.oid, review.tip)
+    (changes,) = diff_trees(repository, [(resolve_tree(repository, base), resolve_tree(repository, review.tip))])
+    for one in changes:
+        if not one.is_plain or not one.name.startswith(repository.prefix):
+            raise NeedsPerson(
+                msg("the review changes {path}, which is no record", path=one_line(one.name)),
+                hint=msg("git merge {branch}", branch=review.branch),
+            )
+
+
+def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Review) -> None:
+    """Raise KbError where accepting *review* makes a record accepted that lacks what `kb status` asks for."""
+    (before, _), (after, lacking) = (_read_status_and_gaps(kb, at, review.path) for at in (head.oid, commit))
+    if after == Status.ACCEPTED != before and lacking:
+        sections = join_section_labels(lacking, kb.config.language)
+        raise KbError(
+            msg("[{id}] lacks: {sections}", id=review.record.id, sections=sections),
+            path=review.path,
+            hint=msg("complete it on {branch}, or hand it in again with them: kb write", branch=review.branch),
+        )
+
+
+def _read_status_and_gaps(kb: Workspace, commit: str, path: str) -> tuple[str, tuple[str, ...]]:
+    """Return the status of the record *path* in *commit* and the sections it lacks; nothing where it cannot be read."""
+    try:
+        record = record_file.read(kb.repository.read_blob(commit, path) or b"", path)
+    except BadRecord:
+        return "", ()
+    return str(record.status), find_missing_sections(record)
+
+
+def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> Changes:
+    """Return what the merge changes; raise NeedsPerson where kb alone cannot make the checkout follow."""
+    repository = kb.repository
+    names = repository.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
+    paths = [repository.to_kb_path(name) for name in names.decode("utf-8", "surrogateescape").split("\0") if name]
+    before = repository.read_blobs([(head, path) for path in paths])
+    after = repository.read_blobs([(commit, path) for path in paths])
+    for path, was, now in zip(paths, before, after, strict=True):
+        if path == review.path:
+            try:
+                record_file.read(now or b"", path)
+            except BadRecord as error:
+                raise NeedsPerson(error.message, hint=msg("mend it on {branch}", branch=review.branch)) from None
+        if was is None or now is None:
+            continue
+        if worktree.has_conflicting_edits(repository, head, path, was, now):
+            raise NeedsPerson(
+                msg("{path} has changes on the same lines that are not committed", path=path),
+                hint=msg("commit them first: git commit {path}", path=path),
+            )
+    return dict(zip(paths, zip(before, after, strict=True), strict=True))
+
+
+def _build_verdict(writing: Transaction, merge: _ReviewMerge) -> Verdict:
+    commit, review = merge.moves[0].new, merge.review
+    record = record_file.read(writing.kb.repository.read_blob(commit, review.path) or b"", review.path)
+    replaced = [old for old in review.against if old in record.supersedes]
+    said = [msg("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else msg("the review is accepted")]
+    said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
+    said += _describe_status_changes(merge)
+    said += [msg("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered]
+    return writing.build_verdict("updated", record, said)._replace(commit=commit)
+
+
+def _describe_status_changes(merge: _ReviewMerge) -> Iterator[Message]:
+    """Say of each record of the branch that gets another status by *merge* which it had and has."""
+    for path, (before, now) in merge.changes.items():
+        if before and now and is_record_path(path):
+            with contextlib.suppress(BadRecord):
+                old, new = record_file.read(before, path), record_file.read(now, path)
+                if old.status != new.status:
+                    yield describe_status_change(old, new)
+
+
+# -- rejecting ------------------------------------------------------------------------------------
+
+
+def reject_review(kb: Workspace, name: str) -> Verdict:
+    """Do what closing the pull request would do: take the branch away; it stays under `refs/kb/rejected/`."""
+    repository = kb.repository
+    with repository.hold_lock():
+        review = find_review(kb, name)
+        _refuse_checked_out(kb, review)
+        stem = REJECTED + review.branch.removeprefix("kb/review/")
+        ref = find_free_name(stem, lambda taken: bool(repository.resolve_ref(taken)))
+        moves = [RefMove(ref, review.tip, ""), RefMove(f"refs/heads/{review.branch}", "", review.tip)]
+        try:
+            repository.update_refs(moves, "kb: reject")
+        except LostRace:
+            raise Busy(msg("{branch} has just been moved", branch=review.branch), hint=msg("look again")) from None
+    record = review.record
+    reasons = (kb.localise(msg("rejected; it is kept under {ref}", ref=ref)),)
+    return Verdict(
+        "updated", record.title, record.kind, record.id, record.uid, record.scope,
+        status=str(Status.REJECTED), reasons=reasons, commit=review.tip,
+    )  # fmt: skip
+
+
+# -- asking others --------------------------------------------------------------------------------
+
+
+def request_review(kb: Workspace, name: str, remote: str, *, open_it: bool) -> list[str]:
+    """Push the review *name* to *remote* and return what a person runs to open the request; run it where *open_it*."""
+    review = find_review(kb, name)
+    repository = kb.repository
+    url = repository.git("config", "--get", f"remote.{remote}.url", check=False).decode().strip()
+    if not url:
+        hint = msg("git remote add {remote} URL", remote=remote)
+        raise GitFailed(msg("there is no remote {remote}", remote=remote), hint=hint)
+    target = repository.head().ref.removeprefix("refs/heads/")
+    refspec = f"refs/heads/{review.branch}:refs/heads/{review.branch}"
+    repository.git("push", *build_push_options(url, target), remote, refspec)
+    title = f"Decide [{review.record.id}] {review.record.title}"
+    command = build_request_command(url, review.branch, target, title, read_reasons(kb, review))
+    if not open_it or not shutil.which(command[0]):
+        return [shlex.join(command)]
+    # the tool calls git itself: with the guard against the repository's own settings, and with nothing of kb's
+    environment = repository.guard.build_environment(["push"])
+    output = run(command, {key: value for key, value in environment.items() if not key.startswith("KB_")})
+    if output.code:
+        raise GitFailed(msg("{tool} failed: {problem}", tool=command[0], problem=output.error.strip()))
+    return [output.out.decode("utf-8", "replace").strip()]
+
+
+def build_push_options(url: str, target: str) -> list[str]:
+    """Return with what a push asks the host of *url* to open the request for the branch *target* itself."""
+    return ["-o", "merge_request.create", "-o", f"merge_request.target={target}"] if "gitlab" in url else []
+
+
+def build_request_command(url: str, branch: str, target: str, title: str, body: str) -> list[str]:
+    """Return the command that opens the request to take *branch* into *target* at the host of *url*."""
+    if "gitlab" in url:
+        command = ["glab", "mr", "create", "--source-branch", branch, "--target-branch", target]
+        return [*command, "--title", title, "--description", body]
+    return ["gh", "pr", "create", "--head", branch, "--base", target, "--title", title, "--body", body]

@@ -17,11 +17,10 @@ from kb.merge.rebase import UnmergedFile, merge_preferring_ours
 from kb.merge.renumbering import Key
 from kb.records import record_file
 from kb.records.model import Candidate
-from kb.records.record_paths import INBOX, REJECTED
-from kb.sync import integrate
+from kb.records.record_paths import INBOX
 from kb.sync.remote_state import RemoteState
-from kb.sync.shared_reviews import BranchTips, ReviewSync
-from kb.sync.strategy import REPLAYED, RESCUE, SyncPlan, Upstream, plan_sync
+from kb.sync.shared_reviews import BranchTips, ReviewSync, find_free_name
+from kb.sync.strategy import REPLAYED, RESCUE, SyncPlan, plan_sync
 from kb.text.segment import one_line
 from kb.writing import inbox
 from kb.writing.file_changes import Advance, apply_advance, prepare_advance
@@ -37,146 +36,112 @@ if TYPE_CHECKING:
 class IntegrationResult(NamedTuple):
     """What this clone has taken in."""
 
-    way: SyncPlan
+    plan: SyncPlan
     received: int
     """Commits that came."""
     rescue: str
-    sharing: ReviewSync
-    inbox_came: bool
+    """The ref that keeps what was replayed as it was before; "" where nothing was."""
+    reviews: ReviewSync
+    has_received_inbox: bool
     notes: tuple[Message, ...]
 
 
-class Integration:
-    """Plans under the lock what is to move, and moves it."""
+def integrate(kb: Workspace, remote: RemoteState, built: str, unseen: Collection[Key]) -> IntegrationResult:
+    """Take in what *remote* has, all of it or nothing; a lost race is run again.
 
-    def __init__(self, kb: Workspace, tracked: RemoteState, built: str, unseen: Collection[Key]) -> None:
-        """Take in what *tracked* has; *built* is the commit an earlier attempt made, and *unseen* are its new ids."""
-        self._kb = kb
-        self._tracked = tracked
-        self._built = built
-        self._unseen = unseen
-        self._writing = Transaction(kb, "", "")
-        self._notes: list[Message] = []
+    *built* is the commit that an earlier attempt of this sync made, and *unseen* are its new ids.
+    """
+    writing = Transaction(kb, "", "")
 
-    def run(self) -> IntegrationResult:
-        """Do it; a lost race is run again."""
-        moves: list[RefMove] = []
-        advances: list[Advance] = []
+    def plan() -> tuple[IntegrationResult, Advance, list[RefMove]]:
+        return _plan_integration(writing, remote, built, unseen)
 
-        def plan() -> IntegrationResult:
-            self._notes = []
-            return self._plan_integration(moves, advances)
+    def publish(
+        planned: tuple[IntegrationResult, Advance, list[RefMove]],
+    ) -> tuple[IntegrationResult, Advance, list[RefMove]]:
+        result, advance, moves = planned
+        outcomes = apply_advance(kb, advance, moves, "kb: sync")
+        writing.is_published = True
+        said = filter(None, (explain_outcome(path, outcome) for path, outcome in outcomes.items()))
+        return result._replace(notes=(*result.notes, *said)), advance, moves
 
-        def publish(done: IntegrationResult) -> IntegrationResult:
-            outcomes = apply_advance(self._kb, advances[0], moves, "kb: sync")
-            self._writing.is_published = True
-            said = (explain_outcome(path, outcome) for path, outcome in outcomes.items())
-            return done._replace(notes=(*done.notes, *filter(None, said)))
+    result, _, _ = writing.run_with_retries(plan, publish)
+    return result
 
-        return self._writing.run_with_retries(plan, publish)
 
-    def _plan_integration(self, moves: list[RefMove], advances: list[Advance]) -> IntegrationResult:
-        self._tracked.refresh_refs()
-        head = self._writing.head
-        if head.ref != self._tracked.ref:
-            raise NeedsPerson(msg("another branch was checked out meanwhile"), hint=msg("again: kb sync"))
-        upstream = self._tracked.build_upstream()
-        found = plan_sync(self._kb, head.oid, upstream, self._unseen)
-        by_hand = f"git merge {upstream.name}"
-        advances[:] = [prepare_advance(self._kb, head, found.new, by_hand)]
-        stamp = self._find_free_rescue()
-        sharing = ReviewSync(
-            self._kb,
-            self._tracked.collect_review_branches(),
-            BranchTips(head.oid, found.new, upstream.tip),
-            self._tracked.remote,
-            stamp,
+def _plan_integration(
+    writing: Transaction, remote: RemoteState, built: str, unseen: Collection[Key]
+) -> tuple[IntegrationResult, Advance, list[RefMove]]:
+    """Plan, under the lock, where the branch goes and which other refs move with it."""
+    kb, head = writing.kb, writing.head
+    remote.refresh_refs()
+    if head.ref != remote.ref:
+        raise NeedsPerson(msg("another branch was checked out meanwhile"), hint=msg("again: kb sync"))
+    upstream = remote.build_upstream()
+    plan = plan_sync(kb, head.oid, upstream, unseen)
+    advance = prepare_advance(kb, head, plan.new, f"git merge {upstream.name}")
+    stamp = RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(kb.now()))
+    rescue = find_free_name(stamp, remote.has_ref_prefix, ".")
+    tips = BranchTips(head.oid, plan.new, upstream.tip)
+    reviews = ReviewSync(kb, remote.collect_review_branches(), tips, remote.name, rescue)
+    reviews.compare(upstream.taken)
+    for scope, record_id in upstream.taken:  # a number on a review of others is not given out again
+        kb.index.reserve_id(scope, record_id)
+    notes = [_propose_unmerged(writing, remote, one, plan.new, reviews) for one in plan.unmerged.values()]
+    moves = reviews.list_moves()
+    if plan.how == REPLAYED and head.oid != built:  # what an earlier attempt of this sync built needs no rescue
+        moves.insert(0, RefMove(rescue, head.oid, ""))
+    else:
+        rescue = ""
+    moves += [RefMove(ref, tip, "") for ref, tip in remote.list_rejected_to_receive()]
+    ours = kb.repository.resolve_ref(INBOX)
+    merged = merge_inbox_commits(kb, ours, remote.find_inbox_tip())
+    if merged != ours:
+        moves.append(RefMove(INBOX, merged, ours))
+    received = count_commits(kb.repository, upstream.tip, head.oid) if plan.how else 0
+    result = IntegrationResult(plan, received, rescue, reviews, merged != ours, (*notes, *plan.notes))
+    return result, advance, moves
+
+
+def _propose_unmerged(
+    writing: Transaction, remote: RemoteState, one: UnmergedFile, new: str, reviews: ReviewSync
+) -> Message:
+    """Put our version of a record, of which the remote says something else, on a review branch; say which."""
+    kb = writing.kb
+    there = kb.repository.read_blob(new, one.path) or b""
+    text = merge_preferring_ours(kb, one, there)
+    try:
+        record = record_file.read(there, one.path)
+    except BadRecord:
+        text = None
+    if text is None:
+        raise NeedsPerson(
+            msg("{name} and this branch both changed {paths}", name=remote.name, paths=one_line(one.path)),
+            hint=msg("git merge {branch}", branch=remote.build_upstream().name),
         )
-        sharing.compare(upstream.taken)
-        self._reserve_review_ids(upstream)
-        for one in found.unmerged.values():
-            self._propose_unmerged(one, found.new, sharing)
-        is_new = found.how == REPLAYED and head.oid != self._built
-        rescue = stamp if is_new else ""
-        inbox = self._plan_inbox_moves()
-        moves[:] = [
-            *([RefMove(rescue, head.oid, "")] if rescue else []),
-            *sharing.list_moves(),
-            *self._plan_rejected_moves(),
-            *inbox,
-        ]
-        received = count_commits(self._kb.repository, upstream.tip, head.oid) if found.how else 0
-        self._notes += found.told
-        return IntegrationResult(found, received, rescue, sharing, bool(inbox), tuple(self._notes))
-
-    def _find_free_rescue(self) -> str:
-        stem = ref = RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._kb.now()))
-        number = 1
-        while self._tracked.has_ref_prefix(ref):
-            number += 1
-            ref = f"{stem}.{number}"
-        return ref
-
-    def _reserve_review_ids(self, upstream: Upstream) -> None:
-        """Give out no number that stands on a review of others."""
-        for scope, record_id in upstream.taken:
-            self._kb.index.reserve_id(scope, record_id)
-
-    def _plan_inbox_moves(self) -> list[RefMove]:
-        ours, theirs = self._kb.repository.resolve_ref(INBOX), self._tracked.find_inbox_tip()
-        new = integrate.merge_inbox_commits(self._kb, ours, theirs)
-        return [RefMove(INBOX, new, ours)] if new != ours else []
-
-    def _plan_rejected_moves(self) -> list[RefMove]:
-        """Return the moves that keep here what a person has rejected elsewhere."""
-        ours, theirs = self._tracked.list_rejected()
-        known, names = set(ours.values()), set(ours)
-        moves: list[RefMove] = []
-        for name, tip in theirs.items():
-            if tip not in known:
-                free = find_free_name(name, names)
-                names.add(free)
-                moves.append(RefMove(REJECTED + free, tip, ""))
-        return moves
-
-    def _propose_unmerged(self, one: UnmergedFile, new: str, sharing: ReviewSync) -> None:
-        """Put our version of a record, of which the remote says something else, on a review branch."""
-        kb = self._kb
-        there = kb.repository.read_blob(new, one.path) or b""
-        text = merge_preferring_ours(kb, one, there)
-        try:
-            record = record_file.read(there, one.path)
-        except BadRecord:
-            text = None
-        if text is None:
-            raise NeedsPerson(
-                msg("{name} and this branch both changed {paths}", name=self._tracked.remote, paths=one_line(one.path)),
-                hint=msg("git merge {branch}", branch=self._tracked.build_upstream().name),
-            )
-        candidate = Candidate(record.kind, record.title)
-        before = list(self._writing.reviews)
-        verdict = propose_text(self._writing, record, text, candidate, one.reasons)
-        for plan in self._writing.reviews:
-            if plan not in before:
-                name = plan.branch.removeprefix("kb/review/")
-                plan.tip = sharing.here.get(name, "")
-                sharing.here[name] = plan.build_branch_move(kb, new).new
-        self._notes.append(
-            msg("[{id}] says something else at {remote}; what was written here is on {branch}",
-                id=record.scoped_id, remote=self._tracked.remote, branch=verdict.branch)
-            if verdict.branch
-            else msg("[{id}] says something else at {remote}: {reason}",
-                     id=record.scoped_id, remote=self._tracked.remote, reason=" ".join(verdict.reasons[:1]))
-        )  # fmt: skip
+    before = list(writing.reviews)
+    verdict = propose_text(writing, record, text, Candidate(record.kind, record.title), one.reasons)
+    for plan in writing.reviews:
+        if plan not in before:
+            name = plan.branch.removeprefix("kb/review/")
+            plan.tip = reviews.here.get(name, "")
+            reviews.here[name] = plan.build_branch_move(kb, new).new
+    if not verdict.branch:
+        return msg(
+            "[{id}] says something else at {remote}: {reason}",
+            id=record.scoped_id,
+            remote=remote.name,
+            reason=" ".join(verdict.reasons[:1]),
+        )
+    return msg(
+        "[{id}] says something else at {remote}; what was written here is on {branch}",
+        id=record.scoped_id,
+        remote=remote.name,
+        branch=verdict.branch,
+    )
 
 
-def find_free_name(name: str, taken: Collection[str]) -> str:
-    """Return *name*, with a number where it is *taken*."""
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name}-{number}"
-    return free
+# -- the inbox ------------------------------------------------------------------------------------
 
 
 def merge_inbox_commits(kb: Workspace, ours: str, theirs: str) -> str:
@@ -190,44 +155,39 @@ def merge_inbox_commits(kb: Workspace, ours: str, theirs: str) -> str:
     if not ours or is_ancestor(repository, ours, theirs):
         return theirs
     base = revisions.find_merge_base(kb, ours, theirs)
-    sides = [repository.list_files(commit) if commit else {} for commit in (base, ours, theirs)]
-    found = _merge_entries(kb, ours, theirs, sides[0], sides[1], sides[2])
-    files = {repository.to_git_path(name): data for name, data in found.items()}
+    changed = _merge_entries(kb, base, ours, theirs)
     tree = resolve_tree(repository, ours)
-    with kb.state.open_stage() as stage:
-        tree = patch_tree(repository, ours, [files], stage)[-1] if files else tree
-    return repository.commit_tree(
-        tree, [ours, theirs], format_commit_message("Bring two inboxes together", "", {"Kb-Op": "inbox"})
-    )
+    if changed:
+        with kb.state.open_stage() as stage:
+            tree = patch_tree(repository, ours, [changed], stage)[-1]
+    message = format_commit_message("Bring two inboxes together", "", {"Kb-Op": "inbox"})
+    return repository.commit_tree(tree, [ours, theirs], message)
 
 
-def _merge_entries(
-    kb: Workspace, ours: str, theirs: str, base: Mapping[str, str], mine: Mapping[str, str],
-    other: Mapping[str, str],
-) -> dict[str, bytes | None]:  # fmt: skip
-    """Return the files in which the joined inbox differs from ours."""
-    blobs = kb.repository.read_blobs
-    found: dict[str, bytes | None] = {}
+def _merge_entries(kb: Workspace, base: str, ours: str, theirs: str) -> dict[str, bytes | None]:
+    """Return the files, from the top of the repository, in which the merged inbox differs from ours."""
+    repository = kb.repository
+    before, mine, other = (repository.list_files(commit) if commit else {} for commit in (base, ours, theirs))
+    changed: dict[str, bytes | None] = {}
     for name in sorted({*mine, *other}):
-        was, one, two = base.get(name), mine.get(name), other.get(name)
-        if one == two or two == was or (two is None and one != was):
+        was, here, there = before.get(name), mine.get(name), other.get(name)
+        if here == there or there == was or (there is None and here != was):
             continue
-        if two is None:
-            found[name] = None
-        elif one is None or one == was:
-            (found[name],) = blobs([(theirs, name)])
-        else:
-            first, second = blobs([(ours, name), (theirs, name)])
-            found[name] = _merge_entry(name, first or b"", second or b"")
-    return found
+        data: bytes | None = None
+        if there is not None:
+            mine_data, data = repository.read_blobs([(ours, name), (theirs, name)])
+            if here is not None and here != was:
+                data = _merge_entry(name, mine_data or b"", data or b"")
+        changed[repository.to_git_path(name)] = data
+    return changed
 
 
-def _merge_entry(name: str, one: bytes, other: bytes) -> bytes:
-    """Return one entry with the sightings of two; of one that cannot be read the other."""
+def _merge_entry(name: str, ours: bytes, theirs: bytes) -> bytes:
+    """Return one entry with the sightings of both; the same one on every clone where either cannot be read."""
     try:
-        first, second = inbox.parse_held(name, json.loads(one)), inbox.parse_held(name, json.loads(other))
+        first, second = inbox.parse_held(name, json.loads(ours)), inbox.parse_held(name, json.loads(theirs))
     except (KbError, ValueError, RecursionError):
-        return max(one, other)
+        return max(ours, theirs)
     both = sorted((*first.sightings, *second.sightings), key=lambda s: (s.get("day", ""), s.get("session", "")))
     sightings: dict[str, Mapping[str, str]] = {}
     for sighting in both:

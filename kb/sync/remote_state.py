@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from kb.errors import GitFailed
 from kb.files import json_bytes, read_if_exists, write_atomic
-from kb.git import remote as far
+from kb.git.remote import IS_URL, fetch_refs, read_remote_settings
 from kb.git.repository import LostRace, RefMove
 from kb.i18n import msg
-from kb.merge.renumbering import Key
 from kb.records.record_paths import REJECTED, REVIEWS
-from kb.sync.shared_reviews import ReviewBranches
+from kb.sync.shared_reviews import ReviewBranches, find_free_name
 from kb.sync.strategy import REQUESTS, Upstream
 from kb.writing.reviews import list_reviews
 
@@ -25,83 +24,86 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 _FILE = "remotes.json"
-"""Remote → what it had when its news were last taken in: {"heads": {branch: commit}, "reviews": {name: commit}}."""
+"""Remote → what it had when it was last taken in: {"heads": {branch: commit}, "reviews": {name: commit}}."""
 
 
 class RemoteState:
     """One remote, and the branch of it that belongs to the one that is checked out."""
 
-    def __init__(self, kb: Workspace, ref: str, remote: str) -> None:
-        """Choose the remote for the branch *ref*: *remote*, else the branch's own, else origin or the only one."""
+    def __init__(self, kb: Workspace, ref: str, name: str) -> None:
+        """Choose the remote for the branch *ref*: *name*, else the branch's own, else origin or the only one."""
         self._kb = kb
         self.ref = ref
-        settings = far.read_remote_settings(kb.repository)
+        settings = read_remote_settings(kb.repository)
         own = f"branch.{ref.removeprefix('refs/heads/')}"
         configured = settings.get(f"{own}.remote", "")
-        self.remote = remote or (configured if configured != "." else "") or _choose_default_remote(settings)
-        self.url = settings.get(f"remote.{self.remote}.url", "")
+        self.name = name or (configured if configured != "." else "") or _choose_default_remote(settings)
+        self.url = settings.get(f"remote.{self.name}.url", "")
         if not self.url:
-            hint = msg("git remote add {remote} URL", remote=self.remote)
-            raise GitFailed(msg("there is no remote {remote}", remote=self.remote), hint=hint)
-        merge = settings.get(f"{own}.merge", "") if configured == self.remote else ""
+            hint = msg("git remote add {remote} URL", remote=self.name)
+            raise GitFailed(msg("there is no remote {remote}", remote=self.name), hint=hint)
+        merge = settings.get(f"{own}.merge", "") if configured == self.name else ""
         self.is_configured = bool(merge)
         self.branch = (merge or ref).removeprefix("refs/heads/")
-        self.folder = f"refs/kb/remotes/{self.remote}"
+        self._folder = f"refs/kb/remotes/{self.name}"
         self._refs: dict[str, tuple[str, str]] = {}
+        """Every ref of kb's → its commit and the work tree that has it checked out."""
+        self._file = os.path.join(kb.repository.private, _FILE)
 
     # what was fetched
 
     def fetch(self) -> None:
         """Fetch the branch, the reviews, what was rejected, the inbox, and nothing else."""
         more = [
-            f"+{REVIEWS}*:{self.folder}/review/*",
-            f"+refs/kb/rejected/*:{self.folder}/rejected/*",
-            f"+refs/kb/inbox*:{self.folder}/inbox*",
-            f"+refs/heads/{REQUESTS}*:{self.folder}/sync/*",
+            f"+{REVIEWS}*:{self._folder}/review/*",
+            f"+refs/kb/rejected/*:{self._folder}/rejected/*",
+            f"+refs/kb/inbox*:{self._folder}/inbox*",
+            f"+refs/heads/{REQUESTS}*:{self._folder}/sync/*",
         ]
-        is_there = far.fetch_refs(
-            self._kb.repository, self.remote, f"+refs/heads/{self.branch}:{self._name_head_ref()}", more
-        )
+        refspec = f"+refs/heads/{self.branch}:{self._folder}/heads/{self.branch}"
+        is_there = fetch_refs(self._kb.repository, self.name, refspec, more)
         self.refresh_refs()
         if not is_there:
             self.note_moved_refs([(f"heads/{self.branch}", "")])
 
     def refresh_refs(self) -> None:
-        """See where the refs of kb stand; the answers below are of this moment."""
-        form = "%(refname)%00%(objectname)%00%(worktreepath)"
-        where = (REVIEWS.rstrip("/"), "refs/kb")
-        rows = self._kb.repository.git("for-each-ref", f"--format={form}", *where).decode("utf-8", "surrogateescape")
-        self._refs = {ref: (oid, place) for ref, oid, place in (row.split("\0") for row in rows.split("\n") if row)}
+        """Read the refs of kb; what is asked below is answered as of this moment."""
+        form = "--format=%(refname)%00%(objectname)%00%(worktreepath)"
+        rows = self._kb.repository.git("for-each-ref", form, REVIEWS.rstrip("/"), "refs/kb")
+        fields = (row.split("\0") for row in rows.decode("utf-8", "surrogateescape").split("\n") if row)
+        self._refs = {ref: (oid, work_tree) for ref, oid, work_tree in fields}
 
-    def _name_head_ref(self) -> str:
-        return f"{self.folder}/heads/{self.branch}"
-
-    def _find_oid(self, ref: str) -> str:
-        return self._refs.get(ref, ("", ""))[0]
+    def _find_oid(self, name: str) -> str:
+        """Return the commit of the ref *name* below the folder of this remote, or ""."""
+        return self._refs.get(f"{self._folder}/{name}", ("", ""))[0]
 
     def _list_refs_below(self, folder: str) -> dict[str, str]:
         """Return name and commit of the refs below *folder*, which ends with a slash."""
         return {ref.removeprefix(folder): oid for ref, (oid, _) in self._refs.items() if ref.startswith(folder)}
 
     def find_tip(self) -> str:
-        """Return where the branch stands at the remote; "" where it has none."""
-        return self._find_oid(self._name_head_ref())
+        """Return the tip of the branch at the remote; "" where it has none."""
+        return self._find_oid(f"heads/{self.branch}")
 
     def find_last_seen_tip(self) -> str:
-        """Return where the branch stood when this clone, or git in it, last saw it."""
-        return self.find_tip() or self._kb.repository.resolve_ref(f"refs/remotes/{self.remote}/{self.branch}")
+        """Return the tip of the branch when this clone, or git in it, last saw it."""
+        return self.find_tip() or self._kb.repository.resolve_ref(f"refs/remotes/{self.name}/{self.branch}")
 
     def find_inbox_tip(self) -> str:
         """Return the inbox of the remote, or ""."""
-        return self._find_oid(f"{self.folder}/inbox")
+        return self._find_oid("inbox")
 
-    def find_request_tip(self, name: str) -> str:
-        """Return where the branch *name* for requests stands at the remote, or ""."""
-        return self._find_oid(f"{self.folder}/sync/{name.removeprefix(REQUESTS)}")
+    def find_request_tip(self, branch: str) -> str:
+        """Return the tip of the request *branch* at the remote, or ""."""
+        return self._find_oid(f"sync/{branch.removeprefix(REQUESTS)}")
 
-    def list_rejected(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return what was rejected as this clone has it and as the remote has it."""
-        return self._list_refs_below(REJECTED), self._list_refs_below(f"{self.folder}/rejected/")
+    def list_rejected_to_receive(self) -> list[tuple[str, str]]:
+        """Return what a person has rejected elsewhere: a ref that is free here, and the commit."""
+        return _list_missing(self._list_refs_below(REJECTED), self._list_refs_below(f"{self._folder}/rejected/"))
+
+    def list_rejected_to_send(self) -> list[tuple[str, str]]:
+        """Return what a person has rejected here and the remote has not: a ref that is free there, and the commit."""
+        return _list_missing(self._list_refs_below(f"{self._folder}/rejected/"), self._list_refs_below(REJECTED))
 
     def has_ref_prefix(self, start: str) -> bool:
         """Return whether a ref begins with *start*."""
@@ -110,27 +112,18 @@ class RemoteState:
     def build_upstream(self) -> Upstream:
         """Return the branch as it was fetched."""
         tip = self.find_tip()
-        usual = f"refs/remotes/{self.remote}/{self.branch}"
-        name = usual.removeprefix("refs/remotes/") if self._kb.repository.resolve_ref(usual) == tip else tip[:12]
-        return Upstream(name, tip, self._load_known_refs("heads").get(self.branch, ""), self._collect_taken_ids())
-
-    def _collect_taken_ids(self) -> Mapping[Key, str]:
-        folder = f"{self.folder}/review/"
-        found = list_reviews(self._kb, folder) if self._list_refs_below(folder) else []
-        return {(review.record.scope, review.record.id): review.record.uid for review in found if review.record.uid}
+        tracking = f"refs/remotes/{self.name}/{self.branch}"
+        name = tracking.removeprefix("refs/remotes/") if self._kb.repository.resolve_ref(tracking) == tip else tip[:12]
+        folder = f"{self._folder}/review/"
+        reviews = list_reviews(self._kb, folder) if self._list_refs_below(folder) else []
+        taken = {(one.record.scope, one.record.id): one.record.uid for one in reviews if one.record.uid}
+        return Upstream(name, tip, self._load_known_refs("heads").get(self.branch, ""), taken)
 
     def collect_review_branches(self) -> ReviewBranches:
         """Return the review branches here and there."""
-        busy = {ref.removeprefix(REVIEWS) for ref, (_, place) in self._refs.items() if place}
-        return ReviewBranches(
-            self._list_refs_below(REVIEWS),
-            self._list_remote_reviews(),
-            self._load_known_refs("reviews"),
-            frozenset(busy),
-        )
-
-    def _list_remote_reviews(self) -> dict[str, str]:
-        return self._list_refs_below(f"{self.folder}/review/")
+        here, there = self._list_refs_below(REVIEWS), self._list_refs_below(f"{self._folder}/review/")
+        checked_out = {ref.removeprefix(REVIEWS) for ref, (_, work_tree) in self._refs.items() if work_tree}
+        return ReviewBranches(here, there, self._load_known_refs("reviews"), frozenset(checked_out))
 
     def can_create_branch(self) -> bool:
         """Return whether the branch, which the remote has not, may be sent there unasked.
@@ -139,52 +132,62 @@ class RemoteState:
         """
         if self._load_known_refs("heads").get(self.branch):
             return False
-        return self.is_configured or not self._kb.repository.list_refs(f"refs/remotes/{self.remote}")
+        return self.is_configured or not self._kb.repository.list_refs(f"refs/remotes/{self.name}")
 
     def note_moved_refs(self, moves: Sequence[tuple[str, str]]) -> None:
-        """Take notice that the remote's refs, below our folder, stand at these commits now; "" for one that went."""
-        known = ((f"{self.folder}/{name}", new) for name, new in moves)
-        own = [RefMove(ref, new, old) for ref, new in known if (old := self._find_oid(ref)) != new]
-        if own:
-            with contextlib.suppress(LostRace):  # git, or another sync of this clone, has taken notice already
-                self._kb.repository.update_refs(own, "kb: sync")
+        """Note that refs of the remote, named below our folder, have these commits now; "" for one that went."""
+        changed = [
+            RefMove(f"{self._folder}/{name}", new, old) for name, new in moves if (old := self._find_oid(name)) != new
+        ]
+        if changed:
+            with contextlib.suppress(LostRace):  # git, or another sync of this clone, has noted it already
+                self._kb.repository.update_refs(changed, "kb: sync")
             self.refresh_refs()
 
     # what was heard before
 
     def _load_known_refs(self, what: str) -> dict[str, str]:
-        found = self._load().get(self.remote, {})
-        rows = found.get(what) if isinstance(found, dict) else None
+        remote = self._load_file().get(self.name, {})
+        rows = remote.get(what) if isinstance(remote, dict) else None
         return {str(name): str(oid) for name, oid in rows.items()} if isinstance(rows, dict) else {}
 
-    def _load(self) -> dict[str, Any]:
+    def _load_file(self) -> dict[str, Any]:
         try:
-            found = json.loads(read_if_exists(self._path()) or b"{}")
+            value = json.loads(read_if_exists(self._file) or b"{}")
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
-
-    def _path(self) -> str:
-        return os.path.join(self._kb.repository.private, _FILE)
+        return value if isinstance(value, dict) else {}
 
     def save_known_refs(self) -> None:
         """Keep what the remote has, now that this clone has taken it in.
 
         A review that it has no more and that is still open here stays known, so that it is not taken for a new one.
         """
-        known = self._load()
+        before = self._load_file()
         tip = self.find_tip()
         heads = {**self._load_known_refs("heads"), **({self.branch: tip} if tip else {})}
-        here = self._list_refs_below(REVIEWS)
-        kept = {name: oid for name, oid in self._load_known_refs("reviews").items() if name in here}
-        value = {**known, self.remote: {"heads": heads, "reviews": {**kept, **self._list_remote_reviews()}}}
-        if value != known:
-            write_atomic(self._path(), json_bytes(value, indent=1))
+        reviews = self.collect_review_branches()
+        still_open = {name: oid for name, oid in reviews.before.items() if name in reviews.here}
+        value = {**before, self.name: {"heads": heads, "reviews": {**still_open, **reviews.there}}}
+        if value != before:
+            write_atomic(self._file, json_bytes(value, indent=1))
+
+
+def _list_missing(known: dict[str, str], others: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the commits of *others* that *known* lacks, each with a ref below REJECTED that is free beside *known*."""
+    commits, names = set(known.values()), set(known)
+    missing: list[tuple[str, str]] = []
+    for name, tip in others.items():
+        if tip not in commits:
+            free = find_free_name(name, names.__contains__)
+            names.add(free)
+            missing.append((REJECTED + free, tip))
+    return missing
 
 
 def _choose_default_remote(settings: Mapping[str, str]) -> str:
     """Return the remote that is meant where none is named: origin, or the only one."""
-    names = [key.removeprefix("remote.").removesuffix(".url") for key in settings if far.IS_URL.fullmatch(key)]
+    names = [key.removeprefix("remote.").removesuffix(".url") for key in settings if IS_URL.fullmatch(key)]
     if not names:
         raise GitFailed(msg("there is no remote"), hint=msg("git remote add {remote} URL", remote="origin"))
     return "origin" if "origin" in names or len(names) > 1 else names[0]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import UnknownId
-from kb.git.repository import format_commit_message
+from kb.git.repository import Head, format_commit_message
 from kb.i18n import msg
 from kb.index.lookup import find_record
 from kb.merge.renumbering import (
@@ -45,12 +45,11 @@ class RenumberResult(NamedTuple):
 
 
 class _DuplicateId(NamedTuple):
-    """A record that gets a new number, and the others that have the old one."""
+    """A record that gets a new number, and the files of the others that have the old one."""
 
     record: Record
     new: str
     others: tuple[str, ...]
-    """Their files."""
 
 
 def renumber_records(kb: Workspace, name: str = "", *, scope: str = "", dry_run: bool = False) -> RenumberResult:
@@ -59,18 +58,20 @@ def renumber_records(kb: Workspace, name: str = "", *, scope: str = "", dry_run:
     Raise UnknownId where *name* means none, or one of several scopes.
     """
     writing = Transaction(kb, "", "")
-    advances: list[Advance] = []
 
-    def plan() -> RenumberResult:
-        twins = _find_duplicate_ids(kb, name, scope)
-        return _build_renumbering(writing, twins, advances)
+    def plan() -> tuple[RenumberResult, Advance]:
+        return _plan_renumbering(kb, writing.head, _find_duplicate_ids(kb, name, scope))
 
-    def publish(done: RenumberResult) -> RenumberResult:
-        apply_advance(kb, advances[0], [], "kb: renumber")
+    def publish(planned: tuple[RenumberResult, Advance]) -> tuple[RenumberResult, Advance]:
+        apply_advance(kb, planned[1], [], "kb: renumber")
         writing.is_published = True
-        return done
+        return planned
 
-    return writing.run_with_retries(plan, None if dry_run else publish)
+    result, _ = writing.run_with_retries(plan, None if dry_run else publish)
+    return result
+
+
+# -- which records --------------------------------------------------------------------------------
 
 
 def _find_duplicate_ids(kb: Workspace, name: str, scope: str) -> list[_DuplicateId]:
@@ -78,24 +79,24 @@ def _find_duplicate_ids(kb: Workspace, name: str, scope: str) -> list[_Duplicate
     by_key: dict[Key, list[Record]] = defaultdict(list)
     for record in sorted(kb.index.records(), key=lambda record: (record.date or "9999", record.uid, record.path)):
         by_key[record.scope, record.id].append(record)
-    found: list[_DuplicateId] = []
     wanted = _find_named_records(kb, by_key, name, scope) if name else _list_younger_records(by_key, scope)
-    for one in sorted(wanted, key=lambda record: (record.scope, len(record.id), record.id)):
-        new = kb.index.next_id(one.scope, one.id.rstrip("0123456789"))
-        kb.index.reserve_id(one.scope, new)
-        others = tuple(other.path for other in by_key[one.scope, one.id] if other.path != one.path)
-        found.append(_DuplicateId(one, new, others))
+    found: list[_DuplicateId] = []
+    for record in sorted(wanted, key=lambda record: (record.scope, len(record.id), record.id)):
+        new = kb.index.next_id(record.scope, record.id.rstrip("0123456789"))
+        kb.index.reserve_id(record.scope, new)
+        others = tuple(other.path for other in by_key[record.scope, record.id] if other.path != record.path)
+        found.append(_DuplicateId(record, new, others))
     return found
 
 
 def _list_younger_records(by_key: dict[Key, list[Record]], scope: str) -> list[Record]:
     """Return every record whose number an older one has; one record in two files is one record."""
     return [
-        one
+        record
         for key, records in by_key.items()
         if scope in ("", key[0])
-        for one in records[1:]
-        if not one.uid or one.uid != records[0].uid
+        for record in records[1:]
+        if not record.uid or record.uid != records[0].uid
     ]
 
 
@@ -103,103 +104,104 @@ def _find_named_records(kb: Workspace, by_key: dict[Key, list[Record]], name: st
     """Return the record that *name* means; of two in one scope the younger."""
     project, _, record_id = name.strip("[] ").rpartition(":")
     wanted = f"project/{project}" if project and project != "global" else project or scope
-    twins = [one for one in _list_younger_records(by_key, "") if one.id == record_id and wanted in ("", one.scope)]
-    if len({one.scope for one in twins}) == 1:
-        return twins
+    younger = [one for one in _list_younger_records(by_key, "") if one.id == record_id and wanted in ("", one.scope)]
+    if len({one.scope for one in younger}) == 1:
+        return younger
     record = find_record(kb.index, name, scope or kb.caller_scope)
     if scope and record.scope != scope:
-        words = msg("there is no record {id} in {scope}", id=name, scope=scope)
-        raise UnknownId(words, hint=msg("see: kb list"))
+        raise UnknownId(msg("there is no record {id} in {scope}", id=name, scope=scope), hint=msg("see: kb list"))
     return [record]
 
 
-def _build_renumbering(writing: Transaction, twins: Sequence[_DuplicateId], advances: list[Advance]) -> RenumberResult:
+# -- what becomes of the files --------------------------------------------------------------------
+
+
+def _plan_renumbering(kb: Workspace, head: Head, duplicates: Sequence[_DuplicateId]) -> tuple[RenumberResult, Advance]:
     """Build the commit; nothing is visible yet."""
-    kb, head = writing.kb, writing.head
-    if not twins:
-        advances[:] = [Advance(head, head.oid, {})]
-        return RenumberResult(())
-    followed, unclear, files = _rewrite_citing_files(kb, head.oid, twins)
-    told = tuple(
-        RenumberedRecord(
-            t.record.scope, t.record.id, t.new, t.record.uid, t.record.title, rename_path(t.record.path, t.new)
-        )
-        for t in twins
+    if not duplicates:
+        return RenumberResult(()), Advance(head, head.oid, {})
+    followed, unclear, files = _rewrite_files(kb, head.oid, duplicates)
+    renumbered = tuple(
+        RenumberedRecord(record.scope, record.id, new, record.uid, record.title, rename_path(record.path, new))
+        for record, new, _ in duplicates
     )
-    first = f"Renumber [{told[0].old}] to [{told[0].new}] {told[0].title}"
-    subject = first if len(told) == 1 else f"Renumber {len(told)} records"
-    rows = [f"- [{one.old}] is [{one.new}] now: {one.title}" for one in told] + [f"- cited in {p}" for p in followed]
-    trailers = {"Kb-Op": "renumbered", "Kb-Uid": ",".join(one.uid for one in told)}
-    advances[:] = [build_advance(kb, head, files, format_commit_message(subject, "\n".join(rows), trailers))]
-    return RenumberResult(told, tuple(followed), tuple(unclear), advances[0].new)
+    first = renumbered[0]
+    subject = f"Renumber [{first.old}] to [{first.new}] {first.title}"
+    if len(renumbered) > 1:
+        subject = f"Renumber {len(renumbered)} records"
+    rows = [f"- [{one.old}] is [{one.new}] now: {one.title}" for one in renumbered]
+    body = "\n".join([*rows, *(f"- cited in {path}" for path in followed)])
+    trailers = {"Kb-Op": "renumbered", "Kb-Uid": ",".join(one.uid for one in renumbered)}
+    advance = build_advance(kb, head, files, format_commit_message(subject, body, trailers))
+    return RenumberResult(renumbered, tuple(followed), tuple(unclear), advance.new), advance
 
 
-def _rewrite_citing_files(
-    kb: Workspace, head: str, twins: Sequence[_DuplicateId]
+def _rewrite_files(
+    kb: Workspace, head: str, duplicates: Sequence[_DuplicateId]
 ) -> tuple[list[str], list[tuple[str, str]], dict[str, bytes | None]]:
     """Return the files whose citations follow, those that are not clear, and everything that changes."""
     paths = [path for path in kb.repository.list_files(head, CONTENT) if find_text_scope(path) and "\n" not in path]
     known = {key for path in paths if (key := parse_file_key(path))}
-    own = {twin.record.path: twin for twin in twins}
+    own = {duplicate.record.path: duplicate for duplicate in duplicates}
     followed: list[str] = []
     unclear: list[tuple[str, str]] = []
     files: dict[str, bytes | None] = {}
     for path, data in zip(paths, kb.repository.read_blobs([(head, path) for path in paths]), strict=True):
-        wanted = [twin for twin in twins if data and twin.record.id.encode() in data]
-        if not data or not wanted:
+        cited = [duplicate for duplicate in duplicates if data and duplicate.record.id.encode() in data]
+        if not data or not cited:
             continue
         before = after = decode_record(data, path)
-        for twin in wanted:
-            changed = _rewrite_citations(after, path, twin, known)
-            if changed == after:
-                continue
-            is_meant = _is_cited_in(kb, path, twin, head)
-            if is_meant is None:
-                unclear.append((path, twin.record.id))
-            after = changed if is_meant else after
-        followed += [path] if after != before else []
-        if path in own:
-            twin = own[path]
-            after = update_references(after, path, lambda project, record_id: "", (twin.record.id, twin.new, True))
-            files |= {path: None, rename_path(path, twin.new): after.encode()}
-        elif after != before:
+        for duplicate in cited:
+            changed = _rewrite_citations(after, path, duplicate, known)
+            if changed != after:
+                is_meant = _is_meant(kb, path, duplicate, head)
+                if is_meant is None:
+                    unclear.append((path, duplicate.record.id))
+                after = changed if is_meant else after
+        if after != before:
+            followed.append(path)
             files[path] = after.encode()
+        if path in own:
+            old, new = own[path].record.id, own[path].new
+            after = update_references(after, path, lambda project, record_id: "", (old, new, True))
+            files |= {path: None, rename_path(path, new): after.encode()}
     return followed, unclear, files
 
 
-def _rewrite_citations(text: str, path: str, twin: _DuplicateId, known: set[Key]) -> str:
-    """Return *text* with the new number of *twin* in its citations of the old one."""
+def _rewrite_citations(text: str, path: str, duplicate: _DuplicateId, known: set[Key]) -> str:
+    """Return *text* with the new number of *duplicate* in its citations of the old one."""
     scope = find_text_scope(path)
+    old = (duplicate.record.scope, duplicate.record.id)
 
     def map_id(project: str, record_id: str) -> str:
-        is_it = resolve_citation(known, scope, project, record_id) == (twin.record.scope, twin.record.id)
-        return twin.new if is_it else ""
+        return duplicate.new if resolve_citation(known, scope, project, record_id) == old else ""
 
     return update_references(text, path, map_id, None)
 
 
-def _is_cited_in(kb: Workspace, path: str, twin: _DuplicateId, head: str) -> bool | None:
-    """Return whether the old number in the file *path* means *twin*; None where history does not say.
+def _is_meant(kb: Workspace, path: str, duplicate: _DuplicateId, head: str) -> bool | None:
+    """Return whether the old number in the file *path* means *duplicate*; None where history does not say.
 
     Whoever cited the number saw one of the records: the one that was there in the commit that wrote it.
     """
-    if not twin.others:
+    if not duplicate.others:
         return True
-    words = ["log", "--format=%H", f"-S{twin.record.id}", head, "--", kb.repository.to_git_path(path)]
-    commits = kb.repository.git(*words).decode().split()
-    places = (twin.record.path, *twin.others)
-    asked = [(revision, place) for commit in commits for place in places for revision in (f"{commit}^", commit)]
-    found = iter([data is not None for data in kb.repository.read_blobs(asked)])
-    seen = {_has_seen_first([(next(found), next(found)) for _ in places]) for _ in commits}
+    pickaxe = f"-S{duplicate.record.id}"
+    log = kb.repository.git("log", "--format=%H", pickaxe, head, "--", kb.repository.to_git_path(path))
+    commits = log.decode().split()
+    twins = (duplicate.record.path, *duplicate.others)
+    asked = [(revision, twin) for commit in commits for twin in twins for revision in (f"{commit}^", commit)]
+    is_there = iter([data is not None for data in kb.repository.read_blobs(asked)])
+    seen = {_has_seen_first([(next(is_there), next(is_there)) for _ in twins]) for _ in commits}
     return seen.pop() if len(seen) == 1 else None
 
 
-def _has_seen_first(places: Sequence[tuple[bool, bool]]) -> bool | None:
-    """Return whether the first of several records was seen by who made a commit, and no other; None: it is not clear.
+def _has_seen_first(twins: Sequence[tuple[bool, bool]]) -> bool | None:
+    """Return whether the author of a commit saw the first of several records and no other; None where it is not clear.
 
-    *places* tell of each whether it was there before and after. What a commit brings its author has seen: one that
-    brings a number which is taken already was made from a branch where it was not.
+    *twins* say of each whether it was there before the commit and after it. What a commit brings its author has seen:
+    one that brings a number which is taken already was made from a branch where it was not.
     """
-    brought = [after and not before for before, after in places]
-    there = brought if any(brought) else [after for _, after in places]
-    return there[0] if there.count(True) == 1 or (not there[0] and any(there)) else None
+    brought = [after and not before for before, after in twins]
+    seen = brought if any(brought) else [after for _, after in twins]
+    return seen[0] if seen.count(True) == 1 or (not seen[0] and any(seen)) else None

@@ -1,4 +1,4 @@
-"""Mend what a merge lost where kb's merge driver did not run: each record is merged again, from the merge's parents.
+"""Repair what a merge lost where kb's merge driver did not run: each record is merged again, from the merge's parents.
 
 Only what still stands as the lines were put together, or cannot be meant so (conflict markers, a section twice), is
 replaced. What a person has decided is theirs; what only a person can decide is named.
@@ -14,7 +14,7 @@ from kb.errors import BadRecord, UnknownId
 from kb.files import read_if_exists, write_atomic
 from kb.git import revisions, worktree
 from kb.git.git_log import is_ancestor
-from kb.git.repository import format_commit_message
+from kb.git.repository import Head, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.id_collisions import parse_front_values
 from kb.merge.merge_record import merge_record
@@ -27,8 +27,8 @@ from kb.writing.transaction import Transaction
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_SEEN = "repaired"
-"""The commit up to which every merge was looked through."""
+_FILE = "repaired"
+"""Has the commit up to which every merge was looked through."""
 
 
 class PastMerge(NamedTuple):
@@ -49,7 +49,7 @@ class UndecidedRecord(NamedTuple):
 
 
 class RepairResult(NamedTuple):
-    """What a call has mended, or would."""
+    """What a call has repaired, or would."""
 
     merges: int
     """How many were looked through."""
@@ -61,33 +61,32 @@ class RepairResult(NamedTuple):
 def repair_merges(
     kb: Workspace, names: Sequence[str] = (), *, every: bool = False, dry_run: bool = False
 ) -> RepairResult:
-    """Mend the records that merges since the last repair have spoilt, in one commit; with *every* those of all merges.
+    """Repair in one commit the records that merges damaged since the last repair; with *every* those of all merges.
 
     *names* are record files, ids or merges that alone are looked at. Raise UnknownId for what is none of them.
     """
     writing = Transaction(kb, "", "")
-    advances: list[Advance] = []
 
-    def plan() -> RepairResult:
-        return _Repair(writing, names, every).build_plan(advances)
+    def plan() -> tuple[RepairResult, Advance]:
+        return _Repair(kb, writing.head, names, every).build_plan()
 
-    def publish(done: RepairResult) -> RepairResult:
-        apply_advance(kb, advances[0], [], "kb: repair")
+    def publish(planned: tuple[RepairResult, Advance]) -> tuple[RepairResult, Advance]:
+        apply_advance(kb, planned[1], [], "kb: repair")
         writing.is_published = True
-        return done
+        return planned
 
-    done = writing.run_with_retries(plan, None if dry_run else publish)
-    if not dry_run and not names and not done.undecided:
-        write_atomic(os.path.join(kb.repository.private, _SEEN), f"{kb.repository.head().oid}\n".encode())
-    return done
+    result, _ = writing.run_with_retries(plan, None if dry_run else publish)
+    if not dry_run and not names and not result.undecided:
+        write_atomic(os.path.join(kb.repository.private, _FILE), f"{kb.repository.head().oid}\n".encode())
+    return result
 
 
 class _Repair:
     """One look through some merges."""
 
-    def __init__(self, writing: Transaction, names: Sequence[str], every: bool) -> None:
-        self._kb = writing.kb
-        self._head = writing.head
+    def __init__(self, kb: Workspace, head: Head, names: Sequence[str], every: bool) -> None:
+        self._kb = kb
+        self._head = head
         self._every = every
         self._files: dict[str, bytes | None] = {}
         self._undecided: dict[str, UndecidedRecord] = {}
@@ -99,48 +98,39 @@ class _Repair:
     def _select_target(self, name: str) -> None:
         """Take *name* for a record file, an id or a merge."""
         inside = os.path.relpath(os.path.realpath(name), self._kb.root).replace(os.sep, "/")
-        found = [path for path in (inside, name) if is_record_path(path)]
+        paths = [path for path in (inside, name) if is_record_path(path)]
         records = self._kb.index.find_by_id(name.strip("[]").rpartition(":")[2].upper())
-        commit = "" if found or records else revisions.resolve_commit(self._kb, name)
-        if not (found or records or commit):
+        commit = "" if paths or records else revisions.resolve_commit(self._kb, name)
+        if not (paths or records or commit):
             raise UnknownId(msg("{name} is no record and no merge", name=name), hint=msg("see: kb list"))
-        self._paths |= {*found[:1], *(record.path for record in records)}
+        self._paths |= {*paths[:1], *(record.path for record in records)}
         self._commits += [commit] if commit else []
 
-    def build_plan(self, advances: list[Advance]) -> RepairResult:
+    def build_plan(self) -> tuple[RepairResult, Advance]:
         """Build the commit; nothing is visible yet."""
         merges = list(self._iter_merges())
         for merge in merges:
             self._examine_merge(merge)
         undecided = tuple(one for one in self._undecided.values() if one.path not in self._files)
-        advances[:] = [Advance(self._head, self._head.oid, {})]
         if not self._files:
-            return RepairResult(len(merges), (), undecided)
-        told = sorted(path for path, data in self._files.items() if data is not None)
-        uids = [str(parse_front_values(self._files[path] or b"", path).get("uid") or "") for path in told]
-        first = f"Repair {told[0]}" if len(told) == 1 else f"Repair {len(told)} records"
-        rows = "\n".join(f"- {path}" for path in told)
-        words = format_commit_message(first, rows, {"Kb-Op": "repaired", "Kb-Uid": ",".join(filter(None, uids[:50]))})
-        advances[:] = [build_advance(self._kb, self._head, self._files, words)]
-        return RepairResult(len(merges), tuple(told), undecided, advances[0].new)
+            return RepairResult(len(merges), (), undecided), Advance(self._head, self._head.oid, {})
+        paths = sorted(path for path, data in self._files.items() if data is not None)
+        uids = [_read_uid(path, self._files[path]) for path in paths]
+        subject = f"Repair {paths[0]}" if len(paths) == 1 else f"Repair {len(paths)} records"
+        trailers = {"Kb-Op": "repaired", "Kb-Uid": ",".join(filter(None, uids[:50]))}
+        message = format_commit_message(subject, "\n".join(f"- {path}" for path in paths), trailers)
+        advance = build_advance(self._kb, self._head, self._files, message)
+        return RepairResult(len(merges), tuple(paths), undecided, advance.new), advance
 
     # which merges
 
     def _iter_merges(self) -> Iterator[PastMerge]:
         """Yield the merges to be looked at, oldest first, without those of more than two lines."""
-        where = [self._kb.repository.to_git_path(path) for path in sorted(self._paths)] or [
-            self._kb.repository.to_git_path(CONTENT)
-        ]
-        words = [
-            "log",
-            "--merges",
-            "--full-history",
-            "--reverse",
-            "--topo-order",
-            "--format=%H %P",
-            *self._build_log_range(),
-        ]
-        for row in self._kb.repository.git(*words, "--", *where).decode().splitlines():
+        repository = self._kb.repository
+        where = [repository.to_git_path(path) for path in sorted(self._paths) or [CONTENT]]
+        options = ("--merges", "--full-history", "--reverse", "--topo-order", "--format=%H %P")
+        rows = repository.git("log", *options, *self._build_log_range(), "--", *where).decode().splitlines()
+        for row in rows:
             commit, *parents = row.split()
             if len(parents) == 2 and (base := revisions.find_merge_base(self._kb, parents[0], parents[1])):
                 yield PastMerge(commit, parents[0], parents[1], base)
@@ -148,9 +138,8 @@ class _Repair:
     def _build_log_range(self) -> list[str]:
         if self._commits:
             return ["--no-walk", *self._commits]
-        seen = (
-            (read_if_exists(os.path.join(self._kb.repository.private, _SEEN)) or b"").decode("ascii", "replace").strip()
-        )
+        data = read_if_exists(os.path.join(self._kb.repository.private, _FILE)) or b""
+        seen = data.decode("ascii", "replace").strip()
         if self._every or self._paths or not is_ancestor(self._kb.repository, seen, self._head.oid):
             return [self._head.oid]
         return [self._head.oid, f"^{seen}"]
@@ -162,9 +151,9 @@ class _Repair:
         mine, other = (revisions.list_differing_records(kb, merge.base, side) for side in (merge.ours, merge.theirs))
         paths = sorted(path for path in mine & other if self._is_selected(path))
         asked = [(commit, path) for path in paths for commit in (merge.base, merge.ours, merge.theirs, merge.commit)]
-        found = iter(kb.repository.read_blobs(asked))
+        blobs = iter(kb.repository.read_blobs(asked))
         for path in paths:
-            base, ours, theirs, then = next(found), next(found), next(found), next(found)
+            base, ours, theirs, then = next(blobs), next(blobs), next(blobs), next(blobs)
             if ours is not None and theirs is not None and then is not None:
                 self._repair_record(merge, path, (base, ours, theirs), then)
         for moved, stayed in (*self._find_duplicated_files(merge, mine), *self._find_duplicated_files(merge, other)):
@@ -179,53 +168,48 @@ class _Repair:
     def _repair_record(
         self, merge: PastMerge, path: str, sides: tuple[bytes | None, bytes, bytes], then: bytes
     ) -> None:
-        """Plan to mend one record that both sides of *merge* changed; *then* is what the merge made of it."""
+        """Plan to repair one record that both sides of *merge* changed; *then* is what the merge made of it."""
         base, ours, theirs = sides
         now = self._read_current(path)
         wanted = merge_record(base, ours, theirs, path=path, labels=(merge.ours[:12], merge.theirs[:12]))
-        if now is None or then == wanted.data or not self._can_repair(sides, then, now):
+        if now is None or then == wanted.data:
             return
+        # only what still stands as git put the lines together, or as nobody can mean it
+        by_lines = worktree.merge_file_versions
+        if not is_damaged(now) and not (now == then == by_lines(self._kb.repository, ours, base or b"", theirs)):
+            return
+        if now != then and not wanted.conflicts:  # what was changed since the merge stays
+            wanted = merge_record(then, now, wanted.data, path=path)
         if wanted.conflicts:
             self._undecided[path] = UndecidedRecord(path, merge.commit, tuple(c.said for c in wanted.conflicts))
-            return
-        found = merge_record(then, now, wanted.data, path=path) if now != then else wanted
-        if found.conflicts:
-            self._undecided[path] = UndecidedRecord(path, merge.commit, tuple(c.said for c in found.conflicts))
-        elif found.data != now:
-            self._files[path] = found.data
-
-    def _can_repair(self, sides: tuple[bytes | None, bytes, bytes], then: bytes, now: bytes) -> bool:
-        """Return whether a file is as lines were put together, or as nobody can mean it."""
-        if is_damaged(now):
-            return True
-        base, ours, theirs = sides
-        return now == then == worktree.merge_file_versions(self._kb.repository, ours, base or b"", theirs)
+        elif wanted.data != now:
+            self._files[path] = wanted.data
 
     def _find_duplicated_files(self, merge: PastMerge, changed: set[str]) -> list[tuple[str, str]]:
         """Return new and old file of the records that one side moved and the merge has in both."""
         paths = sorted(changed)
-        asked = [(commit, path) for path in paths for commit in (merge.base, merge.commit)]
-        found = iter(self._kb.repository.read_blobs(asked))
-        uids: dict[str, dict[bool, str]] = {}
+        blobs = iter(
+            self._kb.repository.read_blobs([(at, path) for path in paths for at in (merge.base, merge.commit)])
+        )
+        by_uid: dict[str, dict[bool, str]] = {}
         for path in paths:
-            base, then = next(found), next(found)
-            uid = str(parse_front_values(then or b"", path).get("uid") or "")
-            if then is not None and uid:
-                uids.setdefault(uid, {})[base is None] = path
-        pairs = [(places[True], places[False]) for places in uids.values() if len(places) == 2]
+            base, then = next(blobs), next(blobs)
+            if then is not None and (uid := _read_uid(path, then)):
+                by_uid.setdefault(uid, {})[base is None] = path
+        pairs = [(files[True], files[False]) for files in by_uid.values() if len(files) == 2]
         return [pair for pair in pairs if any(map(self._is_selected, pair))]
 
     def _merge_duplicate(self, merge: PastMerge, moved: str, stayed: str) -> None:
         """Plan to make one file of two that hold one record: one side moved it, and the other one changed it."""
         asked = (merge.base, stayed), (merge.commit, moved), (merge.commit, stayed)
-        base, one, other = self._kb.repository.read_blobs(asked)
-        if one is None or other is None or (self._read_current(moved), self._read_current(stayed)) != (one, other):
+        base, new, old = self._kb.repository.read_blobs(asked)
+        if new is None or old is None or (self._read_current(moved), self._read_current(stayed)) != (new, old):
             return
-        found = merge_record(base, one, other, path=moved)
-        if found.conflicts:
-            self._undecided[moved] = UndecidedRecord(moved, merge.commit, tuple(c.said for c in found.conflicts))
+        merged = merge_record(base, new, old, path=moved)
+        if merged.conflicts:
+            self._undecided[moved] = UndecidedRecord(moved, merge.commit, tuple(c.said for c in merged.conflicts))
         else:
-            self._files |= {moved: found.data, stayed: None}
+            self._files |= {moved: merged.data, stayed: None}
 
 
 def is_damaged(data: bytes) -> bool:
@@ -236,3 +220,7 @@ def is_damaged(data: bytes) -> bool:
         return True
     names = [section.name or one_line(section.heading).casefold() for section in record.sections]
     return len(set(names)) < len(names)
+
+
+def _read_uid(path: str, data: bytes | None) -> str:
+    return str(parse_front_values(data or b"", path).get("uid") or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError
@@ -13,7 +13,7 @@ from kb.git.repository import RefMove, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.id_collisions import IdCollisions
 from kb.merge.merge_commits import merge_commits
-from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord
+from kb.merge.renumbering import Key, RenumberedRecord
 from kb.records.record_paths import REJECTED, REVIEWS
 from kb.sync.strategy import load_commit_line, replay_commits
 
@@ -35,11 +35,11 @@ class BranchTips(NamedTuple):
     """The branch below the reviews."""
 
     old: str
-    """Where it stood here."""
+    """Its tip here."""
     new: str
-    """Where it will stand here."""
+    """Its tip here after this sync."""
     upstream: str
-    """Where it stands at the remote."""
+    """Its tip at the remote."""
 
 
 class ReviewNote(NamedTuple):
@@ -60,17 +60,19 @@ class ReviewSync:
         self._remote = remote
         self._rescue = rescue
         self._kept: dict[str, str] = {}
+        self._held_back: set[str] = set()
+        """Reviews that are not sent as they are."""
         self.here = dict(branches.here)
         """The review branches as they will be here."""
         self.notes: list[ReviewNote] = []
-        self.held_back: set[str] = set()
         self.renumbered: list[RenumberedRecord] = []
 
     def compare(self, elsewhere: Mapping[Key, str]) -> None:
         """Find out what becomes of every review; *elsewhere* has the published ids of the reviews of the remote."""
-        for name in sorted({*self._branches.here, *self._branches.there}):
-            here, there = self._branches.here.get(name, ""), self._branches.there.get(name, "")
-            if here and name in self._branches.checked_out and here != there:
+        branches = self._branches
+        for name in sorted({*branches.here, *branches.there}):
+            here, there = branches.here.get(name, ""), branches.there.get(name, "")
+            if here and name in branches.checked_out and here != there:
                 self._leave_checked_out(name, here, there)
             elif not here:
                 self._receive_review(name, there)
@@ -79,33 +81,30 @@ class ReviewSync:
             elif here != there:
                 self._resolve_both_sides(name, here, there, elsewhere)
 
+    def _note(self, name: str, said: Message) -> None:
+        self.notes.append(ReviewNote(f"kb/review/{name}", said))
+
+    def _hold_back(self, name: str, said: Message) -> None:
+        self._held_back.add(name)
+        self._note(name, said)
+
     # one review
 
     def _leave_checked_out(self, name: str, here: str, there: str) -> None:
         """Leave a branch where it is that a work tree has; what is new on it may go."""
         is_new = not there and name not in self._branches.before
         if not is_new and not is_ancestor(self._kb.repository, there, here):
-            self.held_back.add(name)
-            self._note(name, msg("it is checked out, and left as it is"))
-
-    def _note(self, name: str, said: Message) -> None:
-        self.notes.append(ReviewNote(f"kb/review/{name}", said))
-
-    def list_moves(self) -> list[RefMove]:
-        """Return the moves of refs that make it so."""
-        was, now = self._branches.here, self.here
-        names = sorted(name for name in {*was, *now} if was.get(name) != now.get(name))
-        kept = [RefMove(f"{self._rescue}-{name}", tip, "") for name, tip in self._kept.items()]
-        return [*(RefMove(REVIEWS + name, now.get(name, ""), was.get(name, "")) for name in names), *kept]
+            self._hold_back(name, msg("it is checked out, and left as it is"))
 
     def _receive_review(self, name: str, there: str) -> None:
         """Take over a review of the remote, unless it was decided already."""
         if self._is_decided(there):
             return
-        if name not in self._branches.before:
+        before = self._branches.before.get(name)
+        if before is None:
             self.here[name] = there
             self._note(name, msg("received"))
-        elif self._branches.before[name] != there:
+        elif before != there:
             self.here[name] = there
             self._note(name, msg("it has gone on at {remote} and is back", remote=self._remote))
         elif not is_ancestor(self._kb.repository, there, self._tips.new):
@@ -120,10 +119,12 @@ class ReviewSync:
             del self.here[name]
             self._note(name, msg("decided at {remote}, and closed here", remote=self._remote))
         else:
-            self.held_back.add(name)
-            said = msg("closed at {remote} without its changes; kept here: kb review reject {id}",
-                       remote=self._remote, id=f"kb/review/{name}")  # fmt: skip
-            self._note(name, said)
+            said = msg(
+                "closed at {remote} without its changes; kept here: kb review reject {id}",
+                remote=self._remote,
+                id=f"kb/review/{name}",
+            )
+            self._hold_back(name, said)
 
     def _resolve_both_sides(self, name: str, here: str, there: str, elsewhere: Mapping[Key, str]) -> None:
         repository = self._kb.repository
@@ -133,8 +134,8 @@ class ReviewSync:
             self.here[name] = there
             self._note(name, msg("updated"))
             return
-        if is_ancestor(repository, revisions.find_merge_base(self._kb, here, there), self._tips.new):  # two of one name
-            self._rebuild_review(name, here, elsewhere)
+        if is_ancestor(repository, revisions.find_merge_base(self._kb, here, there), self._tips.new):
+            self._rebuild_review(name, here, elsewhere)  # two reviews of one name, not two versions of one
         if name in self.here:
             self._merge_versions(name, here, there)
         else:
@@ -147,65 +148,52 @@ class ReviewSync:
         except KbError:
             merge = None
         if merge is None or merge.conflicts:
-            self.held_back.add(name)
             command = f"git switch kb/review/{name}; git pull {self._remote} kb/review/{name}"
-            self._note(name, msg("both sides changed the same lines: {command}", command=command))
+            self._hold_back(name, msg("both sides changed the same lines: {command}", command=command))
             return
-        words = format_commit_message(f"Bring both versions of kb/review/{name} together", "", {"Kb-Op": "sync"})
-        self.here[name] = self._kb.repository.commit_tree(merge.tree, [here, there], words)
+        message = format_commit_message(f"Bring both versions of kb/review/{name} together", "", {"Kb-Op": "sync"})
+        self.here[name] = self._kb.repository.commit_tree(merge.tree, [here, there], message)
         self._note(name, msg("both versions are in it now"))
 
     def _rebuild_review(self, name: str, here: str, elsewhere: Mapping[Key, str]) -> None:
         """Put a review that nobody has seen yet upon the new tip, where it cannot stay as it is."""
         kb, new = self._kb, self._tips.new
-        line = load_commit_line(kb, own) if (own := list_commits(kb.repository, here, self._tips.old, new)) else None
-        if line is None or not own[0].parents:
+        own = list_commits(kb.repository, here, self._tips.old, new)
+        if not own or not own[0].parents:
             return
+        line = load_commit_line(kb, own)
         base = revisions.find_merge_base(kb, here, new)
         collisions = IdCollisions(kb, base=base, there=new, ours=here, elsewhere=elsewhere, unseen=())
         renaming = collisions.resolve_renaming(line.read_added_records(kb))
-        if is_ancestor(kb.repository, own[0].parents[0], new) and not collisions.renumbered:
+        renumbered = collisions.renumbered
+        if is_ancestor(kb.repository, own[0].parents[0], new) and not renumbered:
             return
-        if not line.is_written_by_kb(kb):
-            self._hold_back(name)
+        rebuilt = None
+        if line.is_written_by_kb(kb):
+            rebuilt = replay_commits(kb, line, new, renaming, renumbered, (self._remote, f"kb/review/{name}"))
+        if rebuilt is None or rebuilt.unmerged or not rebuilt.made:
+            self._hold_back(name, msg("its base has moved: a person has to look at it"))
             return
-        done = replay_commits(kb, line, new, renaming, collisions.renumbered, (self._remote, f"kb/review/{name}"))
-        if done.unmerged or not done.made:
-            self._hold_back(name)
-            return
-        self.renumbered += collisions.renumbered
-        self._rename_rebuilt(name, done.tip, renaming, collisions.renumbered)
-
-    def _hold_back(self, name: str) -> None:
-        self.held_back.add(name)
-        self._note(name, msg("its base has moved: a person has to look at it"))
-
-    def _rename_rebuilt(self, name: str, tip: str, renaming: IdRenaming, renumbered: list[RenumberedRecord]) -> None:
-        """Give a rebuilt review the name of its record's new number."""
-        title = next((f"{one.new}-{name[len(one.old) + 1 :]}" for one in renumbered if name.startswith(f"{one.old}-")),
-                     name)  # fmt: skip
-        self._kept[name] = self._branches.here[name]
-        if title == name:
-            self.here[name] = tip
+        self.renumbered += renumbered
+        self._kept[name] = here
+        # the branch is called by the number of its record: D004-x becomes D007-x
+        renamed = next((f"{r.new}-{name[len(r.old) + 1 :]}" for r in renumbered if name.startswith(f"{r.old}-")), name)
+        if renamed == name:
+            self.here[name] = rebuilt.new
             self._note(name, msg("rebuilt upon the new tip"))
             return
-        free, number = title, 1
-        while free in self.here or free in self._branches.there:
-            number += 1
-            free = f"{title}-{number}"
+        free = find_free_name(renamed, lambda branch: branch in self.here or branch in self._branches.there)
         del self.here[name]
-        self.here[free] = tip
+        self.here[free] = rebuilt.new
         self._note(free, msg("rebuilt upon the new tip; it was {branch}", branch=f"kb/review/{name}"))
-
-    # what was decided
 
     def _is_decided(self, tip: str) -> bool:
         """Return whether the remote's branch has all that *tip* says, or a person has rejected it."""
         repository, upstream = self._kb.repository, self._tips.upstream
         if is_ancestor(repository, tip, upstream):
             return True
-        places = (REJECTED.rstrip("/"), f"refs/kb/remotes/{self._remote}/rejected")
-        if repository.git("for-each-ref", "--count=1", "--contains", tip, *places).strip():
+        rejected = (REJECTED.rstrip("/"), f"refs/kb/remotes/{self._remote}/rejected")
+        if repository.git("for-each-ref", "--count=1", "--contains", tip, *rejected).strip():
             return True
         base = revisions.find_merge_base(self._kb, tip, upstream) if upstream else ""
         if not base:
@@ -214,19 +202,36 @@ class ReviewSync:
         own, rest = diff_trees(repository, [(before, after), (there, after)])
         return bool(own) and not {one.name for one in own} & {one.name for one in rest}
 
-    # what goes
+    # what moves
+
+    def list_moves(self) -> list[RefMove]:
+        """Return the moves of refs that make it so here."""
+        was, now = self._branches.here, self.here
+        names = sorted(name for name in {*was, *now} if was.get(name) != now.get(name))
+        kept = [RefMove(f"{self._rescue}-{name}", tip, "") for name, tip in self._kept.items()]
+        return [*(RefMove(REVIEWS + name, now.get(name, ""), was.get(name, "")) for name in names), *kept]
 
     def list_ref_updates(self, upstream: str) -> list[RefUpdate]:
-        """Return which review branches are to move at the remote, whose own branch stands at *upstream* by now."""
-        found: list[RefUpdate] = []
+        """Return which review branches are to move at the remote, whose own branch has the tip *upstream* by now."""
+        repository = self._kb.repository
+        updates: list[RefUpdate] = []
         for name, tip in sorted(self.here.items()):
-            if name in self.held_back or tip == self._branches.there.get(name, ""):
+            if name in self._held_back or tip == self._branches.there.get(name, ""):
                 continue
-            parted = revisions.find_merge_base(self._kb, tip, self._tips.new)
-            if parted and is_ancestor(self._kb.repository, parted, upstream) and parted != tip:
-                found.append(RefUpdate(REVIEWS + name, tip))
+            base = revisions.find_merge_base(self._kb, tip, self._tips.new)
+            if base and is_ancestor(repository, base, upstream) and base != tip:
+                updates.append(RefUpdate(REVIEWS + name, tip))
         for name, there in sorted(self._branches.there.items()):
-            gone = name in self._branches.before and name not in self.here
-            if gone and (is_ancestor(self._kb.repository, there, upstream) or self._is_decided(there)):
-                found.append(RefUpdate(REVIEWS + name, "", there))
-        return found
+            is_gone = name in self._branches.before and name not in self.here
+            if is_gone and (is_ancestor(repository, there, upstream) or self._is_decided(there)):
+                updates.append(RefUpdate(REVIEWS + name, "", there))
+        return updates
+
+
+def find_free_name(name: str, is_taken: Callable[[str], bool], separator: str = "-") -> str:
+    """Return *name*, with the first number from 2 upwards where it is taken."""
+    free, number = name, 1
+    while is_taken(free):
+        number += 1
+        free = f"{name}{separator}{number}"
+    return free

@@ -17,7 +17,7 @@ from kb.git.git_log import count_commits
 from kb.git.remote import RemoteUnreachable
 from kb.i18n import Message, msg
 from kb.merge.renumbering import Key, RenumberedRecord
-from kb.sync.integrate import Integration, IntegrationResult
+from kb.sync.integrate import IntegrationResult, integrate
 from kb.sync.push import MergeRequest, PushAttempt
 from kb.sync.remote_state import RemoteState
 from kb.sync.shared_reviews import ReviewNote
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _TRIES = 12
 _PAUSE = 0.3
 """Seconds by which the pause after a lost race grows, at most."""
-
-
 _PATIENCE = 60.0
 """Seconds to wait for another sync of this clone; one of them may wait for a password."""
 
@@ -66,27 +64,24 @@ def sync_with_remote(kb: Workspace, remote: str = "", *, push: bool = True) -> S
     """Bring this clone and *remote* (default: that of the branch) together; without *push* nothing is sent.
 
     This clone learns to merge records, if it could not yet. A remote that cannot be reached just now is no error: what
-    is written waits here. Raise NeedsPerson where a person
-    has to decide, and Busy where others were faster every time.
+    is written waits here. Raise NeedsPerson where a person has to decide, and Busy where others were faster every time.
     """
     with Transaction(kb, "", "").begin_transaction():
-        driver_setup.install(kb.repository)  # what a process that died has left was made good before, or Busy raised
+        # what a process that died has left was repaired as the transaction began, or Busy was raised
+        driver_setup.install(kb.repository)
     with kb.state.hold_lock("sync", _PATIENCE):
-        return _run_sync(SyncRun(kb, remote), push=push)
-
-
-def _run_sync(syncing: SyncRun, *, push: bool) -> SyncResult:
-    for attempt in range(_TRIES):
-        try:
-            syncing.fetch()
-            syncing.integrate()
-            if not push or syncing.push():
-                return syncing.build_result()
-        except RemoteUnreachable as trouble:
-            return syncing.build_result(str(trouble))
-        time.sleep(_PAUSE * (attempt + 1) * int.from_bytes(os.urandom(1), "big") / 255)
-    said = msg("others pushed to {remote} each time; what is here waits", remote=syncing.tracked.remote)
-    raise Busy(said, hint=msg("try again"))
+        run = SyncRun(kb, remote)
+        for attempt in range(_TRIES):
+            try:
+                run.fetch()
+                run.integrate()
+                if not push or run.push():
+                    return run.build_result()
+            except RemoteUnreachable as error:
+                return run.build_result(str(error))
+            time.sleep(_PAUSE * (attempt + 1) * int.from_bytes(os.urandom(1), "big") / 255)
+        said = msg("others pushed to {remote} each time; what is here waits", remote=run.remote.name)
+        raise Busy(said, hint=msg("try again"))
 
 
 class SyncRun:
@@ -98,63 +93,66 @@ class SyncRun:
         ref = kb.repository.head().ref
         if not ref:  # somebody has checked out a commit since the sync began
             raise kb.repository.build_detached_error()
-        self.tracked = RemoteState(kb, ref, remote)
+        self.remote = RemoteState(kb, ref, remote)
         self._last: IntegrationResult | None = None
         self._unseen: set[Key] = set()
-        self._done = SyncResult(self.tracked.remote, self.tracked.branch)
+        self._result = SyncResult(self.remote.name, self.remote.branch)
         self._renumbered: dict[str, RenumberedRecord] = {}
         self._reviews: dict[str, ReviewNote] = {}
 
     def fetch(self) -> None:
         """Fetch everything of the remote's that is synced; nothing that a person sees moves."""
-        self.tracked.fetch()
+        self.remote.fetch()
 
     def integrate(self) -> None:
-        """Let this clone have what was fetched, all of it or nothing."""
-        built = self._last.way.new if self._last else ""
-        self._last = last = Integration(self._kb, self.tracked, built, self._unseen).run()
-        self.tracked.refresh_refs()
-        self.tracked.save_known_refs()
-        for one in (*last.way.renumbered, *last.sharing.renumbered):
-            first = self._renumbered.get(one.uid or one.path, one)
+        """Take in what was fetched, all of it or nothing."""
+        built = self._last.plan.new if self._last else ""
+        self._last = last = integrate(self._kb, self.remote, built, self._unseen)
+        self.remote.refresh_refs()
+        self.remote.save_known_refs()
+        for one in (*last.plan.renumbered, *last.reviews.renumbered):
+            first = self._renumbered.get(one.uid or one.path, one)  # after a lost race: from its very first number
             self._renumbered[one.uid or one.path] = one._replace(old=first.old)
             self._unseen.add((one.scope, one.new))
-        self._reviews |= {note.branch: note for note in last.sharing.notes}
-        self._done = self._done._replace(
-            received=self._done.received + last.received, how=last.way.how or self._done.how,
-            rescue=self._done.rescue or last.rescue, notes=_deduplicate((*self._done.notes, *last.notes)),
-            inbox=(*self._done.inbox, *(["received"] if last.inbox_came else [])),
-        )  # fmt: skip
+        self._reviews |= {note.branch: note for note in last.reviews.notes}
+        self._result = self._result._replace(
+            received=self._result.received + last.received,
+            how=last.plan.how or self._result.how,
+            rescue=self._result.rescue or last.rescue,
+            notes=_deduplicate((*self._result.notes, *last.notes)),
+            inbox=(*self._result.inbox, *(["received"] if last.has_received_inbox else [])),
+        )
 
     def push(self) -> bool:
         """Send what the remote has not; return False where somebody else was faster."""
         if self._last is None:
             return True
-        outgoing = PushAttempt(self._kb, self.tracked, self._last.sharing)
-        before = outgoing.count_waiting()
-        is_done = outgoing.send()
-        self._reviews = {note.branch: note for note in outgoing.reviews} | self._reviews
-        self._done = self._done._replace(
-            sent=self._done.sent + before - outgoing.count_waiting(), request=outgoing.request,
-            notes=_deduplicate((*self._done.notes, *outgoing.notes)),
-            inbox=(*self._done.inbox, *(["sent"] if outgoing.inbox_went else [])),
-        )  # fmt: skip
+        attempt = PushAttempt(self._kb, self.remote, self._last.reviews)
+        before = attempt.count_waiting()
+        is_done = attempt.send()
+        self._reviews = {note.branch: note for note in attempt.reviews} | self._reviews
+        self._result = self._result._replace(
+            sent=self._result.sent + before - attempt.count_waiting(),
+            request=attempt.request,
+            notes=_deduplicate((*self._result.notes, *attempt.notes)),
+            inbox=(*self._result.inbox, *(["sent"] if attempt.has_sent_inbox else [])),
+        )
         if is_done:
-            self.tracked.save_known_refs()
+            self.remote.save_known_refs()
         return is_done
 
     def build_result(self, unreachable: str = "") -> SyncResult:
         """Return what was done so far."""
         head = self._kb.repository.head().oid
-        return self._done._replace(
-            waiting=count_commits(self._kb.repository, head, self.tracked.find_last_seen_tip()),
+        return self._result._replace(
+            waiting=count_commits(self._kb.repository, head, self.remote.find_last_seen_tip()),
             unreachable=unreachable,
             renumbered=tuple(self._renumbered.values()),
             reviews=tuple(self._reviews.values()),
-            inbox=tuple(dict.fromkeys(self._done.inbox)),
+            inbox=tuple(dict.fromkeys(self._result.inbox)),
         )
 
 
-def _deduplicate(said: Sequence[Message]) -> tuple[Message, ...]:
+def _deduplicate(notes: Sequence[Message]) -> tuple[Message, ...]:
     """Return every sentence once."""
-    return tuple({str(one): one for one in said}.values())
+    return tuple({str(note): note for note in notes}.values())
