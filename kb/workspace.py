@@ -13,7 +13,7 @@ from kb.errors import BadRecord, KbError
 from kb.git.repository import Repository
 from kb.i18n import Message
 from kb.index.database import Index
-from kb.index.lookup import (
+from kb.index.record_ids import (
     find_base_root,
     find_record,
     list_unreadable,
@@ -102,9 +102,9 @@ class Workspace:
             folders = sorted({f"{CONTENT}/{kind.folder}" for kind in KINDS})
             self._index = Index(self.state.path("index.db"), self.root, folders)
             if self._index.is_new:
-                from kb.index import id_allocator
+                from kb.index import record_ids
 
-                id_allocator.reserve_ids_from_history(self)
+                record_ids.reserve_ids_from_history(self)
         return self._index
 
     def sync_index(self, *, thorough: bool = True) -> Index:

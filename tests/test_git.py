@@ -594,8 +594,8 @@ def test_a_process_that_died_after_publishing_is_made_good(
 def test_the_number_of_one_that_died_is_not_given_out_again_on_another_branch(kb: KnowledgeBase, root: Path) -> None:
     """Its file has followed, its index has not kept the number, and the person has left the branch."""
     code = (
-        "import os, sys\nfrom kb.knowledge_base import KnowledgeBase\nfrom kb.index import id_allocator\n"
-        "from clones import decision\nid_allocator.save_shared_numbers = lambda *_: os._exit(9)\n"
+        "import os, sys\nfrom kb.knowledge_base import KnowledgeBase\nfrom kb.index import record_ids\n"
+        "from clones import decision\nrecord_ids.save_shared_numbers = lambda *_: os._exit(9)\n"
         "KnowledgeBase(sys.argv[1], os.environ).write([decision(0)], folder=sys.argv[1])\n"
     )
     git(root, "switch", "-qc", "topic")

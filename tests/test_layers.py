@@ -46,7 +46,7 @@ IMPURE = {
     "records": "record_paths",
     "safety": "",
     "similarity": "",
-    "merge": "id_collisions merge_commits rebase",
+    "merge": "rebase renumbering",
     "search": "answer embedding semantic",
     "writing": (
         "bulk_import edit edit_text file_changes group_commit inbox init_base pipeline publish reviews spool "

@@ -10,7 +10,7 @@ from command_line import run
 from conftest import git
 
 from kb.hooks.events import format_report
-from kb.index.lookup import qualify_name
+from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import GLOBAL, Record
 from kb.wiki.library import build_library

@@ -18,7 +18,7 @@ from kb.capture import proposal_cues as rules
 from kb.capture.proposal_cues import FOLDER, SILENT
 from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.i18n import msg
-from kb.index.lookup import qualify_name
+from kb.index.record_ids import qualify_name
 from kb.records.candidate import build_candidates as candidates_of
 from kb.records.candidate import candidate_to_json
 from kb.records.kinds import kind_label

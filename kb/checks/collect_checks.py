@@ -22,7 +22,7 @@ from kb.git import revisions
 from kb.git.dropped_records import list_still_dropped, put_back_if_free
 from kb.git.tracked_files import iter_files, list_tracked_files, query_git
 from kb.i18n import Message, msg
-from kb.index.lookup import qualify_message_ids
+from kb.index.record_ids import qualify_message_ids
 from kb.records.model import FIXED_BY, GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT, generate_ulid, is_record_path, parse_path_scope
 from kb.safety import redaction

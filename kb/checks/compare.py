@@ -19,7 +19,7 @@ from kb.checks.record_diff import Comparison, RecordChange
 from kb.checks.rules import RULES, apply_rules
 from kb.git import revisions
 from kb.i18n import Message
-from kb.index.lookup import qualify_message_ids
+from kb.index.record_ids import qualify_message_ids
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from kb.checks.check_context import CheckContext, LoadedRecord, make_finding, parse_path_key
 from kb.checks.findings import Finding, Key, Severity
 from kb.i18n import msg
-from kb.records.kinds import SECTIONS, Kind, find_kind
+from kb.records.kinds import SECTIONS, Kind, find_kind, status_name
 from kb.records.model import LIVE, TRANSITIONS, Record, Status, is_imported
-from kb.records.status_names import status_name
 from kb.text.segment import clip
 
 _SPOKEN = {"生效": Status.ACCEPTED, "已生效": Status.ACCEPTED, "待验证": Status.PROPOSED, "待审核": Status.PROPOSED}

@@ -12,9 +12,8 @@ from kb.errors import BadRecord
 from kb.i18n import Message, msg
 from kb.records.citations import find_citations
 from kb.records.front_matter import find_body_start
-from kb.records.kinds import BY_PREFIX
+from kb.records.kinds import BY_PREFIX, status_name
 from kb.records.model import LIVE, Record, Status, is_imported, qualify_id
-from kb.records.status_names import status_name
 from kb.text.line_ends import find_line_number, iter_line_numbers
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import clip

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.checks.record_diff import RecordChange, group_by_name
 from kb.i18n import Message, msg
-from kb.records.kinds import ADR_SECTIONS, join_section_labels
+from kb.records.kinds import ADR_SECTIONS, join_section_labels, status_name
 from kb.records.model import GLOBAL, Record, Status
-from kb.records.status_names import status_name
 from kb.text.segment import clip
 
 _TITLE = 60

@@ -88,7 +88,7 @@ def print_search_results(
         return
     if explain:
         _print_explanation(kb, found)
-    from kb.index.lookup import qualify_name
+    from kb.index.record_ids import qualify_name
 
     for answer in answers:
         print(f"{qualify_name(kb, answer.record):6} {answer.record.title}  ({answer.record.scope})")
@@ -139,7 +139,7 @@ def spool_candidates(place: str, read: Callable[[], Sequence[Candidate]], why: K
 
     *place* "": the one around the current folder. Conflict markers in kb.toml must not cost what somebody hands in.
     """
-    from kb.index.lookup import find_base_root, require_base_root
+    from kb.index.record_ids import find_base_root, require_base_root
     from kb.writing.spool import spool_without_settings
 
     code = report_error(why, place)

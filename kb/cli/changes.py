@@ -29,7 +29,7 @@ def command(kb: KnowledgeBase, span: str, as_json: bool) -> None:
     """
     from kb.history import revision_spec
     from kb.history.changes import build_change_log
-    from kb.index.lookup import qualify_name
+    from kb.index.record_ids import qualify_name
 
     happened = build_change_log(kb, *revision_spec.resolve_range(kb, span))
     if as_json:

@@ -48,7 +48,7 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
 
 def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     """Yield what a person reads of a digest."""
-    from kb.index.lookup import qualify_name
+    from kb.index.record_ids import qualify_name
 
     changes = list(iter_change_lines(found.changes, kb.config.language, _QUOTED, partial(qualify_name, kb)))
     yield from changes or [kb.localise(msg("no record changes")), ""]

@@ -122,7 +122,7 @@ def print_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: b
 
 def print_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
     """Print one verdict: what became of it on stdout, why and what next on stderr."""
-    from kb.index.lookup import qualify_name
+    from kb.index.record_ids import qualify_name
 
     name = f"[{qualify_name(kb, verdict)}] " if verdict.id and verdict.verdict != "held" else ""
     word = _VERDICTS.get(verdict.verdict)
@@ -143,7 +143,7 @@ def print_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
 
 def format_record_line(kb: KnowledgeBase, record: Record) -> str:
     """Return one line about *record*."""
-    from kb.index.lookup import qualify_name
+    from kb.index.record_ids import qualify_name
 
     label = STATUSES.get(record.status)
     status = kb.localise(label) if label else record.status

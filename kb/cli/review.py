@@ -26,7 +26,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _list_reviews(kb: KnowledgeBase, as_json: bool) -> None:
-    from kb.index.lookup import qualify_name
+    from kb.index.record_ids import qualify_name
     from kb.sync.decide_review import assess_reviews
     from kb.writing.reviews import format_age
 

@@ -14,7 +14,7 @@ from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import print_json, print_verdict, warn
 from kb.errors import BadInput, KbError, NeedsPerson
 from kb.i18n import msg
-from kb.index.lookup import qualify_name
+from kb.index.record_ids import qualify_name
 from kb.safety.injection import find_instruction, reveal_hidden
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from kb.context.foreground import DOMAIN, MOST, LoadedKnowledge, RelatedRecord, 
 from kb.context.foreground import render_numbered_list as render_numbered_list
 from kb.context.foreground import render_summary as render_summary
 from kb.context.record_context import Context
-from kb.index.bm25 import compute_idf
 from kb.index.database import Index
-from kb.index.lookup import qualify_record_ids
+from kb.index.postings import compute_idf
+from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, LIVE, Status
 from kb.search import answer, query_terms, rank, retrieve, supersession, synonyms

@@ -19,7 +19,7 @@ from kb.files import read_if_exists, resolve_within
 from kb.git.git_dir import find_git_dir
 from kb.git.tracked_files import list_tracked_files
 from kb.i18n import msg
-from kb.index.lookup import qualify_name
+from kb.index.record_ids import qualify_name
 from kb.records.front_matter import decode_record
 from kb.records.model import GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT

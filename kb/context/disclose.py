@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from kb.context import record_view
 from kb.context.record_view import RecordRow, RecordView
-from kb.index.lookup import qualify_record_ids
+from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import LIVE, Record

@@ -12,7 +12,7 @@ from kb.context import hint_text, relevance
 from kb.context.hint_text import AVATARS as AVATARS
 from kb.context.hint_text import Hint
 from kb.context.hint_text import is_avatar as is_avatar
-from kb.index.lookup import qualify_record_ids
+from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, LIVE, Record, Reference, recency_key

@@ -19,7 +19,7 @@ from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, DoctorCheck, Doc
 from kb.errors import KbError
 from kb.git.git_process import run, scrub_environment
 from kb.i18n import Message, msg
-from kb.index.lookup import MAKE_ONE
+from kb.index.record_ids import MAKE_ONE
 from kb.knowledge_base import KnowledgeBase
 from kb.paths import find_untrusted_root
 from kb.records import record_file

@@ -24,7 +24,7 @@ from kb.guard.response import DENY, WARN, HookResponse, merge_responses
 from kb.guard.risk import FILE as RISK_FILE
 from kb.guard.risk import HIGH, PATTERNS, RiskLevel, RiskSettings, assess_risk, render_defaults
 from kb.i18n import Message, msg
-from kb.index.lookup import qualify_name
+from kb.index.record_ids import qualify_name
 from kb.index.schema import Filter
 from kb.records.model import GLOBAL, Record, Status
 from kb.startup.lazy_regex import regex

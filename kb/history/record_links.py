@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.index.database import Index
-from kb.index.lookup import find_renumbered, list_scopes, qualify_name_for
+from kb.index.record_ids import find_renumbered, list_scopes, qualify_name_for
 from kb.records import record_file
 from kb.records.model import GLOBAL, Record, list_aliases
 

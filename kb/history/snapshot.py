@@ -17,7 +17,7 @@ from kb.git.git_log import read_objects
 from kb.git.revisions import list_changed_records, resolve_commit
 from kb.index.connection import copy_index
 from kb.index.database import Index
-from kb.index.lookup import find_record
+from kb.index.record_ids import find_record
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.model import Record

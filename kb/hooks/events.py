@@ -14,7 +14,7 @@ from kb.hooks.deadline import Late
 from kb.hooks.fast_path import SPAWNS
 from kb.hooks.guard_fast_path import may_write
 from kb.i18n import msg
-from kb.index.lookup import qualify_name
+from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Verdict
 from kb.records.record_paths import resolve_openable_path

@@ -12,8 +12,8 @@ from kb.i18n import Message, msg
 from kb.importers.adr import ImportedAdr
 from kb.importers.adr_fields import extract_stem, is_day_first, parse_date
 from kb.importers.adr_links import AdrLink, resolve_target_path
+from kb.records.kinds import status_name
 from kb.records.model import LIVE, Record, Status
-from kb.records.status_names import status_name
 
 
 class ImportProblem(NamedTuple):

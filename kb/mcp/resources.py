@@ -13,7 +13,7 @@ from kb.context import disclose
 from kb.context.record_view import sanitise_text
 from kb.errors import BadInput, UnknownId
 from kb.i18n import Message, msg
-from kb.index.lookup import qualify_name
+from kb.index.record_ids import qualify_name
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.mcp.tool_functions import BUDGET, limit_to_budget
 from kb.records.kinds import KINDS, kind_label, section_label

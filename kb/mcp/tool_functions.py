@@ -15,7 +15,7 @@ from kb.context.give_hints import log_given_records
 from kb.context.record_view import RecordRow, sanitise_text
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.index.lookup import qualify_name
+from kb.index.record_ids import qualify_name
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records import candidate
 from kb.records.kinds import KINDS, find_kind

@@ -10,9 +10,8 @@ from functools import lru_cache
 from kb.config import NO_MODEL
 from kb.i18n import Message, msg
 from kb.index import index_sync
-from kb.index.bm25 import SCALE
 from kb.index.database import Index
-from kb.index.postings import WeightedTerm
+from kb.index.postings import SCALE, WeightedTerm
 from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, LIVE, Record, recency_key
 from kb.search import rank, retrieve, supersession, synonyms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kb.index.bm25 import SHORTEST
+from kb.index.postings import SHORTEST
 
 _LONG = 7
 """Letters from which on two slips are allowed."""

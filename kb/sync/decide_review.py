@@ -15,7 +15,7 @@ from kb.git.git_process import run
 from kb.git.repository import Head, LostRace, RefMove, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import Message, msg
-from kb.merge.merge_commits import merge_commits
+from kb.merge.rebase import merge_commits
 from kb.merge.renumbering import RenumberedRecord
 from kb.records import record_file
 from kb.records.kinds import join_section_labels

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import UnknownId
 from kb.git.repository import Head, format_commit_message
 from kb.i18n import msg
-from kb.index.lookup import find_record
+from kb.index.record_ids import find_record
 from kb.merge.renumbering import (
     Key,
     RenumberedRecord,

@@ -16,8 +16,8 @@ from kb.git import revisions, worktree
 from kb.git.git_log import is_ancestor
 from kb.git.repository import Head, format_commit_message
 from kb.i18n import Message, msg
-from kb.merge.id_collisions import parse_front_values
 from kb.merge.merge_record import merge_record
+from kb.merge.renumbering import parse_front_values
 from kb.records import record_file
 from kb.records.record_paths import CONTENT, is_record_path
 from kb.text.segment import one_line

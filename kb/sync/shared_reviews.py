@@ -11,9 +11,8 @@ from kb.git.git_log import diff_trees, is_ancestor, list_commits, resolve_tree
 from kb.git.remote import RefUpdate
 from kb.git.repository import RefMove, format_commit_message
 from kb.i18n import Message, msg
-from kb.merge.id_collisions import IdCollisions
-from kb.merge.merge_commits import merge_commits
-from kb.merge.renumbering import Key, RenumberedRecord
+from kb.merge.rebase import merge_commits
+from kb.merge.renumbering import IdCollisions, Key, RenumberedRecord
 from kb.records.record_paths import REJECTED, REVIEWS
 from kb.sync.strategy import load_commit_line, replay_commits
 

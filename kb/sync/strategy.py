@@ -17,10 +17,8 @@ from kb.git.git_log import Commit, FileDifference, diff_trees, is_ancestor, list
 from kb.git.repository import RefMove, format_commit_message
 from kb.git.trees import patch_tree
 from kb.i18n import Message, msg
-from kb.merge.id_collisions import IdCollisions, parse_front_values
-from kb.merge.merge_commits import build_unrelated_error, merge_commits
-from kb.merge.rebase import Rebase, UnmergedFile
-from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord, parse_file_key
+from kb.merge.rebase import Rebase, UnmergedFile, build_unrelated_error, merge_commits
+from kb.merge.renumbering import IdCollisions, IdRenaming, Key, RenumberedRecord, parse_file_key, parse_front_values
 from kb.records.record_paths import CONTENT, is_record_path
 from kb.text.segment import one_line
 

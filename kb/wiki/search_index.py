@@ -3,7 +3,7 @@
 `search/kb/start.js` has what every question needs: how the pages are numbered, their kinds, statuses and scopes, and
 the lists of words. `t/<bucket>.js` have the terms with the pages that hold them, by the beginning of the term; a list
 that is long stands in `p/` by itself. `d/` has the pages as answers show them. Terms and weights are those by which
-`kb search` ranks (kb/index/bm25.py); assets/search/ does in the browser what kb/search does.
+`kb search` ranks (kb/index/postings.py); assets/search/ does in the browser what kb/search does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import CHOICES
 from kb.i18n import Message, msg
-from kb.index.bm25 import SCALE, compute_term_weights
+from kb.index.postings import SCALE, compute_term_weights
 from kb.records.kinds import kind_label
 from kb.records.model import GLOBAL, LIVE, Record, Section, Status, imported_number
 from kb.text.segment import FIRST_CJK, clip, fold_text, one_line

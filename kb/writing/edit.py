@@ -9,9 +9,8 @@ from kb.errors import BadRecord, KbError, UnknownId
 from kb.i18n import Message, msg
 from kb.records import record_file
 from kb.records.front_matter import decode_record
-from kb.records.kinds import join_section_labels
+from kb.records.kinds import join_section_labels, status_name
 from kb.records.model import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict
-from kb.records.status_names import status_name
 from kb.safety import redaction
 from kb.similarity.verdict import find_missing_sections, is_decision_changed, suggest_completion
 from kb.text.line_ends import detect_newline

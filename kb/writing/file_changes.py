@@ -16,7 +16,7 @@ from kb.git.repository import Head, RefMove, Repository, format_commit_message
 from kb.git.trees import patch_tree
 from kb.git.worktree import Changes, list_differing_files
 from kb.i18n import msg
-from kb.merge.merge_commits import is_content_file
+from kb.merge.rebase import is_content_file
 from kb.records.front_matter import decode_record
 from kb.records.record_paths import is_record_path
 from kb.safety import redaction

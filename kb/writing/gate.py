@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from kb.config import Config
 from kb.i18n import Message, msg
-from kb.records.kinds import BY_NAME, kind_label
+from kb.records.kinds import BY_NAME, area_name, kind_label
 from kb.records.model import Candidate
-from kb.records.status_names import area_name
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip

@@ -17,7 +17,7 @@ from kb.git.git_process import run, scrub_environment
 from kb.git.repository import RefMove, Repository, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import msg
-from kb.index.lookup import MAKE_ONE
+from kb.index.record_ids import MAKE_ONE
 from kb.installation import build_requirement
 from kb.paths import find_root_above, find_untrusted_root, user_home
 from kb.records.front_matter import format_scalar

@@ -10,7 +10,7 @@ from kb.git import dropped_records
 from kb.git.repository import LockWaitCancelled, LostRace
 from kb.i18n import Message, msg
 from kb.index import index_sync
-from kb.index.lookup import find_record
+from kb.index.record_ids import find_record
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import join_section_labels

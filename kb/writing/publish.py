@@ -16,7 +16,7 @@ from kb.git.git_log import diff_trees, read_objects, resolve_tree
 from kb.git.repository import PATIENCE, Head, LostRace, RefMove, Repository, format_commit_message
 from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, StagedFile, read_index_stamp
 from kb.i18n import Message, msg
-from kb.index import id_allocator, index_sync
+from kb.index import index_sync, record_ids
 from kb.records.record_paths import CONTENT, is_record_path
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ def publish_moves(
     """
     if not changes:
         kb.repository.update_refs(moves, reason, mover)
-        id_allocator.save_shared_numbers(kb)
+        record_ids.save_shared_numbers(kb)
         return {}
     if link := worktree.find_link_above(kb.repository, changes):
         hint = msg("put a folder in its place: git keeps nothing behind links")
@@ -92,7 +92,7 @@ def publish_moves(
             index_sync.mark_synced(kb, tip, following.stamp)
         else:
             index_sync.mark_dirty(kb, outcomes)
-        id_allocator.save_shared_numbers(kb)
+        record_ids.save_shared_numbers(kb)
     return outcomes
 
 
@@ -120,14 +120,14 @@ def catch_up_checkout(kb: Workspace) -> bool:
     if not owed:
         if intent:  # its files have followed, but it died before the index kept what it had given out
             if intent.get("new") != kb.repository.head().oid:
-                id_allocator.reserve_ids_from_history(kb)
+                record_ids.reserve_ids_from_history(kb)
             _save_intent(kb, "", {})
         return False
     if kb.repository.find_commit_obstacle():
         return False
     repository, head = kb.repository, kb.repository.head().oid
     if intent.get("new") != head:
-        id_allocator.reserve_ids_from_history(kb)
+        record_ids.reserve_ids_from_history(kb)
         dropped_records.note_undone_paths(kb, owed, intent.get("new", ""), head)
     before, now = _read_files(kb, owed), _read_files(kb, dict.fromkeys(owed, head))
     changes = {path: (before[path], now[path]) for path in owed if before[path] != now[path]}

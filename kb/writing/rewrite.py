@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadRecord, UnknownId
 from kb.git import worktree
 from kb.i18n import Message, msg
-from kb.index.lookup import find_record
+from kb.index.record_ids import find_record
 from kb.records import record_file
 from kb.records.blocks import find_blocks
 from kb.records.front_matter import decode_record

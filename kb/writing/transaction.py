@@ -13,13 +13,12 @@ from kb.files import read_if_exists
 from kb.git import dropped_records, worktree
 from kb.git.repository import NOBODY, CommitStep, LostRace, RefMove, format_commit_message
 from kb.i18n import Message, msg
-from kb.index import id_allocator, index_sync
+from kb.index import index_sync, record_ids
 from kb.records import record_file
 from kb.records.front_matter import decode_record, edit_front_matter
-from kb.records.kinds import BY_NAME
+from kb.records.kinds import BY_NAME, status_name
 from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict
 from kb.records.record_paths import PROJECT_FILE, folder_for_scope, generate_ulid, is_record_path
-from kb.records.status_names import status_name
 from kb.similarity import merge_candidate
 from kb.similarity.verdict import build_sections, derive_status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -159,7 +158,7 @@ class Transaction:
                 if not knows:
                     self.head = recommit_undone(self.kb, self.head)
                     index_sync.mark_commit_seen(self.kb, self.head.oid)
-                id_allocator.load_shared_numbers(self.kb)
+                record_ids.load_shared_numbers(self.kb)
                 inbox.sync_with_ref(self.kb)
                 with self.kb.index.batch_changes(keep=keep):
                     yield
