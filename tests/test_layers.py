@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,7 +85,7 @@ class Import:
 @functools.cache
 def imports(path: Path) -> list[Import]:
     """Return what a module imports, wherever in it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parse(path)
     typing = {id(n) for top in ast.walk(tree) if _is_type_checking(top) for n in ast.walk(top)}
     found = []
     for node in ast.walk(tree):
@@ -182,7 +183,7 @@ def test_a_pure_module_asks_nothing_of_the_machine(room: str) -> None:
 def is_impure(path: Path) -> bool:
     """Return whether a module touches the machine, or takes a workspace, which does."""
     found = imports(path)
-    calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
+    calls = [n.func for n in ast.walk(parse(path)) if isinstance(n, ast.Call)]
     named = {call.id for call in calls if isinstance(call, ast.Name)}
     return bool(
         {one.module.partition(".")[0] for one in found} & MACHINE
@@ -213,6 +214,56 @@ def test_a_module_name_is_unique() -> None:
         and own_floor(path) != "cli"
     )
     assert [name for name, times in counted.items() if times > 1] == []
+
+
+def test_a_class_name_is_unique() -> None:
+    counted = Counter(node.name for _, node in nodes() if isinstance(node, ast.ClassDef))
+    assert [name for name, times in counted.items() if times > 1] == []
+
+
+def test_a_function_is_named_by_a_verb_and_its_object() -> None:
+    """At most three in ten have one word for a name; none is a bare participle, but for a property."""
+    names = [node.name.strip("_") for _, node in functions() if not node.name.startswith("__")]
+    assert sum("_" not in name for name in names) <= 0.3 * len(names)
+    participle = re.compile(r"[a-z]+ed|told|kept|held|found|given|known|seen|said|made|shown|met|taken|gone|sent|built")
+    assert [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path, node in functions()
+        if participle.fullmatch(node.name.strip("_")) and not any(map(is_property, node.decorator_list))
+    ] == ["knowledge_base.py: held"], "part of the documented API: what is held"
+
+
+def test_a_question_says_return_whether() -> None:
+    wrong = []
+    for path, node in functions():
+        text = ast.get_docstring(node) or ""
+        asks = re.match(r"_*(?:is|has|can)_", node.name) is not None
+        begins = ("Whether",) if any(map(is_property, node.decorator_list)) else ("Return whether", "Accept")
+        if text.startswith("Tell whether") or (asks and text and not text.startswith((*begins, "Return whether"))):
+            wrong.append(f"{path.relative_to(ROOT)}: {node.name}: {text[:60]}")
+    assert wrong == []
+
+
+def nodes() -> Iterator[tuple[Path, ast.AST]]:
+    """Yield every node of every module."""
+    for path in FILES:
+        for node in ast.walk(parse(path)):
+            yield path, node
+
+
+@functools.cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
+    for path, node in nodes():
+        if isinstance(node, ast.FunctionDef):
+            yield path, node
+
+
+def is_property(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Name) and decorator.id in ("property", "cached_property")
 
 
 def test_files_stay_readable() -> None:

@@ -128,7 +128,7 @@ def _iter_numbers(found: list[MarkedWord]) -> Iterator[Quantity]:
 
 
 def is_setting(before: MarkedWord, after: MarkedWord, earlier: set[str]) -> bool:
-    """Tell a setting (port 8000, 30 days, two approvals, use Python 3.11) from a name (phase 2, CentOS 7)."""
+    """Return whether a number is a setting (port 8000, 30 days, use Python 3.11), not a name (phase 2, CentOS 7)."""
     if before.text in LABELS:
         return False
     if after.text in UNITS or before.mark in ("is", "to", "must") or {before.text, after.text} & SETTERS:
