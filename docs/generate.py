@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from docs import messages
-from kb.cli.command_table import ALIASES, COMMANDS
+from kb.cli.command_table import ALIASES, COMMANDS, load_command
 from kb.config import CHOICES, HELP, Config
 from kb.records.candidate import SCHEMA
 from kb.records.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS
@@ -64,8 +64,8 @@ def commands_page() -> Iterator[str]:
 
 def commands() -> Iterator[tuple[str, click.Command]]:
     """Yield every command with what one types to call it, a group before its own."""
-    for name, (module, _) in COMMANDS.items():
-        command: click.Command = import_module(f"kb.cli.{module}").command
+    for name in COMMANDS:
+        command = load_command(name)
         yield f"kb {name}", command
         if isinstance(command, click.Group):
             yield from ((f"kb {name} {own}", one) for own, one in command.commands.items())

@@ -20,8 +20,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 import kb
-from kb.cli.command_table import COMMANDS
-from kb.cli.translated import split_paragraphs
+from kb.cli.click_texts import split_paragraphs
+from kb.cli.command_table import COMMANDS, load_command
 from kb.config import HELP
 from kb.records.kinds import KINDS, SECTIONS
 
@@ -95,8 +95,8 @@ def find_unreadable() -> list[str]:
 def find_commands() -> Iterator[click.Command]:
     """Yield `kb` and every command, those below a group after it."""
     yield import_module("kb.cli.group").command
-    for module, _ in COMMANDS.values():
-        command: click.Command = import_module(f"kb.cli.{module}").command
+    for name in COMMANDS:
+        command = load_command(name)
         yield command
         if isinstance(command, click.Group):
             yield from command.commands.values()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, resolve_language
+from kb.cli.options import json_option, resolve_language
 from kb.cli.prints import print_json
 from kb.cli.settings import resolve_project, show_and_apply
 from kb.i18n import Message, msg

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, with_kb
+from kb.cli.options import json_option, with_kb
 from kb.cli.prints import format_record_line, print_json, warn_of_broken_files
 from kb.records.kinds import KINDS
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import usage_error, with_kb
+from kb.cli.options import usage_error, with_kb
 from kb.cli.prints import print_json
 from kb.errors import BadInput
 from kb.i18n import msg
@@ -108,7 +108,7 @@ def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: st
     elif form == "github":
         click.echo(report.format_github(comparison.findings, language, kb.repository.prefix), nl=False)
     else:
-        from kb.cli.ink import MARKDOWN, PLAIN
+        from kb.cli.page_style import MARKDOWN, PLAIN
 
         ink = MARKDOWN if form == "markdown" else PLAIN
         click.echo(comment.render_comparison(comparison, kb.config.name, language, ink), nl=False)

@@ -1,62 +1,69 @@
-"""The table of commands: a new command is a module and a line here."""
+"""The table of commands: a new command is a function and a line here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("init", "Make a knowledge base."),
-    "write": ("write", "Hand candidates to the gate."),
-    "list": ("list", "List records."),
-    "show": ("show", "Print a record."),
-    "search": ("search", "Find records."),
-    "pack": ("pack", "Answer a question with evidence."),
-    "route": ("route", "Tell what to read before a piece of work."),
-    "drill": ("drill", "Tell how to find an answer: read, or have a pack made."),
-    "memory": ("memory", "Write MEMORY.md and the conventions anew."),
-    "vectors": ("vectors", "Make the vectors by which search finds meaning."),
-    "hint": ("hint", "Print the hint for a moment of work."),
-    "keywords": ("keywords", "Load the words of a trade."),
-    "log": ("log", "Print the commits of a record."),
-    "history": ("history", "Tell the life of a record."),
-    "changes": ("changes", "Tell what became of the records between two commits."),
-    "digest": ("digest", "Tell what happened lately, and what waits."),
-    "impact": ("impact", "Tell what depends on a record."),
-    "refs": ("refs", "Tell what a record cites and what cites it."),
-    "edit": ("edit", "Edit a record in your editor."),
-    "status": ("status", "Give a record another status."),
-    "supersede": ("supersede", "Replace a record by a newer one."),
-    "confirm": ("confirm", "Say that a record still holds."),
-    "verify": ("verify", "Show how a record is verified, and run it."),
-    "rm": ("rm", "Take a record out of force."),
-    "review": ("review", "List and decide open reviews."),
-    "sync": ("sync", "Bring this clone and a remote together."),
-    "renumber": ("renumber", "Give records new numbers."),
-    "repair": ("repair", "Mend what a merge lost."),
-    "inbox": ("inbox", "See what the gate keeps back."),
-    "guard": ("guard", "Tell what the guard would say."),
-    "proposal": ("proposal", "See and decide what is proposed to be kept."),
-    "session": ("session", "Save, list and load sessions."),
-    "archive": ("archive", "Archive a session."),
-    "load": ("load", "Print an archived session to go on from."),
-    "compact": ("compact", "Show the running session in its compact form."),
-    "expand": ("expand", "Show the running session in its expanded form."),
-    "form": ("form", "Print a session in one of its three forms."),
-    "context": ("context", "Build an agent's context, or tell how full it is."),
-    "prune": ("prune", "Prune a session's transcript."),
-    "check": ("check", "Check the records."),
-    "purge-secret": ("purge_secret", "Prepare the removal of a secret."),
-    "import": ("import_", "Take over records of other tools."),
-    "layout": ("layout", "Change between the two layouts of the context."),
-    "export": ("export", "Write records in another tool's form."),
-    "wiki": ("wiki", "Build or serve the wiki."),
-    "hooks": ("hooks", "Connect an agent host."),
-    "mcp": ("mcp", "Serve agents over MCP."),
-    "agents": ("agents", "Tell agents by files how to use kb."),
-    "spawn": ("spawn", "Print the context for a sub-agent."),
-    "alaya": ("alaya", "Look at seeds, karma and preferences."),
-    "config": ("config", "Explain the settings."),
-    "doctor": ("doctor", "Check that everything works."),
-    "merge-driver": ("merge_driver", "Merge a record, for git."),
+    "init": ("init:command", "Make a knowledge base."),
+    "write": ("write:command", "Hand candidates to the gate."),
+    "list": ("list:command", "List records."),
+    "show": ("show:command", "Print a record."),
+    "search": ("search:command", "Find records."),
+    "pack": ("pack:command", "Answer a question with evidence."),
+    "route": ("route:command", "Tell what to read before a piece of work."),
+    "drill": ("drill:command", "Tell how to find an answer: read, or have a pack made."),
+    "memory": ("memory:command", "Write MEMORY.md and the conventions anew."),
+    "vectors": ("vectors:command", "Make the vectors by which search finds meaning."),
+    "hint": ("hint:command", "Print the hint for a moment of work."),
+    "keywords": ("keywords:command", "Load the words of a trade."),
+    "log": ("log:command", "Print the commits of a record."),
+    "history": ("history:command", "Tell the life of a record."),
+    "changes": ("changes:command", "Tell what became of the records between two commits."),
+    "digest": ("digest:command", "Tell what happened lately, and what waits."),
+    "impact": ("impact:command", "Tell what depends on a record."),
+    "refs": ("refs:command", "Tell what a record cites and what cites it."),
+    "edit": ("edit:command", "Edit a record in your editor."),
+    "status": ("status:command", "Give a record another status."),
+    "supersede": ("supersede:command", "Replace a record by a newer one."),
+    "confirm": ("confirm:command", "Say that a record still holds."),
+    "verify": ("verify:command", "Show how a record is verified, and run it."),
+    "rm": ("rm:command", "Take a record out of force."),
+    "review": ("review:command", "List and decide open reviews."),
+    "sync": ("sync:command", "Bring this clone and a remote together."),
+    "renumber": ("renumber:command", "Give records new numbers."),
+    "repair": ("repair:command", "Mend what a merge lost."),
+    "inbox": ("inbox:command", "See what the gate keeps back."),
+    "guard": ("guard:command", "Tell what the guard would say."),
+    "proposal": ("proposal:command", "See and decide what is proposed to be kept."),
+    "session": ("session:command", "Save, list and load sessions."),
+    "archive": ("archive:command", "Archive a session."),
+    "load": ("load:command", "Print an archived session to go on from."),
+    "compact": ("compact:command", "Show the running session in its compact form."),
+    "expand": ("expand:command", "Show the running session in its expanded form."),
+    "form": ("form:command", "Print a session in one of its three forms."),
+    "context": ("context:command", "Build an agent's context, or tell how full it is."),
+    "prune": ("prune:command", "Prune a session's transcript."),
+    "check": ("check:command", "Check the records."),
+    "purge-secret": ("purge_secret:command", "Prepare the removal of a secret."),
+    "import": ("import_:command", "Take over records of other tools."),
+    "layout": ("layout:command", "Change between the two layouts of the context."),
+    "export": ("export:command", "Write records in another tool's form."),
+    "wiki": ("wiki:command", "Build or serve the wiki."),
+    "hooks": ("hooks:command", "Connect an agent host."),
+    "mcp": ("mcp:command", "Serve agents over MCP."),
+    "agents": ("agents:command", "Tell agents by files how to use kb."),
+    "spawn": ("spawn:command", "Print the context for a sub-agent."),
+    "alaya": ("alaya:command", "Look at seeds, karma and preferences."),
+    "config": ("config:command", "Explain the settings."),
+    "doctor": ("doctor:command", "Check that everything works."),
+    "merge-driver": ("merge_driver:command", "Merge a record, for git."),
 }
-"""Command → (module, one line of help). A new command is a module and a line here."""
-
+"""Command → (where it is, as module:attribute, and one line of help)."""
 
 ALIASES = {
     "存档": "archive",
@@ -70,3 +77,10 @@ ALIASES = {
     "修剪报告": "prune report",
 }
 """Other names by which a person or an older protocol calls a command."""
+
+
+def load_command(name: str) -> click.Command:
+    """Import and return the command *name* of the table."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    command: click.Command = getattr(import_module(f"kb.cli.{module}"), attribute)
+    return command

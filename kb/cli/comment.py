@@ -9,7 +9,7 @@ from kb.checks.findings import Finding
 from kb.checks.record_diff import STEPS, Comparison, RecordChange
 from kb.checks.record_diff import PartChange as Piece
 from kb.checks.report import format_json as as_values
-from kb.cli.ink import MARKDOWN, PageItem, PagePart, PageStyle, fit_parts
+from kb.cli.page_style import MARKDOWN, PageItem, PagePart, PageStyle, fit_parts
 from kb.cli.prints import STATUSES
 from kb.i18n import Message, msg
 from kb.records.kinds import SECTIONS, kind_label, section_label

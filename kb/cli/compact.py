@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import with_kb
+from kb.cli.options import with_kb
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

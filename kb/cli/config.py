@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kb.cli.door import json_option
+from kb.cli.options import json_option
 from kb.cli.prints import print_json
 from kb.i18n import msg
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, with_kb
-from kb.cli.ink import PLAIN
+from kb.cli.options import json_option, with_kb
+from kb.cli.page_style import PLAIN
 from kb.cli.past import iter_change_lines
 from kb.cli.past import serialise_changes as as_values
 from kb.cli.prints import print_json

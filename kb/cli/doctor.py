@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from kb.cli.door import json_option, resolve_language
+from kb.cli.options import json_option, resolve_language
 from kb.cli.prints import print_json
 from kb.i18n import msg
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import scope_option, with_kb
-from kb.cli.person import has_decided, is_at_terminal, yes_option
+from kb.cli.options import has_decided, is_at_terminal, scope_option, with_kb, yes_option
 from kb.cli.prints import print_verdicts_and_exit, warn
 from kb.errors import ConcurrentEdit, KbError, NeedsPerson
 from kb.i18n import msg

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import as_filter_values, scope_option, with_kb
+from kb.cli.options import as_filter_values, scope_option, with_kb
 from kb.cli.prints import warn_of_broken_files, warn_of_injection
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import open_base, percent_option, usage_error
+from kb.cli.options import open_base, percent_option, usage_error
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _print_form(kb: KnowledgeBase, form: str, source: str, percent: float) -> No
 
 def _lint_form(paths: tuple[str, ...]) -> None:
     """Prove the form in a file, or on stdin, and leave with 1 where it is none."""
-    from kb.cli.door import resolve_language
+    from kb.cli.options import resolve_language
     from kb.sessions.render_forms import lint_form
 
     if len(paths) > 1:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import cast
 
 import click
 
 from kb import __version__
-from kb.cli.command_table import ALIASES, COMMANDS
+from kb.cli.command_table import ALIASES, COMMANDS, load_command
 from kb.cli.prints import report_error
 from kb.errors import KbError
 from kb.i18n import load_translations, msg
@@ -31,38 +30,35 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command, imported now."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"kb.cli.{COMMANDS[cmd_name][0]}").command
-        return command
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first of *args* names; raise UsageError for none."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from kb.cli.door import usage_error
+            from kb.cli.options import usage_error
 
             raise usage_error(msg("there is no command {name}", name=args[0]))
         name, command, rest = super().resolve_command(ctx, args)
         if command and _should_show_help(command, rest):
-            from kb.cli.door import resolve_language
-            from kb.cli.translated import translate_command
+            from kb.cli.click_texts import translate_command
+            from kb.cli.options import resolve_language
 
             command = translate_command(command, ctx, resolve_language(ctx))
         return name, command, rest
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help of `kb` itself, in the language of the knowledge base."""
-        from kb.cli.door import resolve_language
-        from kb.cli.translated import translate_command
+        from kb.cli.click_texts import translate_command
+        from kb.cli.options import resolve_language
 
         translated = translate_command(self, ctx, resolve_language(ctx))
-        click.Group.format_help(cast("Commands", translated), ctx, formatter)
+        click.Group.format_help(cast("click.Group", translated), ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
-        from kb.cli.door import resolve_language
+        from kb.cli.options import resolve_language
 
         known = load_translations(resolve_language(ctx))
         with formatter.section(known.gettext("Commands")):
@@ -113,7 +109,7 @@ def run_command_line(arguments: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
     except click.ClickException as error:
-        from kb.cli.usage import print_usage_error
+        from kb.cli.click_texts import print_usage_error
 
         print_usage_error(error)
         return error.exit_code

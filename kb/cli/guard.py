@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kb.cli.door import json_option, open_base
+from kb.cli.options import json_option, open_base
 from kb.cli.prints import print_json, warn
 from kb.i18n import msg
 

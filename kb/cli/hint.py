@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, require_known_avatar, with_kb
+from kb.cli.options import json_option, require_known_avatar, with_kb
 from kb.cli.prints import print_json
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, resolve_language, usage_error
+from kb.cli.options import json_option, resolve_language, usage_error
 from kb.cli.prints import print_json
 from kb.cli.settings import resolve_project, show_and_apply
 from kb.i18n import msg

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.options import json_option, scope_option, with_kb
 from kb.cli.prints import format_record_line, pad_text, print_json, warn_empty_result
 from kb.i18n import msg
 from kb.text.segment import clip

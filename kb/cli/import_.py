@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kb.cli.door import json_option, resolve_scope, scope_option, with_kb
+from kb.cli.options import json_option, resolve_scope, scope_option, with_kb
 from kb.cli.prints import STATUSES, print_json, print_verdict, warn
 from kb.errors import BadInput, BadRecord, KbError
 from kb.i18n import Message, msg

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, with_kb
+from kb.cli.options import json_option, with_kb
 from kb.cli.prints import print_json, print_verdicts_and_exit, warn, warn_empty_result
 from kb.i18n import msg
 from kb.records.kinds import kind_label

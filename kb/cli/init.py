@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import usage_error
+from kb.cli.options import usage_error
 from kb.config import FILE
 from kb.i18n import Message, msg
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import as_filter_values, json_option, resolve_kind, scope_option, status_option, with_kb
+from kb.cli.options import as_filter_values, json_option, resolve_kind, scope_option, status_option, with_kb
 from kb.cli.prints import format_record_line, print_json, warn_empty_result, warn_of_broken_files, warn_of_injection
 from kb.i18n import msg
 from kb.records.kinds import KINDS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import usage_error, with_kb
+from kb.cli.options import usage_error, with_kb
 from kb.cli.session import print_session
 from kb.i18n import msg
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import open_base, resolve_language, usage_error
+from kb.cli.options import open_base, resolve_language, usage_error
 from kb.cli.settings import resolve_project, show_and_apply
 from kb.errors import KbError
 from kb.i18n import Message, msg

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, usage_error, with_kb
+from kb.cli.options import json_option, usage_error, with_kb
 from kb.cli.prints import print_json
 from kb.i18n import msg
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import usage_error
-from kb.cli.ink import PageStyle
+from kb.cli.options import usage_error
+from kb.cli.page_style import PageStyle
 from kb.i18n import msg
 from kb.records.kinds import SECTIONS, section_label
 from kb.records.short_form import summarise_section

@@ -1,31 +1,46 @@
-"""The plain calls of the three commands that agents use most, answered without loading click.
+"""What `kb show`, `kb search` and `kb write` do, and their plain calls answered without loading click.
 
-Plain is a command line of known words in their usual places. Whatever is not (help, a filter, an abbreviation, a
-mistake) is click's to read, so that there is one place that explains and complains; a test holds both to the same
-answers.
+Agents use these three most, and click is half a start. Plain is a command line of known words in their usual places.
+Whatever is not (help, a filter, an abbreviation, a mistake) is click's to read, so that there is one place that
+explains and complains; a test holds both to the same answers.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from kb.cli.prints import report_error
-from kb.errors import KbError, NoKnowledgeBase
-from kb.records.model import SCOPE
+from kb.cli.prints import (
+    detect_language,
+    print_json,
+    print_verdicts,
+    report_error,
+    warn,
+    warn_empty_result,
+    warn_of_broken_files,
+    warn_of_injection,
+)
+from kb.config import NO_MODEL
+from kb.errors import BadInput, KbError, NoKnowledgeBase
+from kb.i18n import msg
+from kb.records.model import EXIT_REFUSED, SCOPE
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.knowledge_base import Filter, KnowledgeBase
+    from kb.records.model import Candidate
+    from kb.search.answer import SearchAnswer, SearchResult
 
 _SCOPE = regex(SCOPE)
 _LIMIT = regex(r"[1-9][0-9]{0,8}")
 
 
 class PlainCommand(NamedTuple):
-    """What may stand on a plain command line, and what answers it."""
+    """What may stand on a plain command line."""
 
     flags: Mapping[str, str]
     """Option → the name of what it sets."""
@@ -33,49 +48,29 @@ class PlainCommand(NamedTuple):
     """The same for options with a value after them."""
     words: range
     """How many other words there are."""
-    answer: Callable[[KnowledgeBase, list[str], Mapping[str, Any]], int]
-
-
-def _run_show(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
-    from kb.cli.answers import print_record
-
-    print_record(kb, words[0], **given)
-    return 0
-
-
-def _run_search(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
-    from kb.cli.answers import print_search_results
-    from kb.knowledge_base import Filter
-
-    scope = given.get("scope", "")
-    print_search_results(kb, words, wanted=Filter(scopes=(scope,) if scope else ()), limit=int(given.get("limit", 10)),
-           as_json=bool(given.get("as_json")))  # fmt: skip
-    return 0
-
-
-def _run_write(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
-    from kb.cli.answers import read_candidates, write_candidates
-
-    return write_candidates(kb, read_candidates(words[0]), **given)
 
 
 FORMS: Mapping[str, PlainCommand] = {
     "show": PlainCommand(
-        {"--json": "as_json", "--short": "short", "--strict": "strict"}, {"--scope": "scope"}, range(1, 2), _run_show
+        {"--json": "as_json", "--short": "short", "--strict": "strict"}, {"--scope": "scope"}, range(1, 2)
     ),
     "search": PlainCommand(
-        {"--json": "as_json"}, {"--scope": "scope", "-n": "limit", "--limit": "limit"}, range(1, 100), _run_search
+        {"--json": "as_json"}, {"--scope": "scope", "-n": "limit", "--limit": "limit"}, range(1, 100)
     ),
-    "write": PlainCommand({"--json": "as_json", "--dry-run": "dry_run"}, {}, range(1, 2), _run_write),
+    "write": PlainCommand({"--json": "as_json", "--dry-run": "dry_run"}, {}, range(1, 2)),
 }
+
+
+# -- plain calls -------------------------------------------------------------------------------------
 
 
 def run_if_plain(line: Sequence[str]) -> int | None:
     """Answer a plain command *line* and return its exit code; None for one that is not plain."""
-    form = FORMS.get(line[0]) if line else None
-    read = _parse_line(line[1:], form) if form else None
-    if form is None or read is None:
+    name = line[0] if line else ""
+    parsed = _parse_line(line[1:], FORMS[name]) if name in FORMS else None
+    if parsed is None:
         return None
+    words, given = parsed
     from kb.knowledge_base import KnowledgeBase
 
     try:
@@ -84,21 +79,15 @@ def run_if_plain(line: Sequence[str]) -> int | None:
         except NoKnowledgeBase:
             raise
         except KbError as error:
-            if form is not FORMS["write"] or read[1].get("dry_run"):
+            if name != "write" or given.get("dry_run"):
                 raise
-            return _spool_candidates(read[0][0], error)
+            return spool_candidates("", lambda: read_candidates(words[0]), error)
         with kb:
-            return form.answer(kb, *read)
+            return _run_command(kb, name, words, given)
     except BrokenPipeError:
         return 1
     except (KbError, OSError) as error:
         return report_error(error)
-
-
-def _spool_candidates(source: str, why: KbError) -> int:
-    from kb.cli.answers import read_candidates, spool_candidates
-
-    return spool_candidates("", lambda: read_candidates(source), why)
 
 
 def _parse_line(line: Sequence[str], form: PlainCommand) -> tuple[list[str], dict[str, Any]] | None:
@@ -117,3 +106,174 @@ def _parse_line(line: Sequence[str], form: PlainCommand) -> tuple[list[str], dic
             return None
     scope, limit = given.get("scope", "global"), given.get("limit", "1")
     return (words, given) if len(words) in form.words and _SCOPE.fullmatch(scope) and _LIMIT.fullmatch(limit) else None
+
+
+def _run_command(kb: KnowledgeBase, name: str, words: list[str], given: dict[str, Any]) -> int:
+    if name == "write":
+        return write_candidates(kb, read_candidates(words[0]), **given)
+    if name == "show":
+        print_record(kb, words[0], **given)
+    else:
+        from kb.knowledge_base import Filter
+
+        scope, limit = given.pop("scope", ""), int(given.pop("limit", 10))
+        print_search_results(kb, words, wanted=Filter(scopes=(scope,) if scope else ()), limit=limit, **given)
+    return 0
+
+
+# -- show and search ---------------------------------------------------------------------------------
+
+
+def print_record(
+    kb: KnowledgeBase,
+    name: str,
+    *,
+    short: bool = False,
+    strict: bool = False,
+    scope: str = "",
+    as_json: bool = False,
+    commit: str = "",
+) -> None:
+    """Print the file of a record, or its short form; *commit*: as it stood there."""
+    text = ""
+    if commit:
+        from kb.history.snapshot import find_record_at
+
+        record, text = find_record_at(kb, commit, name, scope=scope or kb.caller_scope)
+    else:
+        record = kb.record(name, scope=scope)
+    warn_of_injection(kb, [record])
+    if as_json:
+        print_json(record)
+    elif short or strict:
+        from kb.records.short_form import render_short_form
+
+        print(render_short_form(record, kb.config.language, strict=strict))
+    else:
+        print(text or kb.text(record), end="")
+
+
+def print_search_results(
+    kb: KnowledgeBase,
+    words: Sequence[str],
+    *,
+    wanted: Filter,
+    limit: int = 10,
+    explain: bool = False,
+    as_json: bool = False,
+    commit: str = "",
+    agent: str = "",
+) -> None:
+    """Print the records that answer *words*, best first; *explain*: with how they were found.
+
+    *commit*: as they stood there; *agent*: only those it had a hand in.
+    """
+    kb.start_scan()
+    project, query = kb.project(os.getcwd()), " ".join(words)
+    if commit or agent:
+        from kb.history.search_past import search_history
+
+        found = search_history(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
+    else:
+        from kb.search.answer import search_records
+
+        found = search_records(kb, query, wanted=wanted, project=project, limit=limit)
+    warn_of_broken_files(kb)
+    if not found.answers:
+        warn_empty_result(kb, msg("nothing found"), "".join(wanted.scopes))
+    if found.ran and not explain and (kb.config.embedder, kb.config.reranker) != (NO_MODEL, NO_MODEL):
+        warn(kb, msg("searched: {ran}", ran=found.ran))
+    warn_of_injection(kb, [answer.record for answer in found.answers])
+    if as_json:
+        print_json(_serialise_result(found) if explain else [_serialise_answer(answer) for answer in found.answers])
+        return
+    if explain:
+        _print_explanation(kb, found)
+    for answer in found.answers:
+        _print_answer(kb, answer, explain=explain)
+
+
+def _print_answer(kb: KnowledgeBase, answer: SearchAnswer, *, explain: bool) -> None:
+    from kb.index.record_ids import qualify_name
+
+    print(f"{qualify_name(kb, answer.record):6} {answer.record.title}  ({answer.record.scope})")
+    if answer.note:
+        print(f"       {kb.localise(answer.note)}")
+    if answer.snippet:
+        print(f"       {answer.snippet}")
+    if explain:
+        parts = " ".join(f"{part} {much:.3f}" for part, much in answer.parts.items())
+        score = msg("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–")
+        print("      ", kb.localise(score))
+
+
+def _print_explanation(kb: KnowledgeBase, found: SearchResult) -> None:
+    """Print how the words were understood."""
+    print(kb.localise(msg("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
+    if found.ran:
+        print(kb.localise(msg("searched: {ran}", ran=found.ran)))
+    terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
+    line = msg("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
+    print(kb.localise(line))
+
+
+def _serialise_result(found: SearchResult) -> dict[str, object]:
+    answers = [{**_serialise_answer(answer), "parts": answer.parts} for answer in found.answers]
+    return {**found._asdict(), "ran": str(found.ran), "answers": answers}
+
+
+def _serialise_answer(answer: SearchAnswer) -> dict[str, object]:
+    return {**answer.record._asdict(), "score": answer.score, "snippet": answer.snippet, "note": str(answer.note)}
+
+
+# -- write -------------------------------------------------------------------------------------------
+
+
+def write_candidates(
+    kb: KnowledgeBase,
+    candidates: Sequence[Candidate],
+    *,
+    dry_run: bool = False,
+    as_json: bool = False,
+    decided: bool = False,
+) -> int:
+    """Hand *candidates* to the gate, print the verdicts and return the exit code they call for."""
+    verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run, decided=decided)
+    warn_of_broken_files(kb)
+    return print_verdicts(kb, verdicts, as_json=as_json)
+
+
+def spool_candidates(base: str, read: Callable[[], Sequence[Candidate]], why: KbError) -> int:
+    """Keep what `kb write` was handed, where the knowledge base at *base* cannot be opened; return the exit code.
+
+    *base* "": the one around the current folder. Conflict markers in kb.toml must not cost what somebody hands in.
+    """
+    from kb.index.record_ids import find_base_root, require_base_root
+    from kb.writing.spool import spool_without_settings
+
+    code = report_error(why, base)
+    root = require_base_root(base) if base else find_base_root(os.getcwd(), os.environ)
+    try:
+        path = spool_without_settings(root, os.environ, read())
+    except OSError:
+        return code
+    said = msg("kept in {path}; the next call that can writes it", path=path)
+    print("    " + said.translate(detect_language(base)), file=sys.stderr)
+    return EXIT_REFUSED
+
+
+def read_candidates(source: str) -> list[Candidate]:
+    """Return the candidates in the file *source*, "-" for stdin; raise BadInput."""
+    from kb.records.candidate import MAX_INPUT, parse_candidates
+
+    try:
+        if source == "-":
+            data = sys.stdin.buffer.read(MAX_INPUT + 1) if sys.stdin else b""
+        else:
+            with open(source, "rb") as file:
+                data = file.read(MAX_INPUT + 1)
+    except OSError as error:
+        raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=source) from None
+    if len(data) > MAX_INPUT:
+        raise BadInput(msg("the input has more than {limit} bytes", limit=MAX_INPUT), path=source)
+    return parse_candidates(data, "stdin" if source == "-" else source)

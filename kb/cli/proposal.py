@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, with_kb
-from kb.cli.person import is_at_terminal
+from kb.cli.options import is_at_terminal, json_option, with_kb
 from kb.cli.prints import exit_for_verdicts, print_json, print_verdict, warn_empty_result
 from kb.i18n import msg
 from kb.records.kinds import kind_label
@@ -65,9 +64,9 @@ def show_proposal(kb: KnowledgeBase, name: str) -> None:
 def add_proposals(kb: KnowledgeBase, source: str, session: str) -> None:
     """Propose the candidates in a JSON file, or on stdin (-); the person is asked at the end of the turn."""
     from kb.capture import proposals
-    from kb.cli import answers
+    from kb.cli import plain
 
-    made = proposals.add_proposals(kb, answers.read_candidates(source), folder=os.getcwd(), session=session)
+    made = proposals.add_proposals(kb, plain.read_candidates(source), folder=os.getcwd(), session=session)
     if not made:
         warn_empty_result(kb, msg("all of this was proposed before"))
     for proposal in made:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, percent_option, usage_error, with_kb
+from kb.cli.options import json_option, percent_option, usage_error, with_kb
 from kb.cli.prints import print_json
 from kb.i18n import msg
 
@@ -81,7 +81,7 @@ def prune_file(
 
 def _open_base_if_any(ctx: click.Context) -> KnowledgeBase | None:
     """Return the knowledge base in use, if there is one."""
-    from kb.cli.door import open_base
+    from kb.cli.options import open_base
     from kb.errors import NoKnowledgeBase
 
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, open_base, usage_error
+from kb.cli.options import json_option, open_base, usage_error
 from kb.cli.prints import print_json
 from kb.errors import NeedsPerson
 from kb.i18n import msg

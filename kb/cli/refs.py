@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.options import json_option, scope_option, with_kb
 from kb.cli.prints import pad_text, print_json
 from kb.i18n import msg
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, with_kb
+from kb.cli.options import json_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.errors import NeedsPerson
 from kb.i18n import msg

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, with_kb
-from kb.cli.person import require_person, yes_option
+from kb.cli.options import json_option, require_person, with_kb, yes_option
 from kb.cli.prints import print_json, print_verdicts_and_exit, warn_empty_result
 from kb.i18n import msg
 

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli import answers
-from kb.cli.door import as_filter_values, json_option, resolve_kind, scope_option, status_option, usage_error, with_kb
+from kb.cli import plain
+from kb.cli.options import (
+    as_filter_values,
+    json_option,
+    resolve_kind,
+    scope_option,
+    status_option,
+    usage_error,
+    with_kb,
+)
 from kb.cli.past import past_options, resolve_commit
 from kb.i18n import msg
 
@@ -64,7 +72,7 @@ def command(
     wanted = Filter(resolve_kind(kind), as_filter_values(status), as_filter_values(scope), tag, since, until, path)
     if not words and wanted == Filter() and not agent:
         raise usage_error(msg("give words to look for, or a filter"))
-    answers.print_search_results(
+    plain.print_search_results(
         kb, words, wanted=wanted, limit=limit, explain=explain, as_json=as_json,
         commit=resolve_commit(kb, as_of, revision), agent=agent,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import resolve_language, usage_error
+from kb.cli.options import resolve_language, usage_error
 from kb.i18n import Message, msg
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli import answers
-from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli import plain
+from kb.cli.options import json_option, scope_option, with_kb
 from kb.cli.past import past_options, resolve_commit
 
 if TYPE_CHECKING:
@@ -30,4 +30,4 @@ def command(
     With --as-of or --at, the records as they stood then, from git's history.
     """
     commit = resolve_commit(kb, as_of, revision)
-    answers.print_record(kb, name, short=short, strict=strict, scope=scope, as_json=as_json, commit=commit)
+    plain.print_record(kb, name, short=short, strict=strict, scope=scope, as_json=as_json, commit=commit)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, scope_option, with_kb
-from kb.cli.person import has_decided, yes_option
+from kb.cli.options import has_decided, json_option, scope_option, with_kb, yes_option
 from kb.cli.prints import print_verdicts_and_exit
 from kb.records.model import Status
 

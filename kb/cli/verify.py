@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
-from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.options import json_option, scope_option, with_kb
 from kb.cli.prints import print_json, print_verdict, warn
 from kb.errors import BadInput, KbError, NeedsPerson
 from kb.i18n import msg

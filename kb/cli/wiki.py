@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import with_kb
+from kb.cli.options import with_kb
 from kb.cli.prints import warn_of_broken_files
 from kb.i18n import msg
 

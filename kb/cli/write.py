@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from kb.cli import answers
-from kb.cli.door import json_option, open_base, usage_error
-from kb.cli.person import has_decided, yes_option
+from kb.cli import plain
+from kb.cli.options import has_decided, json_option, open_base, usage_error, yes_option
 from kb.cli.prints import print_json
 from kb.errors import KbError, NoKnowledgeBase
 from kb.i18n import msg
@@ -83,15 +82,15 @@ def command(
         if dry_run or (given["updates"] and not given["title"]):
             raise
         place = str(ctx.find_root().obj or "")
-        ctx.exit(answers.spool_candidates(place, lambda: _read_candidates(None, source, given), error))
+        ctx.exit(plain.spool_candidates(place, lambda: _read_candidates(None, source, given), error))
     with kb:
         candidates = _read_candidates(kb, source, given)
         decided = yes or (not source and has_decided(kb))
-        ctx.exit(answers.write_candidates(kb, candidates, dry_run=dry_run, as_json=as_json, decided=decided))
+        ctx.exit(plain.write_candidates(kb, candidates, dry_run=dry_run, as_json=as_json, decided=decided))
 
 
 def _read_candidates(kb: KnowledgeBase | None, source: str | None, given: dict[str, Any]) -> list[Candidate]:
-    return answers.read_candidates(source) if source else [_build_candidate(kb, given)]
+    return plain.read_candidates(source) if source else [_build_candidate(kb, given)]
 
 
 def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
