@@ -10,7 +10,7 @@ import pytest
 
 from bench.pairs import HALVES, empty, pairs, scored, shown, step
 from kb.records.model import Candidate, Record, Section
-from kb.similarity import loose_lexicon
+from kb.similarity import lexicon
 from kb.similarity.duplicates import THRESHOLD
 from kb.similarity.verdict import decide_candidate
 
@@ -193,7 +193,8 @@ def test_a_true_duplicate_is_among_the_similar_shown(sealed: Path, tmp_path: Pat
 
 
 def test_a_word_stands_in_one_row_of_near_words_and_in_one_of_contrary_ones() -> None:
-    for rows in (loose_lexicon.NEAR, loose_lexicon.CONTRARY):
+    for table in (lexicon.SAME, lexicon.OPPOSITES):
+        rows = [row[1:] for row in table if row.startswith("~")]
         words = Counter(word for row in rows for word in row.split("|"))
         assert [word for word, times in words.items() if times > 1] == []
         assert all(len(row.split("|")) > 1 for row in rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kb.similarity.lexicon import HOLDERS, SLOTS
-from kb.similarity.word_terms import MarkedWord
+from kb.similarity.statement_words import Word
 from kb.startup.namedtuple import NamedTuple
 
 
@@ -28,7 +28,7 @@ _MOVING = frozenset({"migrat", "mov", "switch", "chang", "迁移", "切换", "�
 _CUTS = frozenset({"use", "as", "as the", "for", "over", "is", "in", "to", "from", "comma", "order", "except"})
 
 
-def parse_choice(words: list[MarkedWord], duty: str) -> Choice | None:
+def parse_choice(words: list[Word], duty: str) -> Choice | None:
     """Return what *words* choose, or None where they choose nothing that can be told."""
     if any(word.mark in ("also", "besides", "except", "may", "need not") for word in words):
         return None
@@ -44,9 +44,9 @@ def parse_choice(words: list[MarkedWord], duty: str) -> Choice | None:
     return found if duty == "must" else None
 
 
-def _split_at_marks(words: list[MarkedWord]) -> list[tuple[str, list[MarkedWord]]]:
+def _split_at_marks(words: list[Word]) -> list[tuple[str, list[Word]]]:
     """Cut *words* at the marks that part a choice from its role."""
-    pieces: list[tuple[str, list[MarkedWord]]] = [("", [])]
+    pieces: list[tuple[str, list[Word]]] = [("", [])]
     for word in words:
         if word.mark in _CUTS:
             pieces.append((word.mark, []))
@@ -55,7 +55,7 @@ def _split_at_marks(words: list[MarkedWord]) -> list[tuple[str, list[MarkedWord]
     return pieces
 
 
-def _parse_migration(words: list[MarkedWord]) -> Choice | None:
+def _parse_migration(words: list[Word]) -> Choice | None:
     """Read "move Y from A to B", "Y 从 A 迁移到 B", "replace A with B"."""
     pieces = _split_at_marks(words)
     marks = [mark for mark, _ in pieces]
@@ -73,7 +73,7 @@ def _parse_migration(words: list[MarkedWord]) -> Choice | None:
     return None
 
 
-def _parse_usage(words: list[MarkedWord]) -> Choice | None:
+def _parse_usage(words: list[Word]) -> Choice | None:
     """Read "use X as Y", "use X over W for Y", "Y 采用 X", "用 X 替换 W 做 Y"."""
     at = next((i for i, word in enumerate(words) if word.mark == "use"), None)
     if at is None:
@@ -99,7 +99,7 @@ def _parse_usage(words: list[MarkedWord]) -> Choice | None:
     return _build_choice(picked, rejected, role, slot)
 
 
-def _parse_assignment(words: list[MarkedWord]) -> Choice | None:
+def _parse_assignment(words: list[Word]) -> Choice | None:
     """Read "X as Y", "Y: X", "Y is X", "X for Y", and "do Y in X"."""
     pieces = _split_at_marks(words)
     if len(pieces) < 2:
@@ -122,9 +122,7 @@ def _parse_assignment(words: list[MarkedWord]) -> Choice | None:
     return None
 
 
-def _build_choice(
-    picked: list[MarkedWord], rejected: frozenset[str], role: list[MarkedWord], slot: str
-) -> Choice | None:
+def _build_choice(picked: list[Word], rejected: frozenset[str], role: list[Word], slot: str) -> Choice | None:
     """Return the choice; None where what is picked is nothing, or too long to be a thing."""
     things = [word for word in picked if word.mark == "term"]
     if not 0 < len(things) <= LONGEST_THING:
@@ -133,7 +131,7 @@ def _build_choice(
     return Choice(_collect_items(picked), rejected, frozenset(w.text for w in role if w.mark == "term"), slot, names)
 
 
-def _collect_items(words: list[MarkedWord]) -> frozenset[str]:
+def _collect_items(words: list[Word]) -> frozenset[str]:
     """Return the things *words* list, each as one phrase."""
     items: list[list[str]] = [[]]
     for word in words:
@@ -144,7 +142,7 @@ def _collect_items(words: list[MarkedWord]) -> frozenset[str]:
     return frozenset(" ".join(item) for item in items if item)
 
 
-def _split_name(words: list[MarkedWord]) -> tuple[list[MarkedWord], list[MarkedWord]]:
+def _split_name(words: list[Word]) -> tuple[list[Word], list[Word]]:
     """Part a name that is written in Latin letters from the Chinese that follows it: "Alembic 管理迁移"."""
     if not words or not words[0].text.isascii():
         return words, []
@@ -154,7 +152,7 @@ def _split_name(words: list[MarkedWord]) -> tuple[list[MarkedWord], list[MarkedW
     return words[:end], words[end:]
 
 
-def find_slot(words: list[MarkedWord]) -> str:
+def find_slot(words: list[Word]) -> str:
     """Return what the last of *words* takes: "any" one thing, "names" one product, "" several."""
     terms = [word.text for word in words if word.mark == "term"]
     if not terms:

@@ -12,13 +12,19 @@ from functools import lru_cache
 
 from kb.records.model import LIVE, Candidate, Record, SimilarRecord
 from kb.similarity.contradictions import RULING, find_contradiction
+from kb.similarity.differences import is_worth_comparing, score_overlap
 from kb.similarity.lexicon import SENSES
-from kb.similarity.prefilter import is_worth_comparing, score_overlap
 from kb.similarity.statement import Statement, extract_amounts, parse_statement
-from kb.similarity.word_terms import stem
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import extract_bigrams, extract_run_terms, extract_word_terms, iter_runs, normalise
+from kb.text.segment import (
+    extract_bigrams,
+    extract_run_terms,
+    extract_word_terms,
+    iter_runs,
+    normalise,
+    strip_inflection,
+)
 
 THRESHOLD = 0.8
 """Strictly above it two titles are compared further (SHI-23)."""
@@ -265,6 +271,8 @@ def extract_weighty_terms(text: str) -> frozenset[str]:
     """Return the terms of *text* that carry weight: stems of English words, bigrams of Chinese."""
     terms: set[str] = set()
     for run, unspaced in iter_runs(text):
-        found = extract_run_terms(run)[:-1] if unspaced else [stem(word) for word in extract_word_terms(run)]
+        found = (
+            extract_run_terms(run)[:-1] if unspaced else [strip_inflection(word) for word in extract_word_terms(run)]
+        )
         terms.update(term for term in found if SENSES.get(term, ("term",))[0] in ("term", "undo"))
     return frozenset(terms)

@@ -1,152 +1,142 @@
-"""The words by which two statements are compared: duties, choices, fillers, synonyms, rivals; English and Chinese.
+"""The one lexicon: which words mean the same and which exclude each other, English and Chinese.
 
-Tables only. A new word is one word in a row here; `statement` reads the rows and knows no word by itself.
+Tables only. A row is its words between bars, a table its rows between semicolons or line ends. A row that begins with
+`~` is loose: its words may replace each other in a sentence about the same thing, which is too loose where exactly one
+thing is asked for. Loose rows are read only where a person or an agent looks at the result, single words at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 
-MARKS: Mapping[str, str] = {
-    # what a statement obliges to
-    "must": "must|shall|have to|has to|need to|needs to|should|always|required|requires|require|mandatory|"
-    "必须|须|必需|务必|应当|应该|应|需要|需|一定|强制要求|强制使用|必填|必选|要求|得",
-    "may": "may|can|could|allow|allows|allowed|permit|permits|permitted|可以|允许|准许|可|能|能够",
-    "need not": "need not|needn't|no need to|not required|not necessary|not mandatory|optional|not need|not need to|"
-    "do not need to|does not need to|do not have to|does not have to|don't have to|don't need to|doesn't need to|"
-    "doesn't have to|not have to|not require|does not require|do not require|doesn't require|don't require|"
-    "no longer required|不必|无需|毋需|无须|不需要|不需|不用|可以不|可不|不强制|不要求|可选|选填|非必须|非必填",
-    # what turns a duty into its opposite
-    "not": "not|never|no|no longer|without|avoid|avoids|stop|do not|does not|did not|don't|doesn't|is not|isn't|"
-    "are not|aren't|forbid|forbids|forbidden|prohibit|prohibits|prohibited|ban|bans|banned|disallow|disallowed|refuse|"
-    "must not|mustn't|must never|shall not|should not|shouldn't|should never|will not|won't|cannot|can't|can not|"
-    "may not|may never|can never|not allowed|not permitted|not be allowed|stop using|"
-    "不|不得|不要|不准|不许|不能|不可|不可以|不允许|不应|不应该|不该|不宜|不会|不再|禁止|严禁|勿|请勿|切勿|避免|杜绝|停止|"
-    "必须不|一定不|从不|绝不|决不|永不|别|未|没有|无|禁止使用",
-    "off": "disable|disables|disabled|turn off|turns off|switch off|turned off|deactivate|deactivated|"
-    "禁用|停用|关闭|关掉|下线",
-    "on": "enable|enables|enabled|turn on|turns on|switch on|turned on|activate|activated|启用|开启|打开",
-    # how a choice is said
-    "use": "use|uses|used|using|adopt|adopts|adopting|choose|chooses|chose|chosen|pick|picks|picked|select|selects|"
-    "selected|standardise on|standardize on|go with|went with|prefer|prefers|employ|rely on|settle on|settled on|"
-    "decided on|built with|built on|powered by|switch to|switch over to|move to|migrate to|opt for|opted for|"
-    "使用|采用|选用|选择|选定|选|改用|换用|换成|换为|改成|换到|切换到|切换为|迁移到|迁移至|迁到|切到|沿用|统一用|用|基于|"
-    "优先使用|优先用|优先|引入|转向",
-    "as": "as|as a|as an|作为|作|当作|充当|做|来做|当|用作",
-    "as the": "as the|as our|as its",
-    "for": "for|用于|用来|来",
-    "over": "replaces|over|instead of|rather than|in place of|in preference to|but not|and not|"
-    "而非|而不是|而不用|而不选|不选|不采用|代替|取代|替代|替换|替掉|不再用",
-    "is": "is|are|will be|be|was|were|为|是|定为|设为|改为|设置为|调整为|调整到|选定为|=|:",
-    "in": "in|with|on|via|through|at|inside|within|在|通过|经|经由",
-    "from": "from|从|由",
-    "to": "to|into|onto|到|至",
-    "order": "before|after|by|than|between|under|above|below|depends on|先于|晚于|之前|之后|早于|对|向|给",
-    "and": "and|or|&|和|与|及|以及|或|或者|、|/",
-    "also": "also|additionally|too|in addition|as well|alongside|besides|同时|此外|另外|额外|也|还",
-    "except": "except|except for|unless|only|apart from|other than|if|when|while|"
-    "除|除了|除外|除非|仅|只|只有|如果|若|当且仅当",
-    # what is only added to something, and rules nothing else out
-    "besides": "support|supports|supported|add|adds|provide|provides|introduce|offer|offers|document|publish|"
-    "integrate|import|export|extend|implement|implements|支持|增加|添加|新增|提供|兼容|导入|导出|接入|"
-    "扩展|实现|补充",
-    # what says that there is one only
-    "sole": "main|primary|default|sole|unique|single|standard|唯一|默认|主|主要|首选",
-    # words without weight for the comparison
-    "": "the|a|an|all|every|each|any|our|we|will|been|it|its|it's|this|that|of|own|project|team|"
-    "system|service|services|value|set|per default|by default|from now on|as of|such as|as well as|as soon as|"
-    "only then|does|do|did|being|these|those|their|there|us|us to|new|"
-    "已|已经|有没有|是不是|能不能|要不要|会不会|可不可以|的|了|都|均|一律|统一|所有|全部|每个|每|各|各个|任何|一切|则|会|将|被|把|请|我们|本|该|其|并|进行|以|"
-    "当前|目前|现在|今后|以后|项目|团队|系统|服务|中|里|内|上|时|后|我|个|地|着|过|就|再|要|改|设|等|类|性",
-}
-"""Mark → the phrases that carry it."""
+from kb.similarity.word_marks import MARKS, UNITS, WHOLE_WORDS, split_rows
+from kb.text.segment import strip_inflection
 
-WHOLE_WORDS = (
-    "应用|用户|作用|费用|可用|通用|专用|引用|调用|复用|重用|信用|可靠|可见|可变|可读|可写|可扩展|是否|选项|为了|因为|行为|作业|操作|工作|"
-    "合作|不同|不变|一致|不一致|不可变|供应|响应|适应|对应|应答|需求|必要|做法|在线|存在|正在|从库|从属|主从|到期|到达|与否|"
-    "及时|以上|以下|以内|可能|能力|性能|功能|智能|由于|自由|理由|路由|来源|未来|来自|选举|筛选|候选|别名|级别|类别|识别|区别|分别|特别|"
-    "作者|制作|写作|副作用|当天|应急|无状态|无锁|无关|未知|未读|接口|地址|地区|时间|时区|上传|上线|上游|上限|上下文|后台|后缀|中间件|里程碑|"
-    "内存|内网|内部|内容|主键|主机|主题|主干|主线|对象|对外|对账|对内|方向|向量|面向|经验|过期|过滤|过程|通过率|要点|摘要|主从|重要|"
-    "别人|别处|不错|不仅|不只|不断|不管|不论|差不多|不足|不良|不等|不限|合并|并发|并行|改动|改造|设计|设备|等级|等待|类型|属性|特性|一致性|幂等性|就绪|再次|只读|只写|得分|全局|更新|事务|任务|数据|文件|目录|表|列|行"
-)
-"""Chinese words that stand whole although a shorter word of the table is inside."""
-
-SYNONYMS: tuple[str, ...] = (
-    "backend|back end|server side|后端|服务端|服务器端",
-    "frontend|front end|client side|前端",
-    "framework|框架",
-    "database|db|数据库",
-    "cache|caching|缓存",
-    "queue|queues|queueing|queuing|队列",
-    "broker|message broker|message queue|message bus|消息队列|消息中间件",
-    "log|logs|logging|日志",
-    "format|格式",
-    "language|语言",
-    "port|端口",
-    "timeout|time out|超时|超时时间",
-    "continuous integration|ci|持续集成",
-    "test|tests|testing|测试",
-    "package manager|包管理器|包管理工具",
-    "indentation|indent|indents|缩进",
-    "licence|license|许可证|许可协议",
-    "protocol|协议",
-    "tool|tooling|tools|工具",
-    "build|building|构建",
-    "strategy|策略",
-    "algorithm|算法",
-    "style|风格",
-    "storage|store|stores|stored|storing|存储|保存|存放|存",
-    "search|搜索|检索",
-    "authentication|auth|认证|鉴权",
-    "monitoring|监控",
-    "deployment|deploy|deploys|部署",
-    "library|类库",
-    "convention|规范|约定",
-    "naming|命名",
-    "encoding|编码",
-    "engine|引擎",
-    "model|模型",
-    "interface|api|apis|接口",
-    "output|outputs|输出",
-    "session|sessions|会话",
-    "write|writes|written|编写|写",
-    "order|orders|订单",
-    "user|users|用户",
-    "production|prod|生产|线上|生产环境|线上环境",
-    "staging|预发|预发布|预发环境|预发布环境|灰度",
-    "development|dev|开发环境|本地开发",
-    "at most|no more than|not more than|up to|no later than|maximum|"
-    "最多|至多|不超过|不多于|不大于|不高于|不晚于|最大|最长|最高",
-    "at least|no less than|not less than|minimum|至少|最少|不少于|不低于|不小于|不早于|最小|最短|最低",
-    "window|窗口|窗口期",
-    "level|级别",
-    "primary key|主键",
-    "time zone|timezone|时区",
-    "gateway|网关",
-    "registry|注册中心",
-    "configuration center|config center|configuration server|配置中心",
-    "scheduler|调度器|任务调度",
-    "proxy|代理|反向代理|reverse proxy",
-    "template engine|模板引擎",
-    "separator|delimiter|分隔符",
-)
+SAME = split_rows("""
+backend|back end|server side|后端|服务端|服务器端; frontend|front end|client side|前端; framework|框架;
+database|db|数据库; cache|caching|缓存; queue|queues|queueing|queuing|队列;
+broker|message broker|message queue|message bus|消息队列|消息中间件; log|logs|logging|日志; format|格式;
+language|语言; port|端口; timeout|time out|超时|超时时间; continuous integration|ci|持续集成;
+test|tests|testing|测试; package manager|包管理器|包管理工具; indentation|indent|indents|缩进;
+licence|license|许可证|许可协议; protocol|协议; tool|tooling|tools|工具; build|building|构建; strategy|策略;
+algorithm|算法; style|风格; storage|store|stores|stored|storing|存储|保存|存放|存; search|搜索|检索;
+authentication|auth|认证|鉴权; monitoring|监控; deployment|deploy|deploys|部署; library|类库; convention|规范|约定;
+naming|命名; encoding|编码; engine|引擎; model|模型; interface|api|apis|接口; output|outputs|输出;
+session|sessions|会话; write|writes|written|编写|写; order|orders|订单; user|users|用户;
+production|prod|生产|线上|生产环境|线上环境; staging|预发|预发布|预发环境|预发布环境|灰度;
+development|dev|开发环境|本地开发;
+at most|no more than|not more than|up to|no later than|maximum;
+at most|最多|至多|不超过|不多于|不大于|不高于|不晚于|最大|最长|最高;
+at least|no less than|not less than|minimum|至少|最少|不少于|不低于|不小于|不早于|最小|最短|最低;
+window|窗口|窗口期; level|级别; primary key|主键; time zone|timezone|时区; gateway|网关; registry|注册中心;
+configuration center|config center|configuration server|配置中心; scheduler|调度器|任务调度;
+proxy|代理|反向代理|reverse proxy; template engine|模板引擎; separator|delimiter|分隔符
+~limit|limited|cap|capped|budget|ceiling|threshold|quota|exceed|exceeds|上限|限制|阈值|门槛|超过|控制;
+~expire|expiry|expiration|valid|validity|lifetime|ttl|lifespan|有效期|过期|失效|到期|有效;
+~release|rollout|roll|ship|shipped|publish|deployment|上线|发布|发版|部署|投产;
+~delete|deletion|remove|removal|purge|drop|erase|clean|删除|清理|清除|移除|抹除|删; ~flag|toggle|switch|开关;
+~storage|save|saved|retain|retention|persist|hold|held|保留|落库|入库|存储|写入|落盘|持久化;
+~page|pagination|paginated|paging|paged|分页; ~digest|hash|hashed|哈希|摘要; ~sign|signed|signature|签名;
+~retry|retried|reattempt|attempt|attempts|重试; ~message|messages|消息;
+~send|sent|emit|emitted|push|pushed|deliver|delivered|发送|推送|下发|投递;
+~isolate|isolation|separate|separated|隔离|区分|分开; ~repeat|repeated|duplicate|again|twice|重复|再次|多次;
+~review|reviewed|reviewer|approve|approved|approval|评审|审批|审核|审查; ~merge|merged|合并; ~event|events|事件;
+~schedule|scheduled|scheduler|cron|timer|调度|定时; ~permission|permissions|privilege|权限; ~endtoend|e2e|端到端;
+~migration|migrations|migrate|迁移;
+~latency|respond|responds|response|responses|answer|answers|reply|响应|耗时|延迟|返回|应答;
+~backup|backups|snapshot|dump|备份|快照; ~id|identifier|编号|标识; ~data|dataset|datasets|数据;
+~database|datastore|db|库|数据库; ~folder|directory|目录|文件夹; ~trace|traces|tracing|链路|追踪;
+~collect|collected|gather|采集|收集|上报|汇总; ~secret|secrets|credential|credentials|密钥|秘钥|凭证;
+~password|passwords|passphrase|密码|口令; ~request|requests|call|calls|请求|调用; ~throttle|throttled|限流|节流;
+~check|checked|verify|verified|validate|validated|validation|校验|验证|检查|核对;
+~query|queries|lookup|search|查询|检索|搜索|查; ~fetch|fetches|read|reads|load|loads|pull|拉取|读取|获取|加载;
+~refuse|refuses|refused|reject|rejects|rejected|deny|denied|block|blocked|拒绝|拦截|拦下|阻止;
+~mask|masked|redact|redacted|anonymise|anonymize|打码|脱敏|掩码|屏蔽; ~update|updates|updated|更新|刷新;
+~change|changes|changed|modify|modified|变更|改动|修改;
+~create|creates|created|generate|generates|generated|produce|produces|build|built|生成|创建|新建|产出|构建;
+~monitor|monitoring|watch|observe|监控|观察|监测;
+~fail|fails|failed|failure|error|errors|crash|crashes|crashed|失败|报错|异常|崩溃|出错;
+~lock|locks|locked|locking|加锁|锁; ~version|versions|versioned|revision|版本;
+~start|starts|started|startup|boot|launch|启动|开机;
+~stop|stops|stopped|kill|kills|killed|die|dies|died|终止|杀掉|被杀; ~connection|connections|连接|连接数;
+~size|sized|length|长度|大小; ~minimum|min|最短|最少; ~mobile|phone|app|application|应用|移动端|手机;
+~client|clients|consumer|consumers|caller|callers|客户端|调用方; ~partner|partners|external|合作方|三方|第三方|外部;
+~document|documented|documentation|docs|文档; ~rule|rules|convention|guideline|standard|规范|约定|准则|标准;
+~field|fields|column|columns|字段|列; ~row|rows|record|records|entry|entries|行|条目;
+~copy|copies|replica|replicas|副本; ~background|async|后台|异步;
+~parallel|concurrent|concurrently|concurrency|并发|并行; ~customer|customers|buyer|客户|顾客;
+~payment|payments|pay|pays|charge|charges|charged|支付|付款|扣款; ~refund|refunds|refunded|退款;
+~picture|pictures|image|images|photo|photos|图片|图像|照片; ~file|files|文件;
+~translate|translation|translations|i18n|locale|locales|multilingual|翻译|文案|国际化|多语言;
+~notify|notification|notifications|alert|alerts|通知|告警|提醒;
+~guard|protect|protected|protection|secure|secured|保护|防护|防止|避免; ~encrypt|encrypted|encryption|加密;
+~compress|compressed|compression|pack|packed|zip|压缩; ~upload|uploads|uploaded|上传;
+~sync|synchronise|synchronize|synced|replicate|replicated|replication|同步|复制|拷贝;
+~forward|forwards|relay|relays|route|routes|转发|路由;
+~manage|managed|manages|management|orchestrate|orchestrated|管理|维护|治理;
+~central|centralise|centralize|centralised|centralized|集中|统一管理;
+~automatic|automatically|automated|automate|自动;
+~guarantee|guarantees|ensure|ensures|enforce|enforces|enforced|保证|确保|强制;
+~order|ordered|sequence|sequential|顺序|有序; ~selfhosted|onpremise|自建|私有化; ~traffic|流量;
+~server|servers|host|hosts|hosted|machine|machines|node|nodes|服务器|节点|主机|机器;
+~instance|instances|pod|pods|实例; ~pipeline|pipelines|workflow|workflows|流水线|管道; ~branch|branches|分支;
+~dependency|dependencies|依赖; ~environment|environments|环境; ~screen|screens|view|views|页面|界面;
+~button|buttons|按钮; ~component|components|组件; ~developer|developers|engineer|engineers|开发者|开发人员|工程师;
+~daily|nightly|每日|每天|每晚|夜间; ~annual|yearly|每年; ~audit|audits|audited|审计; ~invoice|invoices|发票;
+~report|reports|reporting|报表|报告; ~metric|metrics|指标; ~dashboard|dashboards|看板|大盘;
+~rollback|revert|reverted|回滚|回退; ~token|tokens|令牌; ~login|signin|登录|登陆; ~logout|注销|登出;
+~account|accounts|账号|账户; ~tenant|tenants|租户; ~device|devices|设备; ~firmware|固件;
+~partition|partitions|partitioned|shard|shards|sharded|分区|分片|分库; ~gate|gates|gated|guarded;
+~script|scripts|脚本; ~train|trained|training|训练; ~serve|serves|served|serving|inference|推理|在线服务;
+~compute|computes|computed|calculate|calculated|计算|统计; ~amount|amounts|money|金额|钱;
+~integer|integers|int|long|整数|整型; ~decimal|float|floats|double|浮点|浮点数|小数;
+~describe|described|define|defined|定义|描述; ~name|named|命名; ~cover|coverage|covered|覆盖|覆盖率;
+~split|splits|拆分|拆; ~cache|caches|cached|caching|缓存;
+~configuration|config|configure|configured|setting|settings|配置|设置|配置项; ~job|jobs|task|tasks|作业|任务;
+~scale|scales|scaling|autoscale|autoscaling|扩容|伸缩; ~container|containers|容器; ~cluster|clusters|集群;
+~bug|bugs|defect|defects|缺陷; ~handbook|guide|手册|指南; ~comment|comments|commented|注释;
+~function|functions|method|methods|函数|方法; ~module|modules|package|packages|模块;
+~parameter|parameters|argument|arguments|参数; ~index|indexes|indices|indexed|索引; ~table|tables|数据表;
+~transaction|transactions|transactional|事务; ~stream|streams|streaming|流式; ~batch|batches|batched|批处理;
+~weekly|每周; ~monthly|每月; ~hourly|每小时; ~price|prices|pricing|价格|定价; ~currency|currencies|币种|货币;
+~admin|admins|administrator|administrators|管理员; ~employee|employees|staff|员工;
+~visitor|visitors|guest|guests|访客|游客; ~email|emails|mail|mails|mailing|邮件|邮箱; ~sms|短信;
+~link|links|url|urls|链接; ~header|headers|请求头; ~body|bodies|payload|payloads|请求体|报文;
+~status|state|states|状态; ~browser|browsers|浏览器; ~style|styles|styling|styled|样式;
+~color|colour|colors|colours|颜色; ~network|networks|networking|网络; ~certificate|certificates|cert|certs|证书;
+~sensor|sensors|传感器; ~battery|batteries|电池|电量; ~microcontroller|mcu|单片机; ~interrupt|interrupts|isr|中断;
+~feature|features|特征; ~tag|tags|tagged|label|labels|labelled|labeled|标签; ~experiment|experiments|实验;
+~warehouse|dwh|数仓|数据仓库; ~topic|topics;
+~subscribe|subscribes|subscriber|subscribers|subscription|subscriptions|订阅; ~timestamp|timestamps|时间戳;
+~date|dates|日期; ~round|rounded|rounding|取整|舍入; ~vulnerability|vulnerabilities|漏洞;
+~scan|scans|scanned|scanning|扫描; ~memory|ram|内存; ~disk|disks|磁盘|硬盘; ~region|regions|地域|区域;
+~failover|standby|容灾|主备; ~fallback|degrade|degraded|降级|兜底; ~commit|commits|committed|提交;
+~pr|prs|mr|合并请求; ~issue|issues|ticket|tickets|工单; ~team|teams|团队; ~trust|trusted|信任|可信;
+~keyword|keywords|关键词|关键字; ~draft|drafts|草稿; ~attachment|attachments|附件; ~variable|variables|变量;
+~idempotent|idempotency|idempotently|幂等; ~atomic|atomically|atomicity|原子; ~unique|uniqueness|唯一;
+~ban|banned|forbid|forbidden|禁止|禁用
+""")
 """Words of one meaning; the first stands for all. Two languages meet here."""
 
 PLACES = frozenset({"production", "staging", "development", "test"})
 """Where a statement may hold without holding elsewhere."""
 
 SLOTS = frozenset(
-    (*("framework", "language", "library", "format", "protocol", "broker", "style", "strategy", "algorithm"),
-     *("convention", "licence", "engine", "template engine", "package manager", "indentation", "encoding", "naming"),
-     *("separator", "orm", "linter", "formatter", "bundler", "compiler", "tool", "model", "level", "primary key"),
-     *("time zone", "模式", "方式", "机制"))
-)  # fmt: skip
+    split_rows("""
+        framework; language; library; format; protocol; broker; style; strategy; algorithm; convention; licence;
+        engine; template engine; package manager; indentation; encoding; naming; separator; orm; linter; formatter;
+        bundler; compiler; tool; model; level; primary key; time zone; 模式; 方式; 机制
+    """)
+)
 """What has one filler at a time, whatever it is."""
 
 HOLDERS = frozenset(
-    (*("database", "cache", "queue", "storage", "search", "registry", "configuration center", "gateway", "proxy"),
-     *("continuous integration", "build", "deployment", "scheduler", "provider", "platform"))
-)  # fmt: skip
+    split_rows("""
+        database; cache; queue; storage; search; registry; configuration center; gateway; proxy;
+        continuous integration; build; deployment; scheduler; provider; platform
+    """)
+)
 """What has one filler at a time where both fillers are names of products."""
 
 RIVALS: tuple[tuple[str, str], ...] = (
@@ -197,47 +187,26 @@ RIVALS: tuple[tuple[str, str], ...] = (
 )
 """Names of which one place takes one, and the words such a place is usually named by. Common ones only."""
 
-OPPOSITES: tuple[str, ...] = (
-    "go|rust|java|kotlin|python|c++|c#|ruby|php|scala|typescript|javascript",
-    "tab|tabs|制表符||space|spaces|空格",
-    "rest|graphql|grpc|soap",
-    "json|yaml|toml|xml|protobuf|avro|msgpack|csv|parquet|logfmt|plain text|纯文本",
-    "snakecase|camelcase|kebabcase|pascalcase|下划线|驼峰|小驼峰|大驼峰",
-    "mit|apache 2.0|gpl|agpl|mpl|lgpl",
-    "optimistic|pessimistic",
-    "乐观锁|悲观锁",
-    "synchronous|asynchronous",
-    "synchronously|asynchronously",
-    "同步|异步",
-    "uuid|ulid|snowflake|自增|雪花",
-    "monolith|microservices|单体|微服务",
-    "strong|eventual",
-    "强一致|最终一致",
-    "push|pull",
-    "推送|拉取",
-    "public|private",
-    "公开|私有",
-    "utc|local time|本地时间",
-    "soft|hard",
-    "软删除|逻辑删除||物理删除|硬删除",
-    "gross|net",
-    "clientside|serverside",
-    "客户端渲染|服务端渲染",
-    "manual|automatic",
-    "manually|automatically",
-    "手动|自动",
-    "incremental|full",
-    "增量|全量",
-    "实时|离线",
-    "ascending|descending",
-    "升序|降序",
-    "optin|optout",
-    "whitelist|allowlist||blacklist|denylist",
-    "白名单|黑名单",
-    "mutable|immutable",
-    "stateful|stateless",
-    "有状态|无状态",
-)
+OPPOSITES = split_rows("""
+go|rust|java|kotlin|python|c++|c#|ruby|php|scala|typescript|javascript; tab|tabs|制表符||space|spaces|空格;
+rest|graphql|grpc|soap; json|yaml|toml|xml|protobuf|avro|msgpack|csv|parquet|logfmt|plain text|纯文本;
+snakecase|camelcase|kebabcase|pascalcase|下划线|驼峰|小驼峰|大驼峰; mit|apache 2.0|gpl|agpl|mpl|lgpl;
+optimistic|pessimistic; 乐观锁|悲观锁; synchronous|asynchronous; synchronously|asynchronously; 同步|异步;
+uuid|ulid|snowflake|自增|雪花; monolith|microservices|单体|微服务; strong|eventual; 强一致|最终一致; push|pull;
+推送|拉取; public|private; 公开|私有; utc|local time|本地时间; soft|hard; 软删除|逻辑删除||物理删除|硬删除;
+gross|net; clientside|serverside; 客户端渲染|服务端渲染; manual|automatic; manually|automatically; 手动|自动;
+incremental|full; 增量|全量; 实时|离线; ascending|descending; 升序|降序; optin|optout;
+whitelist|allowlist||blacklist|denylist; 白名单|黑名单; mutable|immutable; stateful|stateless; 有状态|无状态
+~before|after; ~import|export; ~several|single; ~above|below; ~large|small; ~fast|slow; ~high|low; ~local|remote;
+~internal|external; ~shared|separate|dedicated; ~dynamic|static; ~lazy|eager; ~strict|lenient; ~relative|absolute;
+~inclusive|exclusive; ~online|offline; ~blocking|nonblocking; ~sequential|parallel; ~horizontal|vertical;
+~light|dark; ~uppercase|lowercase; ~left|right; ~early|late; ~primary|secondary; ~plaintext|encrypted;
+~signed|unsigned; ~optional|required; ~singular|plural; ~active|passive; ~central|distributed; ~temporary|permanent;
+~nullable|nonnull; ~native|hybrid; ~denormalise|normalise; ~本地|远程; ~大|小; ~新|旧; ~高|低; ~内部|外部;
+~共享|共用|独立|独占; ~静态|动态; ~严格|宽松; ~相对|绝对; ~在线|离线; ~串行|并行; ~横向|纵向; ~大写|小写; ~左|右;
+~明文|密文; ~单数|复数; ~主动|被动; ~集中|分布; ~临时|永久; ~内网|外网|公网; ~长连接|短连接; ~横屏|竖屏; ~正序|倒序;
+~前置|后置; ~必填|选填; ~批量|逐条
+""")
 """Words that exclude each other only where all the rest of two statements is the same; `||` joins writings of one."""
 
 OPPOSED_VERBS: tuple[tuple[str, str, str], ...] = (
@@ -247,78 +216,12 @@ OPPOSED_VERBS: tuple[tuple[str, str, str], ...] = (
 )
 """One deed and its opposite: the deed, its words, the words of the opposite."""
 
-ALIASES: Mapping[str, str] = {
-    "postgres": "postgresql",
-    "k8s": "kubernetes",
-    "mongo": "mongodb",
-    "golang": "go",
-    "js": "javascript",
-    "ts": "typescript",
-    "vuejs": "vue",
-    "vue.js": "vue",
-    "reactjs": "react",
-    "react.js": "react",
-    "kafka streams": "kafka",
-    "elastic search": "elasticsearch",
-    "gitlab ci cd": "gitlab ci",
-    "argon2id": "argon2",
-    "es": "elasticsearch",
-}
-
-REASONS = (
-    " because | since | so that | in order to | due to | as it | as they |, as | given that |"
-    "因为|由于|以便|从而|为了|因此|所以|以免|——"
-)
-"""Where a statement ends and its reason begins."""
-
-LABELS = frozenset(
-    (*("step", "phase", "stage", "part", "chapter", "section", "level", "tier", "sprint", "milestone", "adr"),
-     *("rfc", "issue", "ticket", "epic", "iteration", "quarter", "centos", "ubuntu", "debian", "windows", "http"),
-     *("tls", "ipv", "阶段", "步骤", "第", "附录"))
-)  # fmt: skip
-"""Words whose number is a name, not a setting."""
-
-SETTERS = frozenset(
-    (*("port", "version", "limit", "timeout", "size", "count", "ratio", "rate", "return", "returns", "respond"),
-     *("answer", "status", "budget", "ttl", "retention", "depth", "level", "at most", "at least", "window", "expires"),
-     *("expire", "listen", "listens", "返回", "版本", "上限", "下限", "率", "数"))
-)  # fmt: skip
-"""Words whose number is a setting."""
-
-_TIME = {
-    "ms|millisecond|milliseconds|毫秒": 0.001,
-    "s|sec|secs|second|seconds|秒|秒钟": 1,
-    "min|mins|minute|minutes|分钟": 60,
-    "h|hr|hrs|hour|hours|小时|个小时": 3600,
-    "d|day|days|天|日": 86_400,
-    "week|weeks|周|星期|个星期": 604_800,
-    "month|months|个月|月": 2_592_000,
-    "year|years|年": 31_536_000,
-}
-_BYTES = {
-    "b|byte|bytes|字节": 1,
-    "k|kb|kib": 1024,
-    "m|mb|mib": 1024**2,
-    "g|gb|gib": 1024**3,
-    "t|tb|tib": 1024**4,
-}
-_COUNTS = "次|人|位|条|份|台|倍|层|级|个|名|行|列|字|天内|笔|核|副本|轮"
-
-UNITS: Mapping[str, tuple[str, float]] = {
-    **{word: ("time", factor) for words, factor in _TIME.items() for word in words.split("|")},
-    **{word: ("bytes", factor) for words, factor in _BYTES.items() for word in words.split("|")},
-    **dict.fromkeys(("%", "percent", "per cent", "％"), ("share", 1)),
-    **{word: (word, 1) for word in _COUNTS.split("|")},
-}
-"""Unit → what it measures and how much of it one is."""
-
-NUMERALS: Mapping[str, int] = {
-    word: value
-    for value, words in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
-    )
-    for word in (words,)
-} | {"twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90, "once": 1, "twice": 2}
+ALIASES = split_rows("""
+postgres = postgresql; k8s = kubernetes; mongo = mongodb; golang = go; js = javascript; ts = typescript;
+vuejs = vue; vue.js = vue; reactjs = react; react.js = react; kafka streams = kafka; elastic search = elasticsearch;
+gitlab ci cd = gitlab ci; argon2id = argon2; es = elasticsearch
+""")
+"""Other names of what the rows above know."""
 
 
 def _build_senses() -> dict[str, tuple[str, str]]:
@@ -328,38 +231,33 @@ def _build_senses() -> dict[str, tuple[str, str]]:
     for deed, does, undoes in OPPOSED_VERBS:
         senses |= dict.fromkeys(does.split("|"), ("term", deed))
         senses |= dict.fromkeys(undoes.split("|"), ("undo", deed))
-    for row in SYNONYMS:
-        first = row.split("|")[0]
-        senses |= dict.fromkeys(row.split("|"), ("term", first))
-    names: Iterable[str] = (name for row, _ in RIVALS for name in row.split("|"))
-    senses |= {name: ("term", name) for name in names}
-    senses |= {name: ("term", name) for row in OPPOSITES for name in row.replace("||", "|").split("|")}
-    senses |= {alias: ("term", name) for alias, name in ALIASES.items()}
-    return senses
+    for row in SAME:
+        if not row.startswith("~"):
+            senses |= dict.fromkeys(row.split("|"), ("term", row.split("|")[0]))
+    senses |= {name: ("term", name) for row, _ in RIVALS for name in row.split("|")}
+    senses |= {name: ("term", name) for name in OPPOSITE_OF}
+    return senses | {alias: ("term", name) for alias, _, name in (row.partition(" = ") for row in ALIASES)}
 
 
 def _build_rival_rows() -> dict[str, frozenset[int]]:
-    rows: dict[str, set[int]] = {}
+    rows: dict[str, frozenset[int]] = {}
     for number, (names, _) in enumerate(RIVALS):
         for name in names.split("|"):
-            rows.setdefault(name, set()).add(number)
-    return {name: frozenset(numbers) for name, numbers in rows.items()}
+            rows[name] = rows.get(name, frozenset()) | {number}
+    return rows
 
 
-def _build_opposites() -> dict[str, tuple[int, int]]:
-    return {
-        name: (row, group)
-        for row, words in enumerate(OPPOSITES)
-        for group, part in enumerate(_split_groups(words))
-        for name in part
-    }
+RIVAL_ROWS: Mapping[str, frozenset[int]] = _build_rival_rows()
+"""Name → the rows of RIVALS it stands in."""
 
-
-def _split_groups(words: str) -> list[list[str]]:
-    if "||" in words:
-        return [part.split("|") for part in words.split("||")]
-    return [[name] for name in words.split("|")]
-
+OPPOSITE_OF: Mapping[str, tuple[int, int]] = {
+    word: (number, group)
+    for number, row in enumerate(OPPOSITES)
+    if not row.startswith("~")
+    for group, part in enumerate(row.split("||") if "||" in row else row.split("|"))
+    for word in part.split("|")
+}
+"""Word → its row in OPPOSITES and the group of writings it belongs to."""
 
 SENSES: Mapping[str, tuple[str, str]] = _build_senses()
 """Phrase, folded → its mark and the word that stands for it."""
@@ -367,8 +265,38 @@ SENSES: Mapping[str, tuple[str, str]] = _build_senses()
 PHRASE_STARTS = frozenset(phrase.partition(" ")[0] for phrase in SENSES if " " in phrase)
 """The first words of phrases of several words."""
 
-RIVAL_ROWS: Mapping[str, frozenset[int]] = _build_rival_rows()
-"""Name → the rows of RIVALS it stands in."""
 
-OPPOSITE_OF: Mapping[str, tuple[int, int]] = _build_opposites()
-"""Word → its row in OPPOSITES and the group of writings it belongs to."""
+@cache
+def loose_opposites() -> Mapping[str, str]:
+    """Return word → the loose row of OPPOSITES it stands in, by its first word; also for the inflected forms."""
+    return {form: head for head, form in _iter_loose_forms(OPPOSITES)}
+
+
+@cache
+def near_words() -> Mapping[str, str]:
+    """Return word → the word of near meaning that stands for it; what may exclude another word stands for itself."""
+    apart = OPPOSITE_OF.keys() | RIVAL_ROWS.keys() | loose_opposites().keys()
+    return {form: head for head, form in _iter_loose_forms(SAME) if form not in apart}
+
+
+def _iter_loose_forms(rows: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the first word of each loose row with every form of its words."""
+    for row in rows:
+        if row.startswith("~"):
+            words = row[1:].split("|")
+            yield from ((words[0], form) for word in words for form in (word, strip_inflection(word)))
+
+
+def are_rivals(one: str, other: str) -> bool:
+    """Return whether two names compete for one place: PostgreSQL and MySQL, 阿里云 and 腾讯云."""
+    return one != other and bool(RIVAL_ROWS.get(one, frozenset()) & RIVAL_ROWS.get(other, frozenset()))
+
+
+def are_opposites(one: str, other: str, *, loose: bool = False) -> bool:
+    """Return whether two words exclude each other: tabs and spaces, 同步 and 异步; *loose*: also local and remote."""
+    row, writing = OPPOSITE_OF.get(one, (-1, 0))
+    other_row, other_writing = OPPOSITE_OF.get(other, (-2, 0))
+    if row == other_row:
+        return writing != other_writing
+    contrary = loose_opposites() if loose else {}
+    return one != other and one in contrary and contrary[one] == contrary.get(other)

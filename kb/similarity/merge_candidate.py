@@ -13,10 +13,12 @@ from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import section_label
 from kb.records.model import Candidate, Record, Status
 from kb.records.record_file import append_to_section, edit_section
+from kb.similarity.statement import parse_statement
+from kb.similarity.statement_words import LONGEST_STATEMENT, split_sentences
 from kb.similarity.verdict import build_sections
-from kb.similarity.word_terms import LONGEST_STATEMENT, SENTENCE_END, split_sentences, tokenise_statement
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
+from kb.text import segment
 from kb.text.segment import normalise
 
 TELLING = ("decision", "alternatives", "why", "verification", "rollback")
@@ -174,13 +176,13 @@ def split_facts(text: str) -> Iterator[str]:
                 yield "\n".join(block)
                 block, fence = [], ""
             continue
-        yield from (part.strip() for part in SENTENCE_END.split(_LEAD.sub("", line)) if part.strip())
+        yield from segment.split_sentences(_LEAD.sub("", line))
     if block:
         yield "\n".join([*block, fence])
 
 
 def _parse_fact(sentence: str) -> StatedFact:
-    found = tokenise_statement(sentence, with_reason=True)
+    found = parse_statement(sentence).words
     order = tuple(dict.fromkeys(word.text for word in found if word.mark in ("term", "undo", "unit")))
     directed = any(word.mark in ("order", "from", "over") for word in found)
     return StatedFact(

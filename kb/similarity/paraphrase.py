@@ -8,15 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.similarity.content_profile import NAME, Clause, ContentProfile, build_profile, sum_weights
-from kb.similarity.loose_contradictions import (
-    SUBJECT,
-    are_opposite,
-    find_own_positions,
-    is_fully_covered,
-    weigh_overlap,
-)
-from kb.similarity.statement import parse_statement
+from kb.similarity.differences import SUBJECT, find_own_positions, is_fully_covered, weigh_overlap
+from kb.similarity.lexicon import are_opposites
+from kb.similarity.statement import NAME, Clause, Profile, build_profile, parse_statement, sum_weights, weigh_word
 
 RETOLD = 0.55
 """Share of what both say that must agree (this and what follows is chosen on the dev half of bench/pairs)."""
@@ -81,7 +75,7 @@ def _collect_title_amounts(title: str) -> set[str]:
     return _collect_amounts(build_profile(title, "")) - {"1"}
 
 
-def _collect_amounts(told: ContentProfile) -> set[str]:
+def _collect_amounts(told: Profile) -> set[str]:
     return {amount for amount, _ in told.numbers}
 
 
@@ -92,7 +86,7 @@ def _are_titles_contrary(one: str, other: str) -> bool:
     return (bool(denies) and a.duty != b.duty) or (a.places ^ b.places) - {"test"} != set()
 
 
-def _has_different_names(one: ContentProfile, other: ContentProfile) -> bool:
+def _has_different_names(one: Profile, other: Profile) -> bool:
     """Return whether each of two records names what the other does not, in its title or beside too few common names."""
     mine, theirs = one.names - other.words, other.names - one.words
     if not mine or not theirs:
@@ -100,7 +94,7 @@ def _has_different_names(one: ContentProfile, other: ContentProfile) -> bool:
     return bool(mine & one.title) or bool(theirs & other.title) or len(one.names & other.names) < len(mine | theirs)
 
 
-def _compute_covered_share(one: ContentProfile, other: ContentProfile, why: str) -> float:
+def _compute_covered_share(one: Profile, other: Profile, why: str) -> float:
     """Return the share of what *one* says that the *other* says too, be it as its reason."""
     terms = other.terms.keys() | (build_profile("", why).terms.keys() if why else set())
     whole = sum(one.terms.values()) + NAME * len(one.numbers)
@@ -112,7 +106,7 @@ def _compute_covered_share(one: ContentProfile, other: ContentProfile, why: str)
 # -- what speaks against it -----------------------------------------------------------------------
 
 
-def _count_differences(new: ContentProfile, old: ContentProfile) -> int:
+def _count_differences(new: Profile, old: Profile) -> int:
     """Return how many signs there are that two records speak of two things.
 
     Each time that one says in title and decision what the other never says; where titles or clauses are alike but for
@@ -128,33 +122,35 @@ def _count_differences(new: ContentProfile, old: ContentProfile) -> int:
         or _is_all_against_only(new, old)
         or _is_all_against_only(old, new)
     )
-    against = against or any(are_opposite(a, b) for a in new.words - old.words for b in old.words - new.words)
+    against = against or any(
+        are_opposites(a, b, loose=True) for a in new.words - old.words for b in old.words - new.words
+    )
     return 2 * against + _has_unmatched_core(new, old) + _has_unmatched_core(old, new) + swapped + bool(denied)
 
 
-def _has_unmatched_core(one: ContentProfile, other: ContentProfile) -> bool:
+def _has_unmatched_core(one: Profile, other: Profile) -> bool:
     """Return whether *one* says in title and decision what *other* has no word of, nor all the characters."""
-    return any(term.isascii() or not {*term} <= other.words for term in one.kept - other.terms.keys())
+    return any(term.isascii() or not {*term} <= other.words for term in one.stressed - other.terms.keys())
 
 
-def _is_several_against_one(one: ContentProfile, other: ContentProfile) -> bool:
+def _is_several_against_one(one: Profile, other: Profile) -> bool:
     is_single = "single" in other.words or any(amount == "1" for amount, _ in other.numbers - one.numbers)
     return "several" in one.words and "several" not in other.words and is_single
 
 
-def _is_all_against_only(one: ContentProfile, other: ContentProfile) -> bool:
+def _is_all_against_only(one: Profile, other: Profile) -> bool:
     is_open = any(clause.is_open and "except" not in clause.marks for clause in one.core)
-    restricts = any(unit.lead == "only" for clause in other.core for unit in clause.units)
-    return is_open and restricts and not any(unit.lead == "only" for clause in one.clauses for unit in clause.units)
+    restricts = any(word.lead == "only" for clause in other.core for word in clause.words)
+    return is_open and restricts and not any(word.lead == "only" for clause in one.clauses for word in clause.words)
 
 
-def _collect_denied_words(record: ContentProfile) -> frozenset[str]:
+def _collect_denied_words(record: Profile) -> frozenset[str]:
     """Return the words of short denials that *record* does not affirm elsewhere."""
-    short = (clause for clause in record.clauses if clause.duty == "must not" and len(clause.units) <= SHORT)
-    return frozenset(unit.text for clause in short for unit in clause.units) - record.affirmed
+    short = (clause for clause in record.clauses if clause.duty == "must not" and len(clause.words) <= SHORT)
+    return frozenset(word.text for clause in short for word in clause.words) - record.affirmed
 
 
-def _are_twin_clauses(mine: Clause, theirs: Clause, new: ContentProfile, old: ContentProfile) -> bool:
+def _are_twin_clauses(mine: Clause, theirs: Clause, new: Profile, old: Profile) -> bool:
     """Return whether two clauses are the same but for what stands in one place."""
     left, right = find_own_positions(mine, theirs, old), find_own_positions(theirs, mine, new)
     if not (left and right and is_fully_covered(mine, theirs, left) and is_fully_covered(theirs, mine, right)):
@@ -162,7 +158,7 @@ def _are_twin_clauses(mine: Clause, theirs: Clause, new: ContentProfile, old: Co
     return _has_swapped_words(mine, theirs, new, old)
 
 
-def _has_swapped_words(mine: Clause, theirs: Clause, new: ContentProfile, old: ContentProfile) -> bool:
+def _has_swapped_words(mine: Clause, theirs: Clause, new: Profile, old: Profile) -> bool:
     """Return whether between the same neighbours each clause has a word that the other's record has not."""
     if weigh_overlap(mine, theirs) < SUBJECT:
         return False
@@ -174,10 +170,14 @@ def _has_swapped_words(mine: Clause, theirs: Clause, new: ContentProfile, old: C
 
 def _find_gap_neighbours(clause: Clause, places: Sequence[int]) -> set[tuple[str, str]]:
     """Return the neighbours of each run at *places* of a word or more; numbers are compared elsewhere."""
-    units = clause.units
-    texts = ["", *(unit.text for unit in units), ""]
-    own = [place for place in places if not units[place].is_number]
+    words = clause.words
+    texts = ["", *(word.text for word in words), ""]
+    own = [place for place in places if words[place].mark != "number"]
     starts = [place for place in own if place - 1 not in own]
     ends = [place for place in own if place + 1 not in own]
-    runs = [run for run in zip(starts, ends, strict=True) if sum(u.weight for u in units[run[0] : run[1] + 1]) >= 1]
+    runs = [
+        run
+        for run in zip(starts, ends, strict=True)
+        if sum(weigh_word(word) for word in words[run[0] : run[1] + 1]) >= 1
+    ]
     return {(texts[start], texts[end + 2]) for start, end in runs}

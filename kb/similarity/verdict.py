@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kb.i18n import Message, msg
 from kb.records.kinds import ADR_SECTIONS, BY_NAME
 from kb.records.model import Candidate, Record, Section, SimilarRecord, Status
-from kb.similarity.contradictions import find_literal_contradiction, find_loose_difference
+from kb.similarity.contradictions import find_free_contradiction, find_literal_contradiction
 from kb.similarity.duplicates import (
     compute_similarity,
     find_closest_records,
@@ -58,7 +58,7 @@ def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: fl
         )
         return CandidateDecision("merge", same.record, reason, alike)
     for record in find_closest_records(candidate, others):
-        if differs := find_loose_difference(candidate, record):
+        if differs := find_free_contradiction(candidate, record):
             return CandidateDecision("conflict", record, differs, alike)
         if threshold < 1 and (same := match_paraphrase(candidate, record)):
             score = f"{same.score:.2f}"

@@ -39,9 +39,9 @@ _SENTENCE_END = (
     rf"(?:[。！？]++{_CLOSERS}"
     rf"|(?<![!?])[!?]++{_CLOSERS}(?=\s|{_CJK}|\Z)"
     r"|(?<!\b[eE]\.[gG])(?<!\b[iI]\.[eE])(?<!\b[vV][sS])(?<!\b[cC][fF])"
-    rf"(?<!^\d)(?<!^\d\d)(?<!\.)\.++{_CLOSERS}(?=\s|\Z)"
+    rf"(?<!^\d)(?<!^\d\d)(?<!\.)\.++{_CLOSERS}(?=\s|\Z)(?!(?:(?<=\s\d\.)|(?<=\s\d\d\.))\s[a-z])"
 )
-"""Nothing ends in “a != b”, in the query of a URL, in “v1.2.3”, behind “e.g.” or the number of a list item, “1. ”."""
+"""Nothing ends in “a != b”, in the query of a URL, in “v1.2.3”, behind “e.g.” or a number in “1. dump 2. stop”."""
 _ENDS = regex(rf"(?m){_SENTENCE_END})")
 _ENDS_OR_BREAKS = regex(rf"(?m){_SENTENCE_END}|；|;(?=\s|{_CJK}|\Z)|\n)")
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
