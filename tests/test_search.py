@@ -13,7 +13,7 @@ from conftest import Clock
 from kb.errors import BadInput
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import Candidate, Record, Section
-from kb.search.proximity import extract_ngrams, score_proximity, score_title_overlap
+from kb.search.retrieve import extract_ngrams, score_proximity, score_title_overlap
 from kb.search.synonyms import parse_groups as read_groups
 
 
