@@ -18,8 +18,7 @@ from kb.index.schema import ALL
 from kb.index.vectors import Vectors
 from kb.search import rank, retrieve
 from kb.search.answer import load_shipped_synonyms
-from kb.search.retrieve import SemanticSource
-from kb.search.score_fusion import TOP
+from kb.search.retrieve import TOP, SemanticSource
 
 Search = Callable[[str, int], list[str]]
 

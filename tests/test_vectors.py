@@ -23,7 +23,7 @@ from kb.index.vectors import Vectors
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.search import embedding
 from kb.search.answer import SearchResult, search_records
-from kb.search.score_fusion import fuse_scores
+from kb.search.retrieve import fuse_scores
 
 MODEL = Path(__file__).parent / "fake_model.py"
 RECORDS = [

@@ -11,7 +11,7 @@ from kb.index.postings import ScoredRow, WeightedTerm
 from kb.index.schema import ALL, Filter
 from kb.records.model import Record
 from kb.search import query as queries
-from kb.search import query_terms, retrieve, score_fusion, spelling, synonyms
+from kb.search import query_terms, retrieve, spelling, synonyms
 from kb.search.rank import SearchHit
 from kb.search.synonyms import SynonymGroup
 from kb.startup.namedtuple import NamedTuple
@@ -97,7 +97,7 @@ def retrieve_matching_any(
     rows = _keep_word_matches(index, query, terms, index.postings.rank_rows(terms, wanted))
     parts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
     if meaning and (near := meaning.near()):
-        parts = score_fusion.fuse_scores({n: part["terms"] for n, part in parts.items()}, near, meaning.share)
+        parts = retrieve.fuse_scores({n: part["terms"] for n, part in parts.items()}, near, meaning.share)
     _add_neighbour_boost(index, terms, parts)
     records = _load_scored_records(index, query, terms, parts, wanted, max(limit, READ))
     return RetrievedHits(tuple(terms), _build_hits(records, parts))
@@ -300,3 +300,28 @@ def _score_groups(groups: Iterable[Group], held: Mapping[int, Sequence[str]]) ->
         rows: sum(rare[term] * times / (times + _SOON) for term, times in sorted(count.items()))
         for rows, count in counts.items()
     }
+
+
+TOP = 100
+"""Records of each way that count: the scores of the others tell nothing."""
+
+
+def fuse_scores(words: Mapping[int, float], meaning: Mapping[int, float], share: float) -> dict[int, dict[str, float]]:
+    """Return what *words* and *meaning* add to the score of each row that either finds; *meaning* has the *share*.
+
+    A row that one of them does not find among its best gets nothing from it.
+    """
+    by_words, by_meaning = _normalise_scores(words), _normalise_scores(meaning)
+    return {
+        n: {"terms": (1 - share) * by_words.get(n, 0.0), "meaning": share * by_meaning.get(n, 0.0)}
+        for n in dict.fromkeys([*by_words, *by_meaning])
+    }
+
+
+def _normalise_scores(scores: Mapping[int, float]) -> dict[int, float]:
+    """Return the best `TOP` of *scores*, from 1.0 for the best to 0.0 for the last."""
+    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:TOP]
+    if not best:
+        return {}
+    most, least = best[0][1], best[-1][1]
+    return {n: (score - least) / (most - least) if most > least else 1.0 for n, score in best}

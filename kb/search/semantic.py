@@ -19,8 +19,7 @@ from kb.index.passages import detect_language, extract_passage
 from kb.index.schema import Filter
 from kb.search import embedding
 from kb.search.rank import SearchHit
-from kb.search.retrieve import SemanticSource
-from kb.search.score_fusion import TOP
+from kb.search.retrieve import TOP, SemanticSource
 
 if TYPE_CHECKING:
     from kb.index.models import Embedder
