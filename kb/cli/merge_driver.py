@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
+from shlex import quote
 
 import click
 
 from kb.cli.prints import detect_language
-from kb.i18n import Message, msg
+from kb.files import write_atomic
+from kb.i18n import msg
 
 FAILED = 255
 """What git takes for "no merge at all"; up to 128 it takes what stands in the file for a conflict."""
@@ -19,7 +20,7 @@ FAILED = 255
 @click.argument("ours", type=click.Path())
 @click.argument("theirs", type=click.Path())
 @click.argument("path")
-def command(base: str, ours: str, theirs: str, path: str) -> None:
+def merge(base: str, ours: str, theirs: str, path: str) -> int:
     """Merge the files OURS and THEIRS, which both come from BASE, and write the result over OURS.
 
     git calls this as kb merge-driver %O %A %B %P; kb init tells it to. PATH is how the record is called. Exit 0:
@@ -31,43 +32,22 @@ def command(base: str, ours: str, theirs: str, path: str) -> None:
         old, mine, other = (_read_file(name) for name in (base, ours, theirs))
         found = merge_record(old or None, mine, other, path=path)
         if found.data != mine:
-            _write_atomically(ours, found.data)
-    except Exception:  # whatever it is, git must not take one side for the merge
+            write_atomic(os.path.abspath(ours), found.data)
+    except Exception:  # not narrower: a bug would exit with 1, and git would take our side for the merged file
         import traceback
 
         traceback.print_exc()
-        sys.exit(FAILED)
-    said = [*found.removed, *(conflict.said for conflict in found.conflicts)]
-    if said:
-        _print_messages(path, said, has_conflicts=bool(found.conflicts))
-    sys.exit(1 if found.conflicts else 0)
+        return FAILED
+    told = [*found.removed, *(conflict.said for conflict in found.conflicts)]
+    language = detect_language() if told else ""
+    for said in told:
+        click.echo(f"kb: {path}: {said.translate(language)}", err=True)
+    if found.conflicts:
+        hint = msg("decide between the markers, take them out, then: git add {path}", path=quote(path))
+        click.echo("    → " + hint.translate(language), err=True)
+    return 1 if found.conflicts else 0
 
 
 def _read_file(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
-
-
-def _write_atomically(path: str, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    beside = f"{path}.kb"
-    try:
-        with open(beside, "xb") as file:
-            file.write(data)
-        os.chmod(beside, os.stat(path).st_mode & 0o7777)
-        os.replace(beside, path)
-    except BaseException:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise
-
-
-def _print_messages(path: str, said: list[Message], *, has_conflicts: bool) -> None:
-    language = detect_language()
-    for sentence in said:
-        click.echo(f"kb: {path}: {sentence.translate(language)}", err=True)
-    if has_conflicts:
-        from shlex import quote
-
-        hint = msg("decide between the markers, take them out, then: git add {path}", path=quote(path))
-        click.echo("    → " + hint.translate(language), err=True)

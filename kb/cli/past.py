@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from kb.cli.options import usage_error
 from kb.cli.page_style import PageStyle
 from kb.i18n import msg
 from kb.records.kinds import SECTIONS, section_label
 from kb.records.short_form import summarise_section
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from kb.history.changes import ChangeLog, ChangeLogEntry
-    from kb.knowledge_base import KnowledgeBase
     from kb.records.model import Record
 
 _HEADINGS = {
@@ -32,29 +26,6 @@ _HEADINGS = {
     "removed": msg("Removed"),
 }
 _LABELS = {section.name for section in SECTIONS}
-
-
-def past_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command be asked of the past."""
-    for option in (
-        click.option(
-            "--at", "revision", default="", metavar="REV", help="As the records stood at this commit, tag or branch."
-        ),
-        click.option("--as-of", default="", metavar="DAY", help="As the records stood at the end of this day."),
-    ):
-        function = option(function)
-    return function
-
-
-def resolve_commit(kb: KnowledgeBase, as_of: str, revision: str) -> str:
-    """Return the commit that --as-of or --at names; "" without them."""
-    if as_of and revision:
-        raise usage_error(msg("give --as-of or --at, not both"))
-    if not as_of and not revision:
-        return ""
-    from kb.history import revision_spec
-
-    return revision_spec.find_last_commit_of_day(kb, as_of) if as_of else revision_spec.resolve_revision(kb, revision)
 
 
 def iter_change_lines(

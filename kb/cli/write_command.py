@@ -1,4 +1,4 @@
-"""kb write."""
+"""Hand candidates to the gate: `kb write`, from a file, from stdin or from options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
     from kb.records.model import Candidate
 
-_TEXTS = ("decision", "alternatives", "why", "verification", "rollback")
+_TEXTS = (
+    *("kind", "title", "scope", "project", "updates", "session", "host"),
+    *("decision", "alternatives", "why", "verification", "rollback"),
+)
+_LISTS = ("impact", "tags", "impact_areas", "supersedes", "amends")
+_SELF_CHECKS = ("affects_future", "reference_value", "prevents_repeat")
 
 
 @click.command(short_help="Hand candidates to the gate.")
@@ -52,9 +57,9 @@ _TEXTS = ("decision", "alternatives", "why", "verification", "rollback")
 @yes_option
 @json_option
 @click.pass_context
-def command(
+def write(
     ctx: click.Context, /, source: str | None, schema: bool, dry_run: bool, yes: bool, as_json: bool, **given: Any
-) -> None:
+) -> int:
     """Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.
 
     \b
@@ -67,13 +72,17 @@ def command(
     Only you take an accepted record out of force (--supersedes, --amends, --updates): from a program, or as JSON, that
     becomes a review.
     """
-    from kb.records import candidate
+    from kb.records.candidate import SCHEMA
 
     if schema:
-        print_json(candidate.SCHEMA)
-        return
+        print_json(SCHEMA)
+        return 0
     if source and any(value not in (None, ()) for value in given.values()):
         raise usage_error(msg("give a file, - for stdin, or --kind and --title"))
+
+    def read_given(kb: KnowledgeBase | None) -> list[Candidate]:
+        return plain.read_candidates(source) if source else [_build_candidate(kb, given)]
+
     try:
         kb = open_base(ctx)
     except NoKnowledgeBase:
@@ -81,20 +90,14 @@ def command(
     except KbError as error:
         if dry_run or (given["updates"] and not given["title"]):
             raise
-        place = str(ctx.find_root().obj or "")
-        ctx.exit(plain.spool_candidates(place, lambda: _read_candidates(None, source, given), error))
+        return plain.spool_candidates(str(ctx.find_root().obj or ""), lambda: read_given(None), error)
     with kb:
-        candidates = _read_candidates(kb, source, given)
         decided = yes or (not source and has_decided(kb))
-        ctx.exit(plain.write_candidates(kb, candidates, dry_run=dry_run, as_json=as_json, decided=decided))
-
-
-def _read_candidates(kb: KnowledgeBase | None, source: str | None, given: dict[str, Any]) -> list[Candidate]:
-    return plain.read_candidates(source) if source else [_build_candidate(kb, given)]
+        return plain.write_candidates(kb, read_given(kb), dry_run=dry_run, as_json=as_json, decided=decided)
 
 
 def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
-    from kb.records import candidate
+    from kb.records.candidate import build_candidates
 
     if kb and given["updates"] and not (given["kind"] and given["title"]):
         record = kb.record(given["updates"], scope=given["scope"] or "")
@@ -102,21 +105,16 @@ def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candida
         given = {**given, **{key: given[key] or value for key, value in known.items()}, "project": None}
     if not given["kind"] or not given["title"]:
         raise usage_error(msg("give a file, - for stdin, or --kind and --title"))
-    value: dict[str, Any] = {
-        key: given[key] for key in ("kind", "title", "scope", "project", "updates", "session", "host") if given[key]
-    }
-    value |= {key: given[key] for key in _TEXTS if given[key]}
-    value |= {key: list(given[key]) for key in ("impact", "tags", "impact_areas", "supersedes", "amends") if given[key]}
-    value |= {
-        key: given[key] == "yes" for key in ("affects_future", "reference_value", "prevents_repeat") if given[key]
-    }
+    value: dict[str, Any] = {key: given[key] for key in _TEXTS if given[key]}
+    value |= {key: list(given[key]) for key in _LISTS if given[key]}
+    value |= {key: given[key] == "yes" for key in _SELF_CHECKS if given[key]}
     if given["reusable"] is not None:
         value["reusable"] = given["reusable"]
     for key, name in (("claims", "claims"), ("coexists", "coexists_with")):
         if given[key]:
             value[name] = dict(_parse_pair(item) for item in given[key])
     value.setdefault("host", "cli")
-    return candidate.build_candidates(value, "the options")[0]
+    return build_candidates(value, "the options")[0]
 
 
 def _parse_pair(item: str) -> tuple[str, str]:
