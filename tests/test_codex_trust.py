@@ -7,7 +7,8 @@ import pytest
 from command_line import run
 
 from kb import doctor
-from kb.hooks import codex, codex_trust, install, settings_file
+from kb.hooks import codex, install, settings_file
+from kb.hosts import HOSTS, resolve_settings_path
 
 PROGRAM = "/opt/kb/bin/kb-hook"
 SEEN = {
@@ -25,8 +26,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def installed(environment: dict[str, str], folder: str = "") -> Path:
-    path = codex.resolve_settings_path(folder, environment)
-    settings_file.apply_edit(install.plan_installation(codex, path, PROGRAM, environment), environment)
+    path = resolve_settings_path(HOSTS["codex"].hooks, folder, environment)
+    settings_file.apply_edit(install.plan_installation(HOSTS["codex"], path, PROGRAM, environment), environment)
     return Path(path)
 
 
@@ -35,7 +36,7 @@ def trust(path: Path, environment: dict[str, str], more: str = "") -> None:
     rows = []
     for event, group, number, hook in install.find_own_hooks(path.read_text()):
         label = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in event).lstrip("_")
-        digest = codex_trust.hash_hook(event, hook)
+        digest = codex.hash_hook(event, hook)
         rows.append(f'[hooks.state."{path}:{label}:{group}:{number}"]\ntrusted_hash = "{digest}"\n')
     config = Path(environment["HOME"], ".codex", "config.toml")
     config.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +48,7 @@ def told(environment: dict[str, str], folder: str) -> doctor.DoctorOutcome:
 
 
 def test_the_hash_is_the_one_that_codex_writes() -> None:
-    digests = {hook.event: codex_trust.hash_hook(hook.event, hook) for hook in install.build_hooks(codex, PROGRAM)}
+    digests = {hook.event: codex.hash_hook(hook.event, hook) for hook in install.build_hooks(HOSTS["codex"], PROGRAM)}
     assert {event: digests[event] for event in SEEN} == SEEN
 
 
@@ -56,11 +57,11 @@ def test_what_is_not_trusted_is_told(environment: dict[str, str], tmp_path: Path
     work = tmp_path / "work"
     (work / ".git").mkdir(parents=True)
     path = installed(environment, str(work) if is_project else "")
-    assert codex_trust.find_untrusted_events(str(path), environment) == list(codex.TIMEOUTS)
+    assert codex.find_untrusted_events(str(path), environment) == list(HOSTS["codex"].timeouts)
     outcome = told(environment, str(work))
     assert outcome.state == doctor.NOTE and "SessionStart" in str(outcome.said) and "trust" in str(outcome.remedy)
     trust(path, environment)
-    assert codex_trust.find_untrusted_events(str(path), environment) == []
+    assert codex.find_untrusted_events(str(path), environment) == []
     assert told(environment, str(work)).state == doctor.OK
 
 
@@ -69,13 +70,13 @@ def test_a_hook_that_moved_or_was_turned_off_is_not_run(environment: dict[str, s
     trust(path, environment)
     before = path.read_text()
     path.write_text(before.replace(f"{PROGRAM} stop ", "/elsewhere/kb-hook stop "))
-    assert codex_trust.find_untrusted_events(str(path), environment) == ["Stop"]
+    assert codex.find_untrusted_events(str(path), environment) == ["Stop"]
     path.write_text(before)
     config = Path(environment["HOME"], ".codex", "config.toml")
     config.write_text(config.read_text().replace("trusted_hash", "enabled = false\ntrusted_hash", 1))
-    assert codex_trust.find_untrusted_events(str(path), environment) == ["SessionStart"]
+    assert codex.find_untrusted_events(str(path), environment) == ["SessionStart"]
     config.write_text("[[")
-    assert len(codex_trust.find_untrusted_events(str(path), environment)) == len(codex.TIMEOUTS)
+    assert len(codex.find_untrusted_events(str(path), environment)) == len(HOSTS["codex"].timeouts)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -86,7 +87,7 @@ def test_the_installation_says_what_is_still_to_be_done(
     first = run(tmp_path, "hooks", "install", "codex", **environment)
     assert first.code == 0 and "Hooks need review" in first.error
     assert ("信任" in first.error) == (language == "zh")
-    trust(Path(codex.resolve_settings_path("", environment)), environment)
+    trust(Path(resolve_settings_path(HOSTS["codex"].hooks, "", environment)), environment)
     again = run(tmp_path, "hooks", "install", "codex", **environment)
     assert again.code == 0 and "Hooks need review" not in again.error
     assert "Hooks need review" not in run(tmp_path, "hooks", "install", "gemini", **environment).error

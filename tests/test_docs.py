@@ -16,7 +16,7 @@ from docs import generate, messages
 from kb.cli.command_table import ALIASES, COMMANDS
 from kb.cli.group import command as top
 from kb.config import HELP, Config
-from kb.hooks.host_table import EVENTS
+from kb.hosts import EVENTS
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent

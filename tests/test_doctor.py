@@ -15,7 +15,8 @@ from talk import ZH, transcript
 
 from kb import doctor
 from kb.git import driver_setup
-from kb.hooks import claude, events, install, plugin, settings_file
+from kb.hooks import events, install, plugin, settings_file
+from kb.hosts import HOSTS, resolve_settings_path
 from kb.knowledge_base import KnowledgeBase
 from kb.records.kinds import FOLDERS
 from kb.records.model import Candidate
@@ -64,7 +65,7 @@ def states(outcomes: dict[str, doctor.DoctorOutcome], state: str) -> set[str]:
 
 def put_hooks(environment: dict[str, str], program: str) -> Path:
     path = Path(environment["HOME"], ".claude", "settings.json")
-    settings_file.apply_edit(install.plan_installation(claude, str(path), program, environment), environment)
+    settings_file.apply_edit(install.plan_installation(HOSTS["claude"], str(path), program, environment), environment)
     return path
 
 
@@ -384,7 +385,7 @@ def test_a_projects_settings_make_no_doctor_run_a_program(
 ) -> None:
     path = tmp_path / ".claude" / "settings.json"
     alien = program(tmp_path, f"touch {tmp_path}/ran")
-    settings_file.apply_edit(install.plan_installation(claude, str(path), alien, environment), environment)
+    settings_file.apply_edit(install.plan_installation(HOSTS["claude"], str(path), alien, environment), environment)
     assert examined(filled, environment)["hook line"].state == doctor.SKIPPED
     assert not (tmp_path / "ran").exists()
 
@@ -394,8 +395,8 @@ def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dic
     environment |= {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     calls = program(tmp_path, "cat >/dev/null; [ $1 = stop ] && echo '{\"a\": 1}' || echo '{}'")
     for name in names:
-        host = install.load_host(name)
-        path = host.resolve_settings_path("", environment)
+        host = install.get_host(name)
+        path = resolve_settings_path(host.hooks, "", environment)
         settings_file.apply_edit(install.plan_installation(host, path, calls, environment), environment)
     outcomes = examined(filled, environment)
     assert "codex does not run" in str(outcomes["hooks"].said), "nobody has trusted them there"

@@ -631,7 +631,7 @@ HOOK = """
 import json, os, sys
 from clones import decision
 from kb.records.candidate import candidate_to_json
-from kb.hooks.write_hook import write_candidates
+from kb.hooks import write_candidates
 for n in range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])):
     write_candidates(json.dumps(candidate_to_json(decision(n))).encode(), os.environ["KB_HOME"])
 """

@@ -22,7 +22,7 @@ from kb.guard.response import ASK, DENY, WARN, HookResponse
 from kb.guard.risk import HIGH, LOW, RiskSettings, assess_risk, is_pattern_match
 from kb.guard.risk_settings import load_risk_settings
 from kb.hooks.fast_path import can_skip_event
-from kb.hooks.host_table import EVENTS
+from kb.hosts import EVENTS
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Verdict
 from kb.state.session_log import SessionLog

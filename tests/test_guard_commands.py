@@ -9,7 +9,7 @@ import pytest
 from bench.guard import World, commands, counted
 from kb.hooks.events import handle_event
 from kb.hooks.fast_path import can_skip_event
-from kb.hooks.host_table import EVENTS
+from kb.hosts import EVENTS
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from test_hosts import run
 
 from kb import hooks
 from kb.capture.save_session import save
-from kb.hooks import copilot, cursor, install, settings_file
+from kb.hooks import copilot, install, settings_file
+from kb.hosts import HOSTS, resolve_settings_path
 from kb.knowledge_base import KnowledgeBase
 
 SESSION = "s-1"
@@ -56,8 +57,8 @@ def test_claudes_hooks_answer_in_copilot_where_it_has_none_of_its_own(in_copilot
 
 @pytest.mark.parametrize("place", ["user", "project"])
 def test_where_copilot_has_hooks_of_kbs_they_alone_answer(in_copilot: Path, place: str) -> None:
-    path = copilot.resolve_settings_path(str(in_copilot) if place == "project" else "", os.environ)
-    settings_file.apply_edit(install.plan_installation(copilot, path, "kb-hook", os.environ), os.environ)
+    path = resolve_settings_path(HOSTS["copilot"].hooks, str(in_copilot) if place == "project" else "", os.environ)
+    settings_file.apply_edit(install.plan_installation(HOSTS["copilot"], path, "kb-hook", os.environ), os.environ)
     done = run("claude", "UserPromptSubmit", payload("UserPromptSubmit", in_copilot, prompt=QUESTION))
     assert (done.code, done.out) == (0, "")
     about = {"sessionId": SESSION, "timestamp": 1, "cwd": str(in_copilot), "prompt": QUESTION}
@@ -65,8 +66,8 @@ def test_where_copilot_has_hooks_of_kbs_they_alone_answer(in_copilot: Path, plac
 
 
 def test_a_claude_code_inside_of_copilot_is_claude_code(in_copilot: Path) -> None:
-    path = copilot.resolve_settings_path("", os.environ)
-    settings_file.apply_edit(install.plan_installation(copilot, path, "kb-hook", os.environ), os.environ)
+    path = resolve_settings_path(HOSTS["copilot"].hooks, "", os.environ)
+    settings_file.apply_edit(install.plan_installation(HOSTS["copilot"], path, "kb-hook", os.environ), os.environ)
     about = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": str(in_copilot), "prompt": QUESTION,
              "transcript_path": "", "permission_mode": "default"}  # fmt: skip
     assert "D001" in context(run("claude", "UserPromptSubmit", json.dumps(about).encode()).out)
@@ -118,7 +119,7 @@ def test_cursor_asks_its_own_hooks_only(work: Path) -> None:
     about = json.dumps({"hook_event_name": "SessionStart", "session_id": SESSION, "conversation_id": SESSION,
                         "cursor_version": "3.9.16", "workspace_roots": [str(work)]}).encode()  # fmt: skip
     assert "Knowledge base" in context(run("claude", "SessionStart", about).out)
-    path = cursor.resolve_settings_path("", os.environ)
-    settings_file.apply_edit(install.plan_installation(cursor, path, "kb-hook", os.environ), os.environ)
+    path = resolve_settings_path(HOSTS["cursor"].hooks, "", os.environ)
+    settings_file.apply_edit(install.plan_installation(HOSTS["cursor"], path, "kb-hook", os.environ), os.environ)
     assert run("claude", "SessionStart", about).out == ""
     assert "Knowledge base" in run("cursor", "sessionStart", about).out

@@ -15,10 +15,11 @@ import pytest
 from conftest import git
 from hostanswers import ANSWERS, CODES, HOSTS, faults, payloads
 from talk import EN, ZH, add, transcript
-from test_hosts import World, module, run, stands
+from test_hosts import World, run, stands
 
 from kb import hooks
 from kb.hooks import deadline, events
+from kb.hooks.install import get_host
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions import host_input
 from kb.state import hook_failures
@@ -38,7 +39,7 @@ def world(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def own(host: str, event: str) -> str:
     """Return the host's name of an event."""
-    return next(name for name, ours in module(host).EVENTS.items() if ours == event)
+    return next(name for name, ours in get_host(host).events.items() if ours == event)
 
 
 def records(root: Path) -> list[str]:
@@ -53,7 +54,7 @@ def records(root: Path) -> list[str]:
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     event = own(host, "Stop")
-    monkeypatch.setitem(module(host).TIMEOUTS, event, 0.2)
+    monkeypatch.setitem(get_host(host).timeouts, event, 0.2)
     with monkeypatch.context() as slow:
         slow.setitem(events.HANDLERS, "Stop", lambda kb, payload: time.sleep(30))  # type: ignore[arg-type]
         began = time.monotonic()
@@ -67,18 +68,19 @@ def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypat
 
 def test_every_own_limit_is_below_that_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     for host in HOSTS:
-        for event, limit in module(host).TIMEOUTS.items():
-            late, too_late = deadline.compute_limits(module(host), module(host).EVENTS[event])
+        for event, limit in get_host(host).timeouts.items():
+            late, too_late = deadline.compute_limits(get_host(host), get_host(host).events[event])
             assert 0 < late < too_late < limit, (host, event)
     monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/p")
-    assert deadline.compute_limits(module("claude"), "SessionEnd")[1] < 1.5
+    assert deadline.compute_limits(get_host("claude"), "SessionEnd")[1] < 1.5
 
 
 @pytest.mark.parametrize("host", ["claude", "copilot"])
 def test_a_hook_that_waits_for_somebody_is_ended_in_time(world: World, tmp_path: Path, host: str) -> None:
     code = (  # without the alarm: what is left is the last resort
-        "import sys; from kb import hooks as hosts; from kb.hooks import claude, copilot, events\n"
-        "claude.TIMEOUTS['PreToolUse'] = copilot.TIMEOUTS['preToolUse'] = 0.5\n"
+        "import sys; from kb import hooks as hosts; from kb.hooks import events\n"
+        "from kb.hosts import CLAUDE, COPILOT\n"
+        "CLAUDE.timeouts['PreToolUse'] = COPILOT.timeouts['preToolUse'] = 0.5\n"
         "import sqlite3, signal; signal.signal = lambda *_: None; signal.setitimer = lambda *_: None\n"
         "def wait(kb, payload): sqlite3.connect(sys.argv.pop(), timeout=20).execute('BEGIN EXCLUSIVE')\n"
         "events.HANDLERS['PreToolUse'] = wait; hosts.can_skip_event = lambda *_: False; hosts.main()"

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb.errors import BadInput, UnknownId
-from kb.hooks import claude, install, json_edit, settings_file
-from kb.hooks.host_table import EVENTS
+from kb.hooks import install, settings_file, text_edit
+from kb.hosts import EVENTS, HOSTS, resolve_settings_path
 
 PROGRAM = "/opt/my tools/bin/kb-hook"
 
@@ -66,14 +66,14 @@ def written(path: Path, text: str | None) -> bytes | None:
 
 
 def install_hooks(path: Path, environment: dict[str, str], program: str = PROGRAM) -> settings_file.SettingsEdit:
-    change = install.plan_installation(claude, str(path), program, environment)
+    change = install.plan_installation(HOSTS["claude"], str(path), program, environment)
     if change.has_changes:
         settings_file.apply_edit(change, environment)
     return change
 
 
 def remove_hooks(path: Path, environment: dict[str, str]) -> settings_file.SettingsEdit:
-    change = install.plan_removal(claude, str(path), environment)
+    change = install.plan_removal(HOSTS["claude"], str(path), environment)
     if change.has_changes:
         settings_file.apply_edit(change, environment)
     return change
@@ -87,7 +87,7 @@ def test_install_adds_and_uninstall_restores(path: Path, environment: dict[str, 
     before = written(path, text)
     assert install_hooks(path, environment).before == before
     now = json.loads(path.read_bytes().decode("utf-8-sig"))
-    for event, timeout in claude.TIMEOUTS.items():
+    for event, timeout in HOSTS["claude"].timeouts.items():
         entry = now["hooks"][event][-1]["hooks"][-1]
         assert entry["type"] == "command" and entry["timeout"] == timeout
         assert shlex.split(entry["command"])[0] == PROGRAM
@@ -117,9 +117,9 @@ def test_uninstall_after_a_change_takes_out_kb_only(path: Path, environment: dic
     written(path, TEXTS[name])
     install_hooks(path, environment)
     text = path.read_bytes().decode()
-    root = json_edit.find_root(text.removeprefix("\ufeff"))
+    root = text_edit.find_root(text.removeprefix("\ufeff"))
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    changed = json_edit.insert_value(text.removeprefix("\ufeff"), root, ["新", {"a": None}], "added")
+    changed = text_edit.insert_value(text.removeprefix("\ufeff"), root, ["新", {"a": None}], "added")
     path.write_bytes((mark + changed).encode())
     remove_hooks(path, environment)
     left = json.loads(path.read_bytes().decode("utf-8-sig"))
@@ -134,8 +134,8 @@ def test_hooks_of_another_place_are_replaced(path: Path, environment: dict[str, 
     before = written(path, ALIEN)
     install_hooks(path, environment, "/old/venv/bin/kb-hook")
     install_hooks(path, environment)
-    assert {shlex.split(hook.command)[0] for hook in install.read_hooks(claude, str(path))} == {PROGRAM}
-    assert len(install.read_hooks(claude, str(path))) == len(claude.TIMEOUTS)
+    assert {shlex.split(hook.command)[0] for hook in install.read_hooks(HOSTS["claude"], str(path))} == {PROGRAM}
+    assert len(install.read_hooks(HOSTS["claude"], str(path))) == len(HOSTS["claude"].timeouts)
     remove_hooks(path, environment)
     assert path.read_bytes() == before
 
@@ -147,8 +147,11 @@ def test_a_hook_that_somebody_took_out_comes_back(path: Path, environment: dict[
     now["hooks"]["SessionStart"][0]["hooks"].insert(0, {"type": "command", "command": "echo mine"})
     path.write_text(json.dumps(now))
     install_hooks(path, environment)
-    assert {hook.event for hook in install.read_hooks(claude, str(path))} == set(claude.TIMEOUTS)
-    assert len(install.read_hooks(claude, str(path))) == len(claude.TIMEOUTS) and "echo mine" in path.read_text()
+    assert {hook.event for hook in install.read_hooks(HOSTS["claude"], str(path))} == set(HOSTS["claude"].timeouts)
+    assert (
+        len(install.read_hooks(HOSTS["claude"], str(path))) == len(HOSTS["claude"].timeouts)
+        and "echo mine" in path.read_text()
+    )
     remove_hooks(path, environment)
     assert json.loads(path.read_text()) == {
         "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "echo mine"}]}]}
@@ -178,13 +181,13 @@ def test_a_link_stays_a_link_and_rights_stay_rights(path: Path, environment: dic
     path.parent.mkdir(parents=True)
     path.symlink_to(real)
     install_hooks(path, environment)
-    assert path.is_symlink() and install.read_hooks(claude, str(real)) and real.stat().st_mode & 0o777 == 0o640
+    assert path.is_symlink() and install.read_hooks(HOSTS["claude"], str(real)) and real.stat().st_mode & 0o777 == 0o640
     remove_hooks(path, environment)
     assert path.is_symlink() and real.read_text() == ALIEN
 
 
 def test_what_cannot_be_put_in_place_leaves_nothing_behind(path: Path, environment: dict[str, str]) -> None:
-    change = install.plan_installation(claude, str(path), PROGRAM, environment)
+    change = install.plan_installation(HOSTS["claude"], str(path), PROGRAM, environment)
     (path / "in the way").mkdir(parents=True)
     with pytest.raises(OSError):
         settings_file.apply_edit(change, environment)
@@ -212,14 +215,17 @@ def test_kb_knows_its_own_hooks(line: str, ours: bool) -> None:
 
 def test_an_unknown_host_is_named_with_the_known(environment: dict[str, str]) -> None:
     with pytest.raises(UnknownId) as error:
-        install.load_host("emacs")
+        install.get_host("emacs")
     assert "claude" in str(error.value.hint)
 
 
 def test_settings_stand_where_the_host_looks(tmp_path: Path) -> None:
-    assert claude.resolve_settings_path("", {"HOME": "/h"}) == "/h/.claude/settings.json"
-    assert claude.resolve_settings_path("", {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c"}) == "/c/settings.json"
-    assert claude.resolve_settings_path("/p", {"HOME": "/h"}) == "/p/.claude/settings.json"
+    assert resolve_settings_path(HOSTS["claude"].hooks, "", {"HOME": "/h"}) == "/h/.claude/settings.json"
+    assert (
+        resolve_settings_path(HOSTS["claude"].hooks, "", {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c"})
+        == "/c/settings.json"
+    )
+    assert resolve_settings_path(HOSTS["claude"].hooks, "/p", {"HOME": "/h"}) == "/p/.claude/settings.json"
     (tmp_path / ".git").mkdir()
     (tmp_path / "a" / "b").mkdir(parents=True)
     assert settings_file.find_project_root(str(tmp_path / "a" / "b")) == str(tmp_path)
@@ -245,10 +251,10 @@ HOOKS = st.dictionaries(st.sampled_from(["Stop", "SessionStart", "Other"]), GROU
 def test_any_settings_survive(others: dict[str, object], hooks: object, indent: int | str | None, ascii_: bool) -> None:
     value = others if hooks is None else {"hooks": hooks, **others}
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_)
-    wanted = install.build_hooks(claude, PROGRAM)
-    there = install.add_hooks(claude, text, wanted)
+    wanted = install.build_hooks(HOSTS["claude"], PROGRAM)
+    there = install.add_hooks(install.get_host("claude"), text, wanted)
     assert list(json.loads(there)) == [*value, *(["hooks"] if hooks is None else [])]
-    for event in claude.TIMEOUTS:
+    for event in HOSTS["claude"].timeouts:
         mine = json.loads(there)["hooks"][event]
         assert mine[:-1] == (value.get("hooks") or {}).get(event, [])  # type: ignore[attr-defined]
     back = json.loads(install.remove_hooks(there))
@@ -274,9 +280,9 @@ def test_the_command_shows_what_it_changes(tmp_path: Path, monkeypatch: pytest.M
     assert f"+++ {path}" in out and re.search(r"^\+ +\"command\": \".*kb-hook stop\"", out, re.MULTILINE)
     assert not [row for row in out.splitlines() if row.startswith("-") and not row.startswith("---") and "]" not in row]
     assert run("install", "claude")[1] == out
-    assert run("install", "claude")[1] == "" and install.read_hooks(claude, str(path))
+    assert run("install", "claude")[1] == "" and install.read_hooks(HOSTS["claude"], str(path))
     code, out, _ = run("status", "--json")
-    assert sorted(row["event"] for row in json.loads(out)) == sorted(claude.TIMEOUTS)
+    assert sorted(row["event"] for row in json.loads(out)) == sorted(HOSTS["claude"].timeouts)
     assert run("uninstall", "claude")[0] == 0 and path.read_bytes() == before
     assert run("status")[1] == ""
 
@@ -298,7 +304,7 @@ def test_the_project_has_settings_of_its_own(tmp_path: Path, monkeypatch: pytest
 def test_the_line_names_the_program_of_this_python(tmp_path: Path) -> None:
     program = install.find_hook_program()
     assert os.path.isabs(program) and os.path.dirname(program) == os.path.dirname(sys.executable)
-    hook = next(hook for hook in install.build_hooks(claude, program) if hook.event == "UserPromptSubmit")
+    hook = next(hook for hook in install.build_hooks(HOSTS["claude"], program) if hook.event == "UserPromptSubmit")
     done = subprocess.run(["/bin/sh", "-c", hook.command], input=b'{"prompt": ""}', capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
 
@@ -308,4 +314,4 @@ def test_a_time_that_is_no_number_of_seconds_is_none(path: Path, number: str) ->
     path.parent.mkdir(parents=True)
     entry = f'{{"type": "command", "command": "kb-hook stop", "timeout": {number}}}'
     path.write_text(f'{{"hooks": {{"Stop": [{{"hooks": [{entry}]}}]}}}}')
-    assert [hook.timeout for hook in install.read_hooks(claude, str(path))] == [0]
+    assert [hook.timeout for hook in install.read_hooks(HOSTS["claude"], str(path))] == [0]

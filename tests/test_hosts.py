@@ -18,6 +18,7 @@ from talk import EN, transcript
 from kb import hooks
 from kb.capture.save_session import save
 from kb.guard.response import STRICTER, HookResponse
+from kb.hooks.install import get_host
 from kb.state import hook_failures
 
 ALL = [(host, event) for host in HOSTS for event in ANSWERS[host]]
@@ -109,7 +110,7 @@ def test_whatever_is_decided_no_key_is_printed_that_the_host_does_not_list(host:
     given = payloads(host, CWD="/w", TRANSCRIPT="/t", LONG="/l", PATHS=[], PATHTEXT="")
     texts = ("", "文" * 30_000)
     for event in ANSWERS[host]:
-        ours = module(host).EVENTS[event]
+        ours = get_host(host).events[event]
         for permission, text, note in itertools.product(STRICTER, texts, texts):
             for put_in, put_out in itertools.product((None, {"a": 1}), (None, "short")):
                 decision = HookResponse(permission, text, text, text, put_in, put_out, note)
@@ -156,7 +157,7 @@ def test_what_holds_for_a_file_is_told_before_the_call_and_once(host: str) -> No
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_session_is_told_what_was_decided_before(world: World, host: str) -> None:
-    event = next(own for own, ours in module(host).EVENTS.items() if ours == "UserPromptSubmit")
+    event = next(own for own, ours in get_host(host).events.items() if ours == "UserPromptSubmit")
     said = world.sent(host, event).out
     assert ("D001" in said) == (host != "cursor"), "which takes no text at a prompt"
 
@@ -178,7 +179,7 @@ def test_long_files_are_read_in_parts_where_the_agent_can_be_told(world: World) 
 
 def test_the_same_session_id_on_two_hosts_is_two_sessions(world: World) -> None:
     for host in HOSTS:
-        world.sent(host, next(own for own, ours in module(host).EVENTS.items() if ours == "Stop"))
+        world.sent(host, next(own for own, ours in get_host(host).events.items() if ours == "Stop"))
     wanted = {"s-0", "s-1", *(f"s-1-{host}" for host in HOSTS[1:])}
     for place in ("active", "cursors"):
         assert {path.name.partition(".")[0] for path in (world.root / ".kb" / place).iterdir()} == wanted
@@ -190,7 +191,7 @@ def test_a_session_gets_its_compact_form_back(world: World, host: str, source: s
     more = {"source": source} if source else {}
 
     def own(event: str) -> str:
-        return next(name for name, ours in module(host).EVENTS.items() if ours == event)
+        return next(name for name, ours in get_host(host).events.items() if ours == event)
 
     assert "order service" not in world.sent(host, own("SessionStart"), **more).out
     world.sent(host, own("PreCompact"))
@@ -238,7 +239,7 @@ def test_a_hook_that_breaks_still_answers(world: World, host: str, monkeypatch: 
 
     monkeypatch.setitem(events.HANDLERS, "PreToolUse", lambda kb, payload: 1 / 0)  # type: ignore[arg-type]
     monkeypatch.setattr(hooks, "can_skip_event", lambda *_: False)
-    event = next(own for own, ours in module(host).EVENTS.items() if ours == "PreToolUse")
+    event = next(own for own, ours in get_host(host).events.items() if ours == "PreToolUse")
     done = world.sent(host, event)
     assert stands(host, event, done) and "division by zero" in done.error
     assert done.code == (0 if host in ("copilot", "cursor") else 1)
@@ -257,7 +258,7 @@ def test_an_event_that_is_not_known_and_a_module_that_breaks_stop_nothing(host: 
 
 def test_ten_megabytes_of_a_prompt_are_a_prompt(world: World) -> None:
     for host in HOSTS:
-        event = next(own for own, ours in module(host).EVENTS.items() if ours == "UserPromptSubmit")
+        event = next(own for own, ours in get_host(host).events.items() if ours == "UserPromptSubmit")
         done = world.sent(host, event, prompt="Sanitizer 中文 " * 600_000)
         assert stands(host, event, done) and done.code == 0, (host, done.error)
 
@@ -267,11 +268,11 @@ def test_ten_megabytes_of_a_prompt_are_a_prompt(world: World) -> None:
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_events_a_host_is_asked_for_are_events_it_has(host: str) -> None:
-    one = module(host)
-    assert set(one.TIMEOUTS) <= set(one.EVENTS) and set(one.MATCHERS) <= set(one.TIMEOUTS)
+    one = get_host(host)
+    assert set(one.timeouts) <= set(one.events) and set(one.matchers) <= set(one.timeouts)
     assert (
         set(ANSWERS[host])
-        == set(one.EVENTS)
+        == set(one.events)
         == set(payloads(host, **dict.fromkeys(("CWD", "TRANSCRIPT", "LONG", "PATHS", "PATHTEXT"), "")))
     ), "every event has a payload and a form of answer"
 
@@ -331,7 +332,7 @@ def test_where_the_person_is_asked_no_other_step_is_named(host: str) -> None:
 def test_the_settings_of_kb_are_changed_nowhere_without_the_person(world: World, host: str) -> None:
     path = str(world.root / "kb.toml")
     given = {"file_path": path, "content": 'guard = "off"\n'}
-    event = next(own for own, ours in module(host).EVENTS.items() if ours == "PreToolUse")
+    event = next(own for own, ours in get_host(host).events.items() if ours == "PreToolUse")
     fields = {"toolName": "create", "toolArgs": {"path": path, "file_text": "x"}} if host == "copilot" else {
         "tool_name": {"gemini": "write_file", "opencode": "write"}.get(host, "Write"), "tool_input": given}  # fmt: skip
     permission, reason = DENIED[host](json.loads(world.sent(host, event, **fields).out))

@@ -3,17 +3,16 @@
 import json
 import os
 import shlex
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from kb.cli.hooks import command
 from kb.errors import BadInput, UnknownId
-from kb.hooks import claude, gemini, install, json_edit, orchestrator, plugin, settings_file
-from kb.hooks.host_table import EVENTS
+from kb.hooks import codex, install, orchestrator, plugin, settings_file, text_edit
+from kb.hooks.install import get_host
+from kb.hosts import EVENTS, resolve_settings_path
 
 HOSTS = ("codex", "gemini", "copilot", "cursor")
 PROGRAM = "/opt/my tools/kb-hook"
@@ -32,10 +31,6 @@ COMMENTED = """{
 COMMENTS = ("// what we agreed on", "/* fast */", "// ours first", "// keep", "/* none yet */", "// end of hooks")
 
 
-def module(host: str) -> Any:
-    return import_module(f"kb.hooks.{host}")
-
-
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """A home of its own."""
@@ -43,14 +38,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def there(host: str, path: str, environment: dict[str, str], *events: str) -> settings_file.SettingsEdit:
-    change = install.plan_installation(module(host), path, PROGRAM, environment, events)
+    change = install.plan_installation(get_host(host), path, PROGRAM, environment, events)
     if change.has_changes:
         settings_file.apply_edit(change, environment)
     return change
 
 
 def back(host: str, path: str, environment: dict[str, str]) -> settings_file.SettingsEdit:
-    change = install.plan_removal(module(host), path, environment)
+    change = install.plan_removal(get_host(host), path, environment)
     if change.has_changes:
         settings_file.apply_edit(change, environment)
     return change
@@ -62,23 +57,25 @@ def back(host: str, path: str, environment: dict[str, str]) -> settings_file.Set
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("text", [None, "{}", '{\n\t"version": 1,\n\t"hooks": {"x": []}\n}\n'])
 def test_there_and_back(host: str, text: str | None, environment: dict[str, str]) -> None:
-    path = Path(module(host).resolve_settings_path("", environment))
+    path = Path(resolve_settings_path(get_host(host).hooks, "", environment))
     if text is not None:
         path.parent.mkdir(parents=True)
         path.write_text(text)
     there(host, str(path), environment)
     now = json.loads(path.read_text())
-    for event, timeout in module(host).TIMEOUTS.items():
+    for event, timeout in get_host(host).timeouts.items():
         (one,) = now["hooks"][event]
-        call = one["hooks"][0] if module(host).GROUPED else one
+        call = one["hooks"][0] if get_host(host).is_grouped else one
         words = shlex.split(call.get("command") or call["bash"])
         assert words[0] == PROGRAM and words[2:] == ["--host", host]
-        assert EVENTS[words[1]] == module(host).EVENTS[event]
+        assert EVENTS[words[1]] == get_host(host).events[event]
         assert call.get("timeoutSec", call.get("timeout")) == timeout * (1000 if host == "gemini" else 1)
     assert now.get("version") == (
-        1 if text is None and not module(host).GROUPED else json.loads(text or "{}").get("version")
+        1 if text is None and not get_host(host).is_grouped else json.loads(text or "{}").get("version")
     )
-    assert [hook.timeout for hook in install.read_hooks(module(host), str(path))] == [*module(host).TIMEOUTS.values()]
+    assert [hook.timeout for hook in install.read_hooks(get_host(host), str(path))] == [
+        *get_host(host).timeouts.values()
+    ]
     assert not there(host, str(path), environment).has_changes
     back(host, str(path), environment)
     assert (path.read_text() if path.exists() else None) == text
@@ -86,23 +83,23 @@ def test_there_and_back(host: str, text: str | None, environment: dict[str, str]
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_after_a_change_only_kb_goes(host: str, environment: dict[str, str]) -> None:
-    path = Path(module(host).resolve_settings_path("", environment))
+    path = Path(resolve_settings_path(get_host(host).hooks, "", environment))
     there(host, str(path), environment)
     now = json.loads(path.read_text())
-    event = next(iter(module(host).TIMEOUTS))
+    event = next(iter(get_host(host).timeouts))
     now["hooks"][event].insert(0, {"command": "echo mine"})
     path.write_text(json.dumps(now))
     back(host, str(path), environment)
     left = json.loads(path.read_text())
-    assert left == {**dict(module(host).TOP), "hooks": {event: [{"command": "echo mine"}]}}
+    assert left == {**get_host(host).top, "hooks": {event: [{"command": "echo mine"}]}}
 
 
 def test_only_the_events_that_are_wanted(environment: dict[str, str], tmp_path: Path) -> None:
     path = str(tmp_path / "hooks.json")
     there("cursor", path, environment, "stop", "SessionStart")
-    assert [hook.event for hook in install.read_hooks(module("cursor"), path)] == ["sessionStart", "stop"]
+    assert [hook.event for hook in install.read_hooks(get_host("cursor"), path)] == ["sessionStart", "stop"]
     with pytest.raises(UnknownId) as error:
-        install.build_hooks(module("copilot"), PROGRAM, ["subagentStop"])
+        install.build_hooks(get_host("copilot"), PROGRAM, ["subagentStop"])
     assert "preToolUse" in str(error.value.hint)
 
 
@@ -117,11 +114,11 @@ def test_comments_stay_where_they_are(environment: dict[str, str], tmp_path: Pat
     assert [text.count(comment) for comment in COMMENTS] == [1] * len(COMMENTS)
     lines = text.splitlines()
     assert '"mine"' in next(line for line in lines if "// keep" in line), "a comment stays on its line"
-    assert len(install.read_hooks(gemini, str(path))) == len(gemini.TIMEOUTS)
+    assert len(install.read_hooks(get_host("gemini"), str(path))) == len(get_host("gemini").timeouts)
     path.write_text(text + "\n// the last word\n")
     back("gemini", str(path), environment)
     left = path.read_text()
-    assert json.loads(json_edit.strip_comments(left)) == json.loads(json_edit.strip_comments(COMMENTED))
+    assert json.loads(text_edit.strip_comments(left)) == json.loads(text_edit.strip_comments(COMMENTED))
     assert all(comment in left for comment in (*COMMENTS, "// the last word"))
 
 
@@ -141,7 +138,7 @@ def test_who_reads_no_comments_gets_none(host: str, environment: dict[str, str],
      ('["// no", 2]', 1, '["// no"]')],
 )  # fmt: skip
 def test_what_goes_leaves_the_comments_of_others(text: str, number: int, left: str) -> None:
-    assert json_edit.remove_value(text, 0, number) == left
+    assert text_edit.remove_value(text, 0, number) == left
 
 
 def test_codex_switched_off_is_told(environment: dict[str, str], tmp_path: Path) -> None:
@@ -150,7 +147,7 @@ def test_codex_switched_off_is_told(environment: dict[str, str], tmp_path: Path)
     for text, off in (("", 0), ("[features]\nhooks = true\n", 0), ("[features]\nhooks = false\n", 1), ("[[", 0),
                       ("features = 1\n", 0), ("[features]\ncodex_hooks = false\n", 1)):  # fmt: skip
         config.write_text(text)
-        assert len(install.find_disabling_files(str(tmp_path), environment)) == off
+        assert len(codex.find_disabling_files(install.list_settings_paths("codex", str(tmp_path), environment))) == off
 
 
 # -- plugin and prompts ----------------------------------------------------------------------------
@@ -173,10 +170,12 @@ def test_the_plugin_is_a_marketplace_of_one(tmp_path: Path) -> None:
     assert about["author"]["name"] and market["description"], "what `claude plugin validate --strict` asks for"
     assert len((place / "README.md").read_text().split()) >= 40
     hooks = json.loads((place / "hooks" / "hooks.json").read_text())["hooks"]
-    assert set(hooks) == set(claude.TIMEOUTS)
+    assert set(hooks) == set(get_host("claude").timeouts)
     for event, (group,) in hooks.items():
         program, word = shlex.split(group["hooks"][0]["command"])
-        assert (program, EVENTS[word]) == ("kb-hook", event) and group.get("matcher") == claude.MATCHERS.get(event)
+        assert (program, EVENTS[word]) == ("kb-hook", event) and group.get("matcher") == get_host(
+            "claude"
+        ).matchers.get(event)
     assert run("plugin", "--out", str(folder), "--mcp")[1] == "", "again, nothing changes"
     (folder / "mine.txt").write_text("x")
     assert run("plugin", "--out", str(folder))[0] != 0 and (folder / "mine.txt").exists()
@@ -208,7 +207,7 @@ def test_orchestrators_are_told_to_ask_first_and_forget_it_again(
             orchestrator.plan_installation(str(path), ("sisyphus", "atlas"), "en", environment), environment
         )
     assert orchestrator.list_amended(str(path)) == ("sisyphus", "atlas")
-    agents = json.loads(json_edit.strip_comments(path.read_text()))["agents"]
+    agents = json.loads(text_edit.strip_comments(path.read_text()))["agents"]
     told = agents["sisyphus"]["prompt_append"]
     assert told.count("AMENDMENT to Phase 0: insert Step 0") == 1 and ("Be brief." in told) == (text == AGENTS)
     assert "user_question" in agents["atlas"]["prompt_append"] and "Opt-out" in told
@@ -238,7 +237,7 @@ def test_the_command_amends_prompts_and_takes_that_back(tmp_path: Path, monkeypa
 
 
 def test_gemini_calls_kb_at_a_compression_that_was_asked_for_only(environment: dict[str, str]) -> None:
-    path = module("gemini").resolve_settings_path("", environment)
+    path = resolve_settings_path(get_host("gemini").hooks, "", environment)
     there("gemini", path, environment)
     (group,) = json.loads(Path(path).read_text())["hooks"]["PreCompress"]
     assert group["matcher"] == "manual", "the host compares the matcher with the trigger"
@@ -272,7 +271,7 @@ def test_no_folder_that_kb_made_is_left(
 
 
 def test_folders_of_others_and_folders_in_use_stay(environment: dict[str, str], tmp_path: Path) -> None:
-    path = Path(module("copilot").resolve_settings_path(str(tmp_path), environment))
+    path = Path(resolve_settings_path(get_host("copilot").hooks, str(tmp_path), environment))
     path.parent.parent.mkdir()
     there("copilot", str(path), environment)
     back("copilot", str(path), environment)
@@ -286,7 +285,7 @@ def test_folders_of_others_and_folders_in_use_stay(environment: dict[str, str], 
 def test_hooks_and_server_in_one_file_leave_no_folder(environment: dict[str, str]) -> None:
     from kb.hooks import mcp_install as mcp
 
-    client, path = mcp.get_client("gemini"), module("gemini").resolve_settings_path("", environment)
+    client, path = mcp.get_client("gemini"), resolve_settings_path(get_host("gemini").hooks, "", environment)
     there("gemini", path, environment)
     settings_file.apply_edit(mcp.plan_installation(client, path, ["kb", "mcp"], environment), environment)
     back("gemini", path, environment)
@@ -307,6 +306,6 @@ def test_taking_opencodes_hooks_out_takes_its_prompts_back(tmp_path: Path, monke
     assert code == 0 and "KB:sisyphus" in out and orchestrator.list_amended(path) == ()
     assert run("install", "opencode")[0] == run("install", "opencode", "--orchestrator", "atlas")[0] == 0
     assert run("uninstall", "opencode", "--orchestrator", "atlas")[0] == 0
-    assert Path(module("opencode").resolve_settings_path("", dict(os.environ))).exists(), (
+    assert Path(resolve_settings_path(get_host("opencode").hooks, "", dict(os.environ))).exists(), (
         "the other way the plugin stays"
     )

@@ -12,7 +12,7 @@ import pytest
 import kb
 
 ROOT = Path(kb.__file__).parent
-PLATFORM = ["startup", "i18n", "paths", "errors", "files", "config", "installation"]
+PLATFORM = ["startup", "i18n", "paths", "errors", "files", "config", "hosts", "installation"]
 VALUES = ["text", "records", "templates", "safety", "similarity"]
 PLACES = ["git", "state", "index", "merge"]
 FEATURES = ["search", "writing", "sessions", "context", "capture", "guard", "checks", "sync", "history", "importers"]

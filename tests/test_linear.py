@@ -12,7 +12,7 @@ BOUNDED = {
     "kb.importers.project_layout._ARCHIVE": "run on names of files",
     "kb.importers.adr._KEY_AND_TEXT": "run on one row that it matches from its beginning to its end",
     "kb.records.front_matter._COMMENT": "matched once behind the colon of a row, and once behind its value",
-    "kb.hooks.json_edit._REST_OF_LINE": "matched once behind a value",
+    "kb.hooks.text_edit._REST_OF_LINE": "matched once behind a value",
     "kb.guard.shell._TOKEN": "matched where a token begins, which it takes whole",
     "kb.guard.shell._QUOTED": "matched where a token begins, which it takes whole",
 }

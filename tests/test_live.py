@@ -14,7 +14,7 @@ from timing import within
 from kb.guard.response import HookResponse
 from kb.hooks import claude
 from kb.hooks.fast_path import can_skip_event, count_lines
-from kb.hooks.host_table import EVENTS
+from kb.hosts import EVENTS
 
 HOOK = "from kb.hooks import main; main()"
 

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.errors import BadInput, UnknownId
-from kb.hooks import json_edit, mcp_install, toml_edit
+from kb.hooks import mcp_install, text_edit
 from kb.hooks.settings_file import apply_edit
+from kb.hosts import HOSTS, Host, resolve_settings_path
 
 COMMAND = ["/opt/my tools/kb", "mcp"]
 SETTINGS = {
@@ -34,10 +35,10 @@ LAYOUTS = {
 }
 
 
-def parsed(client: mcp_install.McpClient, text: str) -> dict[str, Any]:
+def parsed(client: Host, text: str) -> dict[str, Any]:
     """Return what the client reads in *text*."""
     text = text.removeprefix("\ufeff")
-    return tomllib.loads(text) if client.name == "codex" else json.loads(json_edit.strip_comments(text))
+    return tomllib.loads(text) if client.name == "codex" else json.loads(text_edit.strip_comments(text))
 
 
 @pytest.fixture
@@ -46,16 +47,16 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "home")}
 
 
-def place(client: mcp_install.McpClient, environment: dict[str, str], text: str | None = None) -> Path:
+def place(client: Host, environment: dict[str, str], text: str | None = None) -> Path:
     """Return the user's settings of *client*, with *text* in them."""
-    path = Path(client.file("", environment))
+    path = Path(resolve_settings_path(client.mcp, "", environment))
     path.parent.mkdir(parents=True, exist_ok=True)
     if text is not None:
         path.write_bytes(text.encode())
     return path
 
 
-@pytest.mark.parametrize("name", mcp_install.CLIENTS)
+@pytest.mark.parametrize("name", HOSTS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_server_is_added_once_and_its_removal_restores_every_byte(
     environment: dict[str, str], name: str, layout: str
@@ -65,8 +66,8 @@ def test_the_server_is_added_once_and_its_removal_restores_every_byte(
     path = place(client, environment, text)
     apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
     now = path.read_bytes().decode()
-    entry = parsed(client, now)[client.key][mcp_install.SERVER]
-    assert entry == client.entry(COMMAND[0], COMMAND[1:])
+    entry = parsed(client, now)[client.mcp_key][mcp_install.SERVER]
+    assert entry == mcp_install.build_server_entry(client, COMMAND)
     lines = iter(now.split("\n"))
     kept = [line.rstrip("\r,") for line in text.split("\n") if line.strip() not in ("", "{", "}")]
     assert name == "cursor" or all(any(line in after for after in lines) for line in kept), "in their order"
@@ -77,7 +78,7 @@ def test_the_server_is_added_once_and_its_removal_restores_every_byte(
     assert not mcp_install.plan_removal(client, str(path), environment).has_changes
 
 
-@pytest.mark.parametrize("name", mcp_install.CLIENTS)
+@pytest.mark.parametrize("name", HOSTS)
 def test_after_a_change_by_others_the_removal_takes_out_the_server_only(environment: dict[str, str], name: str) -> None:
     client = mcp_install.get_client(name)
     path = place(client, environment, SETTINGS[name])
@@ -92,34 +93,34 @@ def test_after_a_change_by_others_the_removal_takes_out_the_server_only(environm
         assert comment in left
 
 
-@pytest.mark.parametrize("name", mcp_install.CLIENTS)
+@pytest.mark.parametrize("name", HOSTS)
 def test_where_there_is_no_file_one_is_made_and_taken_away(environment: dict[str, str], name: str) -> None:
     client = mcp_install.get_client(name)
     path = place(client, environment)
     apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
-    assert list(parsed(client, path.read_text())) == [client.key]
+    assert list(parsed(client, path.read_text())) == [client.mcp_key]
     apply_edit(mcp_install.plan_removal(client, str(path), environment), environment)
     assert not path.exists()
 
 
-@pytest.mark.parametrize("name", mcp_install.CLIENTS)
+@pytest.mark.parametrize("name", HOSTS)
 def test_a_kb_that_has_moved_is_put_right_and_keeps_what_the_user_added(environment: dict[str, str], name: str) -> None:
     client = mcp_install.get_client(name)
     path = place(client, environment, SETTINGS[name])
     apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
     text = path.read_text()
     if name == "codex":
-        text = toml_edit.set_table(text, ("mcp_servers", "kb"), {"startup_timeout_sec": "9"})
+        text = text_edit.set_table(text, ("mcp_servers", "kb"), {"startup_timeout_sec": "9"})
     else:
-        servers = json_edit.find_member(text, json_edit.find_root(text), client.key)
-        entry = json_edit.find_member(text, servers.at, "kb")
-        text = json_edit.insert_value(text, entry.at, {"KB_HOME": "/k"}, "env")
+        servers = text_edit.find_member(text, text_edit.find_root(text), client.mcp_key)
+        entry = text_edit.find_member(text, servers.at, "kb")
+        text = text_edit.insert_value(text, entry.at, {"KB_HOME": "/k"}, "env")
     path.write_text(text)
     apply_edit(
         mcp_install.plan_installation(client, str(path), ["/new/kb", "--kb", "/k", "mcp"], environment), environment
     )
-    now = parsed(client, path.read_text())[client.key]["kb"]
-    assert now.items() >= client.entry("/new/kb", ["--kb", "/k", "mcp"]).items()
+    now = parsed(client, path.read_text())[client.mcp_key]["kb"]
+    assert now.items() >= mcp_install.build_server_entry(client, ["/new/kb", "--kb", "/k", "mcp"]).items()
     assert {"env", "startup_timeout_sec"} & set(now)
 
 
@@ -171,7 +172,7 @@ def test_the_settings_of_a_project_start_kb_by_its_name_for_everybody(tmp_path: 
 
 def test_the_folders_that_clients_take_from_the_environment_are_respected(tmp_path: Path) -> None:
     given = {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "XDG_CONFIG_HOME": str(tmp_path)}
-    files = {name: client.file("", given) for name, client in mcp_install.CLIENTS.items()}
+    files = {name: resolve_settings_path(client.mcp, "", given) for name, client in HOSTS.items()}
     assert files == {
         "claude": "/c/.claude.json",
         "codex": "/x/config.toml",
@@ -182,7 +183,7 @@ def test_the_folders_that_clients_take_from_the_environment_are_respected(tmp_pa
     }
     (tmp_path / "opencode").mkdir()
     (tmp_path / "opencode/opencode.jsonc").touch()
-    assert mcp_install.CLIENTS["opencode"].file("", given).endswith(".jsonc")
+    assert resolve_settings_path(HOSTS["opencode"].mcp, "", given).endswith(".jsonc")
 
 
 # -- editing text ---------------------------------------------------------------------------------
@@ -209,12 +210,12 @@ def test_a_table_is_added_and_taken_out_of_any_toml(lines: list[str], name: list
         return
     if there or name[0] in before:
         return
-    with_it = toml_edit.set_table(text, name, {"command": 'k"b', "args": ["a", "中"]})
+    with_it = text_edit.set_table(text, name, {"command": 'k"b', "args": ["a", "中"]})
     value = tomllib.loads(with_it)
     for key in name:
         value = value[key]
     assert value == {"command": 'k"b', "args": ["a", "中"]}
-    assert tomllib.loads(toml_edit.remove_table(with_it, name)) == before
+    assert tomllib.loads(text_edit.remove_table(with_it, name)) == before
     assert with_it.startswith(text)
 
 
@@ -231,13 +232,13 @@ def test_members_go_out_of_commented_json_and_comments_stay(value: dict[str, Any
     noted = "\n".join(
         line + (f" // note {n}" if data.draw(st.booleans()) else "") for n, line in enumerate(plain.split("\n"))
     )
-    assert json.loads(json_edit.strip_comments(noted)) == value
+    assert json.loads(text_edit.strip_comments(noted)) == value
     number = data.draw(st.integers(0, len(value) - 1))
     key = list(value)[number]
-    left = json_edit.remove_value(noted, json_edit.find_root(noted), number)
-    assert json.loads(json_edit.strip_comments(left)) == {k: v for k, v in value.items() if k != key}
-    again = json_edit.insert_value(left, json_edit.find_root(left), value[key], key)
-    assert json.loads(json_edit.strip_comments(again)) == value
+    left = text_edit.remove_value(noted, text_edit.find_root(noted), number)
+    assert json.loads(text_edit.strip_comments(left)) == {k: v for k, v in value.items() if k != key}
+    again = text_edit.insert_value(left, text_edit.find_root(left), value[key], key)
+    assert json.loads(text_edit.strip_comments(again)) == value
     simple = json.dumps(value[key], indent=2).count("\n") == 0
     assert not simple or set(re.findall(r"// note \d+", again)) == set(re.findall(r"// note \d+", noted))
 
@@ -248,7 +249,7 @@ def test_copilots_server_is_written_as_copilot_writes_it(environment: dict[str, 
     apply_edit(mcp_install.plan_installation(client, str(path), ["kb", "mcp"], environment), environment)
     entry = {"type": "local", "command": "kb", "args": ["mcp"], "tools": ["*"]}
     assert json.loads(path.read_text()) == {"mcpServers": {"kb": entry}}, "by `copilot mcp add kb -- kb mcp` of 1.0.102"
-    assert client.file("/w", {}) == "/w/.github/mcp.json"
+    assert resolve_settings_path(client.mcp, "/w", {}) == "/w/.github/mcp.json"
 
 
 def test_an_installation_without_the_sdk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ import pytest
 from talk import EN
 
 from kb.errors import BadInput
-from kb.hooks import install, opencode, settings_file
+from kb.hooks import install, settings_file
+from kb.hosts import HOSTS, resolve_settings_path
 from kb.knowledge_base import KnowledgeBase
 
 HOST = Path(__file__).parent / "opencodehost.mjs"
@@ -39,8 +40,8 @@ class Opencode:
         self.root, self.folder = root, folder
         self.environment = {**os.environ, "HOME": str(folder / "home"), "KB_HOME": str(root)}
         del self.environment["XDG_CONFIG_HOME"]
-        self.plugin = Path(opencode.resolve_settings_path("", self.environment))
-        change = install.plan_installation(opencode, str(self.plugin), program, self.environment)
+        self.plugin = Path(resolve_settings_path(HOSTS["opencode"].hooks, "", self.environment))
+        change = install.plan_installation(HOSTS["opencode"], str(self.plugin), program, self.environment)
         settings_file.apply_edit(change, self.environment)
         (self.plugin.parent / "package.json").write_text('{"type": "module"}')
 
@@ -247,15 +248,15 @@ def test_whatever_kb_does_the_agent_goes_on(host: Opencode, tmp_path: Path, scri
 def test_a_program_that_is_gone_and_events_that_are_not_wanted_cost_nothing(host: Opencode, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "a bin")
     assert host.run(said("hello"), SYSTEM)["results"][1]["output"] == {"system": ["s"]}
-    change = install.plan_installation(opencode, str(host.plugin), "kb-hook", host.environment, ["stop"])
+    change = install.plan_installation(HOSTS["opencode"], str(host.plugin), "kb-hook", host.environment, ["stop"])
     settings_file.apply_edit(change, host.environment)
-    assert [hook.event for hook in install.read_hooks(opencode, str(host.plugin))] == ["session.idle"]
+    assert [hook.event for hook in install.read_hooks(HOSTS["opencode"], str(host.plugin))] == ["session.idle"]
 
 
 def test_a_file_of_somebody_else_is_left(host: Opencode) -> None:
     host.plugin.write_text("export const Mine = async () => ({})\n")
-    for call in (lambda: install.plan_installation(opencode, str(host.plugin), "kb-hook", {}),
-                 lambda: install.plan_removal(opencode, str(host.plugin), {})):  # fmt: skip
+    for call in (lambda: install.plan_installation(HOSTS["opencode"], str(host.plugin), "kb-hook", {}),
+                 lambda: install.plan_removal(HOSTS["opencode"], str(host.plugin), {})):  # fmt: skip
         with pytest.raises(BadInput):
             call()
-    assert install.read_hooks(opencode, str(host.plugin)) == []
+    assert install.read_hooks(HOSTS["opencode"], str(host.plugin)) == []

@@ -14,7 +14,7 @@ from command_line import run
 from conftest import git
 
 import kb
-from kb.hooks.host_table import EVENTS
+from kb.hosts import EVENTS
 from kb.knowledge_base import KnowledgeBase
 
 ROOT = Path(kb.__file__).parent
@@ -24,7 +24,7 @@ STARTS = {
     "state.json_process": "KB_EMBED_CMD and KB_RERANK_CMD, which the user's environment names",
     "doctor.host_checks": "the hook line that kb itself has installed",
     "hooks": "imports the module of a host from the table of hosts",
-    "hooks.install": "imports the module of a host from the table of hosts",
+    "hooks.foreign_hooks": "imports the module of a host from the table of hosts",
     "__init__": "imports the module of a name from the table of names",
     "cli.edit": "the editor that the user's environment names",
     "cli.group": "imports the module of a command from the table of commands",

@@ -10,7 +10,7 @@ from command_line import run
 from conftest import git
 
 from kb.hooks import main
-from kb.hooks.host_table import EVENTS
+from kb.hosts import EVENTS
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Evidence
 

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from kb.hosts import HOSTS
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import count_words, one_line
@@ -204,7 +205,7 @@ _SIGNS = (
 """Which kind a sentence may be, by its words; the first that holds."""
 
 
-SILENT = ("copilot", "cursor")
+SILENT = tuple(host.name for host in HOSTS.values() if not host.shows_turn_end)
 """Hosts that show a person nothing at the end of a turn: what is proposed there waits for an answer unseen,
 and is found with `kb proposal`."""
 

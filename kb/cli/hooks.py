@@ -47,14 +47,15 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
     HOST is claude, codex, gemini, copilot, cursor or opencode.
     """
     from kb.hooks import install, orchestrator
+    from kb.hosts import resolve_settings_path
 
-    found, folder = install.load_host(host), resolve_project(is_user, is_project)
+    found, folder = install.get_host(host), resolve_project(is_user, is_project)
     if orchestrators:
         path = _resolve_orchestrator_path(host, folder)
         names = orchestrator.parse_names(orchestrators)
         change = orchestrator.plan_installation(path, names, resolve_language(), os.environ)
     else:
-        path = found.resolve_settings_path(folder, os.environ)
+        path = resolve_settings_path(found.hooks, folder, os.environ)
         words = [event.strip() for event in events.split(",") if event.strip()]
         change = install.plan_installation(found, path, install.find_hook_program(), os.environ, words)
     show_and_apply(
@@ -69,9 +70,9 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
 
 def _warn_of_trust(host: str, path: str) -> None:
     """Say that Codex runs no hook before the person has trusted it, unless it is trusted already."""
-    from kb.hooks import codex_trust
+    from kb.hooks import codex
 
-    if host == "codex" and codex_trust.find_untrusted_events(path, os.environ):
+    if host == "codex" and codex.find_untrusted_events(path, os.environ):
         said = msg("codex runs them only after you have trusted them: start codex and answer “Hooks need review”; "
                    "until then, and in codex exec, it runs none and says nothing")  # fmt: skip
         click.echo(said.translate(resolve_language()), err=True)
@@ -85,13 +86,14 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
     Folders that kb has made go as well when they are empty; for opencode, so do the additions to prompts.
     """
     from kb.hooks import install, orchestrator
+    from kb.hosts import resolve_settings_path
 
-    found, folder = install.load_host(host), resolve_project(is_user, is_project)
+    found, folder = install.get_host(host), resolve_project(is_user, is_project)
     if orchestrators:
         path = _resolve_orchestrator_path(host, folder)
         change = orchestrator.plan_removal(path, os.environ)
     else:
-        path = found.resolve_settings_path(folder, os.environ)
+        path = resolve_settings_path(found.hooks, folder, os.environ)
         change = install.plan_removal(found, path, os.environ)
     _remove_hooks(change, dry_run)
     if (
@@ -124,13 +126,13 @@ def _resolve_orchestrator_path(host: str, folder: str) -> str:
 def show_status(as_json: bool) -> None:
     """Show which hooks of kb stand in the settings of the user and of the project around, for every host."""
     from kb.hooks import install
-    from kb.hooks.host_table import HOSTS
+    from kb.hosts import HOSTS
 
     rows = [
         {"host": host, "path": path, **hook._asdict()}
         for host in HOSTS
         for path in install.list_settings_paths(host, os.getcwd(), os.environ)
-        for hook in install.read_hooks(install.load_host(host), path)
+        for hook in install.read_hooks(HOSTS[host], path)
     ]
     if as_json:
         print_json(rows)

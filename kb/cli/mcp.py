@@ -69,9 +69,10 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
     changes nothing. With kb --kb PATH, that knowledge base is served wherever the client works.
     """
     from kb.hooks import mcp_install
+    from kb.hosts import resolve_settings_path
 
     found = mcp_install.get_client(client)
-    path = found.file(resolve_project(is_user, is_project), os.environ)
+    path = resolve_settings_path(found.mcp, resolve_project(is_user, is_project), os.environ)
     place = ctx.find_root().obj
     words = [mcp_install.find_program(shared=is_project), *(("--kb", os.path.abspath(place)) if place else ()), "mcp"]
     show_and_apply(
@@ -89,9 +90,10 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
 def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
     """Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was."""
     from kb.hooks import mcp_install
+    from kb.hosts import resolve_settings_path
 
     found = mcp_install.get_client(client)
-    path = found.file(resolve_project(is_user, is_project), os.environ)
+    path = resolve_settings_path(found.mcp, resolve_project(is_user, is_project), os.environ)
     show_and_apply(
         mcp_install.plan_removal(found, path, os.environ),
         dry_run=dry_run,

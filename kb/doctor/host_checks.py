@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, DoctorFinding, DoctorTarget, require_base
 from kb.files import resolve_within
-from kb.hooks import codex_trust, install, plugin
-from kb.hooks.host_table import EVENTS, HOSTS
+from kb.hooks import codex, install, plugin
+from kb.hosts import EVENTS, HOSTS
 from kb.i18n import Message, msg
 from kb.sessions.unread_records import count_unknown_records
 from kb.state import hook_failures as kept_failures
@@ -67,9 +67,8 @@ def clear_failures(place: DoctorTarget) -> None:
 def _iter_installed_hooks(place: DoctorTarget) -> Iterator[tuple[str, int, install.Hook]]:
     """Yield the installed hooks with their host and whether a project's settings hold them (1) or the user's (0)."""
     for host in HOSTS:
-        module = install.load_host(host)
         for number, path in enumerate(install.list_settings_paths(host, place.folder, place.environment)):
-            yield from ((host, number, hook) for hook in install.read_hooks(module, path))
+            yield from ((host, number, hook) for hook in install.read_hooks(HOSTS[host], path))
 
 
 def check_hooks(place: DoctorTarget) -> DoctorFinding:
@@ -86,25 +85,20 @@ def check_hooks(place: DoctorTarget) -> DoctorFinding:
     if not found:
         return DoctorFinding(NOTE, msg("no hooks are installed; known hosts: {hosts}", hosts=", ".join(HOSTS)))
     for host, events in found.items():
-        if missing := [event for event in install.load_host(host).TIMEOUTS if event not in events]:
+        if missing := [event for event in HOSTS[host].timeouts if event not in events]:
             said = msg("{host} has no hook at {events}", host=host, events=", ".join(missing))
             return DoctorFinding(NOTE, said, msg("if that is not meant: kb hooks install {host}", host=host))
-    if off := [path for path in install.find_disabling_files(place.folder, place.environment) if "codex" in found]:
+    paths = install.list_settings_paths("codex", place.folder, place.environment) if "codex" in found else []
+    if off := codex.find_disabling_files(paths):
         said = msg("hooks are switched off in {path}", path=off[0])
         return DoctorFinding(NOTE, said, msg("set hooks = true under [features] there"))
-    if "codex" in found and (untrusted := _find_untrusted_events(place)):
+    untrusted = dict.fromkeys(event for path in paths for event in codex.find_untrusted_events(path, place.environment))
+    if untrusted:
         said = msg("codex does not run kb's hooks at {events}: they are not trusted, or changed since",
                    events=", ".join(untrusted))  # fmt: skip
         return DoctorFinding(NOTE, said, msg("start codex and trust them where it says that hooks need review"))
     return DoctorFinding(
         OK, msg("installed for {hosts}", hosts=", ".join([*found, *(["claude (plugin)"] if plugged else [])]))
-    )
-
-
-def _find_untrusted_events(place: DoctorTarget) -> list[str]:
-    files = install.list_settings_paths("codex", place.folder, place.environment)
-    return list(
-        dict.fromkeys(event for path in files for event in codex_trust.find_untrusted_events(path, place.environment))
     )
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise, takewhile
 
 from kb.guard.file_access import REMOVED, RESTORED, CallEffects, CallPath, list_patched_files, merge_effects
 from kb.guard.shell import MOST, UNKNOWN, ShellCommand, parse_commands
+from kb.hosts import HOSTS
 from kb.startup.lazy_regex import IGNORECASE, regex
 
 _DEEP = 6
@@ -33,7 +34,7 @@ _COPIERS = frozenset(["cp", "ln", "rsync", "copy-item"])
 _PATCHERS = frozenset(["patch", "apply_patch", "applypatch"])
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "fish"])
 _INTERPRETERS = regex(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|osascript)[\d.]*$")
-_AGENTS = frozenset(["claude", "codex", "gemini", "cursor-agent", "copilot", "opencode"])
+_AGENTS = frozenset(host.program for host in HOSTS.values())
 _TERMINALS = frozenset(["expect", "script", "unbuffer"])
 """Programs that give the command they run a terminal of its own."""
 _WRAPPERS = frozenset([

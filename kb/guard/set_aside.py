@@ -41,7 +41,7 @@ class Caller(NamedTuple):
 
     session: str
     folder: str
-    host: str = "claude"
+    host: str
 
 
 def check_before_call(kb: Workspace, caller: Caller, *, asked: bool = False) -> HookResponse:

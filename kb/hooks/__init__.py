@@ -9,21 +9,37 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 
 from kb.hooks.fast_path import can_skip_event
-from kb.hooks.host_table import EVENTS, HOSTS
+from kb.hosts import CLAUDE, EVENTS, HOSTS, NO_VALUES, Host, find_guest
 from kb.paths import find_root
-from kb.startup.namedtuple import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.startup.process import delay_gc, exit_process
 
 if TYPE_CHECKING:
     from types import ModuleType
+    from typing import Any
 
 USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write < candidates.json"
 
 MAX_PAYLOAD = 32_000_000
+_TEXTS = ("session_id", "cwd", "transcript_path", "agent_transcript_path", "prompt", "prompt_id", "source", "tool_name",
+          "tool_use_id", "agent_id", "agent_type", "last_assistant_message", "prompt_response")  # fmt: skip
+"""The fields of a payload that are text, or not there."""
 _owns_process = False
 """Whether this process is a hook and nothing else: then it may be ended at once."""
+
+
+class _Caller(NamedTuple):
+    """Whom a hook answers."""
+
+    host: Host
+    codec: ModuleType | None
+    """Reads its payloads and writes its answers; None for Claude Code, whose payloads are kb's own."""
+    event: str = ""
+    given: Mapping[str, Any] = NO_VALUES
+    """The payload as it came."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -40,78 +56,20 @@ def _dispatch_command(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(USAGE, file=sys.stderr)
         return 0 if words else 1
-    return _run_write() if words[0] == "write" else _answer_event(words)
+    if words[0] == "write":
+        from kb.records.candidate import MAX_INPUT
 
-
-def _answer_event(words: list[str]) -> int:
+        return write_candidates(sys.stdin.buffer.read(MAX_INPUT + 1), _get_current_folder())
     name = _parse_host(words)
     if name not in HOSTS:
         print(f"kb-hook: there is no host {name}; there are: {', '.join(HOSTS)}", file=sys.stderr)
         return 1
-    host = None if name == "claude" else __import__(f"kb.hooks.{name}", fromlist=["EVENTS"])
+    host = HOSTS[name]
+    caller = _Caller(host, None if host is CLAUDE else __import__(f"kb.hooks.{name}", fromlist=["render_response"]))
     try:
-        return _process_event(words[0], host, name)
+        return _process_event(words[0], caller)
     except Exception as error:  # a host may take a hook that fails for one that forbids
-        return _answer_nothing(host, "", f"{type(error).__name__}: {error}")
-
-
-def _process_event(word: str, host: ModuleType | None, name: str) -> int:
-    """Read the payload of an event and answer it; *host* is None for Claude Code, whose payloads are kb's own."""
-    own = host.EVENTS if host else {}
-    event = EVENTS.get(word) or own.get(word) or (word if word in EVENTS.values() else "")
-    if not event:
-        return _answer_nothing(host, "", f"there is no event {word}; there are: {', '.join(EVENTS)}")
-    data = sys.stdin.buffer.read(MAX_PAYLOAD)
-    try:
-        given = json.loads(data) if data.strip() else {}
-    except (ValueError, RecursionError) as error:
-        return _answer_nothing(host, event, f"the payload is not JSON: {error}")
-    if not isinstance(given, dict):
-        return _answer_nothing(host, event, "the payload is not a JSON object")
-    if host is None and (guest := _detect_foreign_host(given)):
-        from kb.hooks import foreign_hooks as host
-
-        name = guest
-    payload = _normalise_payload(host, name, event, given) if host else given
-    if payload is None:
-        return _answer_nothing(host, event, "", given)
-    folder = payload.get("cwd")
-    root = find_root(folder if isinstance(folder, str) and os.path.isdir(folder) else _get_current_folder(), os.environ)
-    if root is None or can_skip_event(event, payload, root):
-        return _answer_nothing(host, event, "", given)
-    return _handle_with_deadline(event, payload, root, host, given)
-
-
-def _detect_foreign_host(given: dict[str, object]) -> str:
-    """Return the program that runs Claude Code's hooks besides Claude Code, mostly ""."""
-    if "cursor_version" not in given and "COPILOT_CLI" not in os.environ:
-        return ""
-    from kb.hooks.foreign_hooks import detect_program
-
-    return detect_program(given, os.environ)
-
-
-def _normalise_payload(host: ModuleType, name: str, event: str, given: dict[str, object]) -> dict[str, object] | None:
-    """Return the payload in kb's fields; None where the event is nothing to kb.
-
-    Two hosts may give their sessions the same id: kb's names the host.
-    """
-    payload: dict[str, object] | None = host.normalise_payload(event, given)
-    if payload is None:
-        return None
-    session = payload.get("session_id")
-    return {**payload, "host": name, "session_id": f"{session}-{name}" if session else ""}
-
-
-def _answer_nothing(host: ModuleType | None, event: str, problem: str, given: dict[str, object] | None = None) -> int:
-    """Answer with nothing, in the words of the *host*, and tell a *problem*; return the exit code."""
-    if problem:
-        print(f"kb-hook: {problem}", file=sys.stderr)
-    if host:
-        from kb.guard.response import HookResponse
-
-        _print_answer(host.render_response(event, HookResponse(), given or {}))
-    return (host.FAILED if host else 1) if problem else 0
+        return _answer_nothing(caller, f"{type(error).__name__}: {error}")
 
 
 def _parse_host(words: list[str]) -> str:
@@ -121,7 +79,52 @@ def _parse_host(words: list[str]) -> str:
             return word[len("--host=") :]
         if word == "--host":
             return words[number + 1] if number + 1 < len(words) else ""
-    return "claude"
+    return CLAUDE.name
+
+
+def _process_event(word: str, caller: _Caller) -> int:
+    """Read the payload of an event and answer it."""
+    event = EVENTS.get(word) or caller.host.events.get(word) or (word if word in EVENTS.values() else "")
+    if not event:
+        return _answer_nothing(caller, f"there is no event {word}; there are: {', '.join(EVENTS)}")
+    caller = caller._replace(event=event)
+    data = sys.stdin.buffer.read(MAX_PAYLOAD)
+    try:
+        given = json.loads(data) if data.strip() else {}
+    except (ValueError, RecursionError) as error:
+        return _answer_nothing(caller, f"the payload is not JSON: {error}")
+    if not isinstance(given, dict):
+        return _answer_nothing(caller, "the payload is not a JSON object")
+    name = caller.host.name
+    if caller.codec is None and (guest := find_guest(given, os.environ)):
+        from kb.hooks import foreign_hooks
+
+        name, caller = guest.name, caller._replace(host=caller.host._replace(failed=0), codec=foreign_hooks)
+    caller = caller._replace(given=given)
+    payload = caller.codec.normalise_payload(event, given) if caller.codec else given
+    if payload is None:  # nothing to kb
+        return _answer_nothing(caller)
+    payload = _clean_payload(payload, name)
+    root = find_root(payload["cwd"] if os.path.isdir(payload["cwd"]) else _get_current_folder(), os.environ)
+    if root is None or can_skip_event(event, payload, root):
+        return _answer_nothing(caller)
+    return _handle_with_deadline(caller, payload, root)
+
+
+def _clean_payload(payload: Mapping[str, Any], host: str) -> dict[str, Any]:
+    """Return *payload* with every text as it can be written to a file, and "" or {} for what is none.
+
+    Two hosts may give their sessions the same id: kb's names the host, unless it is Claude Code.
+    """
+    made = {**payload, "host": host}
+    for key in _TEXTS:
+        value = payload.get(key)
+        made[key] = value.encode("utf-8", "replace").decode().replace("\0", "") if isinstance(value, str) else ""
+    given = payload.get("tool_input")
+    made["tool_input"] = given if isinstance(given, dict) else {}
+    if made["session_id"] and host != CLAUDE.name:
+        made["session_id"] += f"-{host}"
+    return made
 
 
 def _get_current_folder() -> str:
@@ -132,25 +135,36 @@ def _get_current_folder() -> str:
         return os.sep
 
 
-def _handle_with_deadline(
-    event: str, payload: dict[str, object], root: str, host: ModuleType | None, given: dict[str, object]
-) -> int:
+def _handle_with_deadline(caller: _Caller, payload: dict[str, Any], root: str) -> int:
     from kb.guard.response import HookResponse
     from kb.hooks import claude, events
     from kb.hooks.deadline import Late, compute_limits, enforce_deadline, force_exit_after
+    from kb.hooks.tool_events import remember_failure
     from kb.state import hook_failures
 
-    host = host or claude
-    late, too_late = compute_limits(host, event)
-    silence = host.render_response(event, HookResponse(), given)
+    caller = caller._replace(codec=caller.codec or claude)
+    event, render = caller.event, (caller.codec or claude).render_response
+    late, too_late = compute_limits(caller.host, event)
+    silence = render(event, HookResponse(), caller.given)
     try:
-        with force_exit_after(too_late if _owns_process else 0, silence, host.FAILED), enforce_deadline(late):
+        with force_exit_after(too_late if _owns_process else 0, silence, caller.host.failed), enforce_deadline(late):
             decision = events.handle_event(event, payload, root)
     except (Exception, Late) as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
-        events.remember_failure(root, event, error)
-        return _answer_nothing(host, event, hook_failures.redact_message(f"{event}: {error}"), given)
-    _print_answer(host.render_response(event, decision, given))
+        remember_failure(root, event, error)
+        return _answer_nothing(caller, hook_failures.redact_message(f"{event}: {error}"))
+    _print_answer(render(event, decision, caller.given))
     return 0
+
+
+def _answer_nothing(caller: _Caller, problem: str = "") -> int:
+    """Answer with nothing, in the words of the host, and report a *problem*; return the exit code."""
+    if problem:
+        print(f"kb-hook: {problem}", file=sys.stderr)
+    if caller.codec:
+        from kb.guard.response import HookResponse
+
+        _print_answer(caller.codec.render_response(caller.event, HookResponse(), caller.given))
+    return caller.host.failed if problem else 0
 
 
 def _print_answer(answer: str) -> None:
@@ -158,8 +172,25 @@ def _print_answer(answer: str) -> None:
     sys.stdout.buffer.write(answer.encode("utf-8", "replace"))
 
 
-def _run_write() -> int:
-    from kb.hooks.write_hook import write_candidates
-    from kb.records.candidate import MAX_INPUT
+def write_candidates(data: bytes, folder: str) -> int:
+    """Put the candidates in *data* through the gate, print the verdicts as JSON, and return `kb write`'s exit code.
 
-    return write_candidates(sys.stdin.buffer.read(MAX_INPUT + 1), _get_current_folder())
+    This is the gate for programs, without what a person's command line costs.
+    """
+    from kb.errors import KbError
+    from kb.knowledge_base import KnowledgeBase
+    from kb.records import candidate
+    from kb.records.model import choose_exit_code
+    from kb.state import hook_failures
+
+    try:
+        candidates = candidate.parse_candidates(data, "stdin")
+        with KnowledgeBase.open(folder, os.environ) as kb:
+            verdicts = kb.write(candidates, folder=folder)
+    except KbError as error:
+        print(hook_failures.redact_message(f"kb: {error}\n    → {error.hint}"), file=sys.stderr)
+        return error.exit_code
+    rows = [{**v._asdict(), "similar": [s._asdict() for s in v.similar]} for v in verdicts]
+    json.dump(rows, sys.stdout, ensure_ascii=False, indent=2)
+    sys.stdout.write("\n")
+    return choose_exit_code(verdicts)

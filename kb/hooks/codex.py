@@ -1,4 +1,9 @@
-"""Codex CLI (https://developers.openai.com/codex/hooks): the payload of Claude Code, and no key it does not list."""
+"""Codex CLI (https://developers.openai.com/codex/hooks): the payload of Claude Code, and no key it does not list.
+
+It runs no hook that the person has not trusted, and says nothing about it. What is trusted stands in the user's
+`config.toml`, a table for each hook: `[hooks.state."FILE:EVENT:GROUP:NUMBER"]` with the SHA-256 of the hook as
+canonical JSON. Seen in Codex 0.169.0, for hooks of the user and of a project alike.
+"""
 
 from __future__ import annotations
 
@@ -8,48 +13,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kb.guard.response import ALLOW, ASK, DENY, HookResponse
-from kb.paths import home_folder
+from kb.hosts import CODEX, resolve_settings_path
 
 if TYPE_CHECKING:
     from typing import Any
 
-EVENTS: Mapping[str, str] = {
-    event: event
-    for event in (
-        "SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SubagentStop", "SubagentStart", "SessionEnd",
-        "PreToolUse", "PostToolUse",
-    )
-}  # fmt: skip
-TIMEOUTS: Mapping[str, int] = {
-    "SessionStart": 120,
-    "UserPromptSubmit": 10,
-    "PreCompact": 120,
-    "Stop": 120,
-    "SubagentStop": 120,
-    "SubagentStart": 10,
-    "SessionEnd": 3,
-    "PreToolUse": 10,
-    "PostToolUse": 10,
-}
-"""At SessionEnd the host waits 3 seconds at most. It has no searches whose results could be shortened."""
-MATCHERS: Mapping[str, str] = {"PostToolUse": "Bash|apply_patch|mcp__.*"}
-"""The tools that may change records without a word of it."""
-FAILED = 1
-LIMIT = 10_000
-_SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse"})
-_BLOCKING = frozenset({"UserPromptSubmit", "PostToolUse", "Stop"})
-_DEAF = frozenset({"SessionEnd", "PreCompact"})
+    from kb.hooks.install import Hook
+
+_DEAF = ("SessionEnd", "PreCompact")
 """Events at which nothing that is printed is read."""
-
-COMMENTED, GROUPED = False, True
-"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
-TOP: Mapping[str, object] = {}
-"""What a new file of settings begins with."""
-
-
-def build_entry(command: str, timeout: int) -> dict[str, Any]:
-    """Return how a hook stands in the settings; *timeout* in seconds."""
-    return {"type": "command", "command": command, "timeout": timeout}
 
 
 def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,24 +38,86 @@ def render_response(event: str, decision: HookResponse, payload: Mapping[str, An
     if event in _DEAF:
         return ""
     output: dict[str, Any] = {}
-    said: dict[str, Any] = {}
+    specific: dict[str, Any] = {}
     if event == "PreToolUse" and decision.permission in (ASK, DENY):
-        said |= {"permissionDecision": DENY, "permissionDecisionReason": decision.refusal_text[:LIMIT] or DENY}
+        reason = decision.refusal_text[: CODEX.limit] or DENY
+        specific |= {"permissionDecision": DENY, "permissionDecisionReason": reason}
     elif event == "PreToolUse" and decision.permission == ALLOW and decision.updated_input is not None:
-        said |= {"permissionDecision": "allow", "updatedInput": decision.updated_input}
-    elif event in _BLOCKING and decision.permission == DENY:
-        output |= {"decision": "block", "reason": decision.reason[:LIMIT] or DENY}
-    if decision.model_text and event in _SPEAKING:
-        said["additionalContext"] = decision.model_text[:LIMIT]
-    if said:
-        output["hookSpecificOutput"] = {"hookEventName": event, **said}
+        specific |= {"permissionDecision": "allow", "updatedInput": decision.updated_input}
+    elif event in CODEX.blocking and decision.permission == DENY:
+        output |= {"decision": "block", "reason": decision.reason[: CODEX.limit] or DENY}
+    if decision.model_text and event in CODEX.speaking:
+        specific["additionalContext"] = decision.model_text[: CODEX.limit]
+    if specific:
+        output["hookSpecificOutput"] = {"hookEventName": event, **specific}
     if decision.person_text:
-        output["systemMessage"] = decision.person_text[:LIMIT]
+        output["systemMessage"] = decision.person_text[: CODEX.limit]
     return json.dumps(output, ensure_ascii=False) + "\n" if output else ""
 
 
-def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
-    """Return the file of hooks that hold in the project at *folder*, or with "" those of the user."""
-    if folder:
-        return os.path.join(folder, ".codex", "hooks.json")
-    return os.path.join(environment.get("CODEX_HOME") or os.path.join(home_folder(environment), ".codex"), "hooks.json")
+# -- which hooks does it run? ----------------------------------------------------------------------
+
+
+def find_disabling_files(paths: list[str]) -> list[str]:
+    """Return the files beside the hooks at *paths* in which the user has switched off all hooks."""
+    found = []
+    for beside in (os.path.join(os.path.dirname(path), "config.toml") for path in paths):
+        features = _load_config(beside).get("features")
+        if isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False:
+            found.append(beside)
+    return found
+
+
+def find_untrusted_events(path: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the events of kb's hooks in *path* that Codex does not run: not trusted, changed since, or turned off."""
+    from kb.hooks.install import find_own_hooks
+    from kb.hooks.settings_file import read_settings
+
+    text = (read_settings(path) or b"").decode("utf-8-sig", "replace")
+    if not text.strip():
+        return []
+    hooks = _load_config(resolve_settings_path(CODEX.mcp, "", environment)).get("hooks")
+    state = hooks.get("state") if isinstance(hooks, dict) else None
+    trusted = state if isinstance(state, dict) else {}
+    return [
+        event
+        for event, group, number, hook in find_own_hooks(text)
+        if not any(
+            _is_trusted(trusted.get(f"{file}:{_format_event_name(event)}:{group}:{number}"), event, hook)
+            for file in {os.path.abspath(path), os.path.realpath(path)}
+        )
+    ]
+
+
+def _load_config(path: str) -> Mapping[str, Any]:
+    """Return what a `config.toml` says; nothing where it cannot be read."""
+    import tomllib
+
+    from kb.hooks.settings_file import read_settings
+
+    try:
+        return tomllib.loads((read_settings(path) or b"").decode("utf-8", "replace"))
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def _is_trusted(state: object, event: str, hook: Hook) -> bool:
+    if not isinstance(state, dict) or state.get("enabled") is False:
+        return False
+    return bool(state.get("trusted_hash") == hash_hook(event, hook))
+
+
+def _format_event_name(event: str) -> str:
+    """Return an event's name as the settings write it ("PreToolUse": "pre_tool_use")."""
+    return "".join("_" + letter.lower() if letter.isupper() else letter for letter in event).removeprefix("_")
+
+
+def hash_hook(event: str, hook: Hook) -> str:
+    """Return the hash by which Codex recognises a hook."""
+    from hashlib import sha256
+
+    call = {"async": False, "command": hook.command, "timeout": hook.timeout, "type": "command"}
+    matched = {"matcher": hook.matcher} if hook.matcher else {}
+    about = {"event_name": _format_event_name(event), "hooks": [call], **matched}
+    text = json.dumps(about, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{sha256(text.encode()).hexdigest()}"

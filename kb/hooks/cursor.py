@@ -12,55 +12,24 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kb.guard.response import ALLOW, ASK, DENY, HookResponse
-from kb.paths import home_folder
-from kb.sessions import host_input
+from kb.hosts import CURSOR
+from kb.sessions.host_input import restore_host_names, translate_tool
 
 if TYPE_CHECKING:
     from typing import Any
 
-EVENTS: Mapping[str, str] = {
-    "sessionStart": "SessionStart",
-    "beforeSubmitPrompt": "UserPromptSubmit",
-    "preToolUse": "PreToolUse",
-    "postToolUse": "PostToolUse",
-    "preCompact": "PreCompact",
-    "stop": "Stop",
-    "subagentStart": "SubagentStart",
-    "subagentStop": "SubagentStop",
-    "sessionEnd": "SessionEnd",
-}
-TIMEOUTS: Mapping[str, int] = {
-    "sessionStart": 60,
-    "beforeSubmitPrompt": 10,
-    "preToolUse": 10,
-    "postToolUse": 10,
-    "preCompact": 60,
-    "stop": 60,
-    "subagentStop": 60,
-    "sessionEnd": 10,
-}
-"""At subagentStart nothing can be told, and no result but that of an MCP tool can be changed."""
-MATCHERS: Mapping[str, str] = {"postToolUse": "Shell|MCP.*"}
-FAILED = 0
-LIMIT = 10_000
-
-COMMENTED, GROUPED = True, False
-"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
-TOP: Mapping[str, object] = {"version": 1}
-"""What a new file of settings begins with."""
-
-
-def build_entry(command: str, timeout: int) -> dict[str, Any]:
-    """Return how a hook stands in the settings; *timeout* in seconds."""
-    return {"type": "command", "command": command, "timeout": timeout}
-
 
 def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload in kb's fields; the folder is often said by the roots of the workspace only."""
-    name, given = host_input.translate_tool(host_input.CURSOR, payload.get("tool_name"), payload.get("tool_input"))
+    """Return the payload in kb's fields; the folder is often named by the roots of the workspace only."""
+    name, given = translate_tool(CURSOR, payload.get("tool_name"), payload.get("tool_input"))
     roots = payload.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else ""
-    made = {
+    output = payload.get("tool_output")
+    try:
+        response = json.loads(output) if isinstance(output, str) else output
+    except (ValueError, RecursionError):
+        response = output
+    return {
         **payload,
         "session_id": payload.get("session_id") or payload.get("conversation_id"),
         "source": payload.get("source") or "resume",  # it does not say; a new session has nothing to go on from
@@ -70,13 +39,8 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         "agent_id": payload.get("agent_id") or payload.get("subagent_id"),
         "tool_name": name,
         "tool_input": given,
+        "tool_response": response,
     }
-    output = payload.get("tool_output")
-    try:
-        made["tool_response"] = json.loads(output) if isinstance(output, str) else output
-    except (ValueError, RecursionError):
-        made["tool_response"] = output
-    return made
 
 
 def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:
@@ -84,25 +48,19 @@ def render_response(event: str, decision: HookResponse, payload: Mapping[str, An
     output: dict[str, Any] = {}
     denied = decision.permission in (ASK, DENY)
     person = decision.fallback_text if event == "PreToolUse" else decision.person_text
-    message = (decision.refusal_text if denied else person)[:LIMIT]
+    message = (decision.refusal_text if denied else person)[: CURSOR.limit]
     if event == "PreToolUse":
         output["permission"] = DENY if denied else ALLOW
         if denied:
             output["agent_message"] = message
         elif decision.is_silent_input_change:
-            given = payload.get("tool_input")
-            output["updated_input"] = host_input.restore_host_names(
-                host_input.CURSOR, payload.get("tool_name"), given, decision.updated_input
+            output["updated_input"] = restore_host_names(
+                CURSOR, payload.get("tool_name"), payload.get("tool_input"), decision.updated_input
             )
     elif event == "UserPromptSubmit":
         output["continue"] = not denied
-    elif event in ("SessionStart", "PostToolUse") and decision.model_text:
-        output["additional_context"] = decision.model_text[:LIMIT]
+    elif event in CURSOR.speaking and decision.model_text:
+        output["additional_context"] = decision.model_text[: CURSOR.limit]
     if message and event in ("PreToolUse", "UserPromptSubmit", "PreCompact"):
         output["user_message"] = message
     return json.dumps(output, ensure_ascii=False) + "\n"
-
-
-def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
-    """Return the hooks that hold in the project at *folder*, or with "" those of the user."""
-    return os.path.join(folder or home_folder(environment), ".cursor", "hooks.json")

@@ -7,7 +7,9 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
-from types import FrameType, ModuleType
+from types import FrameType
+
+from kb.hosts import Host
 
 _SHARE = 0.8
 """The part of the host's time that kb takes."""
@@ -21,9 +23,9 @@ class Late(BaseException):
     """The time is over. It is no Exception, so nothing that goes on after a failure goes on after this."""
 
 
-def compute_limits(host: ModuleType, event: str) -> tuple[float, float]:
+def compute_limits(host: Host, event: str) -> tuple[float, float]:
     """Return after how long kb gives up at *event*, kb's name of it, and after how long it is ended."""
-    given = [host.TIMEOUTS.get(own, 10) for own, ours in host.EVENTS.items() if ours == event]
+    given = [host.timeouts.get(own, 10) for own, ours in host.events.items() if ours == event]
     if event == "SessionEnd" and "CLAUDE_PLUGIN_ROOT" in os.environ:
         return _AT_END, _AT_END + 0.1
     return _SHARE * min(given, default=10), _LAST * min(given, default=10)

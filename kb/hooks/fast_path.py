@@ -1,91 +1,130 @@
-"""Tell without opening anything that an event has no answer: hooks at tool calls come by the hundred."""
+"""Recognise, without opening the knowledge base, the events that have no answer: tool calls come by the hundred.
+
+Whatever is not plain is left to the slow path. Until the guard has spoken once for a prompt it is asked at every write.
+Payloads are clean here: texts are texts, and `tool_input` is a dictionary.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 
-from kb.hooks.guard_fast_path import can_skip_guard, get_call_folder, get_session_id, may_discard, may_write
+from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state import record_stamps
 
 if TYPE_CHECKING:
     from typing import Any
 
-SEARCHES = frozenset({"Glob", "Grep"})
 SPAWNS = frozenset({"Agent", "Task"})
 """Tools that start a sub-agent: what it is asked for is remembered."""
-SETTINGS = "dcp-config.yaml"
-CHUNK, PATHS = 1000, 200
-"""What the settings say where their file does not."""
+_SEARCHES = frozenset({"Glob", "Grep"})
+_SETTINGS = "dcp-config.yaml"
+_CHUNK, _PATHS = 1000, 200
+"""Lines that are read at once, and paths that a search may answer: what the settings say where their file does not."""
 _LEAST = 4000
-"""Bytes of a search's result below which no setting shortens it."""
+"""Characters of a search's result below which no setting shortens it."""
 _NOT_BY_LINES = (".ipynb", ".pdf")
 """Files that a host reads by cells or pages."""
 _BLOCK, _BLOCKS = 1 << 20, 64
 """Bytes that are read at once, and how often at most."""
 
+_BANK = "memory-bank"
+_READS = frozenset(["Read", "Grep", "Glob", "LS", "NotebookRead", "read", "grep", "glob", "list", "read_file", "view"])
+_WRITES = frozenset(["Write", "Edit", "MultiEdit", "NotebookEdit", "write", "edit", "write_file", "replace", "create"])
+_SHELLS = frozenset(["Bash", "PowerShell", "Shell", "shell", "bash", "run_shell_command"])
+_TOUCHING = _READS | _WRITES | _SHELLS | {"apply_patch", "patch", "multiedit", "str_replace_editor", "exec_command"}
+_MCP = ("mcp__", "MCP:", "mcp_")
+_PATH_KEYS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "dir_path")
+_PLAIN_OUT = regex(r"\d?>&\d|(?:\d|&)?>>?\s*/dev/(?:null|stderr|stdout)\b")
+_BUSY = regex(
+    r">|\bkb\b|kb-hook|kb\.hooks|mb\s*[:：]|memory.?bank|anchors|content|\.kb\b|\bcd\b|\$\(|`|proposal|"
+    r"\b(?:tee|sed|perl|ruby|patch|apply_?patch|apply|mv|cp|rm|rmdir|ln|truncate|touch|shred|unlink|rsync|xargs|eval|"
+    r"sponge|ed|ex|vim?|nano|checkout|restore|find|parallel|script|"
+    r"git\s+am|git\s[^|;&\n]{0,80}\bclean)\b|"
+    r"\b(?:python|node|deno|bun|php|lua)[\d.]*\s+(?:-\s*$|-[ceE]|--eval|-\s)|\b(?:ba|z|da|k)?sh\s+-\w*c|<<|\|\s*(?:ba|z)?sh\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What stands in a command that may write a file or ask kb for something; `cat` and `pytest` are not looked into."""
+_DISCARDS = regex(r"\bgit\b[^\n]{0,200}\b(?:checkout|restore|reset|stash|clean|switch|read-tree)\b")
+_QUOTES = regex(r"[\\'\"]")
+_WRITE_VERBS = ("write", "edit", "create", "move", "rename", "delete", "remove", "patch", "append", "insert", "replace",
+                "update", "save", "put", "copy", "push")  # fmt: skip
+_VERBS = (*_WRITE_VERBS, "read", "get", "search", "list", "run", "exec", "shell", "command")
+_RUNNERS = ("exec", "run", "shell", "command", "terminal", "process", "patch")
+"""What stands in the names of tools that run programs, or apply patches."""
+_OTHERS = ("Todo", "todo", "Web", "web", "Task", "task", "Agent", "Exit", "Enter", "Ask", "Skill", "Bash", "Kill")
+"""How the names of tools begin that touch no file, though there are verbs in them."""
+_LARGEST = 2_000_000
+_PLAIN_NAME = regex(r"[A-Za-z0-9_-]{1,64}")
+
 
 def can_skip_event(event: str, payload: Mapping[str, Any], root: str) -> bool:
     """Return whether *event* can be answered with nothing right away."""
     if event == "UserPromptSubmit":
-        return not str(payload.get("prompt") or "").strip()
+        return not payload.get("prompt", "").strip()
+    tool = payload.get("tool_name", "")
     if event == "PreToolUse":
-        if payload.get("tool_name") in SPAWNS:
-            return False
-        usual = not os.path.exists(os.path.join(root, SETTINGS))
-        quiet = (
-            not _is_long_read(payload, usual=usual)
-            and can_skip_guard(payload, root)
+        is_plain = (
+            tool not in SPAWNS
+            and not _is_long_read(payload, root)
+            and _can_skip_guard(payload, root)
             and not _is_near_alert(payload, root)
         )
-        return quiet and (not may_write(payload) or _begin_if_unchanged(payload, root))
+        return is_plain and (not may_write(payload) or _begin_if_unchanged(payload, root))
     if event == "PostToolUse":
-        tool = payload.get("tool_name")
-        short = not isinstance(tool, str) or tool not in SEARCHES or _is_short_result(payload.get("tool_response"))
-        return (
-            short and not _is_near_alert(payload, root) and (not may_write(payload) or _end_if_unchanged(payload, root))
-        )
+        is_short = tool not in _SEARCHES or _is_short_result(payload.get("tool_response"))
+        is_plain = is_short and not _is_near_alert(payload, root)
+        return is_plain and (not may_write(payload) or _end_if_unchanged(payload, root))
     return False
 
 
 def _begin_if_unchanged(payload: Mapping[str, Any], root: str) -> bool:
     """Note that a call begins and return whether the files that only kb writes are as they were."""
-    if may_discard(payload) or not record_stamps.is_unchanged(root, get_call_folder(payload, root)):
+    if may_discard(payload) or not record_stamps.is_unchanged(root, payload.get("cwd") or root):
         return False
-    record_stamps.mark_call_started(root, get_session_id(payload))
+    record_stamps.mark_call_started(root, payload.get("session_id", ""))
     return True
 
 
 def _end_if_unchanged(payload: Mapping[str, Any], root: str) -> bool:
     """Return whether the files are as they were, and if so note that the call has ended."""
-    if not record_stamps.is_unchanged(root, get_call_folder(payload, root)):
+    if not record_stamps.is_unchanged(root, payload.get("cwd") or root):
         return False
-    record_stamps.mark_call_ended(root, get_session_id(payload))
+    record_stamps.mark_call_ended(root, payload.get("session_id", ""))
     return True
 
 
 def _is_near_alert(payload: Mapping[str, Any], root: str) -> bool:
-    """Return whether the context may have reached a light: by the size of its transcript when it was looked at last."""
-    path, session = payload.get("transcript_path"), payload.get("session_id")
-    if not isinstance(path, str) or not isinstance(session, str):
+    """Return whether the context may be full enough for an alert: by the size that its transcript had at the last."""
+    path = payload.get("transcript_path", "")
+    if not payload.get("session_id"):
         return False
     try:
         size = os.stat(path).st_size
-        with open(os.path.join(root, ".kb", "active", session, "lights.json"), encoding="utf-8") as file:
+        with open(_active_file(root, payload, "lights.json"), encoding="utf-8") as file:
             until = json.load(file)["until"]
         return not isinstance(until, int) or size >= until
     except (OSError, ValueError, KeyError, TypeError):
         return os.path.exists(path)
 
 
-def _is_long_read(payload: Mapping[str, Any], *, usual: bool) -> bool:
-    given = payload.get("tool_input")
-    if payload.get("tool_name") != "Read" or not isinstance(given, dict) or given.get("limit") is not None:
-        return False
+def _active_file(root: str, payload: Mapping[str, Any], name: str) -> str:
+    return os.path.join(root, ".kb", "active", payload.get("session_id", ""), name)
+
+
+# -- what is read ------------------------------------------------------------------------------------
+
+
+def _is_long_read(payload: Mapping[str, Any], root: str) -> bool:
+    given = payload.get("tool_input", {})
     path = given.get("file_path")
-    return isinstance(path, str) and count_lines(path, CHUNK if usual else 1) > (CHUNK if usual else 1)
+    if payload.get("tool_name") != "Read" or given.get("limit") is not None or not isinstance(path, str):
+        return False
+    most = 1 if os.path.exists(os.path.join(root, _SETTINGS)) else _CHUNK
+    return count_lines(path, most) > most
 
 
 def count_lines(path: str, enough: int) -> int:
@@ -110,7 +149,117 @@ def count_lines(path: str, enough: int) -> int:
 def _is_short_result(response: object) -> bool:
     if isinstance(response, dict):
         names = response.get("filenames")
-        if isinstance(names, list) and len(names) > PATHS:
-            return False
-        return len(str(response)) < _LEAST
+        return not (isinstance(names, list) and len(names) > _PATHS) and len(str(response)) < _LEAST
     return not isinstance(response, str) or len(response) < _LEAST
+
+
+# -- what the guard says -----------------------------------------------------------------------------
+
+
+def may_write(payload: Mapping[str, Any]) -> bool:
+    """Return whether the tool may write files other than the one it names: then they are compared after the call."""
+    tool = payload.get("tool_name", "")
+    if tool in _READS or tool in _WRITES:
+        return False
+    if tool.startswith(_MCP):
+        return any(verb in tool.lower() for verb in (*_WRITE_VERBS, *_RUNNERS))
+    return tool in _SHELLS or (not tool.startswith(_OTHERS) and any(verb in tool.lower() for verb in _RUNNERS))
+
+
+def may_discard(payload: Mapping[str, Any]) -> bool:
+    """Return whether the command may throw away what is not committed."""
+    command = payload.get("tool_input", {}).get("command")
+    return isinstance(command, str) and _DISCARDS.search(command) is not None
+
+
+def _can_skip_guard(payload: Mapping[str, Any], root: str) -> bool:
+    """Return whether the guard of the knowledge base at *root* has nothing to say to the call, and nothing to note."""
+    try:
+        return _is_harmless_call(payload.get("tool_name", ""), payload.get("tool_input", {}), payload, root)
+    except (OSError, ValueError):  # a path that can be none, or that nobody may ask about
+        return False
+
+
+def _is_harmless_call(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], root: str) -> bool:
+    folder = payload.get("cwd", "")
+    if tool in _SHELLS:
+        command = given.get("command")
+        return isinstance(command, str) and not _is_risky_command(command) and not _is_inside_base(folder, root)
+    if tool in _READS or tool in _WRITES:
+        paths = [os.path.join(folder, path) for key in _PATH_KEYS if isinstance(path := given.get(key), str)]
+        if not (paths or tool in _READS) or any(_is_inside_base(path, root) for path in paths or [folder]):
+            return False
+        return tool in _READS or _is_already_allowed(payload, root, paths)
+    if tool.startswith(_MCP):
+        return not any(verb in tool.lower() for verb in (*_VERBS, "kb"))
+    if tool.startswith("kb_"):  # kb's own server, as opencode spells it
+        return False
+    return tool not in _TOUCHING and (tool.startswith(_OTHERS) or not any(verb in tool.lower() for verb in _VERBS))
+
+
+def _is_risky_command(command: str) -> bool:
+    """Return whether *command* may write a file or ask kb for something, however its words are quoted."""
+    plain = _PLAIN_OUT.sub(" ", command)
+    return any(_BUSY.search(text) for text in (plain, _QUOTES.sub("", plain)))
+
+
+def _is_inside_base(path: str, root: str) -> bool:
+    """Return whether *path* leads into what kb keeps, or to its settings; also by a link or another name.
+
+    A file with a second name (a hard link) counts as well: that may be the name of a record.
+    """
+    real = os.path.realpath(path)
+    if _BANK in real.casefold() or _BANK in path.casefold():
+        return True
+    tops = []
+    for name in ("content", ".kb", "kb.toml", "risk.yaml"):
+        try:
+            tops.append(os.stat(os.path.join(root, name)))
+        except OSError:
+            continue
+    for spelled in {real, os.path.abspath(path)}:
+        part = spelled
+        while part != os.path.dirname(part):
+            try:
+                found = os.stat(part)
+                has_links = part == spelled and found.st_nlink > 1 and not os.path.isdir(part)
+                if has_links or any(os.path.samestat(found, top) for top in tops):
+                    return True
+            except (OSError, ValueError):
+                pass
+            part = os.path.dirname(part)
+    return False
+
+
+def _is_already_allowed(payload: Mapping[str, Any], root: str, paths: list[str]) -> bool:
+    """Return whether the guard has said for this prompt that writes to *paths* are nothing to it."""
+    if not _PLAIN_NAME.fullmatch(payload.get("session_id", "")):
+        return False
+    try:
+        with open(_active_file(root, payload, "guard.json"), encoding="utf-8") as file:
+            kept = json.load(file)
+        if kept["settled"] is not True or kept["prompt"] not in ("", payload.get("prompt_id", "")):
+            return False
+        project, patterns = kept["project"], kept["patterns"]
+        return not any(_is_constrained(path, project, patterns) or _has_machine_block(path) for path in paths)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _is_constrained(path: str, project: str, patterns: list[str]) -> bool:
+    """Return whether a constraint may be about *path*, or the guard spoke of another project."""
+    real = os.path.realpath(path)
+    if not real.startswith(project + os.sep):
+        return True
+    inside = real[len(project) + 1 :].replace(os.sep, "/").casefold()
+    return any(inside.startswith(pattern) for pattern in patterns)
+
+
+def _has_machine_block(path: str) -> bool:
+    if not path.lower().endswith((".md", ".mdx", ".markdown")):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return b"MACHINE_BLOCK_" in file.read(_LARGEST)
+    except FileNotFoundError:
+        return False

@@ -9,54 +9,44 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kb.guard.response import HookResponse
 from kb.hooks import claude
-from kb.hooks.install import load_host
 from kb.hooks.settings_file import find_project_root
-from kb.sessions import host_input
+from kb.hosts import Host, find_guest, resolve_settings_path
 
 if TYPE_CHECKING:
     from typing import Any
 
-EVENTS, TIMEOUTS = claude.EVENTS, claude.TIMEOUTS
-FAILED = 0
-_TOOLS: host_input.Tools = {
-    "Read": ("Read", {"path": "file_path"}),
-    "Write": ("Write", {"path": "file_path", "file_text": "content"}),
-    "Edit": ("Edit", {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}),
+_FIELDS: Mapping[str, Mapping[str, str]] = {
+    "Read": {"path": "file_path"},
+    "Write": {"path": "file_path", "file_text": "content"},
+    "Edit": {"path": "file_path", "old_str": "old_string", "new_str": "new_string"},
 }
 """Copilot gives its tools Claude Code's names and leaves what they are given as it is."""
 
 
-def detect_program(given: Mapping[str, Any], environment: Mapping[str, str]) -> str:
-    """Return which program sent a payload in Claude Code's shape: "copilot", "cursor", or "" for Claude Code itself.
-
-    The environment alone does not tell: a Claude Code that was started inside of Copilot has Copilot's.
-    """
-    if "cursor_version" in given:
-        return "cursor"
-    return "copilot" if "COPILOT_CLI" in environment and "timestamp" in given else ""
-
-
 def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the payload in kb's fields; None where kb's own hooks for the program are asked as well."""
-    program = detect_program(payload, os.environ)
-    if _has_own_hooks(program, payload):
+    host = find_guest(payload, os.environ)
+    assert host
+    if _has_own_hooks(host, payload):
         return None
-    name, given = host_input.translate_tool(_TOOLS, payload.get("tool_name"), payload.get("tool_input"))
-    made: dict[str, Any] | None = load_host(program).normalise_payload(
-        event, {**payload, "tool_name": name, "tool_input": given}
-    )
+    name, given = payload.get("tool_name"), payload.get("tool_input")
+    fields = _FIELDS.get(name, {}) if isinstance(name, str) else {}
+    renamed = {fields.get(key, key): value for key, value in given.items()} if isinstance(given, dict) else {}
+    codec = import_module(f"kb.hooks.{host.name}")
+    made: dict[str, Any] | None = codec.normalise_payload(event, {**payload, "tool_input": renamed})
     return made
 
 
-def _has_own_hooks(program: str, payload: Mapping[str, Any]) -> bool:
+def _has_own_hooks(host: Host, payload: Mapping[str, Any]) -> bool:
     folder = payload.get("cwd")
-    places = ["", find_project_root(folder)] if isinstance(folder, str) and folder else [""]
-    mark = f"--host {program}".encode()
-    return any(mark in _read_bytes(load_host(program).resolve_settings_path(place, os.environ)) for place in places)
+    folders = ["", find_project_root(folder)] if isinstance(folder, str) and folder else [""]
+    mark = f"--host {host.name}".encode()
+    return any(mark in _read_bytes(resolve_settings_path(host.hooks, each, os.environ)) for each in folders)
 
 
 def _read_bytes(path: str) -> bytes:

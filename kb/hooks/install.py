@@ -11,13 +11,10 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, UnknownId
-from kb.hooks import json_edit, opencode, plugin
-from kb.hooks.host_table import EVENTS, HOSTS
+from kb.hooks import plugin, text_edit
 from kb.hooks.settings_file import (
     MEND,
     SettingsEdit,
@@ -27,6 +24,7 @@ from kb.hooks.settings_file import (
     parse_json_object,
     read_settings,
 )
+from kb.hosts import COMMAND, EVENTS, HOSTS, MILLISECONDS, SECONDS, Host, resolve_settings_path
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -51,30 +49,17 @@ class Hook(NamedTuple):
     """The tools it is called at; "" for all, and for events that are not about tools."""
 
 
-def load_host(name: str) -> ModuleType:
-    """Return the module of the host *name*; raise UnknownId."""
+def get_host(name: str) -> Host:
+    """Return the host *name*; raise UnknownId."""
     if name not in HOSTS:
         raise UnknownId(msg("there is no host {name}", name=name), hint=msg("known: {hosts}", hosts=", ".join(HOSTS)))
-    return import_module(f"kb.hooks.{name}")
-
-
-def get_host_name(host: ModuleType) -> str:
-    """Return the name of a host's module."""
-    return host.__name__.rpartition(".")[2]
-
-
-def _is_plugin_host(host: ModuleType) -> bool:
-    """Return whether kb's hooks in *host* are a file of their own and no entries in settings."""
-    return host is opencode
+    return HOSTS[name]
 
 
 def list_settings_paths(host: str, folder: str, environment: Mapping[str, str]) -> list[str]:
     """Return the settings of *host* that hold for work in *folder*: the user's, then the project's."""
-    found = load_host(host)
-    files = [
-        found.resolve_settings_path("", environment),
-        found.resolve_settings_path(find_project_root(folder), environment),
-    ]
+    file = get_host(host).hooks
+    files = [resolve_settings_path(file, each, environment) for each in ("", find_project_root(folder))]
     return list(dict.fromkeys(map(os.path.realpath, files)))
 
 
@@ -84,47 +69,30 @@ def find_hook_program() -> str:
     return beside if os.path.exists(beside) else PROGRAM
 
 
-def build_hooks(host: ModuleType, program: str, events: Sequence[str] = ()) -> list[Hook]:
+def build_hooks(host: Host, program: str, events: Sequence[str] = ()) -> list[Hook]:
     """Return the hooks that kb has in *host*, each a line for a shell; *events* narrows them, by any of their names.
 
     Raise UnknownId for an event that kb has no use for there.
     """
-    name = get_host_name(host)
-    known = {own: (own, host.EVENTS[own], WORDS[host.EVENTS[own]]) for own in host.TIMEOUTS}
+    known = {own: (own, host.events[own], WORDS[host.events[own]]) for own in host.timeouts}
     for event in events:
         if not any(event in names for names in known.values()):
-            problem = msg("{host} is not asked for the event {event}", host=name, event=event)
+            problem = msg("{host} is not asked for the event {event}", host=host.name, event=event)
             raise UnknownId(problem, hint=msg("known: {hosts}", hosts=", ".join(known)))
-    tail = "" if name == "claude" else f" --host {name}"
+    tail = "" if host.name == "claude" else f" --host {host.name}"
     return [
-        Hook(own, f"{shlex.quote(program)} {WORDS[host.EVENTS[own]]}{tail}", timeout, host.MATCHERS.get(own, ""))
-        for own, timeout in host.TIMEOUTS.items()
+        Hook(own, f"{shlex.quote(program)} {WORDS[host.events[own]]}{tail}", timeout, host.matchers.get(own, ""))
+        for own, timeout in host.timeouts.items()
         if not events or any(event in known[own] for event in events)
     ]
-
-
-def find_disabling_files(folder: str, environment: Mapping[str, str]) -> list[str]:
-    """Return the files in which a user has switched off the hooks of Codex."""
-    import tomllib
-
-    found = []
-    for path in list_settings_paths("codex", folder, environment):
-        beside = os.path.join(os.path.dirname(path), "config.toml")
-        try:
-            features = tomllib.loads((read_settings(beside) or b"").decode("utf-8", "replace")).get("features")
-        except tomllib.TOMLDecodeError:
-            continue
-        if isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False:
-            found.append(beside)
-    return found
 
 
 # -- what a file says ------------------------------------------------------------------------------
 
 
-def read_hooks(host: ModuleType, path: str) -> list[Hook]:
+def read_hooks(host: Host, path: str) -> list[Hook]:
     """Return kb's hooks in the settings file *path*; raise BadInput for a file that is not such settings."""
-    if _is_plugin_host(host):
+    if not host.entry:
         program, seconds = plugin.read_opencode_plugin(path)
         every = build_hooks(host, program) if program else []
         return [hook._replace(timeout=seconds[hook.event]) for hook in every if hook.event in seconds]
@@ -132,9 +100,9 @@ def read_hooks(host: ModuleType, path: str) -> list[Hook]:
     return [hook for _, _, _, hook in find_own_hooks(text)] if text.strip() else []
 
 
-def _decode_settings(host: ModuleType, data: bytes, path: str) -> str:
+def _decode_settings(host: Host, data: bytes, path: str) -> str:
     """Return settings as text, proved to be of the form that hooks are kept in."""
-    text, settings = parse_json_object(data, path, comments=host.COMMENTED)
+    text, settings = parse_json_object(data, path, comments=host.is_commented)
     if text.strip():
         _validate_hooks(settings, text, path)
     return text
@@ -142,12 +110,12 @@ def _decode_settings(host: ModuleType, data: bytes, path: str) -> str:
 
 def _validate_hooks(settings: dict[str, Any], text: str, path: str) -> None:
     """Raise BadInput where the hooks or an event's hooks are of another kind than the host reads."""
-    place = json_edit.find_member(text, json_edit.find_root(text), "hooks")
+    place = text_edit.find_member(text, text_edit.find_root(text), "hooks")
     if place is None:
         return
     if not isinstance(settings["hooks"], dict):
         raise BadInput(msg("“hooks” is no JSON object"), path=path, line=_get_line_number(text, place.start), hint=MEND)
-    for event in json_edit.list_children(text, place.at):
+    for event in text_edit.list_children(text, place.at):
         if text[event.at] != "[":
             problem = msg("the hooks of {event} are no list", event=event.key)
             raise BadInput(problem, path=path, line=_get_line_number(text, event.start), hint=MEND)
@@ -158,7 +126,7 @@ def _get_line_number(text: str, at: int) -> int:
 
 
 def _parse_settings(text: str) -> dict[str, Any]:
-    settings: dict[str, Any] = json.loads(json_edit.strip_comments(text))
+    settings: dict[str, Any] = json.loads(text_edit.strip_comments(text))
     return settings
 
 
@@ -199,24 +167,30 @@ def is_own_hook(command: str) -> bool:
 # -- with and without kb's hooks -------------------------------------------------------------------
 
 
-def add_hooks(host: ModuleType, text: str, hooks: list[Hook]) -> str:
+def add_hooks(host: Host, text: str, hooks: list[Hook]) -> str:
     """Return the settings *text* with *hooks* behind those that are there."""
     if not text.strip():
-        text = json.dumps(dict(host.TOP), indent=2) + "\n"
+        text = json.dumps(dict(host.top), indent=2) + "\n"
     for hook in hooks:
-        root = json_edit.find_root(text)
-        place = json_edit.find_member(text, root, "hooks")
-        call = host.build_entry(hook.command, hook.timeout)
+        root = text_edit.find_root(text)
+        place = text_edit.find_member(text, root, "hooks")
+        call = build_entry(host, hook)
         matched = {"matcher": hook.matcher} if hook.matcher else {}
-        entry = {**matched, "hooks": [call]} if host.GROUPED else {**call, **matched}
-        event = json_edit.find_member(text, place.at, hook.event) if place else None
+        entry = {**matched, "hooks": [call]} if host.is_grouped else {**call, **matched}
+        event = text_edit.find_member(text, place.at, hook.event) if place else None
         if place is None:
-            text = json_edit.insert_value(text, root, {hook.event: [entry]}, "hooks")
+            text = text_edit.insert_value(text, root, {hook.event: [entry]}, "hooks")
         elif event is None:
-            text = json_edit.insert_value(text, place.at, [entry], hook.event)
+            text = text_edit.insert_value(text, place.at, [entry], hook.event)
         else:
-            text = json_edit.insert_value(text, event.at, entry)
+            text = text_edit.insert_value(text, event.at, entry)
     return text
+
+
+def build_entry(host: Host, hook: Hook) -> dict[str, Any]:
+    """Return how *hook* stands in the settings of *host*."""
+    values = {COMMAND: hook.command, SECONDS: hook.timeout, MILLISECONDS: 1000 * hook.timeout}
+    return {key: values.get(value, value) for key, value in host.entry.items()}
 
 
 def remove_hooks(text: str) -> str:
@@ -229,32 +203,32 @@ def remove_hooks(text: str) -> str:
 
 def _remove_hook(text: str, event: str, number: int, place: int) -> str:
     """Take out one hook, then whatever is empty by that: the group, the event, all hooks."""
-    root = json_edit.find_root(text)
-    hooks = json_edit.find_member(text, root, "hooks")
+    root = text_edit.find_root(text)
+    hooks = text_edit.find_member(text, root, "hooks")
     assert hooks is not None
-    events = json_edit.list_children(text, hooks.at)
+    events = text_edit.list_children(text, hooks.at)
     at = max(n for n, value in enumerate(events) if value.key == event)
-    groups = json_edit.list_children(text, events[at].at)
-    entries = json_edit.find_member(text, groups[number].at, "hooks") if place >= 0 else None
-    if entries and len(json_edit.list_children(text, entries.at)) > 1:
-        return json_edit.remove_value(text, entries.at, place)
+    groups = text_edit.list_children(text, events[at].at)
+    entries = text_edit.find_member(text, groups[number].at, "hooks") if place >= 0 else None
+    if entries and len(text_edit.list_children(text, entries.at)) > 1:
+        return text_edit.remove_value(text, entries.at, place)
     for start, which, empty in ((events[at].at, number, "[]"), (hooks.at, at, "{}")):
-        left = json_edit.remove_value(text, start, which)
+        left = text_edit.remove_value(text, start, which)
         if left[start : start + 2] != empty:  # others stand there, or their comments
             return left
-    members = json_edit.list_children(text, root)
-    return json_edit.remove_value(text, root, max(n for n, value in enumerate(members) if value.key == "hooks"))
+    members = text_edit.list_children(text, root)
+    return text_edit.remove_value(text, root, max(n for n, value in enumerate(members) if value.key == "hooks"))
 
 
 # -- changing a file -------------------------------------------------------------------------------
 
 
 def plan_installation(
-    host: ModuleType, path: str, program: str, environment: Mapping[str, str], events: Sequence[str] = ()
+    host: Host, path: str, program: str, environment: Mapping[str, str], events: Sequence[str] = ()
 ) -> SettingsEdit:
     """Return what installing the hooks changes in the settings *path*; nothing where they stand there already."""
     hooks = build_hooks(host, program, events)
-    if _is_plugin_host(host):
+    if not host.entry:
         return plugin.plan_opencode_plugin(
             path, PART, plugin.render_opencode_plugin(program, [hook.event for hook in hooks])
         )
@@ -271,9 +245,9 @@ def plan_installation(
     return SettingsEdit(path, before, after, PART, origin, stands=True)
 
 
-def plan_removal(host: ModuleType, path: str, environment: Mapping[str, str]) -> SettingsEdit:
+def plan_removal(host: Host, path: str, environment: Mapping[str, str]) -> SettingsEdit:
     """Return what taking kb's hooks out changes in the settings *path*: all of it back where nothing else changed."""
-    if _is_plugin_host(host):
+    if not host.entry:
         return plugin.plan_opencode_plugin(path, PART, None)
     before = read_settings(path)
     text = _decode_settings(host, before or b"", path)
@@ -285,10 +259,10 @@ def plan_removal(host: ModuleType, path: str, environment: Mapping[str, str]) ->
     )
 
 
-def _validate_and_encode(host: ModuleType, origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
+def _validate_and_encode(host: Host, origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
     """Return *text* as bytes, proved to have as many *hooks* of kb's and else to say what *origin* says."""
     others = _read_other_settings(_decode_settings(host, origin or b"", path))
-    if len(find_own_hooks(text)) != hooks or _read_other_settings(text) not in (others, {**host.TOP, **others}):
+    if len(find_own_hooks(text)) != hooks or _read_other_settings(text) not in (others, {**host.top, **others}):
         raise BadInput(msg("the hooks cannot be changed without changing more"), path=path, hint=MEND)
     return encode_text(text, origin)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kb.errors import BadInput, UnknownId
-from kb.hooks import json_edit, toml_edit
+from kb.hooks import text_edit
 from kb.hooks.settings_file import (
     MEND,
     SettingsEdit,
@@ -18,8 +18,9 @@ from kb.hooks.settings_file import (
     parse_json_object,
     read_settings,
 )
+from kb.hosts import ARGUMENTS, HOSTS, LINE, Host
+from kb.hosts import PROGRAM as PROGRAM_MARK
 from kb.i18n import msg
-from kb.paths import home_folder
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,90 +30,12 @@ PART = "mcp"
 """The name of kb's part of a settings file."""
 
 
-class McpClient(NamedTuple):
-    """An agent that calls MCP servers."""
-
-    name: str
-    file: Callable[[str, Mapping[str, str]], str]
-    """From the folder of a project ("": the user's own) and the environment to the settings."""
-    key: str
-    """Under which its servers stand."""
-    entry: Callable[[str, Sequence[str]], dict[str, Any]]
-    """From program and arguments to what stands there for a server."""
-
-
-def _resolve_claude_path(folder: str, environment: Mapping[str, str]) -> str:
-    if folder:
-        return os.path.join(folder, ".mcp.json")
-    return os.path.join(environment.get("CLAUDE_CONFIG_DIR") or home_folder(environment), ".claude.json")
-
-
-def _resolve_codex_path(folder: str, environment: Mapping[str, str]) -> str:
-    if folder:
-        return os.path.join(folder, ".codex", "config.toml")
-    return os.path.join(
-        environment.get("CODEX_HOME") or os.path.join(home_folder(environment), ".codex"), "config.toml"
-    )
-
-
-def _resolve_gemini_path(folder: str, environment: Mapping[str, str]) -> str:
-    return os.path.join(folder or home_folder(environment), ".gemini", "settings.json")
-
-
-def _resolve_copilot_path(folder: str, environment: Mapping[str, str]) -> str:
-    if folder:
-        return os.path.join(folder, ".github", "mcp.json")
-    home = environment.get("COPILOT_HOME") or os.path.join(home_folder(environment), ".copilot")
-    return os.path.join(home, "mcp-config.json")
-
-
-def _resolve_cursor_path(folder: str, environment: Mapping[str, str]) -> str:
-    return os.path.join(folder or home_folder(environment), ".cursor", "mcp.json")
-
-
-def _resolve_opencode_path(folder: str, environment: Mapping[str, str]) -> str:
-    settings = environment.get("XDG_CONFIG_HOME") or os.path.join(home_folder(environment), ".config")
-    place = folder or environment.get("OPENCODE_CONFIG_DIR") or os.path.join(settings, "opencode")
-    commented = os.path.join(place, "opencode.jsonc")
-    return commented if os.path.exists(commented) else os.path.join(place, "opencode.json")
-
-
-def _build_server_entry(program: str, arguments: Sequence[str]) -> dict[str, Any]:
-    return {"command": program, "args": [*arguments]}
-
-
-CLIENTS: Mapping[str, McpClient] = {
-    client.name: client
-    for client in (
-        McpClient(
-            "claude", _resolve_claude_path, "mcpServers", lambda p, a: {"type": "stdio", **_build_server_entry(p, a)}
-        ),
-        McpClient("codex", _resolve_codex_path, "mcp_servers", _build_server_entry),
-        McpClient("gemini", _resolve_gemini_path, "mcpServers", _build_server_entry),
-        McpClient(
-            "copilot",
-            _resolve_copilot_path,
-            "mcpServers",
-            lambda p, a: {"type": "local", **_build_server_entry(p, a), "tools": ["*"]},
-        ),
-        McpClient("cursor", _resolve_cursor_path, "mcpServers", _build_server_entry),
-        McpClient(
-            "opencode",
-            _resolve_opencode_path,
-            "mcp",
-            lambda p, a: {"type": "local", "command": [p, *a], "enabled": True},
-        ),
-    )
-}
-"""The agents kb can be connected to. Where their settings stand: docs/mcp.md."""
-
-
-def get_client(name: str) -> McpClient:
-    """Return the client *name*; raise UnknownId."""
-    if name not in CLIENTS:
-        known = msg("known: {hosts}", hosts=", ".join(CLIENTS))
+def get_client(name: str) -> Host:
+    """Return the host *name*, which is a client of MCP servers; raise UnknownId."""
+    if name not in HOSTS:
+        known = msg("known: {hosts}", hosts=", ".join(HOSTS))
         raise UnknownId(msg("there is no client {name}", name=name), hint=known)
-    return CLIENTS[name]
+    return HOSTS[name]
 
 
 def find_program(*, shared: bool) -> str:
@@ -121,46 +44,53 @@ def find_program(*, shared: bool) -> str:
     return beside if os.path.exists(beside) and not shared else PROGRAM
 
 
-def plan_installation(
-    client: McpClient, path: str, command: Sequence[str], environment: Mapping[str, str]
-) -> SettingsEdit:
+def build_server_entry(client: Host, command: Sequence[str]) -> dict[str, Any]:
+    """Return what stands in the settings of *client* for a server that *command* starts."""
+    values: dict[str, Any] = {PROGRAM_MARK: command[0], ARGUMENTS: [*command[1:]], LINE: [*command]}
+    return {key: values.get(value, value) if isinstance(value, str) else value
+            for key, value in client.mcp_entry.items()}  # fmt: skip
+
+
+def plan_installation(client: Host, path: str, command: Sequence[str], environment: Mapping[str, str]) -> SettingsEdit:
     """Return what writing the server, started by *command*, into the settings *path* changes."""
     before = read_settings(path)
-    text, settings = _parse_settings(client, before or b"", path)
-    wanted = client.entry(command[0], command[1:])
-    there = _find_server_entry(client, settings, path)
-    if there is not None and not _is_own_server(there):
-        raise BadInput(
-            msg("the server {name} is another program's", name=SERVER), path=path,
-            hint=msg("rename it there, then try again"),
-        )  # fmt: skip
-    if there is not None and {**there, **wanted} == there:
+    text, settings = _parse_settings(before or b"", path)
+    wanted = build_server_entry(client, command)
+    entry = _find_server_entry(client, settings, path)
+    if entry is not None and not _is_own_server(entry):
+        hint = msg("rename it there, then try again")
+        raise BadInput(msg("the server {name} is another program's", name=SERVER), path=path, hint=hint)
+    if entry is not None and {**entry, **wanted} == entry:
         return SettingsEdit(path, before, before, PART)
     is_known, origin = load_original(path, PART, before, environment)
     if not is_known:
-        origin = before if there is None else encode_text(_remove_server(client, text), before)
-    after = _add_server(client, text, wanted, there)
-    _validate_edit(client, after, settings, {**(there or {}), **wanted}, path)
+        origin = before if entry is None else encode_text(_remove_server(client, text, path), before)
+    after = _add_server(client, text, wanted, path, is_there=entry is not None)
+    _validate_edit(client, after, settings, {**(entry or {}), **wanted}, path)
     return SettingsEdit(path, before, encode_text(after, before), PART, origin, stands=True)
 
 
-def plan_removal(client: McpClient, path: str, environment: Mapping[str, str]) -> SettingsEdit:
+def plan_removal(client: Host, path: str, environment: Mapping[str, str]) -> SettingsEdit:
     """Return what taking the server out of the settings *path* changes: all of it back where nothing else changed."""
     before = read_settings(path)
-    text, settings = _parse_settings(client, before or b"", path)
-    there = _find_server_entry(client, settings, path)
-    if before is None or there is None or not _is_own_server(there):
+    text, settings = _parse_settings(before or b"", path)
+    entry = _find_server_entry(client, settings, path)
+    if before is None or entry is None or not _is_own_server(entry):
         return SettingsEdit(path, before, before, PART)
     is_known, origin = load_original(path, PART, before, environment)
     if is_known:
         return SettingsEdit(path, before, origin, PART)
-    after = _remove_server(client, text)
+    after = _remove_server(client, text, path)
     _validate_edit(client, after, settings, None, path)
     return SettingsEdit(path, before, encode_text(after, before), PART)
 
 
-def _parse_settings(client: McpClient, data: bytes, path: str) -> tuple[str, dict[str, Any]]:
-    if not path.endswith(".toml"):
+def _is_toml(path: str) -> bool:
+    return path.endswith(".toml")
+
+
+def _parse_settings(data: bytes, path: str) -> tuple[str, dict[str, Any]]:
+    if not _is_toml(path):
         return parse_json_object(data, path, comments=True)
     import tomllib
 
@@ -171,15 +101,14 @@ def _parse_settings(client: McpClient, data: bytes, path: str) -> tuple[str, dic
         raise BadInput(msg("not valid TOML: {problem}", problem=error), path=path, hint=MEND) from None
 
 
-def _find_server_entry(client: McpClient, settings: Mapping[str, Any], path: str) -> dict[str, Any] | None:
+def _find_server_entry(client: Host, settings: Mapping[str, Any], path: str) -> dict[str, Any] | None:
     """Return what stands for kb's name in *settings*, None for nothing; raise BadInput where no servers can stand."""
-    servers = settings.get(client.key, {})
-    there = servers.get(SERVER) if isinstance(servers, dict) else servers
-    if not isinstance(servers, dict) or not isinstance(there, dict | None):
-        raise BadInput(
-            msg("“{key}” is not what {client} reads", key=client.key, client=client.name), path=path, hint=MEND
-        )
-    return there
+    servers = settings.get(client.mcp_key, {})
+    entry = servers.get(SERVER) if isinstance(servers, dict) else servers
+    if not isinstance(servers, dict) or not isinstance(entry, dict | None):
+        problem = msg("“{key}” is not what {client} reads", key=client.mcp_key, client=client.name)
+        raise BadInput(problem, path=path, hint=MEND)
+    return entry
 
 
 def _is_own_server(entry: Mapping[str, Any]) -> bool:
@@ -189,51 +118,50 @@ def _is_own_server(entry: Mapping[str, Any]) -> bool:
     return all(isinstance(word, str) for word in words) and os.path.basename(words[0]) == PROGRAM and words[-1] == "mcp"
 
 
-def _add_server(client: McpClient, text: str, wanted: Mapping[str, Any], there: Mapping[str, Any] | None) -> str:
-    if client.name == "codex":
-        return toml_edit.set_table(text, (client.key, SERVER), wanted)
+def _add_server(client: Host, text: str, wanted: Mapping[str, Any], path: str, *, is_there: bool) -> str:
+    """Return *text* with the server; what stands in an entry that is there besides what is *wanted* stays."""
+    if _is_toml(path):
+        return text_edit.set_table(text, (client.mcp_key, SERVER), wanted)
     text = text if text.strip() else "{}\n"
-    root = json_edit.find_root(text)
-    servers = json_edit.find_member(text, root, client.key)
+    root = text_edit.find_root(text)
+    servers = text_edit.find_member(text, root, client.mcp_key)
     if servers is None:
-        return json_edit.insert_value(text, root, {SERVER: wanted}, client.key)
-    if there is None:
-        return json_edit.insert_value(text, servers.at, wanted, SERVER)
-    for key, value in wanted.items():
-        servers = json_edit.find_member(text, json_edit.find_root(text), client.key)
-        assert servers is not None
-        entry = json_edit.find_member(text, servers.at, SERVER)
-        assert entry is not None
-        part = json_edit.find_member(text, entry.at, key)
+        return text_edit.insert_value(text, root, {SERVER: wanted}, client.mcp_key)
+    if not is_there:
+        return text_edit.insert_value(text, servers.at, wanted, SERVER)
+    entry = text_edit.find_member(text, servers.at, SERVER)
+    assert entry is not None
+    for key, value in wanted.items():  # none of these edits moves where the entry begins
+        part = text_edit.find_member(text, entry.at, key)
         text = (
-            json_edit.replace_value(text, part, value) if part else json_edit.insert_value(text, entry.at, value, key)
+            text_edit.replace_value(text, part, value) if part else text_edit.insert_value(text, entry.at, value, key)
         )
     return text
 
 
-def _remove_server(client: McpClient, text: str) -> str:
-    if client.name == "codex":
-        return toml_edit.remove_table(text, (client.key, SERVER))
-    root = json_edit.find_root(text)
-    servers = json_edit.find_member(text, root, client.key)
+def _remove_server(client: Host, text: str, path: str) -> str:
+    if _is_toml(path):
+        return text_edit.remove_table(text, (client.mcp_key, SERVER))
+    root = text_edit.find_root(text)
+    servers = text_edit.find_member(text, root, client.mcp_key)
     assert servers is not None
-    inside = json_edit.list_children(text, servers.at)
+    inside = [value.key for value in text_edit.list_children(text, servers.at)]
     if len(inside) > 1:
-        return json_edit.remove_value(text, servers.at, [value.key for value in inside].index(SERVER))
-    members = [value.key for value in json_edit.list_children(text, root)]
-    return json_edit.remove_value(text, root, members.index(client.key))
+        return text_edit.remove_value(text, servers.at, inside.index(SERVER))
+    members = [value.key for value in text_edit.list_children(text, root)]
+    return text_edit.remove_value(text, root, members.index(client.mcp_key))
 
 
 def _validate_edit(
-    client: McpClient, text: str, before: Mapping[str, Any], entry: Mapping[str, Any] | None, path: str
+    client: Host, text: str, before: Mapping[str, Any], entry: Mapping[str, Any] | None, path: str
 ) -> None:
     """Raise BadInput unless *text* says what *before* said, and *entry* (None: nothing) for kb's server."""
     try:
-        _, after = _parse_settings(client, text.encode(), path)
+        _, after = _parse_settings(text.encode(), path)
     except BadInput:
         after = {}
-    rest = [{key: value for key, value in one.items() if key != client.key} for one in (before, after)]
-    servers = [dict(one.get(client.key, {})) for one in (before, after)]
+    rest = [{key: value for key, value in one.items() if key != client.mcp_key} for one in (before, after)]
+    servers = [dict(one.get(client.mcp_key, {})) for one in (before, after)]
     found = servers[1].pop(SERVER, None)
     servers[0].pop(SERVER, None)
     if rest[0] != rest[1] or servers[0] != servers[1] or found != entry:

@@ -7,8 +7,10 @@ import os
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, UnknownId
-from kb.hooks import json_edit, opencode
+from kb.hooks import text_edit
 from kb.hooks.settings_file import MEND, SettingsEdit, encode_text, load_original, parse_json_object, read_settings
+from kb.hosts import OPENCODE
+from kb.hosts import resolve_settings_path as resolve_host_settings
 from kb.i18n import msg
 from kb.templates import FOLDER
 
@@ -19,7 +21,7 @@ _FILE = "oh-my-opencode.json"
 
 def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
     """Return the configuration of the agents for the project at *folder*, or with "" for the user."""
-    place = os.path.dirname(os.path.dirname(opencode.resolve_settings_path(folder, environment)))
+    place = os.path.dirname(os.path.dirname(resolve_host_settings(OPENCODE.hooks, folder, environment)))
     return os.path.join(place, _FILE)
 
 
@@ -77,10 +79,10 @@ def _decode_settings(data: bytes, path: str) -> str:
     return text
 
 
-def _find_appended_prompt(text: str, name: str) -> json_edit.JsonSpan | None:
-    agents = json_edit.find_member(text, json_edit.find_root(text), "agents") if text.strip() else None
-    agent = json_edit.find_member(text, agents.at, name) if agents else None
-    return json_edit.find_member(text, agent.at, "prompt_append") if agent else None
+def _find_appended_prompt(text: str, name: str) -> text_edit.JsonSpan | None:
+    agents = text_edit.find_member(text, text_edit.find_root(text), "agents") if text.strip() else None
+    agent = text_edit.find_member(text, agents.at, name) if agents else None
+    return text_edit.find_member(text, agent.at, "prompt_append") if agent else None
 
 
 def _read_appended_prompt(text: str, name: str) -> str:
@@ -92,17 +94,17 @@ def _read_appended_prompt(text: str, name: str) -> str:
 def _append_prompt(text: str, name: str, told: str) -> str:
     text = text if text.strip() else "{}\n"
     if place := _find_appended_prompt(text, name):
-        return json_edit.replace_value(
+        return text_edit.replace_value(
             text, place, "\n\n".join(filter(None, (_read_appended_prompt(text, name), told)))
         )
-    root = json_edit.find_root(text)
-    agents = json_edit.find_member(text, root, "agents")
-    agent = json_edit.find_member(text, agents.at, name) if agents else None
+    root = text_edit.find_root(text)
+    agents = text_edit.find_member(text, root, "agents")
+    agent = text_edit.find_member(text, agents.at, name) if agents else None
     if agent:
-        return json_edit.insert_value(text, agent.at, told, "prompt_append")
+        return text_edit.insert_value(text, agent.at, told, "prompt_append")
     if agents:
-        return json_edit.insert_value(text, agents.at, {"prompt_append": told}, name)
-    return json_edit.insert_value(text, root, {name: {"prompt_append": told}}, "agents")
+        return text_edit.insert_value(text, agents.at, {"prompt_append": told}, name)
+    return text_edit.insert_value(text, root, {name: {"prompt_append": told}}, "agents")
 
 
 def _remove_amendments(text: str) -> str:
@@ -111,18 +113,18 @@ def _remove_amendments(text: str) -> str:
         start, end = value.find(f"<!-- KB:{name} -->"), value.find("<!-- KB:end -->")
         if place and 0 <= start < end:
             rest = (value[:start].rstrip() + value[end + len("<!-- KB:end -->") :]).strip()
-            text = json_edit.replace_value(text, place, rest) if rest else _remove_empty_members(text, name)
+            text = text_edit.replace_value(text, place, rest) if rest else _remove_empty_members(text, name)
     return text
 
 
 def _remove_empty_members(text: str, name: str) -> str:
     """Take out the member, then whatever is empty by that: the agent, all agents."""
-    root = json_edit.find_root(text)
-    agents = json_edit.find_member(text, root, "agents")
-    agent = json_edit.find_member(text, agents.at, name) if agents else None
+    root = text_edit.find_root(text)
+    agents = text_edit.find_member(text, root, "agents")
+    agent = text_edit.find_member(text, agents.at, name) if agents else None
     assert agents and agent
     for at, key in ((agent.at, "prompt_append"), (agents.at, name), (root, "agents")):
-        members = json_edit.list_children(text, at)
+        members = text_edit.list_children(text, at)
         if len(members) > 1 or at == root:
-            return json_edit.remove_value(text, at, max(n for n, value in enumerate(members) if value.key == key))
+            return text_edit.remove_value(text, at, max(n for n, value in enumerate(members) if value.key == key))
     return text

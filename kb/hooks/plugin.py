@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from kb import __version__
 from kb.errors import BadInput
-from kb.hooks import claude, opencode
 from kb.hooks.settings_file import SettingsEdit, read_settings
+from kb.hosts import CLAUDE, OPENCODE, resolve_settings_path
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def render_opencode_plugin(program: str, events: Sequence[str]) -> str:
     """Return the plugin for opencode, which calls *program* at *events*."""
     with open(SOURCE, encoding="utf-8") as file:
         text = file.read()
-    seconds = json.dumps({event: opencode.TIMEOUTS[event] for event in events})
+    seconds = json.dumps({event: OPENCODE.timeouts[event] for event in events})
     text = text.replace(_PROGRAM, f"const PROGRAM = {json.dumps(program)}\n")
     return text.replace(_SECONDS, f"const SECONDS = {seconds}\n")
 
@@ -86,11 +86,11 @@ def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = 
     hooks = {
         event: [
             {
-                **({"matcher": claude.MATCHERS[event]} if event in claude.MATCHERS else {}),
-                "hooks": [claude.build_entry(f"{program} {words[event]}", timeout)],
+                **({"matcher": CLAUDE.matchers[event]} if event in CLAUDE.matchers else {}),
+                "hooks": [{"type": "command", "command": f"{program} {words[event]}", "timeout": timeout}],
             }
         ]
-        for event, timeout in claude.TIMEOUTS.items()
+        for event, timeout in CLAUDE.timeouts.items()
     }
     files = {
         ".claude-plugin/marketplace.json": {
@@ -108,10 +108,10 @@ def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = 
 
 def find_claude_plugin(folder: str, environment: Mapping[str, str]) -> str:
     """Return where the plugin of kb is that Claude Code uses in *folder*; "" where it uses none."""
-    user = claude.resolve_settings_path("", environment)
+    user = resolve_settings_path(CLAUDE.hooks, "", environment)
     files = [user]
     if folder:
-        project = claude.resolve_settings_path(folder, environment)
+        project = resolve_settings_path(CLAUDE.hooks, folder, environment)
         files += [project, os.path.join(os.path.dirname(project), "settings.local.json")]
     enabled: dict[str, object] = {}
     for path in files:

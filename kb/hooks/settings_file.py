@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput
-from kb.hooks.json_edit import strip_comments
+from kb.hooks.text_edit import strip_comments
 from kb.i18n import msg
 from kb.paths import state_home
 

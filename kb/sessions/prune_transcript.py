@@ -10,11 +10,12 @@ from contextlib import contextmanager
 
 from kb.errors import BadInput, UnknownId
 from kb.files import resolve_within, write_atomic
+from kb.hosts import OPENCODE
 from kb.i18n import Message, msg
 from kb.sessions import dcp_settings
 from kb.sessions.adapters import iter_records
 from kb.sessions.dcp_settings import BadDcpSettings, DcpSettings
-from kb.sessions.host_input import OPENCODE, restore_host_names
+from kb.sessions.host_input import restore_host_names
 from kb.sessions.prune_strategies import Cut, PruneGuards, compute_max_output, rank_lines, shorten_output
 from kb.sessions.tool_calls import SessionHistory, read_history
 from kb.sessions.usage import WINDOW, ContextUsage, enlarge_window, find_window, read_usage

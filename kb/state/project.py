@@ -140,13 +140,11 @@ def _build_cache_key(home: str, git_dir: str) -> str:
 _MENDED = "mended.json"
 
 
-SHELLS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_CLI")
-"""Variables that agents set in the shells they run commands in."""
-
-
 def is_agent_shell(environment: Mapping[str, str]) -> bool:
     """Return whether a command runs in the shell of an agent."""
-    return any(environment.get(name) for name in SHELLS)
+    from kb.hosts import HOSTS
+
+    return any(environment.get(host.shell_variable) for host in HOSTS.values())
 
 
 def save_kb_edits(kb: Workspace, mended: Mapping[str, bytes]) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE = "guard.log"
 QUIET = "guard.json"
-"""What `kb.hooks.guard_fast_path` asks before kb is loaded; it goes with every prompt."""
+"""What `kb.hooks.fast_path` asks before kb is loaded; it goes with every prompt."""
 _MOST = 400_000
 """Bytes at the end of the log that are read."""
 PROMPT, READ, QUOTED, NOTICED, MOMENT, SAID = "prompt", "read", "quoted", "noticed", "moment", "said"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kb.hosts import COPILOT
 from kb.sessions import host_input
 from kb.sessions.adapters.codex import parse_patch
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -80,7 +81,7 @@ def _convert_calls(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for number, (tool, changed) in enumerate(parse_patch(patch)):
             yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": changed}
         return
-    name, held = host_input.translate_copilot_tool(request.get("name"), given)
+    name, held = host_input.translate_tool(COPILOT, request.get("name"), given)
     yield {"type": "tool_use", "id": call, "name": name, "input": held}
 
 

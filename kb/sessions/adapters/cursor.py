@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kb.hosts import CURSOR
 from kb.sessions import host_input
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -46,6 +47,6 @@ def _convert_block(block: Mapping[str, Any]) -> dict[str, Any]:
     if block.get("type") == "text" and isinstance(text, str) and _START in text:
         return {**block, "text": text.partition(_START)[2].partition(_END)[0].strip()}
     if block.get("type") == "tool_use":
-        name, given = host_input.translate_tool(host_input.CURSOR, block.get("name"), block.get("input"))
+        name, given = host_input.translate_tool(CURSOR, block.get("name"), block.get("input"))
         return {**block, "name": name, "input": given}
     return dict(block)

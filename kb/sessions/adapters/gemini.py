@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kb.hosts import GEMINI
 from kb.sessions import host_input
 from kb.sessions.host_input import FILES_BEGIN, FILES_END
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -70,7 +71,7 @@ def _remove_files(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _convert_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    name, given = host_input.translate_tool(host_input.GEMINI, call.get("name"), call.get("args"))
+    name, given = host_input.translate_tool(GEMINI, call.get("name"), call.get("args"))
     if name == "TodoWrite" and isinstance(given.get("todos"), list):
         steps = [step for step in given["todos"] if isinstance(step, dict)]
         given = {"todos": [{**step, "content": step.get("description")} for step in steps]}

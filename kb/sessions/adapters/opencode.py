@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kb.hosts import OPENCODE
 from kb.sessions import host_input
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -84,7 +85,7 @@ def _convert_block(part: object) -> dict[str, Any]:
     if part.get("type") == "tool":
         state = part.get("state")
         given = state.get("input") if isinstance(state, dict) else None
-        name, held = host_input.translate_tool(host_input.OPENCODE, part.get("tool"), given)
+        name, held = host_input.translate_tool(OPENCODE, part.get("tool"), given)
         return {"type": "tool_use", "id": part.get("callID"), "name": name, "input": held}
     return {}
 

@@ -1,0 +1,308 @@
+"""THE table of the agent programs (hosts) that kb speaks to: one row for each.
+
+A row holds what is a mere property of a host. What it does in a way of its own stands in three modules of its name: how
+its payloads are read and its answers written in `kb/hooks/`, and its transcripts in `kb/sessions/adapters/`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from kb.paths import home_folder
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+COMMAND, SECONDS, MILLISECONDS = "{command}", "{seconds}", "{milliseconds}"
+"""Stand in the entry of a hook for the line to run and for its timeout."""
+PROGRAM, ARGUMENTS, LINE = "{program}", "{arguments}", "{line}"
+"""Stand in the entry of an MCP server for what starts it; LINE: program and arguments as one list."""
+NO_VALUES: Mapping[str, Any] = {}
+EVENTS = {
+    "session-start": "SessionStart",
+    "user-prompt": "UserPromptSubmit",
+    "pre-compact": "PreCompact",
+    "stop": "Stop",
+    "subagent-stop": "SubagentStop",
+    "subagent-start": "SubagentStart",
+    "session-end": "SessionEnd",
+    "pre-tool": "PreToolUse",
+    "post-tool": "PostToolUse",
+    "messages": "Messages",
+}
+"""The events kb answers, by the word of the command line and by kb's name for them, which is Claude Code's."""
+
+
+class SettingsFile(NamedTuple):
+    """Where a settings file of a host stands; all paths are relative and have slashes."""
+
+    project: str
+    """In a project."""
+    variable: str
+    """The environment variable that names the user's folder of the host; "" for none."""
+    home: str
+    """That folder in the user's home; below `.config/` the XDG variable holds."""
+    user: str
+    """In that folder."""
+    has_jsonc: bool = False
+    """Whether the same name with `.jsonc` is read in its place where there is one."""
+
+
+class Host(NamedTuple):
+    """An agent program."""
+
+    name: str
+    program: str
+    """What starts it."""
+    shell_variable: str
+    """The variable that it sets in the shells it runs commands in."""
+    events: Mapping[str, str]
+    """Its events by its own names, each with kb's, which is Claude Code's."""
+    timeouts: Mapping[str, int]
+    """Its events that kb is called at, each with the seconds after which it goes on without kb."""
+    matchers: Mapping[str, str]
+    """The tools at which kb is called, as a pattern; at an event that is not named at all of them."""
+    hooks: SettingsFile
+    entry: Mapping[str, Any]
+    """How a hook stands in its settings; empty where kb's hooks are a plugin, a file of their own."""
+    mcp: SettingsFile
+    mcp_key: str
+    """Under which its MCP servers stand."""
+    mcp_entry: Mapping[str, Any]
+    tools: Mapping[str, tuple[str, Mapping[str, str]]] = NO_VALUES
+    """Its tools: the name kb knows each by, and its names of what the tool is given, each with kb's."""
+    speaking: tuple[str, ...] = ()
+    """The events, by kb's names, whose answer may carry text to the model."""
+    blocking: tuple[str, ...] = ()
+    """The events, by kb's names, that a reason stops."""
+    limit: int = 10_000
+    """Characters at which it cuts every text (Copilot: bytes)."""
+    failed: int = 1
+    """The exit code where kb failed: 0 where the host takes every other one for a denial."""
+    read_lines: int = 0
+    """Lines that it reads at most where nobody says how many; 0: the whole file."""
+    is_grouped: bool = False
+    """Whether its hooks stand in groups with a matcher each."""
+    is_commented: bool = False
+    """Whether its settings may hold comments."""
+    top: Mapping[str, Any] = NO_VALUES
+    """What a new file of its settings begins with."""
+    has_hyphenated_mcp: bool = False
+    """Whether it calls the tools of MCP servers SERVER-TOOL; no tool of its own has a hyphen in its name."""
+    guest_field: str = ""
+    """A field of what it gives hooks of Claude Code's, where it runs them as well; "" where it does not."""
+    guest_variable: str = ""
+    """The variable that is set besides, where others have such a field, too."""
+    shows_turn_end: bool = True
+    """Whether it shows a person what is told at the end of a turn."""
+
+
+_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SubagentStop", "SubagentStart", "SessionEnd",
+           "PreToolUse", "PostToolUse")  # fmt: skip
+_SPEAKING = ("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse")
+_READ_AND_WRITE = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp__.*"
+_ENTRY = {"type": "command", "command": COMMAND, "timeout": SECONDS}
+_SERVER = {"command": PROGRAM, "args": ARGUMENTS}
+
+CLAUDE = Host(
+    "claude", "claude", "CLAUDECODE",
+    events={event: event for event in _EVENTS},
+    # Events that extract get as long as a KB_LLM_CMD may take and more. At SessionEnd all hooks share 1.5 s unless a
+    # hook in a settings file asks for more.
+    timeouts={"SessionStart": 120, "UserPromptSubmit": 10, "PreCompact": 120, "Stop": 120, "SubagentStop": 120,
+              "SubagentStart": 10, "SessionEnd": 10, "PreToolUse": 10, "PostToolUse": 10},
+    matchers={"PreToolUse": _READ_AND_WRITE + "|Agent|Task", "PostToolUse": "Glob|Grep|Bash|PowerShell|mcp__.*"},
+    hooks=SettingsFile(".claude/settings.json", "CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
+    entry=_ENTRY,
+    mcp=SettingsFile(".mcp.json", "CLAUDE_CONFIG_DIR", "", ".claude.json"),
+    mcp_key="mcpServers",
+    mcp_entry={"type": "stdio", **_SERVER},
+    speaking=_SPEAKING,
+    blocking=("UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"),
+    is_grouped=True,
+)  # fmt: skip
+CODEX = Host(
+    "codex", "codex", "CODEX_SANDBOX",
+    events={event: event for event in _EVENTS},
+    timeouts={"SessionStart": 120, "UserPromptSubmit": 10, "PreCompact": 120, "Stop": 120, "SubagentStop": 120,
+              "SubagentStart": 10, "SessionEnd": 3, "PreToolUse": 10, "PostToolUse": 10},
+    # It has no searches whose results could be shortened: these may change records without a word of it.
+    matchers={"PostToolUse": "Bash|apply_patch|mcp__.*"},
+    hooks=SettingsFile(".codex/hooks.json", "CODEX_HOME", ".codex", "hooks.json"),
+    entry=_ENTRY,
+    mcp=SettingsFile(".codex/config.toml", "CODEX_HOME", ".codex", "config.toml"),
+    mcp_key="mcp_servers",
+    mcp_entry=_SERVER,
+    speaking=_SPEAKING,
+    blocking=("UserPromptSubmit", "PostToolUse", "Stop"),
+    is_grouped=True,
+)  # fmt: skip
+GEMINI = Host(
+    "gemini", "gemini", "GEMINI_CLI",
+    events={
+        "SessionStart": "SessionStart", "BeforeAgent": "UserPromptSubmit", "BeforeTool": "PreToolUse",
+        "AfterTool": "PostToolUse", "AfterAgent": "Stop", "PreCompress": "PreCompact", "SessionEnd": "SessionEnd",
+    },
+    timeouts={"SessionStart": 60, "BeforeAgent": 10, "BeforeTool": 10, "AfterTool": 10, "AfterAgent": 60,
+              "PreCompress": 60, "SessionEnd": 10},
+    # It names PreCompress "auto" before every request to the model, whether it compresses then or not. No result of a
+    # tool can be shortened here: at AfterTool kb looks at what a command has changed.
+    matchers={"PreCompress": "manual", "AfterTool": "run_shell_command|mcp_.*"},
+    hooks=SettingsFile(".gemini/settings.json", "", ".gemini", "settings.json"),
+    entry={"type": "command", "name": "kb", "command": COMMAND, "timeout": MILLISECONDS},
+    mcp=SettingsFile(".gemini/settings.json", "", ".gemini", "settings.json"),
+    mcp_key="mcpServers",
+    mcp_entry=_SERVER,
+    tools={
+        "read_file": ("Read", {"absolute_path": "file_path"}),
+        "write_file": ("Write", {}),
+        "replace": ("Edit", {}),
+        "run_shell_command": ("Bash", {}),
+        "glob": ("Glob", {}),
+        "search_file_content": ("Grep", {}),
+        "grep_search": ("Grep", {}),
+        "write_todos": ("TodoWrite", {}),
+    },
+    speaking=("SessionStart", "UserPromptSubmit", "PostToolUse"),
+    blocking=("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+    read_lines=2000,
+    is_grouped=True,
+    is_commented=True,
+)  # fmt: skip
+COPILOT = Host(
+    "copilot", "copilot", "COPILOT_CLI",
+    events={
+        "sessionStart": "SessionStart", "userPromptSubmitted": "UserPromptSubmit", "preToolUse": "PreToolUse",
+        "postToolUse": "PostToolUse", "agentStop": "Stop", "subagentStart": "SubagentStart",
+        "subagentStop": "SubagentStop", "preCompact": "PreCompact", "sessionEnd": "SessionEnd",
+    },
+    # What a sub-agent does stands in the session's own file, so at subagentStop there is nothing to read.
+    timeouts={"sessionStart": 60, "userPromptSubmitted": 10, "preToolUse": 10, "postToolUse": 10, "agentStop": 60,
+              "subagentStart": 10, "preCompact": 60, "sessionEnd": 10},
+    matchers={"postToolUse": "glob|grep|bash|powershell"},
+    hooks=SettingsFile(".github/hooks/kb.json", "COPILOT_HOME", ".copilot", "hooks/kb.json"),
+    entry={"type": "command", "bash": COMMAND, "timeoutSec": SECONDS},
+    mcp=SettingsFile(".github/mcp.json", "COPILOT_HOME", ".copilot", "mcp-config.json"),
+    mcp_key="mcpServers",
+    mcp_entry={"type": "local", **_SERVER, "tools": ["*"]},
+    tools={
+        "bash": ("Bash", {}),
+        "powershell": ("Bash", {}),
+        "view": ("Read", {"path": "file_path"}),
+        "create": ("Write", {"path": "file_path", "file_text": "content"}),
+        "edit": ("Edit", {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}),
+        "glob": ("Glob", {}),
+        "grep": ("Grep", {}),
+        "task": ("Agent", {"agent_type": "subagent_type"}),
+    },
+    speaking=_SPEAKING,
+    failed=0,
+    top={"version": 1},
+    has_hyphenated_mcp=True,
+    guest_field="timestamp",
+    guest_variable="COPILOT_CLI",
+    shows_turn_end=False,
+)  # fmt: skip
+CURSOR = Host(
+    "cursor", "cursor-agent", "CURSOR_AGENT",
+    events={
+        "sessionStart": "SessionStart", "beforeSubmitPrompt": "UserPromptSubmit", "preToolUse": "PreToolUse",
+        "postToolUse": "PostToolUse", "preCompact": "PreCompact", "stop": "Stop", "subagentStart": "SubagentStart",
+        "subagentStop": "SubagentStop", "sessionEnd": "SessionEnd",
+    },
+    # At subagentStart nothing can be told, and no result but that of an MCP tool can be changed.
+    timeouts={"sessionStart": 60, "beforeSubmitPrompt": 10, "preToolUse": 10, "postToolUse": 10, "preCompact": 60,
+              "stop": 60, "subagentStop": 60, "sessionEnd": 10},
+    matchers={"postToolUse": "Shell|MCP.*"},
+    hooks=SettingsFile(".cursor/hooks.json", "", ".cursor", "hooks.json"),
+    entry=_ENTRY,
+    mcp=SettingsFile(".cursor/mcp.json", "", ".cursor", "mcp.json"),
+    mcp_key="mcpServers",
+    mcp_entry=_SERVER,
+    tools={
+        "Shell": ("Bash", {}),
+        "Read": ("Read", {"path": "file_path", "target_file": "file_path"}),
+        "Write": ("Write", {"path": "file_path", "contents": "content"}),
+        "StrReplace": ("Edit", {"path": "file_path"}),
+        "Grep": ("Grep", {}),
+        "Task": ("Agent", {}),
+    },
+    speaking=("SessionStart", "PostToolUse"),
+    failed=0,
+    is_commented=True,
+    top={"version": 1},
+    guest_field="cursor_version",
+    shows_turn_end=False,
+)  # fmt: skip
+OPENCODE = Host(
+    "opencode", "opencode", "OPENCODE",
+    events={
+        "session.created": "SessionStart", "session.compacted": "SessionStart", "chat.message": "UserPromptSubmit",
+        "tool.execute.before": "PreToolUse", "tool.execute.after": "PostToolUse",
+        "experimental.session.compacting": "PreCompact", "experimental.chat.messages.transform": "Messages",
+        "session.idle": "Stop", "session.deleted": "SessionEnd",
+    },
+    # kb's plugin itself goes on without an answer after so many seconds.
+    timeouts={
+        "session.created": 60, "chat.message": 10, "tool.execute.before": 10, "tool.execute.after": 10,
+        "experimental.session.compacting": 60, "experimental.chat.messages.transform": 10, "session.idle": 60,
+        "session.deleted": 10,
+    },
+    matchers={},
+    hooks=SettingsFile(".opencode/plugin/kb.js", "OPENCODE_CONFIG_DIR", ".config/opencode", "plugin/kb.js"),
+    entry={},
+    mcp=SettingsFile("opencode.json", "OPENCODE_CONFIG_DIR", ".config/opencode", "opencode.json", has_jsonc=True),
+    mcp_key="mcp",
+    mcp_entry={"type": "local", "command": LINE, "enabled": True},
+    tools={
+        "read": ("Read", {"filePath": "file_path"}),
+        "write": ("Write", {"filePath": "file_path"}),
+        "edit": ("Edit", {"filePath": "file_path", "oldString": "old_string", "newString": "new_string"}),
+        "multiedit": ("Edit", {"filePath": "file_path"}),
+        "patch": ("apply_patch", {"patchText": "patch"}),
+        "apply_patch": ("apply_patch", {"patchText": "patch"}),
+        "bash": ("Bash", {}),
+        "glob": ("Glob", {}),
+        "grep": ("Grep", {}),
+        "task": ("Agent", {}),
+        "todowrite": ("TodoWrite", {}),
+    },
+    read_lines=2000,
+)  # fmt: skip
+
+HOSTS: dict[str, Host] = {host.name: host for host in (CLAUDE, CODEX, GEMINI, COPILOT, CURSOR, OPENCODE)}
+
+
+def find_guest(payload: Mapping[str, Any], environment: Mapping[str, str]) -> Host | None:
+    """Return the host, not Claude Code, that sent a *payload* in Claude Code's shape; None for Claude Code itself.
+
+    The environment alone does not tell: a Claude Code that was started inside of Copilot has Copilot's. Cursor's field
+    is its own, so its row, the later one, is asked first.
+    """
+    for host in reversed(HOSTS.values()):
+        if (
+            host.guest_field
+            and host.guest_field in payload
+            and (not host.guest_variable or host.guest_variable in environment)
+        ):
+            return host
+    return None
+
+
+def resolve_user_folder(file: SettingsFile, environment: Mapping[str, str]) -> str:
+    """Return the user's folder of the host whose *file* it is."""
+    if file.variable and (folder := environment.get(file.variable)):
+        return folder
+    settings = environment.get("XDG_CONFIG_HOME")
+    if settings and file.home.startswith(".config/"):
+        return os.path.join(settings, *file.home.split("/")[1:])
+    return os.path.join(home_folder(environment), *filter(None, file.home.split("/")))
+
+
+def resolve_settings_path(file: SettingsFile, folder: str, environment: Mapping[str, str]) -> str:
+    """Return the *file* that holds in the project at *folder*, or with "" that of the user."""
+    parts = (file.project if folder else file.user).split("/")
+    path = os.path.join(folder or resolve_user_folder(file, environment), *parts)
+    return path + "c" if file.has_jsonc and os.path.exists(path + "c") else path
