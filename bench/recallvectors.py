@@ -16,9 +16,10 @@ from kb.index.database import Index
 from kb.index.passages import detect_language, extract_passage, hash_text
 from kb.index.schema import ALL
 from kb.index.vectors import Vectors
-from kb.search import rank, retrieve
-from kb.search.answer import load_shipped_synonyms
-from kb.search.retrieve import TOP, SemanticSource
+from kb.search.query import parse_query
+from kb.search.rank import rank_hits
+from kb.search.retrieve import TOP, SemanticSource, retrieve_hits
+from kb.search.synonyms import load_shipped_synonyms
 
 Search = Callable[[str, int], list[str]]
 
@@ -86,8 +87,9 @@ def fused(share: float) -> Callable[[Part, str], Search]:
                 return {numbers[id]: much for id, much in nearness.near(query, TOP).items()} if nearness else {}
 
             meaning = SemanticSource(near, share) if share else None
-            hits = retrieve.retrieve_hits(index, query, ALL, limit=limit, groups=groups, meaning=meaning).hits
-            return [hit.record.id for hit in rank.rank_hits(hits, rank.parse_query(query))][:limit]
+            asked = parse_query(query)
+            hits = retrieve_hits(index, asked, ALL, limit=limit, groups=groups, meaning=meaning).hits
+            return [hit.record.id for hit in rank_hits(hits, asked)][:limit]
 
         return search
 

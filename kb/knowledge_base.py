@@ -13,9 +13,9 @@ from kb.workspace import Workspace
 if TYPE_CHECKING:
     from kb.capture.save_session import SavedSession
     from kb.checks.findings import Finding
+    from kb.context.build_context import Context
     from kb.context.hint_text import Hint
     from kb.context.pack import Pack
-    from kb.context.record_context import Context
     from kb.git.blame import FileCommit
     from kb.history.record_life import LifeEvent
     from kb.history.record_links import RecordLink

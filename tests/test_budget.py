@@ -7,7 +7,7 @@ import pytest
 from command_line import run
 from talk import EN, ZH, add, transcript
 
-from kb.capture.compress import compress_session
+from kb.capture.form_choice import compress_session
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
 from kb.memories import estimate_content_tokens, extract_and_store_memories, extract_session_memories

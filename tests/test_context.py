@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.config import Config
+from kb.context.build_context import render_context
 from kb.context.hint_text import list_moments
-from kb.context.record_context import render_context
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record, Section
-from kb.search import embedding, rank
+from kb.search import embedding, query
 from kb.text.segment import estimate_tokens
 
 EN, ZH = Config(), Config(language="zh")
@@ -136,7 +136,7 @@ def test_a_question_is_taken_apart_once(filled: KnowledgeBase) -> None:
         profile = cProfile.Profile()
         profile.runcall(filled.recall, question)
         stats = Stats(profile).stats.items()  # type: ignore[attr-defined]
-        return sum(n for (path, _, name), (n, *_) in stats if (path, name) == (rank.__file__, "parse_query"))
+        return sum(n for (path, _, name), (n, *_) in stats if (path, name) == (query.__file__, "parse_query"))
 
     assert [taken_apart(question) for question in ("retry payments", "支付接口", "who am I")] == [1, 1, 1]
 

@@ -8,10 +8,16 @@ from command_line import run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.context import build_context
-from kb.context.foreground import LoadedKnowledge, RelatedRecord, compute_relevances, render_summary
+from kb.context.foreground import (
+    LoadedKnowledge,
+    RelatedRecord,
+    compute_relevances,
+    load_knowledge,
+    render_summary,
+)
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Record, Section
+from kb.search.query import parse_query
 from kb.search.rank import SearchHit
 from kb.text.segment import estimate_tokens
 
@@ -65,14 +71,14 @@ def test_relevance_is_a_share_that_never_rises() -> None:
             Record("D001", "decision", title, sections=(Section("decision", "Decision", title),)), whole=whole
         )
 
-    asked = "retry payments queue"
+    asked = parse_query("retry payments queue")
     found = compute_relevances([hit("Retry payments"), hit("Retry payments queue", whole=True), hit("Logging")], asked)
     assert found == sorted(found, reverse=True) and 0 < found[0] < 1 and found[2] == 0
 
 
 @pytest.mark.parametrize("budget", [100, 150, 300, 4000])
 def test_the_best_answer_is_kept_and_the_background_goes_first(filled: Path, kb: KnowledgeBase, budget: int) -> None:
-    made = render_summary(build_context.load_knowledge(kb, "还款方式 retry payments"), budget)
+    made = render_summary(load_knowledge(kb, "还款方式 retry payments"), budget)
     text = made.translate("en")
     assert estimate_tokens(text + "\n") <= budget
     assert "D001" in text

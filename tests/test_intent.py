@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kb.search.intent import GENERAL, IDENTITY, STRATEGIES, detect_intent, is_identity_question
+from kb.search.query import parse_query
 
 HERE = Path(__file__).parent
 LABELLED = [tuple(row.split("\t")) for row in (HERE / "intents.tsv").read_text(encoding="utf-8").splitlines()]
@@ -12,7 +13,9 @@ IDENTITIES = [tuple(row.split("\t")) for row in (HERE / "identity.tsv").read_tex
 
 
 def test_nine_of_ten_labelled_questions_are_understood() -> None:
-    wrong = [(query, label, got) for query, label in LABELLED if (got := detect_intent(query).intent) != label]
+    wrong = [
+        (query, label, got) for query, label in LABELLED if (got := detect_intent(parse_query(query)).intent) != label
+    ]
     assert len(LABELLED) >= 50
     assert len(wrong) <= len(LABELLED) / 10, wrong
 
@@ -20,7 +23,7 @@ def test_nine_of_ten_labelled_questions_are_understood() -> None:
 @pytest.mark.parametrize("label", sorted({label for _, label in LABELLED}))
 def test_no_intent_is_understood_less_than_three_times_in_four(label: str) -> None:
     own = [query for query, given in LABELLED if given == label]
-    right = [query for query in own if detect_intent(query).intent == label]
+    right = [query for query in own if detect_intent(parse_query(query)).intent == label]
     assert len(own) >= 8
     assert len(right) >= 0.75 * len(own), sorted(set(own) - set(right))
 
@@ -28,7 +31,7 @@ def test_no_intent_is_understood_less_than_three_times_in_four(label: str) -> No
 @pytest.mark.parametrize(("query", "label"), IDENTITIES)
 def test_questions_about_the_asker_are_known(query: str, label: str) -> None:
     assert is_identity_question(query) is (label == "1")
-    assert (detect_intent(query).intent == IDENTITY) is (label == "1")
+    assert (detect_intent(parse_query(query)).intent == IDENTITY) is (label == "1")
 
 
 def test_there_are_enough_questions_about_the_asker() -> None:
@@ -42,7 +45,7 @@ def test_every_intent_has_its_strategy() -> None:
 
 @pytest.mark.parametrize("query", ["", " ", "?", "？", "…", "\0", "我", "I", "🙂"])
 def test_what_says_nothing_is_general(query: str) -> None:
-    assert detect_intent(query).intent == GENERAL
+    assert detect_intent(parse_query(query)).intent == GENERAL
 
 
 @pytest.mark.parametrize(
@@ -55,4 +58,4 @@ def test_what_says_nothing_is_general(query: str) -> None:
     ],
 )
 def test_a_word_for_oneself_is_a_weak_sign(query: str, weak: bool) -> None:
-    assert detect_intent(query).weak_identity is weak
+    assert detect_intent(parse_query(query)).weak_identity is weak

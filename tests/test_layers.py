@@ -48,15 +48,15 @@ IMPURE = {
     "safety": "",
     "similarity": "",
     "merge": "rebase renumbering",
-    "search": "answer embedding semantic",
+    "search": "answer embedding synonyms",
     "writing": (
         "bulk_import edit edit_text file_changes group_commit inbox init_base pipeline publish reviews spool "
         "transaction"
     ),
     "sessions": ("active_sessions host_input prune_transcript render_forms session_archive subagents unread_records"),
-    "context": "build_context build_pack build_routes disclose give_hints memory_md",
+    "context": "build_context build_pack build_routes disclose foreground give_hints memory_md",
     "capture": (
-        "compress consent declined flush_spool form_choice prompt_commands proposals refusals save_session "
+        "consent flush_spool form_choice prompt_commands proposals refusals save_session "
         "session_candidates submit turns usage_alerts"
     ),
     "guard": (

@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from kb.context.build_pack import build_read_filter
 from kb.context.claims import ProjectTree, extract_claims, find_mismatches
 from kb.context.pack import SCHEMA, Pack, iter_schema_errors, select_quotes
-from kb.context.readable_files import build_read_filter
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Record, Section
+from kb.search.query import parse_query
 
 BODY = (
     "The service listens on port 8000. `src/auth/session.py` holds `refresh_token()`; `issue_token()` stays in "
@@ -191,7 +192,7 @@ def test_law_the_small_checker_agrees_with_the_large_one(value: dict[str, object
 
 @given(st.text(alphabet="ab c\r\n.。#-`>脱敏支付", max_size=900), st.sampled_from(["支付 脱敏", "ab", "zz"]))
 def test_law_a_quote_is_a_piece_of_the_text_on_its_line(text: str, question: str) -> None:
-    for quote in select_quotes(text, question):
+    for quote in select_quotes(text, parse_query(question)):
         assert quote.text and quote.text in text
         rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         assert quote.text.splitlines()[0].strip() in rows[quote.line - 1]
@@ -199,7 +200,7 @@ def test_law_a_quote_is_a_piece_of_the_text_on_its_line(text: str, question: str
 
 def test_a_quote_of_a_long_paragraph_is_whole_sentences_around_the_best() -> None:
     text = "Nothing here. " * 100 + "Tokens are issued once. " + "Nothing there. " * 100
-    (quote,) = select_quotes(text, "when are tokens issued")
+    (quote,) = select_quotes(text, parse_query("when are tokens issued"))
     assert quote.text.startswith("Tokens are issued once.") and quote.text.endswith(".") and len(quote.text) <= 600
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.context.relevance import filter_task_hits
+from kb.context.relevance import filter_relevant, filter_task_hits, has_whole_keyword
 from kb.index.database import Index as RealIndex
 from kb.records.model import Record, Reference, Section
 from kb.search.query import (
@@ -19,11 +19,11 @@ from kb.search.query import (
     extract_keywords,
     extract_subjects,
     find_references,
-    stem,
+    parse_query,
 )
-from kb.search.rank import SearchHit, filter_relevant, has_whole_keyword, parse_query, rank_hits
+from kb.search.rank import SearchHit, rank_hits
 from kb.search.snippet import build_snippet
-from kb.text.segment import SEPARATOR, build_index_terms, fold_text
+from kb.text.segment import SEPARATOR, build_index_terms, fold_text, stem
 
 Index = sqlite3.Connection
 
@@ -227,10 +227,10 @@ class TestKeywords:
         ],
     )
     def test_tell_what_a_task_is_about(self, task: str, words: list[str]) -> None:
-        assert extract_keywords(task) == words
+        assert extract_keywords(parse_query(task)) == words
 
     def test_are_few_and_the_rarest_looking_in_their_order(self) -> None:
-        words = extract_keywords("alpha bravo charlie OAuth2 deltaforce echo foxtrot golf", limit=3)
+        words = extract_keywords(parse_query("alpha bravo charlie OAuth2 deltaforce echo foxtrot golf"), limit=3)
         assert words == ["charlie", "oauth2", "deltaforce"]
 
 
@@ -416,8 +416,8 @@ class TestRelevant:
 )
 def test_a_keyword_is_held_as_a_whole(keyword: str, text: str, holds: bool) -> None:
     plain = record("D001", "Other")._replace(sections=(Section("decision", "Decision", text),))
-    assert has_whole_keyword(plain, keyword) is holds
-    assert has_whole_keyword(record("D001", text), keyword) is holds
+    assert has_whole_keyword(plain, parse_query(keyword)) is holds
+    assert has_whole_keyword(record("D001", text), parse_query(keyword)) is holds
 
 
 class TestSnippet:
@@ -442,10 +442,10 @@ class TestSnippet:
         ],
     )
     def test_shows_why(self, text: str, query: str, marked: str) -> None:
-        assert build_snippet(text, query).highlight_matches("«", "»") == marked
+        assert build_snippet(text, parse_query(query)).highlight_matches("«", "»") == marked
 
     def test_a_long_text_is_cut_around_the_match(self) -> None:
-        piece = build_snippet("甲" * 500 + "还款" + "乙" * 500, "还款", width=40)
+        piece = build_snippet("甲" * 500 + "还款" + "乙" * 500, parse_query("还款"), width=40)
         assert len(piece.text) == 40
         assert piece.text.startswith("…甲") and piece.text.endswith("乙…")
         assert [piece.text[start:end] for start, end in piece.matches] == ["还款"]
@@ -453,7 +453,7 @@ class TestSnippet:
     @settings(deadline=None)
     @given(st.text("ab还款, \n", max_size=200), st.text("ab还款 ", max_size=6), st.integers(0, 60))
     def test_law_the_matches_are_inside_and_the_width_is_kept(self, text: str, query: str, width: int) -> None:
-        piece = build_snippet(text, query, width=width)
+        piece = build_snippet(text, parse_query(query), width=width)
         assert len(piece.text) <= max(width, 8)
         assert all(0 <= start < end <= len(piece.text) for start, end in piece.matches)
         assert piece.highlight_matches("", "") == piece.text

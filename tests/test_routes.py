@@ -9,12 +9,21 @@ from command_line import run
 from conftest import git
 
 from kb.context import build_routes, memory_md
-from kb.context.build_routes import CONVENTIONS
+from kb.context.build_routes import (
+    CONVENTIONS,
+    INTENTS,
+    MAX_FILES,
+    MAX_LINES,
+    AnsweringFile,
+    find_intents,
+    is_small_talk,
+    plan_drill,
+)
 from kb.context.memory_md import MEMORY
-from kb.context.routing import INTENTS, MAX_FILES, MAX_LINES, AnsweringFile, find_intents, is_small_talk, plan_drill
 from kb.errors import NeedsPerson
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record, Section
+from kb.search.query import parse_query
 
 LABELLED = [line.split("\t") for line in (Path(__file__).parent / "routes.tsv").read_text("utf-8").splitlines()]
 TALK = ["谢谢", "谢谢你", "好的", "你好！", "嗯嗯", "thanks a lot!", "ok", "hello", "good morning", "继续", "", "??"]
@@ -64,7 +73,7 @@ def test_in_each_of_them_the_conventions_are_read_also_where_no_file_has_them(fi
 
 def test_small_talk_and_strangers_lead_nowhere(filled: KnowledgeBase) -> None:
     for text in (*TALK, *STRANGERS):
-        assert is_small_talk(text) is (text in TALK), text
+        assert is_small_talk(parse_query(text)) is (text in TALK), text
         assert build_routes.route(filled, text).reads == (), text
 
 

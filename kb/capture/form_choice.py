@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.session_candidates import find_candidates
 from kb.capture.usage_alerts import measure_usage
-from kb.errors import UnknownId
+from kb.errors import BadInput, UnknownId
 from kb.files import write_atomic
 from kb.i18n import msg
 from kb.records.record_paths import sanitise_session_id
+from kb.search.query import find_references
 from kb.sessions import transcript as transcripts
 from kb.sessions.active_sessions import (
     ActiveSession,
@@ -19,13 +20,15 @@ from kb.sessions.active_sessions import (
     parse_judged,
     save_current_form,
 )
-from kb.sessions.forms import COMPACT, EXPANDED, FORMS, NORMAL
+from kb.sessions.forms import COMPACT, EXPANDED, FORMS, LIMIT, NORMAL
 from kb.sessions.host_input import read_transcript
 from kb.sessions.render_forms import FormFacts, RenderedForm, mask_transcript, render_form
 from kb.sessions.usage import ContextUsage, UsageBand, find_band
+from kb.text.segment import estimate_tokens
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
+
 
 _FILE = "form.json"
 
@@ -128,3 +131,28 @@ def render_transcript_form(kb: Workspace, path: str, form: str, session: str = "
     made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
     formed = render_form(kb, form, transcript, FormFacts(tuple(found), tuple(made.values()), made))
     return formed._replace(notes=(*notes, *formed.notes))
+
+
+_SHORTER = (LIMIT, 400, 300, 200, 140, 100, 60)
+"""字 of the compact forms that are tried, one after the other."""
+
+
+def compress_session(kb: Workspace, path: str, budget: int) -> RenderedForm:
+    """Return the transcript *path* in *budget* tokens at most; raise BadInput where not even its anchors fit."""
+    usual = kb.config
+    expanded = render_transcript_form(kb, path, EXPANDED)
+    ids = [reference.id for reference in find_references(expanded.text) if kb.index.find_by_id(reference.id)]
+    least = 0
+    try:
+        for form, limit in (("", 0), (NORMAL, 0), *((COMPACT, limit) for limit in _SHORTER)):
+            kb.config = usual._replace(compact_limit=limit or usual.compact_limit)
+            made = render_transcript_form(kb, path, form) if form else expanded
+            missing = [name for name in dict.fromkeys(ids) if f"[{name}]" not in made.text]
+            text = made.text + (" ".join(f"[{name}]" for name in missing) + "\n" if missing else "")
+            least = estimate_tokens(text)
+            if least <= budget:
+                return RenderedForm(text)
+    finally:
+        kb.config = usual
+    problem = msg("the shortest summary with all its anchors has {n} tokens", n=least)
+    raise BadInput(problem, path=path, hint=msg("give a larger --budget"))

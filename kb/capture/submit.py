@@ -29,7 +29,7 @@ def submit(
         verdicts = _add_spool_reasons(verdicts, landed)
     if dry_run or not any(verdict.verdict == "refused" for verdict in verdicts):
         return verdicts
-    from kb.capture.declined import keep_declined
+    from kb.capture.refusals import keep_declined
 
     return keep_declined(kb, candidates, verdicts, folder)
 

@@ -25,7 +25,7 @@ def command(kb: KnowledgeBase, session: str, budget: int | None) -> None:
     With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.
     """
     if budget is not None:
-        from kb.capture.compress import compress_session
+        from kb.capture.form_choice import compress_session
         from kb.sessions.active_sessions import find_latest_session
 
         path = session if os.path.isfile(session) else find_latest_session(kb, session).transcript

@@ -71,17 +71,17 @@ def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, a
 
     Relevance is how much of what was asked a record speaks of.
     """
-    from kb.context import build_context
+    from kb.context import foreground
 
-    loaded = build_context.load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
+    loaded = foreground.load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
     if as_json:
         background = {"project": loaded.project, "stack": loaded.stack, "domains": loaded.domains}
         print_json({**background, "related": loaded.related, "knowledge": loaded.domain_notes})
     elif as_list:
-        for row in build_context.render_numbered_list(loaded.answers[:most]):
+        for row in foreground.render_numbered_list(loaded.answers[:most]):
             click.echo(kb.localise(row))
     else:
-        made = build_context.render_summary(loaded, budget)
+        made = foreground.render_summary(loaded, budget)
         click.echo(made.translate(kb.config.language))
         for sentence in made.omitted:
             warn(kb, sentence)

@@ -14,7 +14,7 @@ from kb.cli.past import iter_change_lines
 from kb.cli.past import serialise_changes as as_values
 from kb.cli.prints import print_json
 from kb.context.disclose import quote_base_name
-from kb.context.record_view import sanitise_text
+from kb.context.hint_text import sanitise_text
 from kb.i18n import Message, msg
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def _list_keywords(kb: KnowledgeBase, as_json: bool) -> None:
 @with_kb
 def load_keywords(kb: KnowledgeBase, file: str) -> None:
     """Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml."""
-    from kb.search.answer import MAX_SYNONYMS
+    from kb.search.synonyms import MAX_SYNONYMS
     from kb.writing.file_changes import add_groups as loaded
 
     with open(file, encoding="utf-8", errors="replace") as opened:

@@ -28,7 +28,8 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str,
     YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The code
     is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a person.
     """
-    from kb.context.build_pack import SCHEMA, as_yaml, find_pack_problems
+    from kb.context.build_pack import find_pack_problems
+    from kb.context.pack import SCHEMA, dump_yaml
 
     if schema:
         print_json(SCHEMA)
@@ -45,4 +46,4 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str,
         if as_json:
             print_json(made)
         else:
-            click.echo(as_yaml(made), nl=False)
+            click.echo(dump_yaml(made), nl=False)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import translate
+from functools import lru_cache
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from kb.context import claims, pack
 from kb.context.build_context import find_relevant_hits
-from kb.context.claims import ClaimMismatch, ProjectTree
+from kb.context.claims import ProjectTree
 from kb.context.pack import FileConflict, OpenQuestion, Pack, QuotedEvidence, UnverifiedClaim
-from kb.context.readable_files import build_read_filter
 from kb.errors import BadInput, BadRecord
 from kb.files import read_if_exists, resolve_within
 from kb.git.git_dir import find_git_dir
@@ -24,6 +27,7 @@ from kb.records.front_matter import decode_record
 from kb.records.model import GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT
 from kb.safety.quoting import quote_record
+from kb.search.query import Query, parse_query
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
@@ -31,61 +35,64 @@ if TYPE_CHECKING:
 
     from kb.workspace import Workspace
 
-SCHEMA = pack.SCHEMA
-"""The form of a pack."""
-
-as_yaml = pack.dump_yaml
-
 MOST = 6
 """Records that are quoted, at most."""
 MAX_FILE, MAX_ALL = 400_000, 24_000_000
 """Bytes of a project's file that is read, and of all of them."""
 _OWN = (CONTENT, "memory-bank", ".kb", "kb.toml")
 _PLACES = 3
+"""Files that are named as places to look, at most."""
+
+NEVER = (
+    ".env", ".env.*", "*.env", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
+    "*.asc", "*.gpg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*secret*", "*credential*", "*password*",
+    ".netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd", "*.tfstate", "*.tfvars", "kubeconfig", ".git", ".ssh",
+    ".aws", ".gnupg", ".kube", ".docker",
+)  # fmt: skip
+"""Names of files and folders that are never read, whatever is allowed; in any case."""
+
+SAMPLES = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.tfvars.example")
+"""Files whose names say that they hold no secret."""
 
 
 def compose_pack(kb: Workspace, question: str, *, folder: str = "") -> Pack:
     """Return what is known of *question*; *folder* is where the caller works (default: the current one)."""
-    folder, question = folder or os.getcwd(), one_line(question)
+    folder, query = folder or os.getcwd(), parse_query(one_line(question))
     may_read = build_read_filter((), kb.config.pack_deny, never=())
     scope = kb.project(folder)
-    hits = find_relevant_hits(kb, question, project=scope)
+    hits = find_relevant_hits(kb, query, project=scope)
     records = [hit.record for hit in hits if may_read(hit.record.path)][:MOST]
     warned = [(record, quote_record(record, "").warning) for record in records]
     kept = [record for record, warning in warned if warning is None]
-    texts = {record.path: decode_record(_read_record_file(kb, record), record.path) for record in kept}
+    files = {record.path: read_if_exists(resolve_within(kb.root, record.path)) or b"" for record in kept}
+    texts = {path: decode_record(data, path) for path, data in files.items()}
+    evidence: list[QuotedEvidence] = []
+    for record in kept:
+        commit, date = _find_last_change(kb, record, files[record.path])
+        about = (record.id, record.scope, record.title, str(record.status), record.path)
+        evidence += (
+            QuotedEvidence(*about, quote.line, quote.text, commit, date)
+            for quote in pack.select_quotes(texts[record.path], query)
+        )
     tree = _load_project_tree(kb, folder)
     conflicts, doubts = _find_disagreements(kb, kept, texts, tree, scope)
     return Pack(
         pack.VERSION,
-        question,
+        query.text,
         tuple(pack.summarise_record(record) for record in kept),
-        tuple(item for record in kept for item in _iter_evidence(kb, record, texts[record.path], question)),
-        tuple(_iter_open_questions(kb, question, kept, texts, tree)),
+        tuple(evidence),
+        tuple(_iter_open_questions(kb, query, kept, texts, tree)),
         tuple(conflicts),
         tuple(doubts),
         tuple(kb.localise(warning) for _, warning in warned if warning),
     )
 
 
-def _read_record_file(kb: Workspace, record: Record) -> bytes:
-    return read_if_exists(resolve_within(kb.root, record.path)) or b""
-
-
-def _iter_evidence(kb: Workspace, record: Record, text: str, question: str) -> Iterator[QuotedEvidence]:
-    commit, date = _find_last_change(kb, record)
-    for quote in pack.select_quotes(text, question):
-        yield QuotedEvidence(
-            record.id, record.scope, record.title, str(record.status), record.path, quote.line, quote.text, commit, date
-        )
-
-
-def _find_last_change(kb: Workspace, record: Record) -> tuple[str, str]:
-    """Return the commit that last changed the file and its time; of a file that differs from it no commit."""
+def _find_last_change(kb: Workspace, record: Record, data: bytes) -> tuple[str, str]:
+    """Return the commit that last changed the file and its time; where *data*, its bytes, differ from it no commit."""
     full = kb.repository.to_git_path(record.path)
     said = kb.repository.run_git(("log", "-1", "--format=%H %cI", "--", full))
     commit, _, date = said.out.decode().strip().partition(" ")
-    data = _read_record_file(kb, record)
     if commit and kb.repository.read_blob(commit, record.path) == data:
         return commit, date
     changed = os.stat(resolve_within(kb.root, record.path)).st_mtime
@@ -93,6 +100,30 @@ def _find_last_change(kb: Workspace, record: Record) -> tuple[str, str]:
 
 
 # -- the project's files --------------------------------------------------------------------------
+
+
+def build_read_filter(
+    allow: Sequence[str] = (), deny: Sequence[str] = (), *, never: Sequence[str] = NEVER
+) -> Callable[[str], bool]:
+    """Return the test whether the file at a path (forward slashes) may be read: allowed, and denied by nothing."""
+    allowed, denied, secret, samples = map(_compile_globs, (tuple(allow), tuple(deny), tuple(never), SAMPLES))
+
+    def is_readable(path: str) -> bool:
+        parts = path.split("/")
+        ways = [path, *parts, *("/".join(parts[: n + 1]) for n in range(1, len(parts) - 1))]
+        if any(denied(way) for way in ways) or (allow and not any(allowed(way) for way in ways)):
+            return False
+        is_sample = samples(parts[-1])
+        return not any(secret(part) for part in (parts[:-1] if is_sample else parts))
+
+    return is_readable
+
+
+@lru_cache(maxsize=64)
+def _compile_globs(globs: tuple[str, ...]) -> Callable[[str], object]:
+    if not globs:
+        return lambda _: None
+    return re.compile("|".join(translate(glob.replace("**/", "*")) for glob in globs), re.IGNORECASE).match
 
 
 def _load_project_tree(kb: Workspace, folder: str) -> ProjectTree:
@@ -121,10 +152,10 @@ def _load_project_tree(kb: Workspace, folder: str) -> ProjectTree:
 def _read_text_file(top: str, name: str) -> str | None:
     """Return the text of a plain file that is not too long; None for a link, a folder, a pipe or bytes."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        place = resolve_within(top, name)
-        stat = os.lstat(place)
+        path = resolve_within(top, name)
+        stat = os.lstat(path)
         if S_ISREG(stat.st_mode) and stat.st_size <= MAX_FILE:
-            data = read_if_exists(place) or b""
+            data = read_if_exists(path) or b""
             return None if b"\0" in data else data.decode("utf-8")
     return None
 
@@ -138,30 +169,25 @@ def _find_disagreements(
     for record in records if tree.code else ():
         names = (record.id, record.scope)
         made = claims.extract_claims(texts[record.path], record.impact)
-        found = list(claims.find_mismatches(made, tree))
-        if record.scope == GLOBAL and scope != GLOBAL and len(found) == len(made):
+        mismatches = list(claims.find_mismatches(made, tree))
+        if record.scope == GLOBAL and scope != GLOBAL and len(mismatches) == len(made):
             continue  # nothing of it is here: it speaks of other projects
-        for answer in found:
-            claim = answer.claim
-            if answer.is_sure:
-                where, line = record.path, max(claim.line, 1)
-                conflicts.append(FileConflict(*names, claim.kind, claim.said, _describe_found(kb, answer), where, line,
-                                          _suggest_fix(kb, record)))  # fmt: skip
-            else:
-                doubts.append(
-                    UnverifiedClaim(*names, claim.said, kb.localise(msg("no file of the project can answer this")))
-                )
+        for one in mismatches:
+            claim = one.claim
+            if not one.is_sure:
+                why = kb.localise(msg("no file of the project can answer this"))
+                doubts.append(UnverifiedClaim(*names, claim.said, why))
+                continue
+            has = msg("the project has {found}", found=one.found) if one.found else msg("the project has none")
+            where = (record.path, max(claim.line, 1))
+            conflicts.append(
+                FileConflict(*names, claim.kind, claim.said, kb.localise(has), *where, _suggest_fix(kb, record))
+            )
         for key, value in record.claims.items():
             if not tree.has_word(value):
                 why = kb.localise(msg("no rule can check this; a person has to look"))
                 doubts.append(UnverifiedClaim(*names, f"{key}: {value}", why))
     return conflicts, doubts
-
-
-def _describe_found(kb: Workspace, answer: ClaimMismatch) -> str:
-    if not answer.found:
-        return kb.localise(msg("the project has none"))
-    return kb.localise(msg("the project has {found}", found=answer.found))
 
 
 def _suggest_fix(kb: Workspace, record: Record) -> str:
@@ -174,17 +200,15 @@ def _suggest_fix(kb: Workspace, record: Record) -> str:
 
 
 def _iter_open_questions(
-    kb: Workspace, question: str, records: Sequence[Record], texts: dict[str, str], tree: ProjectTree
+    kb: Workspace, query: Query, records: Sequence[Record], texts: dict[str, str], tree: ProjectTree
 ) -> Iterator[OpenQuestion]:
-    """Yield what the records do not say of *question*, each with where to look."""
+    """Yield what the records do not say of *query*, each with where to look."""
     if not records:
-        said = msg("nothing recorded answers “{question}”", question=question)
-        yield OpenQuestion(
-            kb.localise(said),
-            _find_mentions(pack.find_uncovered_words(question, ()), tree) or _suggest_commands(question),
-        )
+        said = msg("nothing recorded answers “{question}”", question=query.text)
+        look = _find_mentions(pack.find_uncovered_words(query, ()), tree) or _suggest_commands(query.text)
+        yield OpenQuestion(kb.localise(said), look)
         return
-    for word in pack.find_uncovered_words(question, texts.values()):
+    for word in pack.find_uncovered_words(query, texts.values()):
         look = _find_mentions([word], tree) + _suggest_commands(word)
         yield OpenQuestion(kb.localise(msg("the records found do not speak of “{word}”", word=word)), look)
     for record in records:
@@ -233,8 +257,6 @@ def _has_quote(kb: Workspace, item: dict[str, Any]) -> bool:
 
 
 def _parse_pack(source: str, path: str) -> Any:
-    import json
-
     from kb.records.safe_yaml import YamlError, load_yaml
 
     try:

@@ -1,23 +1,31 @@
-"""What to read before a piece of work, and how to find an answer: the rules, told what the knowledge base holds."""
+"""What to read before a piece of work, and how to find an answer: by what somebody wants to do.
+
+The rules are words, the operation they name and how many files it touches; the same text always gets the same route.
+Five situations lead to the conventions (`patterns.md`), and so does whatever is about the project and fits no rule:
+reading one file too many costs less than one too few. Small talk, and what nothing recorded is about, lead nowhere.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context import routing
 from kb.context.build_context import find_relevant_hits
-from kb.context.routing import AnsweringFile, Drill, Route
 from kb.files import read_if_exists, resolve_within
 from kb.index.schema import Filter
 from kb.records.kinds import BY_NAME, KINDS
 from kb.records.model import GLOBAL, LIVE
 from kb.records.record_paths import CONTENT
+from kb.search.query import Query, parse_query
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
+MAX_FILES, MAX_LINES = 3, 300
+"""What somebody reads directly, at most; of more the reader makes a pack (upstream thresholds)."""
 BANK = "memory-bank"
 """The folder of what is written for agents that read files and call nothing."""
 NONE = "none"
@@ -27,27 +35,161 @@ _CONVENTIONAL = ("pattern", "constraint", "preference")
 """The kinds in which the conventions stand where nobody has written that file."""
 
 
+class TaskIntent(NamedTuple):
+    """Something one wants to do, and what to read before."""
+
+    name: str
+    en: str
+    zh: str
+    pattern: re.Pattern[str]
+    kinds: tuple[str, ...] = ()
+    """The kinds of the records to read."""
+    conventions: bool = False
+    """Whether the conventions are to be read: one of the five situations."""
+
+
+def _compile_pattern(expression: str) -> re.Pattern[str]:
+    return re.compile(expression, re.IGNORECASE)
+
+
+_THING = (
+    r"(?:module|component|service|package|class|endpoint|page|table|plugin|library|command|job|worker|queue|api|handler|"
+    r"middleware|feature|model|screen|route|script|crate)s?"
+)
+_THING_ZH = "(?:模块|组件|服务|接口|页面|类|包|插件|表|端点|功能|命令|任务|队列|中间件|模型|脚本|库)"
+_SHARED = r"(?:shared|common|core|base|public|global|util\w*)"
+_OPERATION = _compile_pattern(
+    r"\b(?:change|edit|modify|update|move|rename|delete|remove|touch|rework|fix)\w*\b|修改|改动|更新|调整|移动|删除|改"
+)
+_FILES = _compile_pattern(r"\b(?:([2-9]|\d{2,9})|several|many|all|multiple|two|three|four|five)\s+(?:\w+\s+)?files\b|"
+                r"(?:[2-9两二三四五六七八九十]|\d{2,9}|多|几|所有|全部)\s{0,9}个?文件|批量")  # fmt: skip
+_PATH = _compile_pattern(
+    r"(?<![\w.@-])(?:[\w.@-]++/)+[\w.@-]+|(?<![\w-])[\w-]++\.(?:py|js|tsx?|go|rs|java|c|h|cpp|rb|sh|sql|toml|ya?ml|json)\b"
+)
+_TALK = _compile_pattern(
+    r"[\W_]*(?:thanks?(?: you)?(?: (?:so|very) much| a lot)?|thx|ok(?:ay)?|hi|hello|hey|good (?:morning|evening|night)|"
+    r"bye|yes|no|sure|great|nice|cool|well done|how are you|go on|continue|谢谢(?:你|您|啦)?|多谢|感谢|好的?|嗯+|行|"
+    r"可以|你好|您好|早上?好|晚上?好|晚安|再见|辛苦了|不客气|没事|哈+|棒|是的?|不是|对|继续|收到|明白了?)(?:[\s,，]*(?:kb|all|了|啊|呀|哦))?[\W_]*"
+)
+
+INTENTS: Sequence[TaskIntent] = (
+    TaskIntent("choose", "choosing a technology", "技术选型", _compile_pattern(
+        r"选型|技术栈|(?:选用|选择|挑选?|对比|比较|评估).{0,16}(?:框架|库|数据库|方案|语言|工具|引擎|协议|中间件)|用(?:什么|哪个|哪种)|"
+        r"\b(?:choose|pick|select|evaluate|compare|decide between)\b|\bwhich (?:\w+ )?(?:library|framework|database|"
+        r"language|tool|engine|protocol|queue|stack|format)\b|\bversus\b|\bvs\b"), ("decision",), conventions=True),
+    TaskIntent("create", "creating a module or component", "创建新模块/组件", _compile_pattern(
+        rf"(?:新建|新增|创建|添加|增加|加一?个|写一?个|实现|开发|搭建).{{0,16}}{_THING_ZH}|新(?:的)?{_THING_ZH}|"
+        rf"\b(?:create|add|build|implement|scaffold|introduce|write|start)\b.{{0,40}}\b{_THING}\b|\bnew {_THING}\b"),
+        ("pattern",), conventions=True),
+    TaskIntent("architecture", "deciding on the architecture", "架构决策", _compile_pattern(
+        r"架构|系统设计|设计方案|技术方案|拆分|分层|解耦|单体|微服务|\barchitect\w*|\bdesign (?:the|a|an|of|for)\b|"
+        r"\bdecoupl\w*|"
+        r"\bmonolith\w*|\bmicro-?services?\b|\bsplit\b.{0,40}\b(?:into|out|up)\b|\blayer(?:s|ing)?\b"),
+        ("decision", "interface"), conventions=True),
+    TaskIntent("shared", "changing shared code", "修改公共模块", _compile_pattern(
+        rf"(?:公共|共享|通用|基础|核心|底层)(?:的)?(?:{_THING_ZH}|代码|工具|层|逻辑|配置|函数)|工具(?:类|函数)|"
+        rf"\b{_SHARED}\b.{{0,20}}\b(?:{_THING}|code|layer|logic|config\w*|helpers?|functions?)\b|\butil(?:s|ities)\b"),
+        ("constraint", "interface"), conventions=True),
+    TaskIntent("migrate", "refactoring or migrating", "重构迁移", _compile_pattern(
+        r"重构|迁移|改造|重写|替换|升级|换成|改用|\brefactor\w*|\bmigrat\w*|\brewrit\w*|\brewrote\b|\bupgrad\w*|"
+        r"\breplac\w*\b.{0,40}\b(?:with|by)\b|\bswitch\w*\b.{0,40}\b(?:to|from)\b|\bport\b.{0,40}\bto\b|\brestructur\w*"),
+        ("decision", "pitfall"), conventions=True),
+    TaskIntent("repair", "finding out what is wrong", "排错", _compile_pattern(
+        r"报错|错误|异常|崩溃|失败|修复|修一下|超时|泄漏|卡住|变慢|\bbugs?\b|\berrors?\b|\bcrash\w*|\bfail\w*|\bexceptions?\b|"
+        r"\bfix\w*\b|\bdebug\w*|\btime(?:s|d)? ?out\b|\btimeouts?\b|\bleak\w*|\bflaky\b|\bbroken\b|\bslow\w*\b"),
+        ("pitfall",)),
+    TaskIntent("call", "using an interface", "使用接口", _compile_pattern(
+        r"接口|协议|契约|入参|出参|参数|字段|调用|\bAPIs?\b|\bendpoints?\b|\bcontracts?\b|\bpayloads?\b|\bschemas?\b|"
+        r"\bsignatures?\b|\bcall(?:s|ing)?\b"), ("interface",)),
+    TaskIntent("why", "asking for reasons", "追问原因", _compile_pattern(
+        r"为什么|为何|原因|理由|当初|依据|\bwhy\b|\breasons?\b|\brationale\b|\bhow come\b|\bdecided?\b|决定|决策"),
+        ("decision",)),
+    TaskIntent("rule", "asking what is allowed", "询问规范", _compile_pattern(
+        r"规范|约束|规则|必须|允许|能不能|可不可以|合规|约定|风格|偏好|习惯|\bpolic(?:y|ies)\b|\brules?\b|\bconstraints?\b|\ballowed\b|"
+        r"\bcomplian\w*|\bconventions?\b|\bstyle\b|\bmay (?:i|we)\b|\bprefer\w*"), ("constraint", "preference")),
+    TaskIntent("ship", "releasing or checking", "发布与检查", _compile_pattern(
+        r"发布|上线|部署|检查清单|验收|发版|\breleas\w*|\bdeploy\w*|\bchecklists?\b|\bship(?:s|ping|ped)?\b|\brollout\b"),
+        ("checklist", "pitfall")),
+    TaskIntent("term", "asking what something means", "询问概念", _compile_pattern(
+        r"是什么|什么意思|术语|概念|含义|领域知识|\bwhat (?:is|are|does)\b|\bmeaning\b|\bglossary\b|\bterms?\b"),
+        ("domain-note",)),
+)  # fmt: skip
+"""In the order in which they are told; a text may have several."""
+
+
+class ReadingStep(NamedTuple):
+    """One thing to read."""
+
+    path: str
+    """A file, or a glob of files, relative to the knowledge base."""
+    why: str
+
+
+class Route(NamedTuple):
+    """What to read before a piece of work; nothing where nothing recorded can be about it."""
+
+    intents: tuple[str, ...] = ()
+    reads: tuple[ReadingStep, ...] = ()
+
+
+def find_intents(text: str) -> tuple[TaskIntent, ...]:
+    """Return what *text* wants to do, in the order of the table; several files to change count as shared code."""
+    found = [intent for intent in INTENTS if intent.pattern.search(text)]
+    touched = bool(_FILES.search(text)) or len(set(_PATH.findall(text))) > 1
+    if touched and _OPERATION.search(text) and not any(intent.name == "shared" for intent in found):
+        found = [intent for intent in INTENTS if intent in found or intent.name == "shared"]
+    return tuple(found)
+
+
+def is_small_talk(query: Query) -> bool:
+    """Return whether *query* is small talk: nothing in it names a subject."""
+    return bool(_TALK.fullmatch(query.text.strip())) or not (query.subjects or _PATH.search(query.text))
+
+
+def build_reading_list(
+    wanted: Sequence[TaskIntent],
+    found: Sequence[str],
+    globs: Mapping[str, str],
+    conventions: Collection[str],
+    language: str,
+    *,
+    instead_of: str = "",
+) -> tuple[ReadingStep, ...]:
+    """Return what to read: the files *found* to be about the text, the conventions, the kinds of the intents.
+
+    *globs* has the kinds of which there are records, with what finds their files; *conventions* what holds the
+    conventions: one file, or such globs *instead_of* it.
+    """
+    is_zh = language == "zh"
+    said = "、".join(each.zh for each in wanted) if is_zh else ", ".join(each.en for each in wanted)
+    unsure = not wanted
+    steps = [ReadingStep(path, "与此相关的记录" if is_zh else "a record about this") for path in found]
+    if unsure or any(intent.conventions for intent in wanted):
+        reason = ("不确定时宁可多读" if is_zh else "when unsure, read") if unsure else said
+        stand_in = (f"，代替 {instead_of}" if is_zh else f", in place of {instead_of}") if instead_of else ""
+        steps += [ReadingStep(path, reason + stand_in) for path in conventions]
+    for intent in wanted:
+        steps += [ReadingStep(globs[kind], intent.zh if is_zh else intent.en) for kind in intent.kinds if kind in globs]
+    return tuple({step.path: step for step in reversed(steps)}[path] for path in dict.fromkeys(s.path for s in steps))
+
+
 def route(kb: Workspace, text: str, *, project: str = GLOBAL) -> Route:
     """Return what to read before the work that *text* speaks of."""
-    text = one_line(text)
+    query = parse_query(one_line(text))
     index = kb.sync_index()
     globs = {kind.name: build_glob(kind.prefix) for kind in KINDS if index.count(Filter(kinds=(kind.name,)))}
-    if routing.is_small_talk(text) or not globs:
+    if is_small_talk(query) or not globs:
         return Route()
-    wanted = routing.find_intents(text)
-    about = [hit.record.path for hit in find_relevant_hits(kb, text, project=project, first=0)][: routing.MAX_FILES]
-    if not about and not any(intent.conventions for intent in wanted) and not routing.has_file_path(text):
+    wanted = find_intents(query.text)
+    about = [hit.record.path for hit in find_relevant_hits(kb, query, project=project, first=0)][:MAX_FILES]
+    if not about and not any(intent.conventions for intent in wanted) and not _PATH.search(query.text):
         return Route()
-    conventions = _find_conventions(kb, globs)
-    missing = "" if CONVENTIONS in conventions else CONVENTIONS
-    reads = routing.build_reading_list(wanted, about, globs, conventions, kb.config.language, instead_of=missing)
+    conventions, missing = [CONVENTIONS], ""
+    if not os.path.isfile(os.path.join(kb.root, CONVENTIONS)):
+        missing = CONVENTIONS
+        conventions = [globs[kind] for kind in _CONVENTIONAL if kind in globs] or list(globs.values())
+    reads = build_reading_list(wanted, about, globs, conventions, kb.config.language, instead_of=missing)
     return Route(tuple(intent.name for intent in wanted), reads)
-
-
-def _find_conventions(kb: Workspace, globs: dict[str, str]) -> list[str]:
-    if os.path.isfile(os.path.join(kb.root, CONVENTIONS)):
-        return [CONVENTIONS]
-    return [globs[kind] for kind in _CONVENTIONAL if kind in globs] or list(globs.values())
 
 
 def build_glob(prefix: str) -> str:
@@ -55,13 +197,54 @@ def build_glob(prefix: str) -> str:
     return f"{CONTENT}/{BY_NAME['decision'].folder}/**/{prefix}[0-9]*.md"
 
 
+# -- drilling down --------------------------------------------------------------------------------
+
+
+class AnsweringFile(NamedTuple):
+    """A file that may answer."""
+
+    path: str
+    lines: int
+    id: str
+    title: str
+
+
+class Drill(NamedTuple):
+    """How to find an answer: read directly, or have a pack made; and what to cite."""
+
+    mode: str
+    """direct, reader, or none where nothing recorded is about the question."""
+    files: tuple[AnsweringFile, ...] = ()
+    """What to read directly, the best first."""
+    lines: int = 0
+    """Of all files that are about the question."""
+    further: int = 0
+    """How many files are about it besides."""
+    escalate: str = ""
+    """The command for what the files do not answer."""
+
+
+def plan_drill(files: Sequence[AnsweringFile], question: str) -> Drill:
+    """Return the plan for *question*, which *files*, best first, are about."""
+    quoted = question.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$").replace("`", "\\`")
+    escalate = f'kb pack "{quoted}"'
+    if not files:
+        return Drill("none", escalate=escalate)
+    lines = sum(file.lines for file in files)
+    few: list[AnsweringFile] = []
+    for file in files[:MAX_FILES]:
+        if sum(one.lines for one in few) + file.lines <= MAX_LINES:
+            few.append(file)
+    mode = "direct" if len(few) == len(files) else "reader"
+    return Drill(mode, tuple(few), lines, len(files) - len(few), escalate)
+
+
 def drill(kb: Workspace, question: str, *, project: str = GLOBAL) -> Drill:
     """Return how to find the answer to *question*: which files to read directly, or that a pack is to be made."""
+    query = parse_query(one_line(question))
     files = []
-    for hit in find_relevant_hits(kb, question, project=project, first=0):
-        if hit.record.status in LIVE:
-            data = read_if_exists(resolve_within(kb.root, hit.record.path)) or b""
-            files.append(
-                AnsweringFile(hit.record.path, len(data.splitlines()), hit.record.id, one_line(hit.record.title))
-            )
-    return routing.plan_drill(files, one_line(question))
+    for record in (hit.record for hit in find_relevant_hits(kb, query, project=project, first=0)):
+        if record.status in LIVE:
+            data = read_if_exists(resolve_within(kb.root, record.path)) or b""
+            files.append(AnsweringFile(record.path, len(data.splitlines()), record.id, one_line(record.title)))
+    return plan_drill(files, query.text)

@@ -3,20 +3,59 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from kb.context import record_view
-from kb.context.record_view import RecordRow, RecordView
+from kb.context.hint_text import choose_phrases, sanitise_text
+from kb.i18n import Message
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import LIVE, Record
 from kb.records.record_paths import REVIEWS
-from kb.safety.quoting import PATH_LIMIT, TITLE_LIMIT, quote_text
+from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord, quote_record, quote_text
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.segment import estimate_tokens
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
+
+_LISTED = 50
+"""Tags, paths and ids of one record that are handed over."""
+
+
+class RecordRow(NamedTuple):
+    """A record in a list."""
+
+    id: str
+    scope: str
+    kind: str
+    status: str
+    title: str
+    date: str
+    path: str
+    withheld: Message | None = None
+    """Why its text is not handed on."""
+
+
+class RecordPart(NamedTuple):
+    """A section of a record."""
+
+    name: str
+    """"decision", "why", …, or its heading where no kind knows it; "user": what stands in the USER block."""
+    text: str
+
+
+class RecordView(NamedTuple):
+    """A record, as much of it as fits."""
+
+    row: RecordRow
+    uid: str
+    tags: tuple[str, ...]
+    impact: tuple[str, ...]
+    supersedes: tuple[str, ...]
+    parts: tuple[RecordPart, ...]
+    left_out: tuple[str, ...] = ()
+    """The names of the parts that do not fit."""
 
 
 class BaseOverview(NamedTuple):
@@ -35,27 +74,7 @@ class BaseOverview(NamedTuple):
 
 def render_quote_notice(kb: Workspace) -> str:
     """Return the line that says whose words follow, and that they are data."""
-    return record_view.render_quote_notice(kb.config)
-
-
-def build_record_row(kb: Workspace, record: Record) -> RecordRow:
-    """Return *record* for a list."""
-    return record_view.build_record_row(qualify_record_ids(kb.index, (record,), kb.caller_scope)[0], kb.config)
-
-
-def build_record_view(kb: Workspace, record: Record, *, budget: int, only: str = "") -> RecordView:
-    """Return *record*, or its part *only*, with whole parts that cost at most *budget* estimated tokens."""
-    return record_view.build_record_view(
-        qualify_record_ids(kb.index, (record,), kb.caller_scope)[0], kb.config, budget=budget, only=only
-    )
-
-
-def iter_withheld(kb: Workspace, records: Iterable[Record], *, titles: bool = False) -> Iterator[RecordRow]:
-    """Yield a row for each of *records* whose text, or with *titles* whose title alone, is not handed on."""
-    for record in records:
-        shown = Record(record.id, record.kind, record.title, record.scope) if titles else record
-        if (found := record_view.build_record_row(shown, kb.config)).withheld:
-            yield found
+    return choose_phrases(kb.config.language)["prompt"]
 
 
 def quote_base_name(kb: Workspace) -> str:
@@ -74,3 +93,85 @@ def build_overview(kb: Workspace, folder: str) -> BaseOverview:
         {kind.name: kinds[kind.name] for kind in KINDS},
         len(kb.repository.list_refs(REVIEWS.rstrip("/"))),
     )
+
+
+def build_record_row(kb: Workspace, record: Record) -> RecordRow:
+    """Return *record* for a list."""
+    return _build_row(_quote(kb, qualify_record_ids(kb.index, (record,), kb.caller_scope)[0]))
+
+
+def iter_withheld(kb: Workspace, records: Iterable[Record], *, titles: bool = False) -> Iterator[RecordRow]:
+    """Yield a row for each of *records* whose text, or with *titles* whose title alone, is not handed on."""
+    for record in records:
+        shown = Record(record.id, record.kind, record.title, record.scope) if titles else record
+        if (row := _build_row(_quote(kb, shown))).withheld:
+            yield row
+
+
+def build_record_view(kb: Workspace, record: Record, *, budget: int, only: str = "") -> RecordView:
+    """Return *record* with those of its parts that together cost at most *budget* estimated tokens, in their order.
+
+    *only*: one part by its name; one that is too long by itself is cut at the end of a line.
+    """
+    one = _quote(kb, qualify_record_ids(kb.index, (record,), kb.caller_scope)[0])
+    kept: list[RecordPart] = []
+    left_out: list[str] = []
+    parts = [part for part in _iter_parts(one.record) if only in ("", part.name)]
+    for part in parts:
+        cost = estimate_tokens(part.text)
+        if cost <= budget:
+            budget -= cost
+            kept.append(part)
+        else:
+            kept += [part._replace(text=_truncate_lines(part.text, budget))] if len(parts) == 1 else []
+            left_out.append(part.name)
+    return RecordView(
+        _build_row(one),
+        quote_text(one.original.uid, NAME_LIMIT),
+        _quote_words(one.record.tags),
+        _quote_words(one.record.impact),
+        _quote_words(one.original.supersedes),
+        tuple(kept),
+        tuple(left_out),
+    )
+
+
+def _quote(kb: Workspace, record: Record) -> QuotedRecord:
+    return quote_record(record, choose_phrases(kb.config.language)["untitled"])
+
+
+def _build_row(one: QuotedRecord) -> RecordRow:
+    record = one.original
+    return RecordRow(
+        quote_text(record.id, NAME_LIMIT),
+        quote_text(record.scope, PATH_LIMIT),
+        quote_text(record.kind, NAME_LIMIT),
+        quote_text(record.status, NAME_LIMIT),
+        quote_text(one.record.title, 2 * TITLE_LIMIT),
+        quote_text(record.date, NAME_LIMIT),
+        quote_text(record.path, 2 * PATH_LIMIT),
+        one.warning,
+    )
+
+
+def _iter_parts(record: Record) -> Iterator[RecordPart]:
+    for section in record.sections:
+        if section.text.strip():
+            name = quote_text(section.name or section.heading, TITLE_LIMIT)
+            yield RecordPart(name, sanitise_text(section.text.strip()))
+    if record.user.strip():
+        yield RecordPart("user", sanitise_text(record.user.strip()))
+
+
+def _truncate_lines(text: str, budget: int) -> str:
+    """Return whole lines from the beginning of *text* that cost at most *budget*; of one long line, its beginning."""
+    kept: list[str] = []
+    for line in text.split("\n"):
+        if estimate_tokens("\n".join([*kept, line])) > budget:
+            break
+        kept.append(line)
+    return "\n".join(kept) or text[:budget]
+
+
+def _quote_words(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(quote_text(word, PATH_LIMIT) for word in words[:_LISTED])

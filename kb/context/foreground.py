@@ -5,24 +5,27 @@ How far a record answers is a share of what was asked: how much of it the record
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context.relevance import count_query_words
+from kb.context.build_context import find_relevant_hits
+from kb.context.relevance import count_query_words, score_evidence
 from kb.i18n import Message, msg
+from kb.index.record_ids import qualify_record_ids
+from kb.index.schema import Filter
 from kb.records.kinds import BY_NAME
-from kb.records.model import Record
+from kb.records.model import GLOBAL, LIVE, Record, Status
 from kb.safety.quoting import PATH_LIMIT, TITLE_LIMIT, quote_record, quote_text
-from kb.search import rank
+from kb.search.query import Query, parse_query
 from kb.search.rank import SearchHit
-from kb.text.segment import estimate_tokens
+from kb.text.segment import estimate_tokens, one_line
+
+if TYPE_CHECKING:
+    from kb.workspace import Workspace
 
 MOST = 5
 """So many related records are loaded (SMAN: topK)."""
 DOMAIN = "domain-note"
-_ANSWER = 400
-"""Characters of an answer."""
-_FILES = 6
 
 
 class RelatedRecord(NamedTuple):
@@ -68,29 +71,47 @@ class LoadedSummary(NamedTuple):
         return "\n\n".join(part.translate(language) for part in self.parts)
 
 
-def compute_relevances(hits: Sequence[SearchHit], query: str) -> list[float]:
+def load_knowledge(kb: Workspace, query: str, *, project: str = GLOBAL, most: int = MOST) -> LoadedKnowledge:
+    """Return what is loaded for *query*: the project's background and what answers, *most* records and *most* notes."""
+    asked = parse_query(one_line(query))
+    hits = find_relevant_hits(kb, asked, project=project, first=most)
+    named = qualify_record_ids(kb.index, [hit.record for hit in hits], project)
+    shares = compute_relevances(hits, asked)
+    related = [RelatedRecord(record, share) for record, share in zip(named, shares, strict=True) if share]
+    notes = [one for one in related if one.record.kind == DOMAIN][:most]
+    others = [one for one in related if one.record.kind != DOMAIN][:most]
+    own = kb.index.records(Filter(scopes=(project, GLOBAL) if project != GLOBAL else (GLOBAL,)))
+    accepted = [record for record in own if record.status == Status.ACCEPTED]
+    stack = [f"{key}: {value}" for record in accepted for key, value in record.claims.items()]
+    domains = [record.title for record in own if record.kind == DOMAIN and record.status in LIVE]
+    answers = tuple(one for one in related if one in notes or one in others)
+    return LoadedKnowledge(project, tuple(dict.fromkeys(stack)), tuple(domains), answers)
+
+
+def compute_relevances(hits: Sequence[SearchHit], query: Query) -> list[float]:
     """Return for each of *hits*, best first, how much of what *query* asks it speaks of: 0.0–1.0, never rising."""
-    about = rank.parse_query(query)
-    asked = max(count_query_words(about), 1.0)
+    asked = max(count_query_words(query), 1.0)
     found: list[float] = []
     for hit in hits:
-        share = 1.0 if hit.whole else min(1.0, rank.score_evidence(hit.record, about) / asked)
+        share = 1.0 if hit.whole else min(1.0, score_evidence(hit.record, query) / asked)
         found.append(round(min([share, *found[-1:]]), 2))
     return found
 
 
-class _AnswerEntry(NamedTuple):
-    """An answer and how much of it is printed."""
+# -- the text, in either language -----------------------------------------------------------------
 
-    one: RelatedRecord
-    answer: int
-    """Characters of its text."""
-    files: int
+
+class _EntrySize(NamedTuple):
+    """How much is printed of an answer: characters of its text and its title, and the number of its files."""
+
+    answer: int = 400
+    files: int = 6
     title: int = TITLE_LIMIT
 
 
-_SIZES = ((_ANSWER, _FILES, TITLE_LIMIT), (200, 3, TITLE_LIMIT), (100, 1, TITLE_LIMIT), (40, 0, 40), (16, 0, 16))
-"""Characters of an answer, its files, and characters of its title: as they come, and shorter where there is no room."""
+_WHOLE = _EntrySize()
+_SIZES = (_WHOLE, _EntrySize(200, 3), _EntrySize(100, 1), _EntrySize(40, 0, 40), _EntrySize(16, 0, 16))
+"""As an answer comes, and shorter where there is no room."""
 
 
 def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
@@ -99,23 +120,26 @@ def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
     The best answer is kept, shortened where it must be; then the others as they come; the background stands above them
     only where all of them had room.
     """
-    best: list[_AnswerEntry] = []
+    kept: list[tuple[RelatedRecord, _EntrySize]] = []
     for size in _SIZES if loaded.answers else ():
-        if _is_within_budget(_render_paragraphs(first := [_AnswerEntry(loaded.answers[0], *size)]), budget):
-            best = first
+        if _is_within_budget(_render_answers([(loaded.answers[0], size)]), budget):
+            kept = [(loaded.answers[0], size)]
             break
-    others = [_AnswerEntry(one, *_SIZES[0]) for one in loaded.answers[1:]]
-    kept = [*best]
-    for entry in others:
-        if _is_within_budget(_render_paragraphs([*kept, entry]), budget):
-            kept.append(entry)
-    parts = _render_paragraphs(kept)
-    backgrounds = _list_backgrounds(loaded)
-    is_whole = len(kept) == len(loaded.answers) and (not kept or kept[0].answer == _ANSWER)
-    behind = next((one for one in backgrounds if is_whole and _is_within_budget([one, *parts], budget)), None)
-    return LoadedSummary(
-        (*([behind] if behind else ()), *parts), tuple(_iter_omissions(loaded, kept, behind, backgrounds))
-    )
+    is_shortened = any(size != _WHOLE for _, size in kept)
+    for one in loaded.answers[1:]:
+        if _is_within_budget(_render_answers([*kept, (one, _WHOLE)]), budget):
+            kept.append((one, _WHOLE))
+    answers = _render_answers(kept)
+    left = len(loaded.answers) - len(kept)
+    backgrounds = [_render_background(loaded, most) for most in (400, 100, 0)]
+    fitting = (one for one in backgrounds if _is_within_budget([one, *answers], budget))
+    background = next(fitting, None) if not left and not is_shortened else None
+    omitted = [msg("records that had no room: {n}", n=left)] if left else []
+    if is_shortened:
+        omitted.append(msg("the answer is shortened; whole: kb show {id}", id=loaded.answers[0].record.id))
+    if background is not backgrounds[0]:
+        omitted.append(msg("the project's background had no room"))
+    return LoadedSummary((*([background] if background else ()), *answers), tuple(omitted))
 
 
 def _is_within_budget(parts: Sequence[Message], budget: int) -> bool:
@@ -124,91 +148,72 @@ def _is_within_budget(parts: Sequence[Message], budget: int) -> bool:
     return max(estimate_tokens(text.translate(language) + "\n") for language in ("en", "zh")) <= budget
 
 
-def _iter_omissions(
-    loaded: LoadedKnowledge, kept: Sequence[_AnswerEntry], behind: Message | None, backgrounds: Sequence[Message]
-) -> Iterator[Message]:
-    """Yield what of *loaded* had no room beside the entries *kept* and the background *behind*."""
-    if left := len(loaded.answers) - len(kept):
-        yield msg("records that had no room: {n}", n=left)
-    if any(entry.answer < _ANSWER for entry in kept):
-        yield msg("the answer is shortened; whole: kb show {id}", id=kept[0].one.record.id)
-    if behind is not backgrounds[0]:
-        yield msg("the project's background had no room")
-
-
-def _list_backgrounds(loaded: LoadedKnowledge) -> list[Message]:
-    """Return the project's background, whole and with less and less in it."""
-    stack, domains = ", ".join(loaded.stack), ", ".join(loaded.domains)
-    return [_build_background(quote_text(stack, most), quote_text(domains, most)) for most in (400, 100, 0)]
-
-
-def _build_background(stack: str, domains: str) -> Message:
+def _render_background(loaded: LoadedKnowledge, most: int) -> Message:
+    """Return the project's background with *most* characters of its stack, and of its domains, at most."""
+    stack, domains = quote_text(", ".join(loaded.stack), most), quote_text(", ".join(loaded.domains), most)
     return msg(
         "## Project background\n- Tech stack: {stack}\n- Domain: {domains}", stack=stack or "–", domains=domains or "–"
     )
 
 
-def _render_paragraphs(kept: Sequence[_AnswerEntry]) -> list[Message]:
+def _render_answers(kept: Sequence[tuple[RelatedRecord, _EntrySize]]) -> list[Message]:
     """Return the paragraphs for the answers *kept*: related records, then domain knowledge."""
-    return [
-        *_render_related([entry for entry in kept if entry.one.record.kind != DOMAIN]),
-        *_render_domain_notes([entry for entry in kept if entry.one.record.kind == DOMAIN]),
-    ]
-
-
-def _render_related(entries: Sequence[_AnswerEntry]) -> list[Message]:
-    rows = [
-        msg(
-            "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}",
-            n=n, percent=round(100 * entry.one.relevance), question=format_question(entry.one.record, entry.title),
-            answer=format_answer(entry.one.record, entry.answer), files=format_files(entry.one.record, entry.files),
-        )
-        for n, entry in enumerate(entries, 1)
-    ]  # fmt: skip
-    return [msg("## Related records"), *rows] if rows else []
-
-
-def _render_domain_notes(entries: Sequence[_AnswerEntry]) -> list[Message]:
-    rows = [
-        msg("### {domain}\n{summary}\nKey concepts: {concepts}", domain=format_question(entry.one.record, entry.title),
-            summary=format_answer(entry.one.record, entry.answer),
-            concepts="[" + quote_text(", ".join(entry.one.record.tags), entry.answer // 2) + "]")
-        for entry in entries
-    ]  # fmt: skip
-    return [msg("## Domain knowledge"), *rows] if rows else []
+    related: list[Message] = []
+    notes: list[Message] = []
+    for one, size in kept:
+        title, answer, files = _describe_record(one.record, size)
+        if one.record.kind == DOMAIN:
+            concepts = quote_text(", ".join(one.record.tags), size.answer // 2)
+            notes.append(
+                msg(
+                    "### {domain}\n{summary}\nKey concepts: {concepts}",
+                    domain=title,
+                    summary=answer,
+                    concepts=f"[{concepts}]",
+                )
+            )
+        else:
+            percent = round(100 * one.relevance)
+            related.append(
+                msg(
+                    "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}",
+                    n=len(related) + 1,
+                    percent=percent,
+                    question=title,
+                    answer=answer,
+                    files=files,
+                )
+            )
+    parts = [msg("## Related records"), *related] if related else []
+    return parts + ([msg("## Domain knowledge"), *notes] if notes else [])
 
 
 def render_numbered_list(related: Iterable[RelatedRecord]) -> list[Message]:
     """Return *related* as a numbered list."""
-    return [
-        msg(
-            "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}",
-            n=n,
-            relevance=f"{one.relevance:.2f}",
-            question=format_question(one.record),
-            answer=format_answer(one.record),
-            files=format_files(one.record),
+    rows = []
+    for n, one in enumerate(related, 1):
+        title, answer, files = _describe_record(one.record, _WHOLE)
+        rows.append(
+            msg(
+                "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}",
+                n=n,
+                relevance=f"{one.relevance:.2f}",
+                question=title,
+                answer=answer,
+                files=files,
+            )
         )
-        for n, one in enumerate(related, 1)
-    ]
+    return rows
 
 
-def format_question(record: Record, limit: int = TITLE_LIMIT) -> str:
-    """Return what *record* is about, on one line of *limit* characters at most."""
-    one = quote_record(record, "–").record
-    return quote_text(f"[{one.id}] {one.title}", limit)
+def _describe_record(record: Record, size: _EntrySize) -> tuple[str, str, str]:
+    """Return what *record* is about, what it says first, and the files it is about, each on one line.
 
-
-def format_answer(record: Record, limit: int = _ANSWER) -> str:
-    """Return what *record* says first, on a line of *limit* characters; nothing of one that speaks to an agent."""
+    Of a record that speaks to an agent nothing is said but its id.
+    """
     one = quote_record(record, "–").record
     wanted = BY_NAME[one.kind].required[:1] if one.kind in BY_NAME else ()
     text = next(filter(None, map(one.section, wanted)), "") or next((s.text for s in one.sections if s.text), "")
-    return quote_text(" ".join(text.split()), limit) or "–"
-
-
-def format_files(record: Record, most: int = _FILES) -> str:
-    """Return *most* of the paths that *record* is about, as a list."""
-    return (
-        "[" + ", ".join(quote_text(path, PATH_LIMIT) for path in quote_record(record, "–").record.impact[:most]) + "]"
-    )
+    files = ", ".join(quote_text(path, PATH_LIMIT) for path in one.impact[: size.files])
+    answer = quote_text(" ".join(text.split()), size.answer) or "–"
+    return quote_text(f"[{one.id}] {one.title}", size.title), answer, f"[{files}]"

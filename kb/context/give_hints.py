@@ -7,20 +7,21 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from itertools import islice
 
-from kb.context import hint_text, relevance
+from kb.context import hint_text
 from kb.context.hint_text import AVATARS as AVATARS
 from kb.context.hint_text import Hint
 from kb.context.hint_text import is_avatar as is_avatar
+from kb.context.relevance import filter_relevant, filter_task_hits, has_whole_keyword
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, LIVE, Record, Reference, recency_key
 from kb.records.record_paths import TREE, resolve_openable_path
-from kb.search import query as queries
-from kb.search import query_terms, rank
 from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question
-from kb.search.rank import ParsedQuery, SearchHit
+from kb.search.query import MAX_TERMS, Query, find_references, parse_query
+from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import one_line
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
 _PROBED = 40
+"""Records of which it is asked whether they matter, the best first."""
 _LONGEST_IDENTITY = 80
 """Characters of a prompt that can be nothing but a question for the person who asks."""
 
@@ -43,44 +45,45 @@ def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str
     """
     wanted = _build_filter((moment,), project)
     words = [word for word in keywords if word.strip()]
+    asked, given = parse_query(" ".join(words)), [parse_query(word) for word in words]
+    about = parse_query(task)
 
     def find_records() -> list[Record]:
         if words or task.strip():
-            held = _find_keyword_records(kb, words, wanted, project) if words else []
-            about = _find_task_records(kb, task, (moment,), project) if task.strip() else []
-            return list({record.path: record for record in (*held, *about)}.values())
+            held = _find_keyword_records(kb, asked, given, wanted, project) if words else []
+            found = _find_task_records(kb, about, (moment,), project) if task.strip() else []
+            return list({record.path: record for record in (*held, *found)}.values())
         newest = kb.sync_index(thorough=False).records(wanted)
         return sorted(newest, key=recency_key, reverse=True)
 
     return _render_hint(kb, moment, _find_current(kb, find_records), project)
 
 
-def _find_keyword_records(kb: Workspace, words: Sequence[str], wanted: Filter, project: str) -> list[Record]:
-    """Return the records *wanted* that hold one of *words*, best first."""
-    about = rank.parse_query(" ".join(words))
-    hits = _rank_records(kb, about, wanted, project)
-    named = {hit.record.path for hit in hits if rank.is_named(hit.record, about, project)}
-    held = {hit.record.path for hit in relevance.filter_keyword_hits(hits, words)}
-    return [hit.record for hit in hits if hit.record.path in held | named]
+def _find_keyword_records(
+    kb: Workspace, asked: Query, keywords: Sequence[Query], wanted: Filter, project: str
+) -> list[Record]:
+    """Return the records *wanted* that hold one of *keywords* as a whole, best first; *asked* is all of them."""
+    return [
+        hit.record
+        for hit in _rank_records(kb, asked, wanted, project)
+        if is_named(hit.record, asked, project) or any(has_whole_keyword(hit.record, keyword) for keyword in keywords)
+    ]
 
 
-def build_task_hint(kb: Workspace, moment: str, task: str, *, project: str = GLOBAL) -> Hint:
+def _build_task_hint(kb: Workspace, moment: str, task: Query, project: str) -> Hint:
     """Return the hint for *moment* with the records that are about *task*: none, mostly, where it is about others."""
-    return _render_hint(
-        kb, moment, _find_current(kb, lambda: _find_task_records(kb, task, (moment,), project)), project
-    )
+    records = _find_current(kb, lambda: _find_task_records(kb, task, (moment,), project))
+    return _render_hint(kb, moment, records, project)
 
 
-def _find_task_records(kb: Workspace, task: str, moments: Sequence[str], project: str) -> list[Record]:
+def _find_task_records(kb: Workspace, task: Query, moments: Sequence[str], project: str) -> list[Record]:
     """Return the records about *task* of the kinds that are told at *moments*, best first."""
     wanted = _build_filter(moments, project)
     if not wanted.kinds:
         return []
-    about = rank.parse_query(task)
-    hits = _rank_records(kb, about, wanted, project)
+    hits = _rank_records(kb, task, wanted, project)
     frequency, total = _count_frequencies(kb, task, project)
-    told = relevance.filter_task_hits(hits, about, scope=project, frequency=frequency, total=total)
-    return [hit.record for hit in told]
+    return [hit.record for hit in filter_task_hits(hits, task, scope=project, frequency=frequency, total=total)]
 
 
 def _build_filter(moments: Sequence[str], project: str) -> Filter:
@@ -88,11 +91,10 @@ def _build_filter(moments: Sequence[str], project: str) -> Filter:
 
 
 def _render_hint(kb: Workspace, moment: str, records: Sequence[Record], project: str) -> Hint:
-    written = (hint_text.render_t1 if moment == "t1" else hint_text.render_t2)(
-        qualify_record_ids(kb.index, records, project), kb.config
-    )
-    log_given_records(kb, moment, written.shown)
-    return written
+    render = hint_text.render_t1 if moment == "t1" else hint_text.render_t2
+    hint = render(qualify_record_ids(kb.index, records, project), kb.config)
+    log_given_records(kb, moment, hint.shown)
+    return hint
 
 
 def build_avatar_hint(kb: Workspace, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
@@ -100,10 +102,11 @@ def build_avatar_hint(kb: Workspace, avatar: str, task: str, *, project: str = G
 
     *quiet*, for a host that hands it on unasked: nothing is said of nothing, and above it stands whose words it is.
     """
-    given = [build_task_hint(kb, moment, task, project=project) for moment in hint_text.list_moments(avatar)]
-    told = [each.text for each in given if each.shown]
-    nothing = [] if quiet else [each.text for each in given[:1]]
-    text = "\n\n".join(told or nothing)
+    query = parse_query(task)
+    hints = [_build_task_hint(kb, moment, query, project) for moment in hint_text.list_moments(avatar)]
+    shown = [hint.text for hint in hints if hint.shown]
+    nothing = [] if quiet else [hint.text for hint in hints[:1]]
+    text = "\n\n".join(shown or nothing)
     return hint_text.add_quote_notice(text, kb.config) if quiet else text
 
 
@@ -112,57 +115,55 @@ def build_prompt_hint(kb: Workspace, prompt: str, *, project: str = GLOBAL, fold
 
     Their files are named as they are opened from *folder*.
     """
-    found = _find_current(kb, lambda: _find_prompt_records(kb, prompt, project))
+    query = parse_query(prompt)
+    found = _find_current(kb, lambda: _find_prompt_records(kb, query, project))
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
-    written = hint_text.render_prompt_hint(qualify_record_ids(kb.index, about, project), kb.config)
-    log_given_records(kb, "prompt", written.shown)
-    return written.text
+    hint = hint_text.render_prompt_hint(qualify_record_ids(kb.index, about, project), kb.config)
+    log_given_records(kb, "prompt", hint.shown)
+    return hint.text
 
 
-def _find_current(kb: Workspace, found: Callable[[], list[Record]]) -> list[Record]:
-    """Return what is *found*; where a file of it was edited in place, what is found once the index knows that."""
-    records = found()
-    if all(kb.index.is_current(record.path) for record in records):
-        return records
-    kb.sync_index()
-    return found()
-
-
-def _find_prompt_records(kb: Workspace, prompt: str, project: str) -> list[Record]:
+def _find_prompt_records(kb: Workspace, prompt: Query, project: str) -> list[Record]:
     """Return the records that *prompt* is really about, best first, as many as a hint holds.
 
     A prompt that asks for the person who asks is answered with their preferences, as a search for it is.
     """
-    if len(prompt) <= _LONGEST_IDENTITY and is_identity_question(one_line(prompt)):
+    if len(prompt.text) <= _LONGEST_IDENTITY and is_identity_question(one_line(prompt.text)):
         wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=_list_scopes(project), statuses=tuple(LIVE))
         return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
-    about = rank.parse_query(prompt)
-    if not about.references and not queries.extract_subjects(prompt):
+    if not prompt.references and not prompt.subjects:
         return []
-    hits = _rank_records(kb, about, Filter(scopes=_list_scopes(project)), project)
+    hits = _rank_records(kb, prompt, Filter(scopes=_list_scopes(project)), project)
     frequency, total = _count_frequencies(kb, prompt, project)
-    best = rank.filter_relevant(hits, about, scope=project, frequency=frequency, total=total)
+    best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=total)
     return list({hit.record.path: hit.record for hit in best}.values())
 
 
-def _rank_records(kb: Workspace, about: ParsedQuery, wanted: Filter, project: str) -> list[SearchHit]:
-    """Return the records *wanted* that share a term with *about* or are named in it, best first."""
+def _find_current(kb: Workspace, find_records: Callable[[], list[Record]]) -> list[Record]:
+    """Return what *find_records* finds; where a file of it was edited in place, what it finds in the new index."""
+    records = find_records()
+    if all(kb.index.is_current(record.path) for record in records):
+        return records
+    kb.sync_index()
+    return find_records()
+
+
+def _rank_records(kb: Workspace, query: Query, wanted: Filter, project: str) -> list[SearchHit]:
+    """Return the records *wanted* that share a term with *query* or are named in it, best first."""
     index = kb.sync_index(thorough=False)
-    terms = index.postings.find_known_terms(query_terms.weigh_query_terms(about.text, queries.MAX_TERMS))
+    terms = index.postings.find_known_terms(dict(islice(query.weights.items(), MAX_TERMS)))
     rows = index.postings.rank_rows(terms, wanted)[:_PROBED]
     found = index.load_rows([row.n for row in rows])
     hits = [SearchHit(found[row.n], row.score) for row in rows]
-    named = (record for each in about.references for record in index.find_by_id(each.id))
+    named = (record for each in query.references for record in index.find_by_id(each.id))
     hits += [SearchHit(record) for record in named if not wanted.kinds or record.kind in wanted.kinds]
-    return rank.rank_hits(hits, about, scope=project)
+    return rank_hits(hits, query, scope=project)
 
 
-def _count_frequencies(kb: Workspace, text: str, project: str) -> tuple[dict[str, int], int]:
-    """Return in how many records each subject of *text* stands, and how many records there are."""
-    index = kb.index
-    return index.postings.count_frequencies(queries.extract_subjects(text)), index.count(
-        Filter(scopes=_list_scopes(project))
-    )
+def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[str, int], int]:
+    """Return in how many records each subject of *query* stands, and how many records there are."""
+    frequency = kb.index.postings.count_frequencies(query.subjects)
+    return frequency, kb.index.count(Filter(scopes=_list_scopes(project)))
 
 
 def build_start_context(kb: Workspace, session: str, *, source: str, project: str = GLOBAL) -> str:
@@ -171,17 +172,16 @@ def build_start_context(kb: Workspace, session: str, *, source: str, project: st
     from kb.sessions.active_sessions import load_compact
 
     index = kb.sync_index(thorough=False)
-    scopes = _list_scopes(project)
-    live = Filter(scopes=scopes, statuses=tuple(LIVE))
-    holding = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
-    always = qualify_record_ids(index, index.records(holding, hint_text.get_start_limit(kb.config)), project)
+    live = Filter(scopes=_list_scopes(project), statuses=tuple(LIVE))
+    lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
+    always = qualify_record_ids(index, index.records(lasting, hint_text.get_start_limit(kb.config)), project)
     tallied = index.count_by_column("kind", live)
     counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}
     compact = load_compact(kb, session) if source in ("compact", "resume") else ""
     reviews = len(kb.repository.list_refs(REVIEWS.rstrip("/")))
-    written = hint_text.render_start_context(compact, always, kb.config, counts=counts, reviews=reviews)
-    log_given_records(kb, "start", written.shown)
-    return written.text
+    hint = hint_text.render_start_context(compact, always, kb.config, counts=counts, reviews=reviews)
+    log_given_records(kb, "start", hint.shown)
+    return hint.text
 
 
 def build_spawn_prompt(
@@ -194,25 +194,23 @@ def build_spawn_prompt(
     from kb.records.record_paths import sanitise_session_id
     from kb.sessions.active_sessions import iter_project_sessions, list_known_sessions, load_compact
 
+    def find_compact_file(name: str) -> str:
+        return kb.state.path("active", sanitise_session_id(name), "compact.md")
+
     known = iter_project_sessions(kb, list_known_sessions(kb), project) if not session else ()
-    session = session or next((heard.session for heard in known if _has_compact_form(kb, heard.session)), "")
+    session = session or next((one.session for one in known if os.path.isfile(find_compact_file(one.session))), "")
     compact = load_compact(kb, session) if session else ""
-    pointer = kb.state.path("active", sanitise_session_id(session), "compact.md") if compact else ""
+    pointer = find_compact_file(session) if compact else ""
     if style != "ruyi":
-        told = build_avatar_hint(kb, avatar, task, project=project)
-        return hint_text.render_spawn_prompt(compact, told, task, pointer, language=kb.config.language)
-    about = _find_current(kb, lambda: _find_task_records(kb, task, hint_text.list_moments(avatar), project))
-    listed = hint_text.render_anchors(qualify_record_ids(kb.index, about, project), kb.config)
-    log_given_records(kb, "spawn", listed.shown)
+        hints = build_avatar_hint(kb, avatar, task, project=project)
+        return hint_text.render_spawn_prompt(compact, hints, task, pointer, language=kb.config.language)
+    query, moments = parse_query(task), hint_text.list_moments(avatar)
+    about = _find_current(kb, lambda: _find_task_records(kb, query, moments, project))
+    anchors = hint_text.render_anchors(qualify_record_ids(kb.index, about, project), kb.config)
+    log_given_records(kb, "spawn", anchors.shown)
     normal = os.path.join(kb.root, TREE, "current", "normal.md")
     whole = normal if os.path.isfile(normal) else pointer
-    return hint_text.render_spawn_prompt(compact, listed.text, task, whole, language=kb.config.language, style=style)
-
-
-def _has_compact_form(kb: Workspace, session: str) -> bool:
-    from kb.records.record_paths import sanitise_session_id
-
-    return os.path.isfile(kb.state.path("active", sanitise_session_id(session), "compact.md"))
+    return hint_text.render_spawn_prompt(compact, anchors.text, task, whole, language=kb.config.language, style=style)
 
 
 def _list_scopes(project: str) -> tuple[str, ...]:
@@ -235,13 +233,12 @@ def log_given_records(kb: Workspace, moment: str, records: Sequence[Record]) -> 
     """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
     if not records:
         return
-    row = {"time": _format_time(kb.now()), "moment": moment, "uids": [record.uid for record in records]}
-    try:
+    now = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
+    row = {"time": now, "moment": moment, "uids": [record.uid for record in records]}
+    with contextlib.suppress(OSError):
         kb.state.ensure_folder()
         with open(kb.state.path(USES), "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
-    except OSError:
-        return
 
 
 def list_uses(kb: Workspace, record: Record) -> list[RecordUse]:
@@ -257,17 +254,15 @@ def list_uses(kb: Workspace, record: Record) -> list[RecordUse]:
     for session in list_sessions(kb):
         with contextlib.suppress(OSError):
             scope = find_session_scope(kb, session)
-            cites = any(
-                _is_reference_to(kb, each, record, scope)
-                for each in queries.find_references(read_session_file(kb, session, "compact.md"))
-            )
-            if cites and record.id not in list_written_ids(kb, session):
+            cited = find_references(read_session_file(kb, session, "compact.md"))
+            is_cited = any(_is_reference_to(kb, each, record, scope) for each in cited)
+            if is_cited and record.id not in list_written_ids(kb, session):
                 found.append(RecordUse("fruited", session.time, session.name))
     return found
 
 
 def _is_reference_to(kb: Workspace, reference: Reference, record: Record, scope: str) -> bool:
-    """Return whether *reference*, said in a session of *scope*, means *record*."""
+    """Return whether *reference*, made in a session of *scope*, means *record*."""
     if reference.id != record.id:
         return False
     if reference.project:
@@ -287,7 +282,3 @@ def _read_uses(kb: Workspace, uid: str) -> list[tuple[str, str]]:
                     row = json.loads(line)
                     found.append((str(row["time"]), str(row["moment"])))
     return found
-
-
-def _format_time(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(seconds))

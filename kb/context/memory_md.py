@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context import routing
-from kb.context.build_routes import BANK, CONVENTIONS, build_glob
+from kb.context.build_routes import BANK, CONVENTIONS, INTENTS, MAX_FILES, MAX_LINES, build_glob
 from kb.errors import NeedsPerson
 from kb.files import read_if_exists, resolve_within, write_atomic
 from kb.i18n import Message, msg
@@ -132,15 +131,15 @@ def _build_memory_values(kb: Workspace, records: Sequence[Record]) -> dict[str, 
         "name": quote_text(kb.config.name, TITLE_LIMIT),
         "holdings": "、".join(spoken) if language == "zh" else ", ".join(spoken),
         "routes": [*_iter_route_rows(language)],
-        "max_files": routing.MAX_FILES,
-        "max_lines": routing.MAX_LINES,
+        "max_files": MAX_FILES,
+        "max_lines": MAX_LINES,
         "answers": [_build_entry(record, MEMORY) for record in _select_top_records(records)],
     }
 
 
 def _iter_route_rows(language: str) -> Iterator[dict[str, object]]:
     conventions = posixpath.relpath(CONVENTIONS, BANK)
-    for intent in routing.INTENTS:
+    for intent in INTENTS:
         globs = [posixpath.relpath(build_glob(BY_NAME[kind].prefix), BANK) for kind in intent.kinds]
         read = [f"[{conventions}]({conventions})"] if intent.conventions else []
         yield {"when": intent.zh if language == "zh" else intent.en, "read": read + [f"`{each}`" for each in globs]}

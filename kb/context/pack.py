@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.records.front_matter import find_body_start
 from kb.records.model import Record
-from kb.search.query import extract_keywords
-from kb.search.query_terms import weigh_query_terms
+from kb.search.query import Query, extract_keywords
 from kb.text.line_ends import find_line_number
 from kb.text.segment import extract_ranking_terms, first_sentence, fold_text, one_line, stem
 
@@ -116,20 +115,18 @@ class Quote(NamedTuple):
     line: int
 
 
-def select_quotes(text: str, question: str) -> list[Quote]:
+def select_quotes(text: str, question: Query) -> list[Quote]:
     """Return the pieces of the file *text* that say most of *question*; its first words where none says any."""
-    wanted = weigh_query_terms(question)
-    found = [(_score_text(piece, wanted), quote) for quote in _iter_paragraphs(text) if (piece := quote.text)]
-    if not found:
+    wanted = question.weights
+    quotes = list(_iter_paragraphs(text))
+    if not quotes:
         return []
-    found.sort(key=lambda each: (-each[0], each[1].line))
+    found = sorted(
+        ((_score_text(quote.text, wanted), quote) for quote in quotes), key=lambda one: (-one[0], one[1].line)
+    )
     least = _SECOND * found[0][0]
-    best = [quote for worth, quote in found[:PER_RECORD] if worth and worth >= least] or [_find_first_quote(found)]
+    best = [quote for worth, quote in found[:PER_RECORD] if worth and worth >= least] or quotes[:1]
     return sorted((_shorten_quote(quote, wanted) for quote in best), key=lambda quote: quote.line)
-
-
-def _find_first_quote(found: Sequence[tuple[float, Quote]]) -> Quote:
-    return min((quote for _, quote in found), key=lambda quote: quote.line)
 
 
 def _iter_paragraphs(text: str) -> Iterator[Quote]:
@@ -177,7 +174,7 @@ def summarise_record(record: Record) -> SummaryLine:
 # -- what is open ---------------------------------------------------------------------------------
 
 
-def find_uncovered_words(question: str, texts: Iterable[str]) -> list[str]:
+def find_uncovered_words(question: Query, texts: Iterable[str]) -> list[str]:
     """Return the words of *question* that none of *texts* has."""
     whole = fold_text("\n".join(texts))
     held = set(extract_ranking_terms(whole))
@@ -258,13 +255,11 @@ def iter_schema_errors(value: object, schema: Mapping[str, Any] = SCHEMA, place:
             yield place
         for number, item in enumerate(value):
             yield from iter_schema_errors(item, schema["items"], f"{place}[{number}]")
-    elif isinstance(value, str | int) and not _is_above_minimum(value, schema):
+    elif isinstance(value, str):
+        if len(value) < schema.get("minLength", 0):
+            yield place
+    elif isinstance(value, int) and value < schema.get("minimum", 0):
         yield place
-
-
-def _is_above_minimum(value: str | int, schema: Mapping[str, Any]) -> bool:
-    least: int = schema.get("minimum", 0) if isinstance(value, int) else schema.get("minLength", 0)
-    return (value if isinstance(value, int) else len(value)) >= least
 
 
 def dump_yaml(value: object, indent: str = "") -> str:
@@ -274,14 +269,12 @@ def dump_yaml(value: object, indent: str = "") -> str:
     if isinstance(value, Mapping) and value:
         return "".join(f"{indent}{key}:{_dump_nested(item, indent)}" for key, item in value.items())
     if isinstance(value, list | tuple) and value:
-        rows = [
-            dump_yaml(item, f"{indent}  ") if isinstance(item, Mapping | list | tuple) and item else ""
-            for item in value
-        ]
-        return "".join(
-            f"{indent}- {row[len(indent) + 2 :]}" if row else f"{indent}- {_dump_scalar(item)}\n"
-            for row, item in zip(rows, value, strict=True)
-        )
+        rows = []
+        for item in value:
+            is_nested = isinstance(item, Mapping | list | tuple) and item
+            text = dump_yaml(item, f"{indent}  ")[len(indent) + 2 :] if is_nested else f"{_dump_scalar(item)}\n"
+            rows.append(f"{indent}- {text}")
+        return "".join(rows)
     return f"{indent}{_dump_scalar(value)}\n"
 
 

@@ -1,10 +1,11 @@
-"""Decide which of the records found are worth handing to somebody who said what the work is about.
+"""Decide which of the records found are worth handing over, to an agent that was told nothing or asked on purpose.
 
-A prompt is answered only where `kb.search.rank.filter_relevant` says so: nobody asked. A task or a question was said on
-purpose, so a record may also be told whose title and tags hold half of what was said. Of a question it is known what
-its terms are worth; a record that holds most of that, or half and a word of it in its title, is told as well, and the
-first of them all where it holds half and surely a word of it: one run of unspaced characters is worth half of a short
-question ("加拿大的首都"), and where words are not spaced it may be no word of the text.
+A prompt is answered only where `filter_relevant` says so: nobody asked, and saying nothing costs less than saying
+something idle. A task or a question was said on purpose, so a record may also be told whose title and tags hold half
+of what was said. Of a question it is known what its terms are worth; a record that holds most of that, or half and a
+word of it in its title, is told as well, and the first of them all where it holds half and surely a word of it: one run
+of unspaced characters is worth half of a short question ("加拿大的首都"), and where words are not spaced it may be no
+word of the text.
 """
 
 from __future__ import annotations
@@ -13,9 +14,44 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.records.model import GLOBAL, LIVE, Record
-from kb.search import rank
-from kb.search.rank import ENOUGH, ParsedQuery, SearchHit
-from kb.text.segment import extract_ranking_terms, has_cjk
+from kb.search.query import Query, extract_subjects, parse_query
+from kb.search.rank import (
+    SearchHit,
+    compute_title_share,
+    find_common_substrings,
+    fold_with_name_parts,
+    has_word,
+    is_named,
+)
+from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, has_cjk, stem
+
+ENOUGH = 2.0
+"""The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive
+term, or more of them in its body."""
+
+IN_BODY = 0.5
+"""What a term that stands only in the body counts, where the index tells how rare it is."""
+
+IN_BODY_UNKNOWN = 0.25
+"""The same where it does not: any long prompt shares four ordinary words with some body."""
+
+CLOSE = 0.7
+"""The share of the best record's evidence that another one needs to be named beside it."""
+
+MOST_OF_TITLE = 0.75
+"""The share of a title from which on a prompt names the record by it."""
+
+ENOUGH_OF_TITLE = ((3.0, 0.5), (2.0, 0.9))
+"""Words of a title named so, and the evidence that is then enough: more words meet less often by chance."""
+
+FEW = 3
+"""Up to so many records a term is as rare as can be."""
+
+COMMON, COMMON_WEIGHT = 0.1, 0.25
+"""The share of all records from which on a term tells next to nothing, and what it counts then."""
+
+RARE = 0.75
+"""How rare a lone term has to be to name the subject of a title by itself."""
 
 SHARE = 0.5
 """The share of what was asked, in whole words, that is enough in a title."""
@@ -27,9 +63,35 @@ READ = 8
 """Records whose whole text is weighed, the best first."""
 
 
+def filter_relevant(
+    hits: Sequence[SearchHit],
+    query: Query,
+    *,
+    scope: str = GLOBAL,
+    frequency: Mapping[str, int] | None = None,
+    total: int = 0,
+) -> list[SearchHit]:
+    """Return those of *hits*, in their order, that the prompt *query* is really about; often none.
+
+    *frequency* may tell in how many of *total* records each subject of *query* stands; common terms then count less. A
+    record that the prompt names by id is always relevant; another only while it is live.
+    """
+    rarity = _compute_rarity(frequency, total) if frequency and total else None
+    weights = [score_evidence(hit.record, query, rarity) if hit.record.status in LIVE else 0.0 for hit in hits]
+    enough = max(ENOUGH, CLOSE * max(weights, default=0.0))
+    return [
+        hit
+        for hit, weight in zip(hits, weights, strict=True)
+        if weight >= enough
+        or (rarity and weight >= _find_title_threshold(hit.record, query))
+        or is_named(hit.record, query, scope)
+        or (rarity and weight and _is_title_subject(hit.record, query, rarity))
+    ]
+
+
 def filter_task_hits(
     hits: Sequence[SearchHit],
-    about: ParsedQuery,
+    query: Query,
     *,
     scope: str = GLOBAL,
     frequency: Mapping[str, int] | None = None,
@@ -37,47 +99,104 @@ def filter_task_hits(
     synonyms: Iterable[str] = (),
     worth: Mapping[str, float] | None = None,
 ) -> list[SearchHit]:
-    """Return those of *hits*, in their order, that are about the task or question *about*.
+    """Return those of *hits*, in their order, that are about the task or question *query*.
 
-    *frequency* and *total* are what `rank.relevant` takes; *synonyms* are other words for what was said; *worth* has
+    *frequency* and *total* are what `filter_relevant` takes; *synonyms* are other words for what was said; *worth* has
     the terms of a question, those too that no record has.
     """
-    sure = {hit.record.path for hit in rank.filter_relevant(hits, about, scope=scope, frequency=frequency, total=total)}
-    wider = rank.parse_query(" ".join((about.text, *synonyms))) if synonyms else about
-    enough = min(ENOUGH, math.ceil(SHARE * count_query_words(about)) or 1)
-
-    names = _extract_rare_names(about, frequency or {}, total)
+    sure = {hit.record.path for hit in filter_relevant(hits, query, scope=scope, frequency=frequency, total=total)}
+    wider = parse_query(" ".join((query.text, *synonyms))) if synonyms else query
+    enough = min(ENOUGH, math.ceil(SHARE * count_query_words(query)) or 1)
+    names = _select_rare_names(query, frequency or {}, total)
     first = next((hit.record.path for hit in hits if hit.record.status in LIVE), "")
     read = {hit.record.path for hit in hits[:READ]} if worth else set()
 
     def is_relevant(hit: SearchHit) -> bool:
-        if hit.record.path in sure or hit.record.status not in LIVE:
-            return hit.record.path in sure
-        in_head = rank.score_evidence(_strip_sections(hit.record), wider)
-        held = _compute_held_share(hit.record, worth) if worth and hit.record.path in read else 0.0
-        if rank.score_evidence(_strip_sections(hit.record), names) >= 1:
+        path = hit.record.path
+        if path in sure or hit.record.status not in LIVE:
+            return path in sure
+        head = hit.record._replace(sections=())  # in a long text one half of any question stands somewhere
+        if score_evidence(head, names) >= 1:
             return True
+        in_head = score_evidence(head, wider)
+        held = _compute_held_share(hit.record, worth) if worth and path in read else 0.0
         if in_head >= enough or held >= MOST:
             return True
-        is_first = hit.record.path == first
-        return held >= SHARE and (in_head >= 1 or (is_first and rank.has_query_word(hit.record, about)))
+        return held >= SHARE and (in_head >= 1 or (path == first and _has_query_word(hit.record, query)))
 
     return [hit for hit in hits if is_relevant(hit)]
 
 
-def _extract_rare_names(about: ParsedQuery, frequency: Mapping[str, int], total: int) -> ParsedQuery:
-    """Return the names in *about*: the spaced words of a Chinese one that few records have, as react in “升级 react”.
+def count_query_words(query: Query) -> float:
+    """Return how much was asked: 1.0 for a word, and for two characters of an unspaced one."""
+    return len(query.words) + sum(len(piece) / 2 for piece in query.pieces)
+
+
+# -- evidence -------------------------------------------------------------------------------------
+
+
+def score_evidence(record: Record, query: Query, rarity: Mapping[str, float] | None = None) -> float:
+    """Return how much speaks for *record* being about what was asked: 1.0 for an ordinary term in title or tags."""
+    rare = rarity or {}
+    in_text = IN_BODY_UNKNOWN if rarity is None else IN_BODY
+    head = fold_with_name_parts(" ".join((record.title, *record.tags)))
+    body = fold_text("\n".join(section.text for section in record.sections))
+    worth = 0.0
+    for word_stem, (term, weight) in query.words.items():
+        here = 1.0 if has_word(word_stem, head) else in_text if has_word(word_stem, body) else 0.0
+        worth += here * weight * rare.get(term, 1.0)
+    in_head = find_common_substrings(query.pieces, head)
+    in_body = {
+        part for part in find_common_substrings(query.pieces, body) if not any(part in h or h in part for h in in_head)
+    }
+    worth += sum(_weigh_length(part) * _find_max_rarity(part, rare) for part in in_head)
+    worth += sum(in_text * _weigh_length(part) * _find_max_rarity(part, rare) for part in in_body)
+    return worth
+
+
+def _weigh_length(part: str) -> float:
+    """Return how much a shared unspaced string says: two characters are one word, four are two words in a row."""
+    return min(len(part) / 2, ENOUGH)
+
+
+def _find_max_rarity(part: str, rarity: Mapping[str, float]) -> float:
+    known = [rarity[part[i : i + 2]] for i in range(len(part) - 1) if part[i : i + 2] in rarity]
+    return max(known, default=1.0)
+
+
+def _compute_rarity(frequency: Mapping[str, int], total: int) -> dict[str, float]:
+    """Return for each term 1.0 (in a few records) down to `COMMON_WEIGHT` (in a tenth of all or more)."""
+    steps = math.log(max(total * COMMON / FEW, 2))
+    lost = 1 - COMMON_WEIGHT
+    return {term: max(COMMON_WEIGHT, 1 - lost * math.log(max(n / FEW, 1)) / steps) for term, n in frequency.items()}
+
+
+def _find_title_threshold(record: Record, query: Query) -> float:
+    """Return the evidence that makes *record* relevant where most of its title was asked for."""
+    bigrams = {piece[i : i + 2] for piece in query.pieces for i in range(len(piece) - 1)}
+    terms = extract_subjects(record.title)
+    named = [term for term in terms if term in bigrams or stem(term) in query.words]
+    if len(named) < MOST_OF_TITLE * len(terms):
+        return ENOUGH
+    words = sum(0.5 if term >= FIRST_CJK else 1.0 for term in named)
+    return next((evidence for least, evidence in ENOUGH_OF_TITLE if words >= least), ENOUGH)
+
+
+def _is_title_subject(record: Record, query: Query, rarity: Mapping[str, float]) -> bool:
+    """Return whether all that was asked about, however little, stands in the title and is rare."""
+    terms = [rarity.get(term, 0.0) for term, _ in query.words.values()]
+    terms += [_find_max_rarity(piece, rarity) for piece in query.pieces]
+    return bool(terms) and min(terms) >= RARE and compute_title_share(record, query) == 1.0
+
+
+def _select_rare_names(query: Query, frequency: Mapping[str, int], total: int) -> Query:
+    """Return *query* with its names only: the spaced words of a Chinese one that few records have (“升级 react”).
 
     What else such a text says is often other words than the record's; the name is what it is about.
     """
-    few = max(rank.FEW, rank.COMMON * total)
-    words = about.words if has_cjk(about.text) else {}
-    return ParsedQuery({root: said for root, said in words.items() if 0 < frequency.get(said[0], 0) <= few}, (), ())
-
-
-def _strip_sections(record: Record) -> Record:
-    """Return *record* without its text: in a long one half of any question stands somewhere."""
-    return record._replace(sections=())
+    few = max(FEW, COMMON * total)
+    words = query.words if has_cjk(query.text) else {}
+    return Query("", words={root: said for root, said in words.items() if 0 < frequency.get(said[0], 0) <= few})
 
 
 def _compute_held_share(record: Record, worth: Mapping[str, float]) -> float:
@@ -87,11 +206,49 @@ def _compute_held_share(record: Record, worth: Mapping[str, float]) -> float:
     return sum(much for term, much in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
 
 
-def filter_keyword_hits(hits: Sequence[SearchHit], keywords: Sequence[str]) -> list[SearchHit]:
-    """Return those of *hits* that hold any of *keywords*, and that as a whole."""
-    return [hit for hit in hits if any(rank.has_whole_keyword(hit.record, keyword) for keyword in keywords)]
+def _has_query_word(record: Record, query: Query) -> bool:
+    """Return whether *record* surely holds a word of what was asked: a spaced one, or two runs of unspaced characters.
+
+    A lone run may be half of a word, or stand across two.
+    """
+    text = _fold_record_text(record)
+    has_spaced_word = any(has_word(word_stem, text) for word_stem in query.words)
+    return has_spaced_word or len(find_common_substrings(query.pieces, text)) > 1
 
 
-def count_query_words(about: ParsedQuery) -> float:
-    """Return how much was asked: 1.0 for a word, and for two characters of an unspaced one."""
-    return len(about.words) + sum(len(piece) / 2 for piece in about.pieces)
+def _fold_record_text(record: Record) -> str:
+    return fold_text("\n".join((record.title, *record.tags, *(section.text for section in record.sections))))
+
+
+# -- keywords -------------------------------------------------------------------------------------
+
+
+def has_whole_keyword(record: Record, keyword: Query) -> bool:
+    """Return whether *record* holds every word of *keyword*, in whichever of their forms.
+
+    Of an unspaced word all characters have to be there: 数据 does not hold 数据库, and 支付的回调 does hold 支付回调.
+    Words that any question has ("the", 怎么) are no part of it.
+    """
+    text = _fold_record_text(record)
+    names = [run.parts for run in keyword.runs if not run.is_unspaced]
+    wanted = [terms for terms in names if any(stem(term) in keyword.words for term in terms)]
+    if not wanted and not keyword.pieces:
+        return False
+    return all(_has_name(terms, text) for terms in wanted) and all(
+        _is_composed_of(piece, text) for piece in keyword.pieces
+    )
+
+
+def _has_name(terms: Sequence[str], text: str) -> bool:
+    """Return whether a name stands in the folded *text*, whole or in parts; *terms*: getuser, get, user."""
+    whole, *parts = (has_word(stem(term), text) for term in terms)
+    return whole or (bool(parts) and all(parts))
+
+
+def _is_composed_of(piece: str, text: str) -> bool:
+    """Return whether *piece* can be cut into parts of two or three characters that all stand in *text*."""
+    reached = {0}
+    for end in range(2, len(piece) + 1):
+        if any(start in reached and piece[start:end] in text for start in (end - 2, end - 3)):
+            reached.add(end)
+    return len(piece) in reached

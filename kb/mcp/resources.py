@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kb.context import disclose
-from kb.context.record_view import sanitise_text
+from kb.context.hint_text import sanitise_text
 from kb.errors import BadInput, UnknownId
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb.context import disclose
+from kb.context.disclose import RecordRow
 from kb.context.give_hints import log_given_records
-from kb.context.record_view import RecordRow, sanitise_text
+from kb.context.hint_text import sanitise_text
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name

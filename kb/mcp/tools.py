@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context.build_pack import SCHEMA as PACK
+from kb.context.pack import SCHEMA as PACK
 from kb.errors import BadInput
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase

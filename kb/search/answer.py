@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kb.config import NO_MODEL
 from kb.i18n import Message, msg
 from kb.index import index_sync
 from kb.index.database import Index
-from kb.index.postings import SCALE, WeightedTerm
+from kb.index.postings import SCALE
 from kb.index.schema import ALL, Filter
-from kb.records.model import GLOBAL, LIVE, Record, recency_key
-from kb.search import rank, retrieve, supersession, synonyms
+from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
 from kb.search.intent import IDENTITY, STRATEGIES, detect_intent
-from kb.search.rank import SearchHit
+from kb.search.query import Query, parse_query
+from kb.search.rank import SearchHit, is_named, rank_hits
+from kb.search.retrieve import RetrievedHits, retrieve_hits
 from kb.search.snippet import build_snippet
-from kb.search.synonyms import SynonymGroup
+from kb.search.synonyms import load_synonyms
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.templates import FOLDER
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
-
-SYNONYMS = "synonyms.yaml"
-MAX_SYNONYMS = 1_000_000
-"""Characters of a file of synonyms that are read."""
 
 LONGEST = 4_000
 """Characters of a question that are looked for: what is longer is a text pasted in, and its beginning tells."""
@@ -64,121 +57,108 @@ class SearchResult(NamedTuple):
 
 
 def search_records(
-    kb: Workspace, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10,
+    kb: Workspace,
+    query: str,
+    *,
+    wanted: Filter = ALL,
+    project: str = GLOBAL,
+    limit: int = 10,
     index: Index | None = None,
-) -> SearchResult:  # fmt: skip
+) -> SearchResult:
     """Return at most *limit* records that answer *query*, best first, and how they were found.
 
     First those that the index finds with every term, then those in which a plain scan finds every term (parts of
     words), and where that is no answer yet, those with some of the terms. Without a query, all that are wanted.
     *index*: another than that of today.
     """
+    asked = parse_query(one_line(query[:LONGEST]))
     if index is not None:
-        return _search_index(kb, index, query, wanted, project, limit)
+        return _search_index(kb, index, asked, wanted, project, limit)
     is_quick = index_sync.is_recently_scanned(kb)
-    found = _search_index(kb, kb.sync_index(thorough=not is_quick), query, wanted, project, limit)
-    if is_quick and not all(kb.index.is_current(answer.record.path) for answer in found.answers):
-        found = _search_index(kb, kb.sync_index(), query, wanted, project, limit)
-    return found
+    result = _search_index(kb, kb.sync_index(thorough=not is_quick), asked, wanted, project, limit)
+    if is_quick and not all(kb.index.is_current(answer.record.path) for answer in result.answers):
+        result = _search_index(kb, kb.sync_index(), asked, wanted, project, limit)
+    return result
 
 
-def _search_index(kb: Workspace, index: Index, query: str, wanted: Filter, project: str, limit: int) -> SearchResult:
-    query = one_line(query[:LONGEST])
-    what, about = detect_intent(query), rank.parse_query(query)
-    plan = what.strategy
-    terms: tuple[WeightedTerm, ...] = ()
+def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, project: str, limit: int) -> SearchResult:
+    asked = detect_intent(query)
+    strategy = asked.strategy
+    found = RetrievedHits((), [])
     ran: Message | str = ""
-    best = _list_newest(index, _restrict_to_profile(wanted))[:limit] if plan.only else []
-    if not best and query.strip():
-        (terms, hits), ran = _retrieve_hits(kb, index, query, wanted, limit)
-        best = rank.rank_hits(hits, about, scope=project, favoured=plan.kinds, aging=plan.recent)
-        best, reranked = _rerank_hits(kb, query, best)
-        best, ran = best[:limit], msg("{ran}, {reranked}", ran=ran, reranked=reranked) if reranked else ran
-        if what.weak_identity and len(best) < FEW:
+    profile = wanted if wanted.kinds else wanted._replace(kinds=STRATEGIES[IDENTITY].kinds)
+    best = _list_newest(index, profile)[:limit] if strategy.only else []
+    if not best and query.text.strip():
+        found, ran = _retrieve_hits(kb, index, query, wanted, limit)
+        best = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent)
+        if kb.config.reranker != NO_MODEL:
+            from kb.search.embedding import rerank_hits
+
+            best, reranked = rerank_hits(kb, query.text, best)
+            ran = msg("{ran}, {reranked}", ran=ran, reranked=reranked) if reranked else ran
+        best = best[:limit]
+        if asked.weak_identity and len(best) < FEW:
             known = {hit.record.path for hit in best}
-            broad = [hit for hit in _list_newest(index, _restrict_to_profile(wanted)) if hit.record.path not in known]
-            best += broad[: limit - len(best)]
+            best += [hit for hit in _list_newest(index, profile) if hit.record.path not in known][: limit - len(best)]
     elif not best:
         best = _list_newest(index, wanted)[:limit]
     adding = wanted._replace(scopes=()) == ALL
-    named = {hit.record.path for hit in best if rank.is_named(hit.record, about, project)}
+    named = {hit.record.path for hit in best if is_named(hit.record, query, project)}
     answers = [
-        SearchAnswer(
-            hit.record,
-            round(hit.score, 4),
-            build_snippet(_join_text(hit.record), query).highlight_matches("«", "»"),
-            note or _note_semantic_only(hit),
-            hit.parts,
-        )
-        for hit, note in supersession.insert_successors(index, best, adding=adding, named=named)
+        _build_answer(hit, note, query) for hit, note in insert_successors(index, best, adding=adding, named=named)
     ]
-    said = tuple((term.term, term.frequency, term.worth / SCALE) for term in terms)
-    return SearchResult(what.intent, plan.name, said, answers[:limit], ran)
+    terms = tuple((term.term, term.frequency, term.worth / SCALE) for term in found.terms)
+    return SearchResult(asked.intent, strategy.name, terms, answers[:limit], ran)
 
 
 def _retrieve_hits(
-    kb: Workspace, index: Index, query: str, wanted: Filter, limit: int
-) -> tuple[retrieve.RetrievedHits, Message]:
+    kb: Workspace, index: Index, query: Query, wanted: Filter, limit: int
+) -> tuple[RetrievedHits, Message]:
     """Return what words find, with the help of vectors where the settings name an embedder; and what took part."""
+    groups = load_synonyms(kb)
     if kb.config.embedder == NO_MODEL:
-        return retrieve.retrieve_hits(index, query, wanted, limit=limit, groups=load_synonyms(kb)), msg("lexical")
-    from kb.search.semantic import SemanticQuery
+        return retrieve_hits(index, query, wanted, limit=limit, groups=groups), msg("lexical")
+    from kb.search.embedding import SemanticQuery
 
-    asked = SemanticQuery(kb, index, query, wanted)
-    found = retrieve.retrieve_hits(
-        index, query, wanted, limit=limit, groups=load_synonyms(kb), meaning=asked.semantic_source
-    )
-    return found, asked.ran
-
-
-def _rerank_hits(kb: Workspace, query: str, hits: list[SearchHit]) -> tuple[list[SearchHit], Message | str]:
-    if kb.config.reranker == NO_MODEL:
-        return hits, ""
-    from kb.search.semantic import rerank_hits
-
-    return rerank_hits(kb, query, hits)
-
-
-def load_shipped_synonyms() -> list[SynonymGroup]:
-    """Return the groups of synonyms that come with kb."""
-    return _load_groups(os.path.join(FOLDER, SYNONYMS), SYNONYMS)
-
-
-def _load_groups(path: str, name: str) -> list[SynonymGroup]:
-    with contextlib.suppress(FileNotFoundError):
-        stat = os.stat(path)
-        return _read_groups(path, name, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
-    return []
-
-
-@lru_cache(maxsize=4)
-def _read_groups(path: str, name: str, version: tuple[int, ...]) -> list[SynonymGroup]:
-    """Return the groups in *version* of a file; a process that asks often reads it once."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return synonyms.parse_groups(file.read(MAX_SYNONYMS), name)
-
-
-def load_synonyms(kb: Workspace) -> list[SynonymGroup]:
-    """Return the groups of synonyms that come with kb, and those of the knowledge base; raise BadInput."""
-    return load_shipped_synonyms() + _load_groups(os.path.join(kb.root, "content", SYNONYMS), f"content/{SYNONYMS}")
-
-
-def _note_semantic_only(hit: SearchHit) -> Message | str:
-    if hit.parts.get("meaning") and not hit.parts.get("terms"):
-        return msg("near in meaning; it holds none of the words")
-    return ""
+    semantic = SemanticQuery(kb, index, query.text, wanted)
+    found = retrieve_hits(index, query, wanted, limit=limit, groups=groups, meaning=semantic.semantic_source)
+    return found, semantic.ran
 
 
 def _list_newest(index: Index, wanted: Filter) -> list[SearchHit]:
     """Return the live records *wanted*, the newest first."""
-    statuses = wanted.statuses or tuple(LIVE)
-    records = index.records(wanted._replace(statuses=statuses))
+    records = index.records(wanted._replace(statuses=wanted.statuses or tuple(LIVE)))
     return [SearchHit(record) for record in sorted(records, key=recency_key, reverse=True)]
 
 
-def _restrict_to_profile(wanted: Filter) -> Filter:
-    return wanted if wanted.kinds else wanted._replace(kinds=STRATEGIES[IDENTITY].kinds)
+def _build_answer(hit: SearchHit, note: Message | str, query: Query) -> SearchAnswer:
+    record = hit.record
+    text = "\n".join([*(section.text for section in record.sections), record.user]) or record.title
+    if not note and hit.parts.get("meaning") and not hit.parts.get("terms"):
+        note = msg("near in meaning; it holds none of the words")
+    snippet = build_snippet(text, query).highlight_matches("«", "»")
+    return SearchAnswer(record, round(hit.score, 4), snippet, note, hit.parts)
 
 
-def _join_text(record: Record) -> str:
-    return "\n".join([*(section.text for section in record.sections), record.user]) or record.title
+def insert_successors(
+    index: Index, hits: Sequence[SearchHit], *, adding: bool = True, named: Collection[str] = ()
+) -> Iterator[tuple[SearchHit, Message | str]]:
+    """Yield *hits* in their order, each once, a superseded one behind its live successor of the same scope.
+
+    With each comes a note, which says what it supersedes, or "". A successor that was not found is shown all the same
+    where *adding* is true. The records whose paths are in *named* were asked for by their ids: they come before their
+    successors.
+    """
+    given: set[str] = set()
+    found = {hit.record.path: hit for hit in hits}
+    for hit in hits:
+        old = hit.record
+        own: tuple[SearchHit, Message | str] = (hit, "")
+        newer: list[tuple[SearchHit, Message | str]] = []
+        for new, _ in index.find_referrers(old.id, "supersedes") if old.status == Status.SUPERSEDED else ():
+            if new.scope == old.scope and new.status in LIVE and (adding or new.path in found):
+                newer.append((found.get(new.path) or hit._replace(record=new), msg("it supersedes {id}", id=old.id)))
+        for each, note in [own, *newer] if old.path in named else [*newer, own]:
+            if each.record.path not in given:
+                given.add(each.record.path)
+                yield each, note

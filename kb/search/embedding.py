@@ -1,10 +1,17 @@
-"""Give records vectors: in batches, each kept as soon as it is made, by as many processes as there are."""
+"""Search by meaning: give records vectors, find those nearest to a question, and let a model order the answers.
+
+Vectors are made in batches, each kept as soon as it is made, by as many processes as there are. A search embeds its
+question, and the few records written since the vectors were made. Whatever fails leaves the search to words, and is
+said.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import NO_MODEL
@@ -14,17 +21,25 @@ from kb.i18n import Message, msg
 from kb.index import models
 from kb.index.database import Index
 from kb.index.passages import detect_language, extract_passage, hash_text
+from kb.index.schema import Filter
 from kb.index.vectors import Vectors
 from kb.installation import build_install_command
+from kb.search.rank import SearchHit
+from kb.search.retrieve import TOP, SemanticSource
 
 if TYPE_CHECKING:
     from kb.index.models import Embedder
     from kb.workspace import Workspace
 
+
 FILE = "vectors.bin"
 BATCH = 32
 BATCH_SECONDS = 300.0
 """What an embedder may take for one batch: a large model on a small machine."""
+FEW = 4
+"""Records without a vector that a search embeds itself; more of them wait for `kb vectors build`."""
+
+_CHUNK = 128
 _LOCK = "vectors"
 
 
@@ -45,27 +60,18 @@ class VectorStatus(NamedTuple):
 
 def get_vector_status(kb: Workspace) -> VectorStatus:
     """Return how things stand with the vectors."""
-    index, name, embedder = kb.sync_index(), kb.config.embedder, None
-    nothing = VectorStatus(name, "", 0, index.count(), 0, _measure_file(kb))
+    index, name, path = kb.sync_index(), kb.config.embedder, kb.state.path(FILE)
+    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    nothing = VectorStatus(name, "", 0, index.count(), 0, size)
     if name == NO_MODEL:
         return nothing
     try:
-        embedder = models.create_embedder(name, kb.environment)
-        vectors = open_vectors(kb, embedder)
+        with closing(models.create_embedder(name, kb.environment)) as embedder:
+            vectors = open_vectors(kb, embedder)
     except KbError as error:
         return nothing._replace(problem=error.message)
-    finally:
-        if embedder:
-            embedder.close()
     sync_waiting_records(index, vectors)
-    return VectorStatus(
-        embedder.name, "", len(vectors), index.passages.count_waiting(), vectors.dimensions, _measure_file(kb)
-    )
-
-
-def _measure_file(kb: Workspace) -> int:
-    path = kb.state.path(FILE)
-    return os.path.getsize(path) if os.path.isfile(path) else 0
+    return VectorStatus(embedder.name, "", len(vectors), index.passages.count_waiting(), vectors.dimensions, size)
 
 
 def build_vectors(kb: Workspace, progress: Callable[[int, int], None], *, anew: bool = False) -> None:
@@ -75,8 +81,7 @@ def build_vectors(kb: Workspace, progress: Callable[[int, int], None], *, anew: 
     are made of how many.
     """
     index = kb.sync_index()
-    embedder = _open_embedder(kb)
-    try:
+    with closing(_open_embedder(kb)) as embedder:
         if anew:
             delete_vectors(kb)
         sync_waiting_records(index, open_vectors(kb, embedder))
@@ -89,18 +94,13 @@ def build_vectors(kb: Workspace, progress: Callable[[int, int], None], *, anew: 
             vectors = open_vectors(kb, embedder)
             vectors.drop_unused_rows(index.passages.list_digests())
         sync_waiting_records(index, vectors)
-    finally:
-        embedder.close()
 
 
 def embed_text(kb: Workspace, text: str, role: str) -> list[float]:
     """Return the vector of *text*, a "query" or a "passage"; raise KbError where there is no embedder, or it fails."""
-    embedder = _open_embedder(kb)
-    try:
+    with closing(_open_embedder(kb)) as embedder:
         (found,) = embedder.embed_texts([text], role, BATCH_SECONDS)
         return [float(number) for number in found]
-    finally:
-        embedder.close()
 
 
 def _open_embedder(kb: Workspace) -> Embedder:
@@ -163,3 +163,61 @@ def sync_waiting_records(index: Index, vectors: Vectors) -> None:
         met = [number for number, known in zip(digests, vectors.find_known_digests(digests), strict=True) if known]
         with index.batch_changes():
             index.passages.reset_waiting(vectors.mark, met)
+
+
+class SemanticQuery:
+    """A question that vectors help to answer, and what came of that."""
+
+    def __init__(self, kb: Workspace, index: Index, query: str, wanted: Filter) -> None:
+        """Take the question; nothing is loaded before words have left something to ask."""
+        self._kb, self._index, self._query, self._wanted = kb, index, query, wanted
+        self.ran: Message = msg("lexical")
+
+    @property
+    def semantic_source(self) -> SemanticSource:
+        """What the search asks."""
+        return SemanticSource(self._find_near_rows, min(self._kb.config.meaning_share, 1.0))
+
+    def _find_near_rows(self) -> Mapping[int, float]:
+        try:
+            with closing(models.create_embedder(self._kb.config.embedder, self._kb.environment)) as embedder:
+                return self._search_vectors(embedder)
+        except (KbError, OSError) as error:
+            problem = error.message if isinstance(error, KbError) else error.strerror
+            self.ran = msg("lexical; no vectors: {problem}", problem=problem)
+            return {}
+
+    def _search_vectors(self, embedder: Embedder) -> dict[int, float]:
+        kb, passages = self._kb, self._index.passages
+        vectors = open_vectors(kb, embedder)
+        if not len(vectors):
+            raise KbError(msg("there are none yet; run: kb vectors build"))
+        sync_waiting_records(self._index, vectors)
+        if 0 < passages.count_waiting() <= FEW:
+            vectors = embed_records(kb, self._index, embedder, FEW, kb.config.model_timeout)
+        (question,) = embedder.embed_texts([self._query], "query", kb.config.model_timeout)
+        nearest = vectors.iter_nearest(question, detect_language(self._query))
+        found: dict[int, float] = {}
+        while len(found) < TOP and (chunk := dict(islice(nearest, _CHUNK))):
+            rows = passages.find_rows(list(chunk), self._wanted)
+            found |= {n: much for number, much in chunk.items() for n in rows.get(number, ())}
+        waiting = passages.count_waiting()
+        said = msg("lexical + vectors ({name}; {n} records without a vector)", name=embedder.name, n=waiting)
+        self.ran = said if waiting else msg("lexical + vectors ({name})", name=embedder.name)
+        return dict(islice(found.items(), TOP))
+
+
+def rerank_hits(kb: Workspace, query: str, hits: Sequence[SearchHit]) -> tuple[list[SearchHit], Message | str]:
+    """Return *hits*, the first of them in the order of the reranker that the settings name, and what came of it."""
+    top = kb.config.rerank_top
+    if kb.config.reranker == NO_MODEL or len(hits) < 2:
+        return list(hits), ""
+    try:
+        with closing(models.create_reranker(kb.config.reranker, kb.environment)) as reranker:
+            texts = [extract_passage(hit.record) for hit in hits[:top]]
+            scores = reranker.score_texts(query, texts, kb.config.model_timeout)
+    except KbError as error:
+        return list(hits), msg("not reranked: {problem}", problem=error.message)
+    order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
+    first = [hits[at]._replace(parts={**hits[at].parts, "reranker": scores[at]}) for at in order]
+    return [*first, *hits[top:]], msg("reranked ({name})", name=reranker.name)

@@ -1,4 +1,4 @@
-"""Tell what sort of answer a question wants, and how it is looked for.
+"""Decide what sort of answer a question wants, and how it is looked for.
 
 Rules of words, in the order in which they are asked; the first that holds decides. They know what questions are made
 of, not what a knowledge base is about.
@@ -7,12 +7,12 @@ of, not what a knowledge base is about.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from kb.search.query import extract_subjects, is_identifier
+from kb.search.query import Query, is_identifier
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import has_cjk, iter_runs, one_line
+from kb.text.segment import has_cjk, one_line
 
 IDENTITY, PREFERENCE, EXPERIENCE, CODE, KNOWLEDGE, GENERAL = (
     "identity", "preference", "experience", "code", "knowledge", "general",
@@ -54,12 +54,20 @@ class QueryIntent(NamedTuple):
         return STRATEGIES[self.intent]
 
 
-def detect_intent(query: str) -> QueryIntent:
+def detect_intent(query: Query) -> QueryIntent:
     """Return what *query* wants."""
-    line = one_line(query)
+    line = one_line(query.text)
     if is_identity_question(line):
         return QueryIntent(IDENTITY, True)
-    intent = next((name for name, holds in _RULES if holds(line)), GENERAL)
+    intent = GENERAL
+    if _PREFERENCE.search(line):
+        intent = PREFERENCE
+    elif _EXPERIENCE.search(line):
+        intent = EXPERIENCE
+    elif _is_code_question(line, query):
+        intent = CODE
+    elif query.subjects and _KNOWLEDGE.search(line):
+        intent = KNOWLEDGE
     return QueryIntent(intent, _SELF.search(line) is not None)
 
 
@@ -208,17 +216,12 @@ _KNOWLEDGE = regex(
 )
 
 
-def _is_code_question(line: str) -> bool:
-    """Return whether *line* names something in code, or speaks of code as such."""
-    names = [run for run, unspaced in iter_runs(line) if not unspaced and is_identifier(run) and not run[0].isdigit()]
-    humps = any("_" in name.strip("_") or _HUMPED.search(name) for name in names)
-    return bool(humps or _PATH.search(line) or _NAME.search(line) or _CODE.search(line))
-
-
 _HUMPED = regex(r"[a-z0-9][A-Z][a-z]|^[A-Z][a-z]+[A-Z]")
-_RULES: tuple[tuple[str, Callable[[str], bool]], ...] = (
-    (PREFERENCE, lambda line: _PREFERENCE.search(line) is not None),
-    (EXPERIENCE, lambda line: _EXPERIENCE.search(line) is not None),
-    (CODE, _is_code_question),
-    (KNOWLEDGE, lambda line: _KNOWLEDGE.search(line) is not None and bool(extract_subjects(line))),
-)
+
+
+def _is_code_question(line: str, query: Query) -> bool:
+    """Return whether *line*, the text of *query*, names something in code, or speaks of code as such."""
+    names = [run.text for run in query.runs if not run.is_unspaced and not run.text[0].isdigit()]
+    if any(is_identifier(name) and ("_" in name.strip("_") or _HUMPED.search(name)) for name in names):
+        return True
+    return bool(_PATH.search(line) or _NAME.search(line) or _CODE.search(line))

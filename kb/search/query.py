@@ -1,4 +1,4 @@
-"""Turn what people and agents ask into questions for the full-text index.
+"""Read what people and agents ask: into one value for ranking and hints, and into expressions for the full-text index.
 
 The index holds `kb.text.segment.build_index_terms`, so an unspaced run is asked for as the phrase of its bigrams,
 which is an exact substring, and a spaced word as the beginning of a word. Every term is quoted and made of letters
@@ -9,14 +9,24 @@ and more narrowly (no match inside a word): a caller that promises the plain sca
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from kb.records.kinds import BY_PREFIX
 from kb.records.model import Reference
+from kb.search.word_lists import (
+    FUNCTION_EN,
+    FUNCTION_ZH,
+    KEPT_ZH,
+    LEADING_ZH,
+    STOP_EN,
+    STOP_ZH,
+    TRAILING_ZH,
+    WORD_ENDINGS_ZH,
+)
 from kb.startup.lazy_regex import regex
-from kb.text.segment import SEPARATOR, extract_run_terms, extract_word_terms, iter_runs
-from kb.text.segment import stem as stem
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import SEPARATOR, extract_run_terms, extract_word_terms, fold_text, iter_runs, stem
 
 MAX_PHRASES = 32
 """The most phrases of one question that are asked for; what stands behind them is left to the plain scan."""
@@ -27,90 +37,251 @@ LONGEST_PHRASE = 64
 MAX_TERMS = 16
 """The most terms of a broad question: a prompt may be a page, and each term costs a look into the index."""
 
+MAX_RANKED = 48
+"""The most terms of a question by which records are ranked."""
+
 MAX_PROMPT = 4000
 """Characters of a prompt that are read: three quarters from its beginning, the rest from its end."""
 
 PREFIX_FROM = 3
 """Letters a spaced word needs before it is asked for as the beginning of a word."""
 
+NAME_WEIGHT = 2.0
+"""What a name in code (`getUserName`, oauth2) says beside an ordinary word, which says 1.0."""
 
-def parse_word_list(words: str) -> frozenset[str]:
-    """Return the words of a list."""
-    return frozenset(words.split())
+ACROSS, CHARACTER, PART = 0.3, 0.4, 0.7
+"""What the lesser terms count in a ranking: a CJK bigram that reaches over a function word and so is a part of two
+words; a single CJK character, which stands in many words; a part of a name in code, where the whole name is meant."""
 
 
-_STOP_EN = parse_word_list(
-    """
-    about above actually add added adding after again ahead all already also always am an and another any anything are
-    aren around as at away back be because been before being below better both bug bugs but by came can cannot change
-    changed changes changing check checked checking code come commit commits continue could couldn create created
-    creating delete did didn do does doesn doing don done down each either else enough error errors etc even ever
-    every everything example explain few file files find finish first fix fixed fixes fixing folder for from function
-    functions further get gets getting give given go goes going gone good got great had handle handled handles
-    handling has hasn have haven having he hello help her here hey hi him his how however if implement implementation
-    implemented improve in into is isn issue issues it its itself just keep kind know last later least less let like
-    line lines little ll long look looking looks lot made make makes making many may maybe me mean merge might mine
-    more most move much must my name need needed needs never new next nice no not nothing now of off ok okay old on
-    once one only onto open or other our out over own page part perhaps please point print problem problems project
-    pull push put question quite rather re read ready really refactor remove removed rename repo repository right run
-    running runs said same saw say says second see seem seems seen set setup shall she should shouldn show shown
-    simply since so some something soon start started still stop such support sure take taken task tasks tell test
-    tested testing tests than thank thanks that the their them then there these they thing things think this those
-    though three through thus to todo together told too took toward tried true try trying two under until up update
-    updated updates updating upon us use used useful user uses using usually ve verify very via wait want wanted wants
-    was wasn way ways we well went were weren what whatever when where whether which while who whole whose why will
-    with within without won wonder work worked working works would wouldn write written wrong yes yet you your yours
-    """
-)
-"""Words that say how something is asked, or that any piece of programming work is about; none tells two records
-apart."""
+class QueryRun(NamedTuple):
+    """A word of a question, or a run of characters without spaces."""
 
-_STOP_ZH = parse_word_list(
-    """
-    的 了 吗 呢 吧 啊 呀 嘛 么 是 我 你 您 他 她 它 们 这 那 哪 谁 就 也 都 很 把 被 给 让 和 与 或 在 个 没 嗯 哦
-    什么 为什么 怎么 怎么样 怎样 如何 多少 几个 哪些 哪个 哪里 是否 是不是 有没有 能不能 可不可以 要不要 能否 可否
-    我们 你们 他们 它们 大家 自己 这个 那个 这些 那些 这里 那里 这样 那样 这么 那么 此外 其中 其他 其它 另外 另一个
-    可以 可能 能够 应该 应当 需要 想要 希望 打算 准备 不要 不能 不会 不是 不用 不行 没有 还没 还是 还有 就是 只是 只要
-    只有 而且 并且 或者 以及 但是 不过 然而 如果 假如 因为 所以 因此 由于 虽然 然后 接着 接下来 首先 其次 最后 之后
-    之前 以后 以前 的话 时候 现在 目前 今天 刚才 刚刚 已经 正在 马上 一直 一下 一个 一些 一样 一起 一点 有点 有些
-    所有 全部 每个 任何 整个 非常 比较 特别 真的 其实 当然 大概 关于 对于 根据 按照 通过 进行 觉得 认为 知道 看到
-    看看 看下 看一下 说说 想想 试试 帮我 帮忙 麻烦 请问 请帮 请把 请用 请给 谢谢 感谢 多谢 你好 您好 好的 好吧 可以吗
-    行吗 对吗 辛苦 继续 没错 没问题 不错 明白 清楚
-    问题 功能 代码 项目 工程 文件 目录 函数 实现 修改 更改 改成 改为 改一下 添加 增加 新增 加上 加一个 去掉 删除 删掉
-    使用 运行 执行 跑一下 测试 检查 查看 查找 确认 处理 完成 开始 停止 更新 修复 解决 优化 重构 支持 提交 合并 推送
-    创建 新建 生成 设置 分析 解释 说明 总结 阅读 编写 写一个 写个 东西 事情 情况 方法 方式 内容 部分 地方 下面 上面
-    任务 步骤 相关 报错 错误 有用 出现 发现 导致
-    """
-)
-_KEPT_ZH = parse_word_list(
-    """
-    在线 存在 正在 请求 目的 和解 饱和 参与 个人 与否 个性 被动 给定 就绪 都市 在途 对象 对话 对账 对比 从库 为空 到期
-    到达 向量 将来
-    """
-)
-"""Words that hold a function character and are none."""
+    text: str
+    is_unspaced: bool
+    parts: Sequence[str]
+    """Of an unspaced run what it says without function words; of a word its index terms: getuser, get, user."""
 
-_LEADING_ZH = frozenset("为在对从到向将请")
-_TRAILING_ZH = frozenset("用时中里上下后前等")
-"""Characters that hang on a word of two when a piece has an odd length: 为支付服务, 框架用."""
 
-_WORD_ENDINGS_ZH = frozenset("库器化性率层端表键流图机量值区页栈链池")
-"""Characters that close a word of three, as in 数据库 and 服务器."""
+class Query(NamedTuple):
+    """A question, a prompt or a task, cut into words once; whatever looks for records takes this value."""
 
-WORD_LISTS: Mapping[str, frozenset[str]] = {
-    "stop_en": _STOP_EN,
-    "stop_zh": _STOP_ZH,
-    "kept_zh": _KEPT_ZH,
-    "leading_zh": _LEADING_ZH,
-    "trailing_zh": _TRAILING_ZH,
-    "endings_zh": _WORD_ENDINGS_ZH,
-}
-"""The lists above by name, for a search that is no part of kb."""
+    text: str
+    """As it was asked."""
+    runs: tuple[QueryRun, ...] = ()
+    """Its words in their order."""
+    subjects: tuple[str, ...] = ()
+    """Its `MAX_TERMS` most meaningful terms, those that look rarest first: words in lower case and CJK bigrams."""
+    words: Mapping[str, tuple[str, float]] = {}
+    """Stem → the word, and how much it says where it is found; only words among the subjects."""
+    pieces: tuple[str, ...] = ()
+    """Its unspaced runs without function words, where a subject is in them."""
+    weights: Mapping[str, float] = {}
+    """The `MAX_RANKED` terms by which records are ranked, the heaviest first: 0.0–1.0."""
+    references: tuple[Reference, ...] = ()
+    """The records it names by id."""
+    numbers: frozenset[int] = frozenset()
+    """The numbers of another tool's records that it asks for: "ADR 7"."""
+    folded: tuple[str, ...] = ()
+    """Its parts between white space, as a plain scan compares them."""
+
+
+def parse_query(text: str) -> Query:
+    """Return *text* cut into words: the one place where a question is."""
+    runs = _cut_runs(text)
+    subjects = tuple(_rank_subjects(runs)[:MAX_TERMS])
+    kept = set(subjects)
+    words: dict[str, tuple[str, float]] = {}
+    for run in runs:
+        for term in () if run.is_unspaced else run.parts:
+            if term in kept:
+                is_name = term == run.parts[0] and _is_name(run.text, run.parts)
+                words.setdefault(stem(term), (term, NAME_WEIGHT if is_name else 1.0))
+    pieces = [
+        piece
+        for run in runs
+        if run.is_unspaced
+        for piece in run.parts
+        if any(piece[i : i + 2] in kept for i in range(len(piece) - 1))
+    ]
+    return Query(
+        text,
+        runs,
+        subjects,
+        words,
+        tuple(dict.fromkeys(pieces)),
+        _weigh_terms(runs),
+        tuple(find_references(text)),
+        _find_imported_numbers(text),
+        tuple(fold_text(text).split()),
+    )
+
+
+def _cut_runs(text: str) -> tuple[QueryRun, ...]:
+    found = iter_runs(truncate_prompt(text))
+    return tuple(QueryRun(run, cjk, split_on_stop_words(run) if cjk else extract_word_terms(run)) for run, cjk in found)
+
+
+def truncate_prompt(text: str) -> str:
+    """Return what is read of a prompt: a pasted log must not cost a hook its time."""
+    if len(text) <= MAX_PROMPT:
+        return text
+    return text[: MAX_PROMPT * 3 // 4] + " " + text[-MAX_PROMPT // 4 :]
+
+
+def split_on_stop_words(run: str) -> list[str]:
+    """Return what an unspaced run says without its function words and the words any task has."""
+    found, start, at = [], 0, 0
+    while at < len(run):
+        if run[at : at + 2] in KEPT_ZH:
+            at += 2
+            continue
+        size = next((n for n in (4, 3, 2, 1) if run[at : at + n] in STOP_ZH), 0)
+        if size:
+            found.append(run[start:at])
+            start = at + size
+        at += size or 1
+    return [piece for piece in map(_trim_particles, (*found, run[start:])) if piece]
+
+
+def _trim_particles(piece: str) -> str:
+    if len(piece) < 3 or len(piece) % 2 == 0:
+        return piece
+    if piece[0] in LEADING_ZH and piece[:2] not in KEPT_ZH:
+        return piece[1:]
+    return piece[:-1] if piece[-1] in TRAILING_ZH else piece
+
+
+def _segment_words(piece: str) -> list[str]:
+    """Return *piece* cut into likely words of two or three characters; without a dictionary this is a guess."""
+    words, at = [], 0
+    while at < len(piece):
+        rest = len(piece) - at
+        three = rest == 3 or (rest > 4 and piece[at + 2] in WORD_ENDINGS_ZH and piece[at + 1] not in "和与")
+        size = 3 if three else 2
+        words.append(piece[at : at + size])
+        at += size
+    if len(words) > 1 and len(words[-1]) == 1:
+        words[-2:] = [words[-2] + words[-1]]
+    return words
+
+
+def is_identifier(word: str) -> bool:
+    """Return whether *word*, as it is written, looks like a name in code: digits in it, humps, underscores."""
+    return _is_name(word, extract_word_terms(word))
+
+
+def _is_name(word: str, terms: Sequence[str]) -> bool:
+    return len(word) > 2 and not word.isdigit() and (len(terms) > 1 or any(c.isdigit() for c in word))
+
+
+def _estimate_rarity(word: str, terms: Sequence[str]) -> int:
+    """Return how rare *word* looks: its letters, with a bonus for a name in code."""
+    return len(word) + (6 if _is_name(word, terms) else 0)
+
+
+def _is_meaningful(term: str) -> bool:
+    if term in STOP_EN or term.startswith(SEPARATOR):
+        return False
+    return len(term) > 2 if term.isdigit() else len(term) > 1
+
+
+def extract_subjects(text: str, limit: int = MAX_TERMS) -> list[str]:
+    """Return the *limit* most meaningful terms of *text*, as in `Query.subjects`."""
+    return _rank_subjects(_cut_runs(text))[:limit]
+
+
+def _rank_subjects(runs: Iterable[QueryRun]) -> list[str]:
+    """Return the meaningful terms of *runs*, those that look rarest first."""
+    rarity: dict[str, int] = {}
+    for run in runs:
+        for term, rare in _iter_bigrams(run.parts) if run.is_unspaced else _iter_name_parts(run):
+            rarity[term] = max(rare, rarity.get(term, 0))
+    return sorted(rarity, key=lambda term: -rarity[term])
+
+
+def _iter_bigrams(pieces: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Yield the bigrams of *pieces*; those that begin a likely word look rarer than those across two."""
+    for piece in pieces:
+        begins, at = set(), 0
+        for word in _segment_words(piece):
+            begins.add(at)
+            at += len(word)
+        for i in range(len(piece) - 1):
+            yield piece[i : i + 2], 8 if i in begins else 4
+
+
+def _iter_name_parts(run: QueryRun) -> Iterator[tuple[str, int]]:
+    whole, *parts = run.parts
+    if _is_meaningful(whole):
+        yield whole, _estimate_rarity(run.text, run.parts)
+    for part in parts:
+        if _is_meaningful(part) and len(part) > 2:
+            yield part, len(part)
+
+
+def extract_keywords(query: Query, limit: int = 5) -> list[str]:
+    """Return up to *limit* words that tell what *query* is about, in the order in which they stand there."""
+    rarity: dict[str, int] = {}
+    for run in query.runs:
+        if run.is_unspaced:
+            for word in (word for piece in run.parts for word in _segment_words(piece)):
+                rarity.setdefault(word, 5 + len(word) if len(word) > 1 else 0)
+        else:
+            word = run.text.casefold()
+            rarity.setdefault(word, _estimate_rarity(run.text, run.parts) if _is_meaningful(word) else 0)
+    best = sorted((word for word in rarity if rarity[word]), key=lambda word: -rarity[word])[:limit]
+    return [word for word in rarity if word in best]
+
+
+def _weigh_terms(runs: Iterable[QueryRun]) -> dict[str, float]:
+    """Return the terms of *runs* by which records are ranked, `MAX_RANKED` at most."""
+    weights: dict[str, float] = {}
+    for run in runs:
+        found: list[tuple[str, float]] = []
+        if run.is_unspaced:
+            inside = {piece[i : i + 2] for piece in run.parts for i in range(len(piece) - 1)}
+            bigrams = [run.text[i : i + 2] for i in range(len(run.text) - 1)]
+            found += [(bigram, 1.0 if bigram in inside else ACROSS) for bigram in bigrams]
+            alone = 1.0 if len(run.text) == 1 else CHARACTER
+            found += [(character, alone) for character in run.text if character not in FUNCTION_ZH]
+        else:
+            found += [(stem(t), PART if at else 1.0) for at, t in enumerate(run.parts) if t not in FUNCTION_EN]
+        for term, weight in found:
+            weights[term] = max(weight, weights.get(term, 0.0))
+    return dict(sorted(weights.items(), key=lambda item: -item[1])[:MAX_RANKED])
+
+
+# -- ids in a text --------------------------------------------------------------------------------
 
 _CITATION = regex(r"(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
+_NUMBERED = regex(r"(?i)(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)")
+_NUMBER_ALONE = regex(r"\s{0,9}0{1,6}([1-9]\d{0,6})\s{0,9}\Z")
 
 
-# -- questions for the index ----------------------------------------------------------------------
+def find_references(text: str) -> list[Reference]:
+    """Return the records *text* names by id, with or without brackets: `[D001]`, `shop:D001`."""
+    text = truncate_prompt(text)
+    found = _CITATION.findall(text) if _has_digit(text) else ()
+    references = (Reference(project, id) for project, id in found if id.rstrip("0123456789") in BY_PREFIX)
+    return list(dict.fromkeys(references))
+
+
+def _find_imported_numbers(text: str) -> frozenset[int]:
+    """Return the numbers by which *text* asks for another tool's records: "ADR 303", "adr-0303", or "0303" alone."""
+    if not _has_digit(text):
+        return frozenset()
+    found = _NUMBERED.findall(truncate_prompt(text))
+    alone = _NUMBER_ALONE.match(text)
+    return frozenset(map(int, [*found, alone[1]] if alone else found))
+
+
+def _has_digit(text: str) -> bool:
+    """Return whether an id can be in *text*: most prompts have none, and then no pattern is compiled for them."""
+    return any(map(str.isdecimal, text))
+
+
+# -- expressions for the full-text index ----------------------------------------------------------
 
 
 def build_match_expression(query: str) -> str:
@@ -145,19 +316,16 @@ def _group_adjacent_runs(chunk: str) -> Iterator[list[tuple[str, bool]]]:
 
 def _quote_phrases(group: Sequence[tuple[str, bool]]) -> Iterator[str]:
     """Yield the phrase for runs that touch, a very long one in pieces; none that would match the index's separator."""
-    before = [
-        term
-        for run, unspaced in group[:-1]
-        for term in (extract_run_terms(run) if unspaced else extract_word_terms(run))
-    ]
+    terms: list[str] = []
+    for run, unspaced in group[:-1]:
+        terms += extract_run_terms(run) if unspaced else extract_word_terms(run)
     run, unspaced = group[-1]
-    last = (extract_run_terms(run)[:-1] or [run]) if unspaced else extract_word_terms(run)[:1]
-    terms = before + last
+    terms += (extract_run_terms(run)[:-1] or [run]) if unspaced else extract_word_terms(run)[:1]
     if any(term.startswith(SEPARATOR) for term in terms):
         return
     for at in range(0, len(terms), LONGEST_PHRASE):
         is_end = at + LONGEST_PHRASE >= len(terms)
-        star = "*" if is_end and _is_prefix_term(last[-1], unspaced) else ""
+        star = "*" if is_end and _is_prefix_term(terms[-1], unspaced) else ""
         yield f'"{" ".join(terms[at : at + LONGEST_PHRASE])}"{star}'
 
 
@@ -165,131 +333,3 @@ def _is_prefix_term(term: str, unspaced: bool) -> bool:
     if unspaced:
         return len(term) == 1
     return len(term) >= PREFIX_FROM and not term.isdigit() and not SEPARATOR.startswith(term)
-
-
-# -- what a text is about -------------------------------------------------------------------------
-
-
-def extract_subjects(text: str, limit: int = MAX_TERMS) -> list[str]:
-    """Return the meaningful terms of *text*, those that look rarest first: words in lower case and CJK bigrams."""
-    looks: dict[str, int] = {}
-    for run, unspaced in iter_runs(truncate_prompt(text)):
-        for term, look in _iter_piece_terms(run) if unspaced else _iter_word_terms(run):
-            looks[term] = max(look, looks.get(term, 0))
-    return sorted(looks, key=lambda term: -looks[term])[:limit]
-
-
-def extract_keywords(text: str, limit: int = 5) -> list[str]:
-    """Return up to *limit* words that tell what the task *text* is about, in the order in which they stand there."""
-    looks: dict[str, int] = {}
-    for run, unspaced in iter_runs(truncate_prompt(text)):
-        if not unspaced:
-            word = run.casefold()
-            looks.setdefault(word, _estimate_rarity(run) if _is_meaningful(word) else 0)
-            continue
-        for piece in split_on_stop_words(run):
-            for word in _segment_words(piece):
-                looks.setdefault(word, 5 + len(word) if len(word) > 1 else 0)
-    best = sorted((word for word in looks if looks[word]), key=lambda word: -looks[word])[:limit]
-    return [word for word in looks if word in best]
-
-
-def split_on_stop_words(run: str) -> list[str]:
-    """Return what an unspaced run says without its function words and the words any task has."""
-    found, start, at = [], 0, 0
-    while at < len(run):
-        if run[at : at + 2] in _KEPT_ZH:
-            at += 2
-            continue
-        size = next((n for n in (4, 3, 2, 1) if run[at : at + n] in _STOP_ZH), 0)
-        if size:
-            found.append(run[start:at])
-            start = at + size
-        at += size or 1
-    return [piece for piece in map(_trim_particles, (*found, run[start:])) if piece]
-
-
-def _trim_particles(piece: str) -> str:
-    if len(piece) < 3 or len(piece) % 2 == 0:
-        return piece
-    if piece[0] in _LEADING_ZH and piece[:2] not in _KEPT_ZH:
-        return piece[1:]
-    return piece[:-1] if piece[-1] in _TRAILING_ZH else piece
-
-
-def is_identifier(word: str) -> bool:
-    """Return whether *word*, as it is written, looks like a name in code: digits in it, humps, underscores."""
-    return (
-        len(word) > 2 and not word.isdigit() and (len(extract_word_terms(word)) > 1 or any(c.isdigit() for c in word))
-    )
-
-
-def find_references(text: str) -> list[Reference]:
-    """Return the records *text* names by id, with or without brackets: `[D001]`, `shop:D001`."""
-    found = _CITATION.findall(truncate_prompt(text))
-    references = (Reference(project, id) for project, id in found if id.rstrip("0123456789") in BY_PREFIX)
-    return list(dict.fromkeys(references))
-
-
-_NUMBERED = regex(r"(?i)(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)")
-_NUMBER_ALONE = regex(r"\s{0,9}0{1,6}([1-9]\d{0,6})\s{0,9}\Z")
-
-
-def find_imported_numbers(text: str) -> frozenset[int]:
-    """Return the numbers by which *text* asks for another tool's records: "ADR 303", "adr-0303", or "0303" alone."""
-    found = _NUMBERED.findall(truncate_prompt(text))
-    alone = _NUMBER_ALONE.match(text)
-    return frozenset(map(int, [*found, alone[1]] if alone else found))
-
-
-def truncate_prompt(text: str) -> str:
-    """Return what is read of a prompt: a pasted log must not cost a hook its time."""
-    if len(text) <= MAX_PROMPT:
-        return text
-    return text[: MAX_PROMPT * 3 // 4] + " " + text[-MAX_PROMPT // 4 :]
-
-
-def _iter_piece_terms(run: str) -> Iterator[tuple[str, int]]:
-    """Yield the bigrams of what *run* says; those that begin a likely word look rarer than those across two."""
-    for piece in split_on_stop_words(run):
-        begins = set()
-        at = 0
-        for word in _segment_words(piece):
-            begins.add(at)
-            at += len(word)
-        for i in range(len(piece) - 1):
-            yield piece[i : i + 2], 8 if i in begins else 4
-
-
-def _iter_word_terms(word: str) -> Iterator[tuple[str, int]]:
-    whole, *parts = extract_word_terms(word)
-    if _is_meaningful(whole):
-        yield whole, _estimate_rarity(word)
-    for part in parts:
-        if _is_meaningful(part) and len(part) > 2:
-            yield part, len(part)
-
-
-def _estimate_rarity(word: str) -> int:
-    """Return how rare *word* looks: its letters, with a bonus for a name in code."""
-    return len(word) + (6 if is_identifier(word) else 0)
-
-
-def _is_meaningful(term: str) -> bool:
-    if term in _STOP_EN or term.startswith(SEPARATOR):
-        return False
-    return len(term) > 2 if term.isdigit() else len(term) > 1
-
-
-def _segment_words(piece: str) -> list[str]:
-    """Return *piece* cut into likely words of two or three characters; without a dictionary this is a guess."""
-    words, at = [], 0
-    while at < len(piece):
-        rest = len(piece) - at
-        three = rest == 3 or (rest > 4 and piece[at + 2] in _WORD_ENDINGS_ZH and piece[at + 1] not in "和与")
-        size = 3 if three else 2
-        words.append(piece[at : at + size])
-        at += size
-    if len(words) > 1 and len(words[-1]) == 1:
-        words[-2:] = [words[-2] + words[-1]]
-    return words

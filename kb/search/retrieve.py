@@ -1,4 +1,8 @@
-"""Ask the index, and reckon what speaks for each record it finds: from terms to hits with scores."""
+"""Ask the index, and reckon what speaks for each record it finds: from terms to hits with scores.
+
+Beside its terms, a record's score has what vectors say, what stands beside it in one source, how close together the
+words of the question stand in its text, and how much of its title was asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.index.database import Index
-from kb.index.postings import ScoredRow, WeightedTerm
+from kb.index.postings import SHORTEST, ScoredRow, WeightedTerm
 from kb.index.schema import ALL, Filter
-from kb.records.model import Record
-from kb.search import query as queries
-from kb.search import query_terms, retrieve, spelling, synonyms
+from kb.search.query import Query, build_match_expression
 from kb.search.rank import SearchHit
-from kb.search.synonyms import SynonymGroup
+from kb.search.synonyms import SynonymGroup, iter_synonym_terms
+from kb.search.word_lists import FUNCTION_EN
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, fold_text, iter_runs
 
 READ = 24
 """Records whose text is looked at; the others of those found keep the score of their terms."""
 
-WORDS = 2
-SENTENCE = 6
+WORDS, SENTENCE = 2, 6
 """Below `WORDS` meaningful terms are a filter, from `SENTENCE` on they are a question."""
 
 FEW = 3
@@ -39,8 +41,34 @@ SYNONYM = 0.4
 MISSPELLED = 0.7
 """What a word counts that is spelled like one that no record has."""
 
-CLOSE_WEIGHT = 0.2
-TITLE_WEIGHT = 0.3
+CLOSE_WEIGHT, TITLE_WEIGHT = 0.2, 0.3
+"""What is added for words that stand close together, and for a title that was asked for."""
+
+BESIDE = 0.5
+"""What the better one of the two beside a record adds to it, as a share of its own score."""
+
+TOGETHER = 0.7
+"""What the best source adds to its records; the weakest adds nothing."""
+
+SATURATION = 0.9
+"""How soon a source that says a term again and again says no more by it (the k1 of BM25)."""
+
+TOP = 100
+"""Records of each way of searching that count: the scores of the others tell nothing."""
+
+WIDTH = 60
+"""Characters within which words say one thing together: half a sentence of English, two of Chinese."""
+
+_OFTEN = 8
+"""Places of one word that are looked at."""
+
+_GRAMS = (3, 4)
+_LONG = 7
+"""Letters from which on two typing errors are allowed in a word."""
+
+RowGroup = tuple[int, ...]
+ScoreParts = dict[int, dict[str, float]]
+"""Row → what its score is made of."""
 
 
 class SemanticSource(NamedTuple):
@@ -62,7 +90,7 @@ class RetrievedHits(NamedTuple):
 
 def retrieve_hits(
     index: Index,
-    query: str,
+    query: Query,
     wanted: Filter = ALL,
     *,
     limit: int = 10,
@@ -74,9 +102,9 @@ def retrieve_hits(
     One word is a filter: what holds it is the answer. With more words, few records that happen to hold them
     all do not make the others wrong; and a sentence is a question. *meaning* may find what has none of the words.
     """
-    said = len(queries.extract_subjects(query))
-    is_said = said >= SENTENCE or not query_terms.FUNCTION_EN.isdisjoint(fold_text(query).split())
-    whole = retrieve_matching_all(index, query, wanted, limit, scanned=not is_said)
+    said = len(query.subjects)
+    is_sentence = said >= SENTENCE or not FUNCTION_EN.isdisjoint(query.folded)
+    whole = retrieve_matching_all(index, query, wanted, limit, scanned=not is_sentence)
     if whole.hits and (said < WORDS or (said < SENTENCE and len(whole.hits) >= FEW)):
         return whole
     known = {hit.record.path for hit in whole.hits}
@@ -86,7 +114,7 @@ def retrieve_hits(
 
 def retrieve_matching_any(
     index: Index,
-    query: str,
+    query: Query,
     wanted: Filter = ALL,
     limit: int = READ,
     groups: Sequence[SynonymGroup] = (),
@@ -95,27 +123,25 @@ def retrieve_matching_any(
     """Return the records that hold some of what *query* asks for, or are near it in meaning, each with its score."""
     terms = expand_query_terms(index, query, groups)
     rows = _keep_word_matches(index, query, terms, index.postings.rank_rows(terms, wanted))
-    parts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
+    parts: ScoreParts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
     if meaning and (near := meaning.near()):
-        parts = retrieve.fuse_scores({n: part["terms"] for n, part in parts.items()}, near, meaning.share)
+        parts = fuse_scores({n: part["terms"] for n, part in parts.items()}, near, meaning.share)
     _add_neighbour_boost(index, terms, parts)
-    records = _load_scored_records(index, query, terms, parts, wanted, max(limit, READ))
-    return RetrievedHits(tuple(terms), _build_hits(records, parts))
+    return RetrievedHits(tuple(terms), _load_hits(index, query, terms, parts, wanted, max(limit, READ)))
 
 
 def _keep_word_matches(
-    index: Index, query: str, terms: Sequence[WeightedTerm], rows: Sequence[ScoredRow]
+    index: Index, query: Query, terms: Sequence[WeightedTerm], rows: Sequence[ScoredRow]
 ) -> Sequence[ScoredRow]:
     """Return those of *rows* that hold a word of *query*, not only single characters of its unspaced words.
 
     A word that no record has is absent: 罚息 is not answered by a record for its 息 in 利息. Where single characters
     are all that was asked, they are words.
     """
-    if all(map(_is_cjk_character, query_terms.weigh_query_terms(query))):
+    if all(map(_is_cjk_character, query.weights)):
         return rows
-    held = index.postings.find_held_terms(
-        [term for term in terms if not _is_cjk_character(term.term)], [row.n for row in rows]
-    )
+    words = [term for term in terms if not _is_cjk_character(term.term)]
+    held = index.postings.find_held_terms(words, [row.n for row in rows])
     return [row for row in rows if row.n in held]
 
 
@@ -123,35 +149,19 @@ def _is_cjk_character(term: str) -> bool:
     return len(term) == 1 and term >= FIRST_CJK
 
 
-def expand_query_terms(index: Index, query: str, groups: Sequence[SynonymGroup] = ()) -> list[WeightedTerm]:
-    """Return the terms that are to rank what answers *query*: its own, their synonyms, and for unknown words others."""
-    own = query_terms.weigh_query_terms(query)
-    wider = {term: SYNONYM for term in synonyms.iter_synonym_terms(query, groups) if term not in own}
-    known = index.postings.find_known_terms({**own, **wider})
-    there = {term.term for term in known}
-    for term in (term for term in own if term not in there and spelling.count_allowed_typos(term)):
-        meant = spelling.find_nearest_words(
-            term, index.postings.find_similar_words(term, spelling.count_allowed_typos(term))
-        )
-        known += index.postings.find_known_terms(
-            {other: MISSPELLED * own[term] for other in meant if other not in there}
-        )[:1]
-    return sorted(known, key=lambda term: (-term.worth, term.term))
-
-
 def retrieve_matching_all(
-    index: Index, query: str, wanted: Filter, limit: int, *, scanned: bool = True
+    index: Index, query: Query, wanted: Filter, limit: int, *, scanned: bool = True
 ) -> RetrievedHits:
     """Return the records that hold all of *query*: by the index, and, where those are few, *scanned* for it."""
-    terms = index.postings.find_known_terms(query_terms.weigh_query_terms(query))
-    rows = _match_rows(index, queries.build_match_expression(query), terms, wanted, 3 * limit)
+    terms = index.postings.find_known_terms(query.weights)
+    rows = _match_rows(index, build_match_expression(query.text), terms, wanted, 3 * limit)
     if scanned and len(rows) < limit:
-        rows += [n for n in index.find_containing_rows(fold_text(query).split(), wanted, 3 * limit) if n not in rows]
+        rows += [n for n in index.find_containing_rows(query.folded, wanted, 3 * limit) if n not in rows]
     scores = index.postings.score_rows(terms, rows)
     most = max(scores.values(), default=0) or 1
     parts = {n: {"order": 0.1 / (1 + at), "terms": scores.get(n, 0) / most} for at, n in enumerate(rows)}
-    records = _load_scored_records(index, query, terms, parts, wanted, len(rows))
-    return RetrievedHits(tuple(terms), [hit._replace(whole=True) for hit in _build_hits(records, parts)])
+    hits = _load_hits(index, query, terms, parts, wanted, len(rows))
+    return RetrievedHits(tuple(terms), [hit._replace(whole=True) for hit in hits])
 
 
 def _match_rows(index: Index, expression: str, terms: Sequence[WeightedTerm], wanted: Filter, limit: int) -> list[int]:
@@ -167,55 +177,116 @@ def _match_rows(index: Index, expression: str, terms: Sequence[WeightedTerm], wa
     return index.find_matching_rows(expression, wanted, limit) if matches else []
 
 
-def _add_neighbour_boost(index: Index, terms: Sequence[WeightedTerm], parts: dict[int, dict[str, float]]) -> None:
-    """Add what records of one source lend each other."""
-    relatives = index.postings.find_source_groups(parts)
-    if not relatives:
-        return
-    held = {n: [term.term for term in said] for n, said in index.postings.find_held_terms(terms, parts).items()}
-    scores = {n: sum(part.values()) for n, part in parts.items()}
-    for n, (beside, together) in retrieve.boost_neighbours(scores, relatives, held).items():
-        parts.setdefault(n, {}).update(beside=beside, source=together)
-
-
-def _load_scored_records(
-    index: Index,
-    query: str,
-    terms: Sequence[WeightedTerm],
-    parts: Mapping[int, dict[str, float]],
-    wanted: Filter,
-    read: int,
-) -> dict[int, Record]:
-    """Return the records of the best *read* rows of *parts*, to which is added what their texts say."""
+def _load_hits(
+    index: Index, query: Query, terms: Sequence[WeightedTerm], parts: ScoreParts, wanted: Filter, read: int
+) -> list[SearchHit]:
+    """Return the hits for the best *read* rows of *parts*, and those as good as the last; their texts are weighed."""
     worth = {term.term: float(term.worth) for term in terms[:TELLING]}
-    about, is_row = extract_ngrams(query), len(query.split()) > 1 or len(terms) > TELLING
-    records = index.load_rows(_select_best_rows(parts, read), wanted)
-    for n, record in records.items():
-        if is_row:
-            text = fold_text("\n".join(section.text for section in record.sections))
-            parts[n]["close"] = CLOSE_WEIGHT * score_proximity(text, worth)
-        parts[n]["title"] = TITLE_WEIGHT * score_title_overlap(record.title, about)
-    return records
-
-
-def _select_best_rows(parts: Mapping[int, dict[str, float]], read: int) -> list[int]:
-    """Return the best *read* rows of *parts*, and those as good as the last."""
+    asked = extract_ngrams(run.text for run in query.runs)
+    is_phrase = len(query.text.split()) > 1 or len(terms) > TELLING
     sums = {n: sum(part.values()) for n, part in parts.items()}
     least = sorted(sums.values(), reverse=True)[:read][-1:]
-    return [n for n, much in sums.items() if much >= least[0]]
-
-
-def _build_hits(records: Mapping[int, Record], parts: Mapping[int, dict[str, float]]) -> list[SearchHit]:
+    records = index.load_rows([n for n, much in sums.items() if much >= least[0]], wanted)
+    for n, record in records.items():
+        if is_phrase:
+            text = fold_text("\n".join(section.text for section in record.sections))
+            parts[n]["close"] = CLOSE_WEIGHT * score_proximity(text, worth)
+        parts[n]["title"] = TITLE_WEIGHT * score_title_overlap(record.title, asked)
     return [SearchHit(record, sum(parts[n].values()), parts=parts[n]) for n, record in records.items()]
 
 
-WIDTH = 60
-"""Characters within which words say one thing together: half a sentence of English, two of Chinese."""
+# -- terms ----------------------------------------------------------------------------------------
 
-_OFTEN = 8
-"""Places of one word that are looked at."""
 
-_GRAMS = (3, 4)
+def expand_query_terms(index: Index, query: Query, groups: Sequence[SynonymGroup] = ()) -> list[WeightedTerm]:
+    """Return the terms that are to rank what answers *query*: its own, their synonyms, and for unknown words others."""
+    own = query.weights
+    wider = {term: SYNONYM for term in iter_synonym_terms(query, groups) if term not in own}
+    known = index.postings.find_known_terms({**own, **wider})
+    there = {term.term for term in known}
+    for term in own:
+        if term not in there and (typos := _count_allowed_typos(term)):
+            similar = _find_nearest_words(term, index.postings.find_similar_words(term, typos))
+            meant = {other: MISSPELLED * own[term] for other in similar if other not in there}
+            known += index.postings.find_known_terms(meant)[:1]
+    return sorted(known, key=lambda term: (-term.worth, term.term))
+
+
+def _count_allowed_typos(word: str) -> int:
+    """Return how many typing errors a *word* may have, 0–2."""
+    if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
+        return 0
+    return 2 if len(word) >= _LONG else 1
+
+
+def _find_nearest_words(word: str, words: Iterable[str], limit: int = 5) -> list[str]:
+    """Return those of *words* that differ from *word* by no more typing errors than it may have, the nearest first."""
+    from rapidfuzz.distance import OSA
+
+    most = _count_allowed_typos(word)
+    distances = ((OSA.distance(word, other, score_cutoff=most), other) for other in words)
+    return [other for _, other in sorted(pair for pair in distances if pair[0] <= most)[:limit]]
+
+
+# -- words and vectors ----------------------------------------------------------------------------
+
+
+def fuse_scores(words: Mapping[int, float], meaning: Mapping[int, float], share: float) -> ScoreParts:
+    """Return what *words* and *meaning* add to the score of each row that either finds; *meaning* has the *share*.
+
+    The score of each is brought to 0.0–1.0. A row that one of them does not find among its best gets nothing from it.
+    """
+    by_words, by_meaning = _normalise_scores(words), _normalise_scores(meaning)
+    return {
+        n: {"terms": (1 - share) * by_words.get(n, 0.0), "meaning": share * by_meaning.get(n, 0.0)}
+        for n in dict.fromkeys([*by_words, *by_meaning])
+    }
+
+
+def _normalise_scores(scores: Mapping[int, float]) -> dict[int, float]:
+    """Return the best `TOP` of *scores*, from 1.0 for the best to 0.0 for the last."""
+    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:TOP]
+    if not best:
+        return {}
+    most, least = best[0][1], best[-1][1]
+    return {n: (score - least) / (most - least) if most > least else 1.0 for n, score in best}
+
+
+# -- neighbours: an answer often stands beside the words of the question --------------------------
+
+
+def _add_neighbour_boost(index: Index, terms: Sequence[WeightedTerm], parts: ScoreParts) -> None:
+    """Add to *parts* what records of one source lend each other: those beside a record, and the source as a whole.
+
+    A row without a score of its own comes in where it stands beside one that has one.
+    """
+    groups = index.postings.find_source_groups(parts)
+    if not groups:
+        return
+    held = {n: [term.term for term in said] for n, said in index.postings.find_held_terms(terms, parts).items()}
+    scores = {n: sum(part.values()) for n, part in parts.items()}
+    strength = _score_groups(sorted(set(groups.values())), held)
+    least, most = min(strength.values(), default=0.0), max(strength.values(), default=0.0)
+    for rows, strong in strength.items():
+        together = TOGETHER * (strong - least) / (most - least) if most > least else 0.0
+        for at, n in enumerate(rows):
+            beside = max(scores.get(other, 0.0) for other in (*rows[max(at - 1, 0) : at], *rows[at + 1 : at + 2]))
+            if n in scores or beside:
+                parts.setdefault(n, {}).update(beside=BESIDE * beside, source=together)
+
+
+def _score_groups(groups: Iterable[RowGroup], held: Mapping[int, Sequence[str]]) -> dict[RowGroup, float]:
+    """Return how well each group as a whole answers: BM25 over groups, a row that holds a term being one occurrence."""
+    counts = {rows: Counter(term for n in rows for term in held.get(n, ())) for rows in groups}
+    spread = Counter(term for count in counts.values() for term in count)
+    rare = {term: math.log(1 + (len(counts) - n + 0.5) / (n + 0.5)) for term, n in spread.items()}
+    return {
+        rows: sum(rare[term] * times / (times + SATURATION) for term, times in sorted(count.items()))
+        for rows, count in counts.items()
+    }
+
+
+# -- texts and titles -----------------------------------------------------------------------------
 
 
 def score_proximity(text: str, worth: Mapping[str, float]) -> float:
@@ -247,81 +318,13 @@ def _find_offsets(text: str, term: str) -> list[int]:
     return found
 
 
-def extract_ngrams(text: str) -> frozenset[str]:
-    """Return the pieces of three and four characters of the words of *text*, their ends marked."""
-    words = [f" {run} " for run, _ in iter_runs(fold_text(text))]
-    return frozenset(word[i : i + size] for word in words for size in _GRAMS for i in range(len(word) - size + 1))
+def extract_ngrams(words: Iterable[str]) -> frozenset[str]:
+    """Return the pieces of three and four characters of *words*, their ends marked."""
+    marked = [f" {word.casefold()} " for word in words]
+    return frozenset(word[i : i + size] for word in marked for size in _GRAMS for i in range(len(word) - size + 1))
 
 
 def score_title_overlap(title: str, asked: frozenset[str]) -> float:
     """Return which share of the `extract_ngrams` of *title* are among those *asked*, 0.0–1.0."""
-    own = extract_ngrams(title)
+    own = extract_ngrams(run for run, _ in iter_runs(title))
     return len(own & asked) / len(own) if own else 0.0
-
-
-Group = tuple[int, ...]
-
-BESIDE = 0.5
-"""What the better one of the two beside a record adds to it, as a share of its own score."""
-
-TOGETHER = 0.7
-"""What the best source adds to its records; the weakest adds nothing."""
-
-_SOON = 0.9
-"""How soon a source that says a term again and again says no more by it (the k1 of BM25)."""
-
-
-def boost_neighbours(
-    scores: Mapping[int, float], relatives: Mapping[int, Group], held: Mapping[int, Sequence[str]]
-) -> dict[int, tuple[float, float]]:
-    """Return what their neighbours and their whole source add to the *relatives* of the rows in *scores* (0.0–1.0).
-
-    A row without a score of its own is among them where it stands beside one that has one.
-    *held* tells which terms of the question stand in a row.
-    """
-    strength = _score_groups(sorted(set(relatives.values())), held)
-    least, most = min(strength.values(), default=0.0), max(strength.values(), default=0.0)
-    added: dict[int, tuple[float, float]] = {}
-    for rows, strong in strength.items():
-        together = TOGETHER * (strong - least) / (most - least) if most > least else 0.0
-        for at, n in enumerate(rows):
-            beside = max(scores.get(other, 0.0) for other in (*rows[max(at - 1, 0) : at], *rows[at + 1 : at + 2]))
-            if n in scores or beside:
-                added[n] = (BESIDE * beside, together)
-    return added
-
-
-def _score_groups(groups: Iterable[Group], held: Mapping[int, Sequence[str]]) -> dict[Group, float]:
-    """Return how well each group as a whole answers: BM25 over groups, a row that holds a term being one occurrence."""
-    counts = {rows: Counter(term for n in rows for term in held.get(n, ())) for rows in groups}
-    spread = Counter(term for count in counts.values() for term in count)
-    rare = {term: math.log(1 + (len(counts) - n + 0.5) / (n + 0.5)) for term, n in spread.items()}
-    return {
-        rows: sum(rare[term] * times / (times + _SOON) for term, times in sorted(count.items()))
-        for rows, count in counts.items()
-    }
-
-
-TOP = 100
-"""Records of each way that count: the scores of the others tell nothing."""
-
-
-def fuse_scores(words: Mapping[int, float], meaning: Mapping[int, float], share: float) -> dict[int, dict[str, float]]:
-    """Return what *words* and *meaning* add to the score of each row that either finds; *meaning* has the *share*.
-
-    A row that one of them does not find among its best gets nothing from it.
-    """
-    by_words, by_meaning = _normalise_scores(words), _normalise_scores(meaning)
-    return {
-        n: {"terms": (1 - share) * by_words.get(n, 0.0), "meaning": share * by_meaning.get(n, 0.0)}
-        for n in dict.fromkeys([*by_words, *by_meaning])
-    }
-
-
-def _normalise_scores(scores: Mapping[int, float]) -> dict[int, float]:
-    """Return the best `TOP` of *scores*, from 1.0 for the best to 0.0 for the last."""
-    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:TOP]
-    if not best:
-        return {}
-    most, least = best[0][1], best[-1][1]
-    return {n: (score - least) / (most - least) if most > least else 1.0 for n, score in best}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from kb.search.query import extract_subjects
-from kb.search.query_terms import is_function_word
+from kb.search.query import Query
+from kb.search.word_lists import is_function_word
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, fold_text, one_line, stem
 
@@ -38,7 +38,7 @@ class Snippet(NamedTuple):
         return "".join((*parts, self.text[at:]))
 
 
-def build_snippet(text: str, query: str, *, width: int = 100) -> Snippet:
+def build_snippet(text: str, query: Query, *, width: int = 100) -> Snippet:
     """Return the *width* characters of *text* around most words of *query*; its beginning where none stands there.
 
     "…" at an end says that something is missing there; it counts towards *width*.
@@ -54,19 +54,23 @@ def build_snippet(text: str, query: str, *, width: int = 100) -> Snippet:
     return Snippet(piece, inside)
 
 
-def _find_matches(line: str, query: str) -> list[tuple[int, int]]:
+def _find_matches(line: str, query: Query) -> list[tuple[int, int]]:
     """Return where the terms of *query* stand in *line*: its meaningful words as whole words, or else as it was asked.
 
     A function word is marked only where nothing else of the query stands there. A word is marked whole: "pay" in
     "payments" marks "payments", and "i" marks nothing in "in".
     """
-    told = extract_subjects(query)
-    asked = [*query.split(), *fold_text(query).split()]
+    asked = [*query.text.split(), *query.folded]
     telling = [word for word in asked if not is_function_word(word)]
-    stems = [stem(word) for word in (*map(fold_text, telling), *told) if word.isascii()]
+    stems = [stem(word) for word in (*map(fold_text, telling), *query.subjects) if word.isascii()]
     inside = [word for word in telling if len(word) > _SHORT or word[:1] >= FIRST_CJK]
-    tried = ((telling, _WIDENED), (told, _WIDENED), (stems, _WIDENED), (asked, _ALONE), (inside, _ANYWHERE))
-    for needles, ends in tried:
+    for needles, ends in (
+        (telling, _WIDENED),
+        (query.subjects, _WIDENED),
+        (stems, _WIDENED),
+        (asked, _ALONE),
+        (inside, _ANYWHERE),
+    ):
         pattern = _build_pattern(needles, ends)
         found = [match.span() for match in islice(pattern.finditer(line), _MATCHES)] if pattern else []
         if found:

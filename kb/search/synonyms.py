@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from kb.errors import BadInput
 from kb.i18n import msg
+from kb.search.query import Query
+from kb.search.rank import is_spaced_letter
+from kb.search.word_lists import WORD_LISTS
 from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.templates import FOLDER
+from kb.text.segment import FIRST_CJK, collect_ranking_terms, extract_ranking_terms, fold_text
+
+if TYPE_CHECKING:
+    from kb.workspace import Workspace
+
+SYNONYMS = "synonyms.yaml"
+MAX_SYNONYMS = 1_000_000
+"""Characters of a file of synonyms that are read."""
 
 MAX_GROUPS = 5000
 _GROUP = regex(r"-\s*\[(.*)\]")
@@ -32,17 +46,53 @@ def parse_groups(text: str, path: str) -> list[SynonymGroup]:
         words = [fold_text(word.strip(" \t\"'")) for word in match.group(1).split(",")] if match else []
         words = [" ".join(word.split()) for word in words if word.strip()]
         if len(words) < 2 or len(groups) == MAX_GROUPS:
-            raise BadInput(
-                msg("this is no group of synonyms"), path=path, line=number, hint=msg("write: - [缓存, cache, caching]")
-            )
+            problem, hint = msg("this is no group of synonyms"), msg("write: - [缓存, cache, caching]")
+            raise BadInput(problem, path=path, line=number, hint=hint)
         groups.append(SynonymGroup(tuple(words)))
     return groups
 
 
-def iter_synonym_terms(query: str, groups: Sequence[SynonymGroup]) -> Iterator[str]:
+def load_shipped_synonyms() -> list[SynonymGroup]:
+    """Return the groups of synonyms that come with kb."""
+    return _load_groups(os.path.join(FOLDER, SYNONYMS), SYNONYMS)
+
+
+def load_synonyms(kb: Workspace) -> list[SynonymGroup]:
+    """Return the groups of synonyms that come with kb, and those of the knowledge base; raise BadInput."""
+    return load_shipped_synonyms() + _load_groups(os.path.join(kb.root, "content", SYNONYMS), f"content/{SYNONYMS}")
+
+
+def _load_groups(path: str, name: str) -> list[SynonymGroup]:
+    with contextlib.suppress(FileNotFoundError):
+        stat = os.stat(path)
+        return _read_groups(path, name, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    return []
+
+
+@lru_cache(maxsize=4)
+def _read_groups(path: str, name: str, version: tuple[int, ...]) -> list[SynonymGroup]:
+    """Return the groups in *version* of a file; a process that searches often reads it once."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return parse_groups(file.read(MAX_SYNONYMS), name)
+
+
+def collect_word_lists(synonyms: Sequence[SynonymGroup] = ()) -> dict[str, object]:
+    """Return the lists of words by which kb cuts a question, by name, and the groups of *synonyms*; none: its own.
+
+    A search outside of kb, such as that of the wiki in a browser, needs them to rank as kb does.
+    """
+    groups = synonyms or load_shipped_synonyms()
+    lists: dict[str, object] = {name: sorted(words) for name, words in WORD_LISTS.items()}
+    return {**lists, "synonyms": [list(group.words) for group in groups]}
+
+
+# -- what a question gains ------------------------------------------------------------------------
+
+
+def iter_synonym_terms(query: Query, groups: Sequence[SynonymGroup]) -> Iterator[str]:
     """Yield the terms that say what words of *query* say, those the query has itself left out."""
-    line = " ".join(fold_text(query).split())
-    own = set(extract_ranking_terms(line))
+    line = " ".join(query.folded)
+    own = set(collect_ranking_terms((run.text.casefold(), run.is_unspaced) for run in query.runs))
     for group in groups:
         if any(_has_word_or_plural(word, line) for word in group.words):
             for word in group.words:
@@ -52,13 +102,13 @@ def iter_synonym_terms(query: str, groups: Sequence[SynonymGroup]) -> Iterator[s
 
 
 def _has_word_or_plural(word: str, line: str) -> bool:
-    """Return whether *word* stands in *line*: a spaced one as a word or the beginning of one of its forms."""
+    """Return whether *word* stands in *line*: a spaced one as a word or its plural, an unspaced one anywhere."""
     at = line.find(word)
     while at >= 0:
         end = at + len(word)
-        if word[0] >= FIRST_CJK or not (at and _is_spaced_letter(line[at - 1])):
+        if word[0] >= FIRST_CJK or not (at and is_spaced_letter(line[at - 1])):
             rest = line[end : end + 3]
-            if word[-1] >= FIRST_CJK or not rest[:1] or not _is_spaced_letter(rest[0]) or _is_plural_ending(rest):
+            if word[-1] >= FIRST_CJK or not rest[:1] or not is_spaced_letter(rest[0]) or _is_plural_ending(rest):
                 return True
         at = line.find(word, at + 1)
     return False
@@ -66,10 +116,4 @@ def _has_word_or_plural(word: str, line: str) -> bool:
 
 def _is_plural_ending(rest: str) -> bool:
     """Return whether what follows a word is the ending of its plural."""
-    return any(
-        rest.startswith(end) and not _is_spaced_letter(rest[len(end) : len(end) + 1] or " ") for end in ("s", "es")
-    )
-
-
-def _is_spaced_letter(character: str) -> bool:
-    return character < FIRST_CJK and character.isalnum()
+    return any(rest.startswith(end) and not is_spaced_letter(rest[len(end) :][:1] or " ") for end in ("s", "es"))

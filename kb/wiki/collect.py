@@ -9,8 +9,7 @@ from kb.checks.collect_checks import recheck_records
 from kb.history.timeline import Timeline, build_timeline
 from kb.records.kinds import find_kind
 from kb.records.model import GLOBAL, Record
-from kb.search.answer import load_synonyms
-from kb.search.browser_params import collect_word_lists
+from kb.search.synonyms import collect_word_lists, load_synonyms
 from kb.sessions.session_archive import SessionArchive, read_session_file
 from kb.text.segment import normalise
 from kb.wiki.record_pages import FORMS

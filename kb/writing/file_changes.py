@@ -20,9 +20,7 @@ from kb.merge.rebase import is_content_file
 from kb.records.front_matter import decode_record
 from kb.records.record_paths import is_record_path
 from kb.safety import redaction
-from kb.search import synonyms
-from kb.search.answer import SYNONYMS
-from kb.search.synonyms import SynonymGroup
+from kb.search.synonyms import SYNONYMS, SynonymGroup, parse_groups
 from kb.text.segment import one_line
 from kb.writing.edit import commit_step
 from kb.writing.publish import publish_moves
@@ -236,7 +234,7 @@ def add_groups(kb: Workspace, text: str, source: str) -> list[SynonymGroup]:
 
     Raise BadInput naming the line that is no group.
     """
-    groups = synonyms.parse_groups(redaction.redact_text(text, kb.config.masking)[0], source)
+    groups = parse_groups(redaction.redact_text(text, kb.config.masking)[0], source)
     if not groups:
         raise BadInput(msg("it holds no group of words"), path=source, hint=msg("write: - [缓存, cache, caching]"))
 
@@ -260,4 +258,4 @@ def _has_new_groups(kb: Workspace, groups: list[SynonymGroup]) -> bool:
 
 
 def _parse_groups(data: bytes | None) -> list[SynonymGroup]:
-    return synonyms.parse_groups(decode_record(data, KEYWORDS), KEYWORDS) if data else []
+    return parse_groups(decode_record(data, KEYWORDS), KEYWORDS) if data else []
