@@ -12,10 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.checks import collect_checks
-from kb.checks.findings import CheckedText, CheckSurroundings, Finding, RecordSource
-from kb.checks.fixes import build_fixes
-from kb.checks.report import format_github, format_json, format_text, summarise_findings
-from kb.checks.rules import check_sources
+from kb.checks.findings import (
+    CheckedText,
+    CheckSurroundings,
+    Finding,
+    RecordSource,
+    build_fixes,
+    format_github,
+    format_json,
+    format_text,
+    summarise_findings,
+)
+from kb.checks.run_checks import check_sources
 from kb.config import Config
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase

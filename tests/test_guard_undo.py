@@ -7,7 +7,7 @@ import pytest
 from conftest import git
 from test_guard_after import REPLACE, Agent, agent_in, shop
 
-from kb.checks.staged_changes import check_staged_changes
+from kb.checks.run_checks import check_staged_changes
 from kb.guard.response import DENY, HookResponse
 from kb.knowledge_base import KnowledgeBase
 

@@ -62,9 +62,7 @@ IMPURE = {
     "guard": (
         "agent_commits call_targets decide machine_blocks outside_changes risk_settings set_aside subagent_tasks"
     ),
-    "checks": (
-        "check_cache collect_checks compare divergence find_secret merge_conflicts purge_steps staged_changes verify"
-    ),
+    "checks": ("collect_checks compare find_secret merge_conflicts purge_steps run_checks verify"),
     "history": (
         "authors changes dependents digest record_life record_links revision_spec search_past snapshot timeline"
     ),

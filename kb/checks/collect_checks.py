@@ -9,13 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks import check_cache
+from kb.checks import run_checks
 from kb.checks.check_context import CheckContext, load_check_context
-from kb.checks.findings import CheckedText, CheckSurroundings, Finding, Key, MergeVersions, RecordSource
-from kb.checks.fixes import build_fixes
-from kb.checks.neighbours import MOST, NeighbourIndex
-from kb.checks.rules import apply_rules
-from kb.checks.staged_changes import check_staged_changes
+from kb.checks.findings import CheckedText, CheckSurroundings, Finding, Key, MergeVersions, RecordSource, build_fixes
+from kb.checks.merge_conflicts import MOST, NeighbourIndex
+from kb.checks.run_checks import apply_rules, check_staged_changes
 from kb.errors import KbError
 from kb.files import read_if_exists
 from kb.git import revisions
@@ -61,9 +59,9 @@ def recheck_records(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
     """Check as `check_records` does, but skip what nothing was found in before; the index has read *records*."""
     read = {record.path: record for record in records}
     looked_at = (source._replace(record=read.get(source.path)) for source in iter_sources(kb))
-    everything = _add_other_branches(kb, collect_context(kb, looked_at, check_cache.load_clean_digests(kb)))
+    everything = _add_other_branches(kb, collect_context(kb, looked_at, run_checks.load_clean_digests(kb)))
     findings = apply_rules(everything)
-    check_cache.save_clean_digests(kb, everything, findings)
+    run_checks.save_clean_digests(kb, everything, findings)
     return qualify_findings(kb, findings, everything, "")
 
 

@@ -7,16 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kb.checks import collect_checks, content_rules, identity, lifecycle, link_rules, staleness, trust_rules
+from kb.checks import collect_checks, content_rules, file_rules, lifecycle, link_rules, staleness
 from kb.checks import record_diff as changing
 from kb.checks.check_context import CheckContext, build_check_context, load_check_context
-from kb.checks.divergence import DivergedRecords, load_divergence
 from kb.checks.findings import Finding, RecordSource
-from kb.checks.merge_conflicts import MergeConflicts
-from kb.checks.merge_summary import summarise_merge
-from kb.checks.neighbours import MOST
-from kb.checks.record_diff import Comparison, RecordChange
-from kb.checks.rules import RULES, apply_rules
+from kb.checks.merge_conflicts import MOST, DivergedRecords, MergeConflicts, load_divergence
+from kb.checks.record_diff import Comparison, RecordChange, summarise_merge
+from kb.checks.run_checks import RULES, apply_rules
 from kb.git import revisions
 from kb.i18n import Message
 from kb.index.record_ids import qualify_message_ids
@@ -25,8 +22,8 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 _ACROSS = (
-    identity.check_duplicate_ids,
-    identity.check_duplicate_uids,
+    file_rules.check_duplicate_ids,
+    file_rules.check_duplicate_uids,
     link_rules.check_relations,
     link_rules.check_dangling_citations,
     link_rules.check_obsolete_citations,
@@ -38,7 +35,7 @@ _ACROSS = (
     staleness.check_impact_paths,
 )
 """The rules by which a change to one file can make another one wrong."""
-_SCANNING = (content_rules.check_secrets, trust_rules.check_untrusted)
+_SCANNING = (content_rules.check_secrets, content_rules.check_untrusted)
 """The rules that read a text letter by letter, which takes longer than all others: the rest was read when it came."""
 
 

@@ -2,22 +2,158 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.check_context import CheckContext, make_finding
-from kb.checks.divergence import DivergedRecords
 from kb.checks.findings import Finding, Key, Severity
-from kb.checks.neighbours import MOST, NeighbourIndex, record_to_candidate
 from kb.checks.record_diff import has_reference_to, record_identity
 from kb.git import revisions
+from kb.git.revisions import DivergedHistory
 from kb.i18n import Message, msg
-from kb.records.model import GLOBAL, LIVE, Record, Status
+from kb.records.model import GLOBAL, LIVE, Candidate, Record, SimilarRecord, Status
 from kb.similarity.contradictions import find_contradiction
-from kb.text.segment import clip
+from kb.similarity.duplicates import find_similar
+from kb.text.segment import build_index_terms, clip, normalise
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
+
+
+NEAR = 48
+"""Records of the likest titles that are compared, and as many for each claim and path: twice what the gate takes."""
+MOST = 500
+"""Changed records whose words are compared with the others; of more, as an import makes, the first so many."""
+
+_Mark = tuple[str, str]
+
+
+class NeighbourIndex:
+    """Live records by what could make them say the same as another, or the contrary."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        """Take the live ones among *records*."""
+        self._records = [record for record in records if record.status in LIVE]
+        self._marked: dict[tuple[str, _Mark], list[int]] = defaultdict(list)
+        for number, record in enumerate(self._records):
+            for mark in _collect_marks(record):
+                self._marked[record.scope, mark].append(number)
+
+    def find_near(self, record: Record, *scopes: str) -> list[Record]:
+        """Return the records in *scopes* (none: that of *record*) that could say the same as *record*, itself not."""
+        found: dict[int, None] = {}
+        for scope in dict.fromkeys(scopes or (record.scope,)):
+            weights: dict[int, float] = defaultdict(float)
+            for mark in _collect_marks(record):
+                numbers = self._marked.get((scope, mark), ())
+                if mark[0] == "term":
+                    for number in numbers:
+                        weights[number] += 1 / len(numbers)
+                else:
+                    found.update(dict.fromkeys(numbers[:NEAR]))
+            found.update(dict.fromkeys(nlargest(NEAR, weights, key=weights.__getitem__)))
+        own = record_identity(record)
+        return [other for other in map(self._records.__getitem__, found) if record_identity(other) != own]
+
+    def find_similar(self, record: Record) -> tuple[SimilarRecord, ...]:
+        """Return the records most like *record*, of its scope and the global one, as the gate would name them."""
+        return find_similar(record_to_candidate(record), self.find_near(record, record.scope, GLOBAL))
+
+    def find_contradicted(self, record: Record) -> Iterator[tuple[Record, Message]]:
+        """Yield each record that cannot hold beside *record*, by what both say, with the reason."""
+        candidate = record_to_candidate(record)
+        for other in self.find_near(record):
+            reason = None if _has_stated_relation(other, record) else find_contradiction(candidate, other)
+            if reason:
+                yield other, reason
+
+
+def _collect_marks(record: Record) -> set[_Mark]:
+    marks = {("term", term) for term in build_index_terms(record.title).split()}
+    marks |= {("path", path) for path in record.impact} | {("claim", normalise(key)) for key in record.claims}
+    return marks
+
+
+def _has_stated_relation(other: Record, record: Record) -> bool:
+    """Return whether *other* says itself how it stands to *record*."""
+    return has_reference_to((*other.supersedes, *other.amends, *other.coexists_with), record)
+
+
+def record_to_candidate(record: Record) -> Candidate:
+    """Return what somebody would hand in to have *record* written."""
+    return Candidate(
+        record.kind,
+        record.title,
+        decision=record.section("decision"),
+        why=record.section("why"),
+        impact=record.impact,
+        tags=record.tags,
+        scope=record.scope,
+        claims=record.claims,
+        coexists_with=record.coexists_with,
+        supersedes=record.supersedes,
+        amends=record.amends,
+    )
+
+
+class DivergedRecords(NamedTuple):
+    """This line of history, which is the checkout, and the other one it is to be merged into."""
+
+    revision: str
+    """What the other one is called."""
+    parted: DivergedHistory
+    paths: frozenset[str]
+    """The files that this line has changed."""
+    before: tuple[Record, ...]
+    """What stood in these files where the two parted."""
+    mine: tuple[Record, ...]
+    """What stands in them now."""
+    there: Mapping[str, Record]
+    """Every record of the other line, by identity."""
+    came: frozenset[str]
+    """The identities of what the other line has changed since the two parted."""
+    merged: Mapping[str, Record]
+    """Every record as it will be after the merge, by identity."""
+
+    @property
+    def touched_identities(self) -> frozenset[str]:
+        """The identities of everything this line has changed, added or removed."""
+        return frozenset(map(record_identity, (*self.before, *self.mine)))
+
+
+def load_divergence(
+    kb: Workspace, revision: str, parted: DivergedHistory, paths: frozenset[str], everything: CheckContext
+) -> DivergedRecords:
+    """Return both lines; *everything* is the checkout, *paths* are the files in which it is not as at the parting."""
+    came = revisions.list_differing_records(kb, parted.fork, parted.tip)
+    wanted = [(parted.base, path) for path in paths] + [(parted.tip, path) for path in paths | came]
+    at = revisions.read_records_at(kb, wanted)
+    now = {one.record.path: one.record for one in everything.opened}
+    before = tuple(record for (commit, path), record in at.items() if commit == parted.base and path in paths)
+    mine = tuple(now[path] for path in sorted(paths & now.keys()))
+    theirs = [record for (commit, _), record in at.items() if commit == parted.tip]
+    there = {record_identity(record): record for path, record in now.items() if path not in paths | came}
+    there |= {record_identity(record): record for record in theirs}
+    arrived = frozenset(record_identity(record) for record in theirs if record.path in came)
+    return DivergedRecords(revision, parted, paths, before, mine, there, arrived, _merge_records(before, mine, there))
+
+
+def _merge_records(before: Sequence[Record], mine: Sequence[Record], there: Mapping[str, Record]) -> dict[str, Record]:
+    olds = {record_identity(record): record for record in before}
+    merged = {key: record for key, record in there.items() if key not in olds}
+    for record in mine:
+        key = record_identity(record)
+        merged[key] = _apply_status(record, olds.get(key), there.get(key))
+    return merged
+
+
+def _apply_status(record: Record, old: Record | None, theirs: Record | None) -> Record:
+    """Return *record* with the status it will have: that of the other line, where this one has not changed it."""
+    if old is None or theirs is None or record.status != old.status:
+        return record
+    return record._replace(status=theirs.status)
 
 
 class MergeConflicts:

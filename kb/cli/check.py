@@ -60,7 +60,7 @@ def command(
 
 def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
     """Check the records, print what is found and return it."""
-    from kb.checks import report
+    from kb.checks import findings
     from kb.checks.collect_checks import filter_findings, run_check
     from kb.git.dropped_records import report_put_back
     from kb.writing.publish import report_rescued_work
@@ -70,16 +70,16 @@ def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seq
     found = [*found, *filter_findings(_find_stale_layout(kb), below)]
     language = kb.config.language
     if form == "json":
-        print_json(report.format_json(found, language))
+        print_json(findings.format_json(found, language))
     elif form == "github":
-        click.echo(report.format_github(found, language, kb.repository.prefix), nl=False)
+        click.echo(findings.format_github(found, language, kb.repository.prefix), nl=False)
     elif form == "markdown":
         from kb.cli import comment
 
         click.echo(comment.render_findings(found, kb.config.name, language, shared), nl=False)
     else:
-        click.echo(report.format_text(found, language), nl=False)
-        click.echo(report.summarise_findings(found, language, records), err=True)
+        click.echo(findings.format_text(found, language), nl=False)
+        click.echo(findings.summarise_findings(found, language, records), err=True)
     for said in filter(None, (report_put_back(kb), report_rescued_work(kb))):
         click.echo(said.translate(language), err=True)
     return found
@@ -97,7 +97,7 @@ def _find_stale_layout(kb: KnowledgeBase) -> list[Finding]:
 
 def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:
     """Compare the checkout with *revision*, print the outcome and return what is against the merge."""
-    from kb.checks import report
+    from kb.checks import findings
     from kb.checks.compare import compare_with_revision
     from kb.cli import comment
 
@@ -106,7 +106,7 @@ def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: st
     if form == "json":
         print_json(comment.serialise_comparison(comparison, language))
     elif form == "github":
-        click.echo(report.format_github(comparison.findings, language, kb.repository.prefix), nl=False)
+        click.echo(findings.format_github(comparison.findings, language, kb.repository.prefix), nl=False)
     else:
         from kb.cli.page_style import MARKDOWN, PLAIN
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kb.checks.findings import Finding
+from kb.checks.findings import format_json as as_values
 from kb.checks.record_diff import STEPS, Comparison, RecordChange
 from kb.checks.record_diff import PartChange as Piece
-from kb.checks.report import format_json as as_values
 from kb.cli.page_style import MARKDOWN, PageItem, PagePart, PageStyle, fit_parts
 from kb.cli.prints import STATUSES
 from kb.i18n import Message, msg

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.capture.refusals import Refusal, list_refusals
 from kb.checks import collect_checks, staleness
 from kb.checks.findings import Finding
-from kb.checks.rules import apply_rules
+from kb.checks.run_checks import apply_rules
 from kb.context.give_hints import USES
 from kb.git.revisions import resolve_commit
 from kb.history.changes import ChangeLog, build_change_log
