@@ -263,7 +263,7 @@ class KnowledgeBase(Workspace):
 
     def check(self, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
         """Return what is wrong with the records (in or *below* some paths); with *fix*, after mending what is safe."""
-        from kb.checks.collect_checks import check_records
+        from kb.checks.run_checks import check_records
 
         return check_records(self, fix=fix, below=below)
 

@@ -8,7 +8,7 @@ import pytest
 from talk import said
 from test_proposals import Talk
 
-from kb.checks.collect_checks import check_records
+from kb.checks.run_checks import check_records
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record
 

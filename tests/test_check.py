@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.checks import collect_checks
+from kb.checks.check_context import CheckedText, CheckSurroundings
 from kb.checks.findings import (
-    CheckedText,
-    CheckSurroundings,
     Finding,
     RecordSource,
     build_fixes,

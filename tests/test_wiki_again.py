@@ -15,7 +15,7 @@ from mkdocs.livereload import LiveReloadServer
 from test_wiki import record
 from test_wiki_site import built, own_site, shelved
 
-from kb.checks.collect_checks import recheck_records
+from kb.checks.run_checks import recheck_records
 from kb.errors import BadInput, KbError
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record

@@ -1,4 +1,4 @@
-"""All records of one check, parsed once and put where the rules find them."""
+"""All records of one check, parsed once, with what is known of the world around them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks.findings import CheckedText, CheckSurroundings, Finding, Key, RecordSource, Secrets, Severity, Vague
+from kb.checks.findings import Finding, RecordSource, Severity
 from kb.config import Config
 from kb.errors import BadRecord
 from kb.i18n import Message
@@ -20,9 +20,64 @@ from kb.text.line_ends import split_lines
 if TYPE_CHECKING:
     from typing import Any
 
-_PLACE = re.compile(r"content/[^/]+/(?:(global)|projects/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
+Key = tuple[str, str]
+"""A scope and an id: what names a record within one knowledge base."""
+Secrets = Callable[[str], Iterable[tuple[int, str]]]
+"""Finds secrets in a text: the 1-based line and the name of the rule, for each."""
+Vague = Callable[[str], bool]
+"""Tells whether a title could stand over any record."""
+
+_SCOPE_FOLDER = re.compile(r"content/[^/]+/(?:(global)|projects/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
 _TOP_LEVEL = re.compile(r"[^\s#-]|---|\.\.\.")
 _ID_PARTS = re.compile(r"([A-Z]{1,2})(\d{3,})")
+
+
+class CheckedText(NamedTuple):
+    """A text that may cite records, seen from a scope: a record, an archived session, a page."""
+
+    path: str
+    text: str
+    scope: str
+    is_record: bool = False
+
+
+class MergeVersions(NamedTuple):
+    """What a merge has put together: one file as it was on both sides and where they parted."""
+
+    base: Record | None
+    ours: Record
+    theirs: Record
+
+
+class CheckSurroundings(NamedTuple):
+    """What is known of the world around the records; what is left out is not checked."""
+
+    today: str = ""
+    """The day of the check, YYYY-MM-DD."""
+    files: frozenset[str] | None = None
+    """Every file of the knowledge base, relative to it; None: not known."""
+    trees: Mapping[str, frozenset[str]] = {}
+    """Project name → the files of its tree, relative to its root; a project that is not known here is left out."""
+    changes: Mapping[str, Mapping[str, float | None]] = {}
+    """Path of a record → its impact paths, as it writes them → share of lines changed since it was confirmed.
+
+    1.0: as many as the file has; None: the path has vanished since."""
+    fixes: Mapping[str, bool] = {}
+    """Path of a record that names the commit which fixed it → whether the project's repository has that commit."""
+    branches: Mapping[str, Mapping[Key, str]] = {}
+    """Other branch → the records on it with their uids."""
+    trunk: str = ""
+    """Which of *branches* the others are merged into; its records keep their ids."""
+    was: Mapping[str, str] = {}
+    """Uid → status before the change that is checked (on the trunk)."""
+    texts: tuple[CheckedText, ...] = ()
+    """Further texts whose citations, links and secrets are looked at."""
+    merges: Mapping[str, MergeVersions] = {}
+    """Path of a record that both sides of the last merge have changed → what they made of it."""
+    clean: frozenset[str] = frozenset()
+    """Digests of texts in which the rules that look at one text alone have found nothing before."""
+    clashes: Mapping[tuple[str, str], Message] = {}
+    """Paths of two records, of which the first has just changed → why, by their words, they cannot both hold."""
 
 
 class LoadedRecord(NamedTuple):
@@ -33,7 +88,7 @@ class LoadedRecord(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """The scope and id it goes by."""
+        """Its scope and id."""
         return self.record.scope, self.record.id
 
     @property
@@ -52,17 +107,17 @@ class UnreadableFile(NamedTuple):
 class CheckContext(NamedTuple):
     """What the rules look at."""
 
-    opened: tuple[LoadedRecord, ...]
+    records: tuple[LoadedRecord, ...]
     broken: tuple[UnreadableFile, ...]
     texts: tuple[CheckedText, ...]
-    """The opened records and the further texts."""
+    """Those of the records and the further ones."""
     by_key: Mapping[Key, tuple[LoadedRecord, ...]]
     known: frozenset[Key]
     """Every key that is taken here, those of unreadable files (by their names) included."""
     former: Mapping[Key, Key]
     """Key that a record had before it was renumbered → its key."""
     successors: Mapping[Key, tuple[LoadedRecord, ...]]
-    """Record → the records that supersede it as a whole where it holds."""
+    """Record → the records that supersede it as a whole where it is accepted."""
     surroundings: CheckSurroundings
     config: Config
     secrets: Secrets
@@ -74,7 +129,73 @@ class CheckContext(NamedTuple):
 
     def resolve_reference(self, scope: str, reference: str) -> Key | None:
         """Return what *reference* ("D001", "shop:D001") means in *scope*: there, then globally; None if nothing."""
-        return resolve_key(self.known, self.former, scope, reference)
+        return _resolve_key(self.known, self.former, scope, reference)
+
+    def iter_free_ids(self, scope: str, prefix: str) -> Iterator[str]:
+        """Yield the free ids of *prefix* in *scope*, above every number taken here or on another branch."""
+        taken = [key for keys in (self.known, *self.surroundings.branches.values()) for key in keys]
+        parts = [_ID_PARTS.fullmatch(id) for owner, id in taken if owner == scope]
+        number = max((int(m[2]) for m in parts if m and m[1] == prefix), default=0)
+        while True:
+            number += 1
+            yield f"{prefix}{number:03}"
+
+
+def load_check_context(
+    sources: Iterable[RecordSource], surroundings: CheckSurroundings, config: Config, secrets: Secrets, vague: Vague
+) -> CheckContext:
+    """Read every source once and return what the rules look at."""
+    records: list[LoadedRecord] = []
+    broken: list[UnreadableFile] = []
+    for source in sources:
+        try:
+            text = decode_record(source.data, source.path)
+            records.append(LoadedRecord(source.record or parse_record(text, source.path), text))
+        except BadRecord as error:
+            broken.append(UnreadableFile(source, error))
+    return build_check_context(records, broken, surroundings, config, secrets, vague)
+
+
+def build_check_context(
+    records: Sequence[LoadedRecord],
+    broken: Sequence[UnreadableFile],
+    surroundings: CheckSurroundings,
+    config: Config,
+    secrets: Secrets,
+    vague: Vague,
+) -> CheckContext:
+    """Return what the rules look at, from what has been read."""
+    by_key: dict[Key, tuple[LoadedRecord, ...]] = {}
+    for one in sorted(records, key=lambda one: one.age_key):
+        by_key[one.key] = (*by_key.get(one.key, ()), one)
+    known = frozenset([*by_key, *(key for b in broken if (key := parse_path_key(b.source.path)))])
+    former = {(one.record.scope, alias): one.key for one in records for alias in list_aliases(one.record.extra)}
+    texts = [CheckedText(one.record.path, one.text, one.record.scope, True) for one in records]
+    return CheckContext(
+        tuple(records), tuple(broken), (*texts, *surroundings.texts), by_key, known, former,
+        _find_successors(records, known, former), surroundings, config, secrets, vague,
+    )  # fmt: skip
+
+
+def _find_successors(
+    records: Iterable[LoadedRecord], known: frozenset[Key], former: Mapping[Key, Key]
+) -> Mapping[Key, tuple[LoadedRecord, ...]]:
+    """Return who supersedes whom; a project's record only overrides a global one, which others still accept."""
+    successors: dict[Key, list[LoadedRecord]] = defaultdict(list)
+    for one in records:
+        for reference in one.record.supersedes:
+            key = _resolve_key(known, former, one.record.scope, reference)
+            if key and one.record.scope in (key[0], GLOBAL):
+                successors[key].append(one)
+    return {key: tuple(found) for key, found in successors.items()}
+
+
+def _resolve_key(known: frozenset[Key], former: Mapping[Key, Key], scope: str, reference: str) -> Key | None:
+    """Return which of *known* the *reference* means in a text of *scope*; else what had that number before."""
+    project, _, id = reference.rpartition(":")
+    named = (project if project == GLOBAL else f"project/{project}", id)
+    keys = [named] if project else [(scope, id), (GLOBAL, id)]
+    return next((key for key in keys if key in known), None) or next((former[k] for k in keys if k in former), None)
 
 
 def digest_text(text: str) -> str:
@@ -82,80 +203,9 @@ def digest_text(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-Rule = Callable[[CheckContext], Iterator[Finding]]
-
-
-def load_check_context(
-    sources: Iterable[RecordSource], surroundings: CheckSurroundings, config: Config, secrets: Secrets, vague: Vague
-) -> CheckContext:
-    """Read every source once and put it on the shelf."""
-    opened: list[LoadedRecord] = []
-    broken: list[UnreadableFile] = []
-    for source in sources:
-        try:
-            text = decode_record(source.data, source.path)
-            opened.append(LoadedRecord(source.record or parse_record(text, source.path), text))
-        except BadRecord as error:
-            broken.append(UnreadableFile(source, error))
-    return build_check_context(opened, broken, surroundings, config, secrets, vague)
-
-
-def build_check_context(
-    opened: Sequence[LoadedRecord],
-    broken: Sequence[UnreadableFile],
-    surroundings: CheckSurroundings,
-    config: Config,
-    secrets: Secrets,
-    vague: Vague,
-) -> CheckContext:
-    """Put on the shelf what has been read."""
-    by_key: dict[Key, tuple[LoadedRecord, ...]] = {}
-    for one in sorted(opened, key=lambda one: one.age_key):
-        by_key[one.key] = (*by_key.get(one.key, ()), one)
-    known = frozenset([*by_key, *(key for b in broken if (key := parse_path_key(b.source.path)))])
-    former = {(one.record.scope, alias): one.key for one in opened for alias in list_aliases(one.record.extra)}
-    texts = [CheckedText(one.record.path, one.text, one.record.scope, True) for one in opened]
-    return CheckContext(
-        opened=tuple(opened),
-        broken=tuple(broken),
-        texts=(*texts, *surroundings.texts),
-        by_key=by_key,
-        known=known,
-        former=former,
-        successors=_find_successors(opened, known, former),
-        surroundings=surroundings,
-        config=config,
-        secrets=secrets,
-        vague=vague,
-    )
-
-
-def resolve_key(known: frozenset[Key], former: Mapping[Key, Key], scope: str, reference: str) -> Key | None:
-    """Return which of *known* the *reference* means when it stands in *scope*; else what had that number before."""
-    project, _, id = reference.rpartition(":")
-    named = (project if project == GLOBAL else f"project/{project}", id)
-    keys = [named] if project else [(scope, id), (GLOBAL, id)]
-    return next((key for key in keys if key in known), None) or next(
-        (former[key] for key in keys if key in former), None
-    )
-
-
-def _find_successors(
-    opened: Iterable[LoadedRecord], known: frozenset[Key], former: Mapping[Key, Key]
-) -> Mapping[Key, tuple[LoadedRecord, ...]]:
-    """Return who supersedes whom; a project's record only overrides a global one, which stays in force elsewhere."""
-    successors: dict[Key, list[LoadedRecord]] = defaultdict(list)
-    for one in opened:
-        for reference in one.record.supersedes:
-            key = resolve_key(known, former, one.record.scope, reference)
-            if key and one.record.scope in (key[0], GLOBAL):
-                successors[key].append(one)
-    return {key: tuple(found) for key, found in successors.items()}
-
-
 def parse_folder_scope(path: str) -> str:
-    """Return the scope whose folder *path* stands in, or ""."""
-    match = _PLACE.match(path)
+    """Return the scope whose folder the file *path* is in, or ""."""
+    match = _SCOPE_FOLDER.match(path)
     if match is None:
         return ""
     return GLOBAL if match.group(1) else f"project/{match.group(2)}"
@@ -163,7 +213,7 @@ def parse_folder_scope(path: str) -> str:
 
 def parse_path_key(path: str) -> Key | None:
     """Return the scope and id that the name of a record file promises, or None."""
-    match = _PLACE.match(path)
+    match = _SCOPE_FOLDER.match(path)
     return (parse_folder_scope(path), match.group(3)) if match and match.group(3) else None
 
 
@@ -178,18 +228,6 @@ def collect_folders(files: Iterable[str]) -> frozenset[str]:
     return frozenset(folders)
 
 
-def iter_free_ids(shelf: CheckContext, scope: str, prefix: str) -> Iterator[str]:
-    """Yield the free ids of *prefix* in *scope*, above every number taken here or on another branch."""
-    taken = [id for owner, id in shelf.known if owner == scope]
-    for branch in shelf.surroundings.branches.values():
-        taken += [id for owner, id in branch if owner == scope]
-    numbers = [int(m.group(2)) for id in taken if (m := _ID_PARTS.fullmatch(id)) and m.group(1) == prefix]
-    number = max(numbers, default=0)
-    while True:
-        number += 1
-        yield f"{prefix}{number:03}"
-
-
 def make_finding(
     rule: str,
     one: LoadedRecord,
@@ -201,13 +239,13 @@ def make_finding(
     item: str = "",
     change: Mapping[str, Any] | None = None,
 ) -> Finding:
-    """Return a finding at the frontmatter *key* of a record, on the line of *item* where its value has several."""
-    line = find_item_line(one.text, key, item) if key else 1
+    """Return a finding at the front matter *key* of a record, on the line of *item* where its value has several."""
+    line = _find_item_line(one.text, key, item) if key else 1
     return Finding(rule, severity, one.record.path, line, message, fix, change or {})
 
 
-def find_item_line(text: str, key: str, item: str = "") -> int:
-    """Return the 1-based line on which *item* stands in the value of the front's *key*; the key's own without one."""
+def _find_item_line(text: str, key: str, item: str) -> int:
+    """Return the 1-based line of *item* in the value of the front matter *key*; the key's own where it has none."""
     first = find_key_line(text, key)
     if not item or first == 1:
         return first

@@ -7,13 +7,27 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kb.checks import collect_checks, content_rules, file_rules, lifecycle, link_rules, staleness
-from kb.checks import record_diff as changing
+from kb.checks import content_rules, file_rules, lifecycle, link_rules, staleness
 from kb.checks.check_context import CheckContext, build_check_context, load_check_context
+from kb.checks.collect_checks import collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource
 from kb.checks.merge_conflicts import MOST, DivergedRecords, MergeConflicts, load_divergence
-from kb.checks.record_diff import Comparison, RecordChange, summarise_merge
-from kb.checks.run_checks import RULES, apply_rules
+from kb.checks.record_diff import (
+    Comparison,
+    RecordChange,
+    diff_parts,
+    diff_records,
+    record_identity,
+    summarise_merge,
+)
+from kb.checks.run_checks import (
+    RULES,
+    apply_rules,
+    collect_project_ids,
+    filter_findings,
+    is_below,
+    qualify_findings,
+)
 from kb.git import revisions
 from kb.i18n import Message
 from kb.index.record_ids import qualify_message_ids
@@ -42,70 +56,58 @@ _SCANNING = (content_rules.check_secrets, content_rules.check_untrusted)
 def compare_with_revision(kb: Workspace, revision: str, *, below: Sequence[str] = ()) -> Comparison:
     """Return what merging the checkout into *revision* changes, in or *below* some paths, and what is against it.
 
-    The files count as they stand in the checkout, committed or not. Raise GitFailed where git cannot compare.
+    The files count as they are in the checkout, committed or not. Raise GitFailed where git cannot compare.
     """
     parted = revisions.find_divergence(kb, revision)
     paths = frozenset(revisions.list_changed_records(kb, parted.base))
-    everything = collect_checks.collect_context(kb, _iter_indexed_sources(kb))
-    lines = load_divergence(kb, revision, parted, paths, everything)
-    against = MergeConflicts(kb, lines, everything)
-    told = [*against.find_taken_ids(), *against.find_contradictions(), *against.find_rival_successors()]
-    findings, others = _split_findings(kb, lines, everything)
-    changes = [change for change in _iter_changes(lines, against) if collect_checks.is_below(change.record.path, below)]
-    shared = collect_checks.collect_project_ids(everything)
+    # what the index knows is used where there is one; it is not built for this
+    has_index = os.path.exists(kb.state.path("index.db"))
+    known = {record.path: record for record in kb.sync_index().records()} if has_index else {}
+    context = collect_context(kb, iter_sources(kb, known))
+    lines = load_divergence(kb, revision, parted, paths, context)
+    conflicts = MergeConflicts(kb, lines, context)
+    told = [*conflicts.find_taken_ids(), *conflicts.find_contradictions(), *conflicts.find_rival_successors()]
+    own, others = _split_findings(kb, lines, context)
+    findings = qualify_findings(kb, [*told, *_drop_repeated(own, told, conflicts)], context, "")
+    changes = [change for change in _iter_changes(lines, conflicts) if is_below(change.record.path, below)]
+    shared = collect_project_ids(context)
     return Comparison(
         revision,
         parted.base,
         tuple(changes),
         tuple(qualify_messages(kb, summarise_merge(changes, lines.merged, kb.config.language), shared)),
-        tuple(
-            collect_checks.filter_findings(
-                collect_checks.qualify_findings(kb, [*told, *_drop_repeated(findings, told, against)], everything, ""),
-                below,
-            )
-        ),
+        tuple(filter_findings(findings, below)),
         Counter(finding.severity for finding in others),
         uncommitted=len(revisions.list_changed_records(kb, parted.head)),
-        branches=tuple(against.branches),
-        unseen=against.unseen,
-        uncompared=len(against.movers[MOST:]),
+        branches=tuple(conflicts.branches),
+        unseen=conflicts.unseen,
+        uncompared=len(conflicts.movers[MOST:]),
         shared=shared,
     )
 
 
 def qualify_messages(kb: Workspace, sentences: Iterable[Message], shared: frozenset[str]) -> Iterator[Message]:
-    """Yield the *sentences* with ids by which a reader finds the records wherever they stand."""
+    """Yield the *sentences* with ids by which a reader finds the records wherever they are."""
     for said in sentences:
         yield qualify_message_ids(kb, said, "", lambda record_id: ["project"] if record_id in shared else [])
 
 
-def _iter_indexed_sources(kb: Workspace) -> Iterator[RecordSource]:
-    """Yield the record files of the checkout, with what the index knows of them where there is one: it is not built."""
-    there_is_one = os.path.exists(kb.state.path("index.db"))
-    known = {record.path: record for record in kb.sync_index().records()} if there_is_one else {}
-    for path, data, _ in collect_checks.iter_sources(kb):
-        yield RecordSource(path, data, known.get(path))
-
-
-# -- what changes ---------------------------------------------------------------------------------
-
-
-def _iter_changes(lines: DivergedRecords, against: MergeConflicts) -> Iterator[RecordChange]:
+def _iter_changes(lines: DivergedRecords, conflicts: MergeConflicts) -> Iterator[RecordChange]:
     """Yield what this line changes: new records with what is like them, others with what has changed there too.
 
-    What is said of a status is said against the other line's: that is what holds until the merge.
+    What is said of a status is said against the other line's: that is what counts until the merge.
     """
-    olds = {changing.record_identity(record): record for record in lines.before}
+    olds = {record_identity(record): record for record in lines.before}
     before = [r._replace(status=lines.there[key].status) if key in lines.there else r for key, r in olds.items()]
-    after = [lines.merged[key] for key in map(changing.record_identity, lines.mine)]
+    after = [lines.merged[record_identity(record)] for record in lines.mine]
     new = 0
-    for change in changing.diff_records(before, after, lines.merged):
-        key = changing.record_identity(change.record)
+    for change in diff_records(before, after, lines.merged):
+        key = record_identity(change.record)
         if change.step == "new" and new < MOST:
             new += 1
-            yield change._replace(similar=against.there.find_similar(change.record))
+            yield change._replace(similar=conflicts.there.find_similar(change.record))
         elif key in olds and key in lines.came:
-            parts = [part.name for part in changing.diff_parts(olds[key], lines.there[key])]
+            parts = [part.name for part in diff_parts(olds[key], lines.there[key])]
             moved = ["status"] if lines.there[key].status != olds[key].status else []
             yield change._replace(elsewhere=(*moved, *parts))
         else:
@@ -116,26 +118,24 @@ def _iter_changes(lines: DivergedRecords, against: MergeConflicts) -> Iterator[R
 
 
 def _split_findings(
-    kb: Workspace, lines: DivergedRecords, everything: CheckContext
+    kb: Workspace, lines: DivergedRecords, context: CheckContext
 ) -> tuple[list[Finding], list[Finding]]:
     """Return what is wrong in the changed files, or elsewhere because of them; then what is wrong anyway."""
     was = {record.uid: record.status for record in lines.before if record.uid}
-    everything = everything._replace(surroundings=everything.surroundings._replace(was=was))
-    alone = [rule for rule in RULES if rule not in (*_ACROSS, *_SCANNING)]
-    across = apply_rules(everything, _ACROSS)
-    findings = [
-        *across,
-        *apply_rules(everything, alone),
-        *apply_rules(_restrict_context(everything, lines.paths), _SCANNING),
-    ]
+    context = context._replace(surroundings=context.surroundings._replace(was=was))
+    changed = context._replace(
+        records=tuple(one for one in context.records if one.record.path in lines.paths),
+        texts=tuple(text for text in context.texts if text.path in lines.paths),
+        broken=tuple(broken for broken in context.broken if broken.source.path in lines.paths),
+    )
+    across = apply_rules(context, _ACROSS)
+    alone = apply_rules(context, [rule for rule in RULES if rule not in (*_ACROSS, *_SCANNING)])
+    findings = [*across, *alone, *apply_rules(changed, _SCANNING)]
     spread = [finding for finding in across if finding.path not in lines.paths]
-    before = {
-        _finding_identity(f)
-        for f in (apply_rules(_load_base_context(kb, lines, everything), _ACROSS) if spread else ())
-    }
-    ours = {id(f) for f in findings if f.path in lines.paths} | {
-        id(f) for f in spread if _finding_identity(f) not in before
-    }
+    earlier = apply_rules(_load_base_context(kb, lines, context), _ACROSS) if spread else ()
+    before = {_finding_identity(finding) for finding in earlier}
+    ours = {id(finding) for finding in findings if finding.path in lines.paths}
+    ours |= {id(finding) for finding in spread if _finding_identity(finding) not in before}
     findings.sort(key=lambda f: (f.path not in lines.paths, f.path, f.line))
     return [f for f in findings if id(f) in ours], [f for f in findings if id(f) not in ours]
 
@@ -144,38 +144,31 @@ def _finding_identity(finding: Finding) -> tuple[str, str, str]:
     return finding.rule, finding.path, str(finding.message)
 
 
-def _restrict_context(everything: CheckContext, paths: frozenset[str]) -> CheckContext:
-    """Return the shelf with nothing but the files *paths*, for rules that look at one file alone."""
-    return everything._replace(
-        opened=tuple(one for one in everything.opened if one.record.path in paths),
-        texts=tuple(text for text in everything.texts if text.path in paths),
-        broken=tuple(broken for broken in everything.broken if broken.source.path in paths),
-    )
-
-
-def _load_base_context(kb: Workspace, lines: DivergedRecords, everything: CheckContext) -> CheckContext:
-    """Return the checkout with the changed files as they stood where the two lines parted."""
+def _load_base_context(kb: Workspace, lines: DivergedRecords, context: CheckContext) -> CheckContext:
+    """Return the checkout with the changed files as they were where the two lines parted."""
     paths = sorted(lines.paths)
     blobs = kb.repository.read_blobs([(lines.parted.base, path) for path in paths])
-    olds = [RecordSource(path, data) for path, data in zip(paths, blobs, strict=True) if data is not None]
-    around = everything.surroundings
+    sources = [RecordSource(path, data) for path, data in zip(paths, blobs, strict=True) if data is not None]
+    around = context.surroundings
     if kb.config.project in around.trees:
         names = kb.repository.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", lines.parted.base)
         tree = frozenset(os.fsdecode(names).split("\0"))
         around = around._replace(trees={**around.trees, kb.config.project: tree})
-    about = (around, everything.config, everything.secrets, everything.vague)
-    old = load_check_context(olds, *about)
-    kept = [one for one in everything.opened if one.record.path not in lines.paths]
-    broken = [one for one in everything.broken if one.source.path not in lines.paths]
-    return build_check_context([*kept, *old.opened], [*broken, *old.broken], *about)
+    about = (around, context.config, context.secrets, context.vague)
+    old = load_check_context(sources, *about)
+    records = [one for one in context.records if one.record.path not in lines.paths]
+    broken = [one for one in context.broken if one.source.path not in lines.paths]
+    return build_check_context([*records, *old.records], [*broken, *old.broken], *about)
 
 
-def _drop_repeated(findings: Iterable[Finding], told: Iterable[Finding], against: MergeConflicts) -> Iterator[Finding]:
+def _drop_repeated(
+    findings: Iterable[Finding], told: Iterable[Finding], conflicts: MergeConflicts
+) -> Iterator[Finding]:
     """Yield the *findings* of the check that do not say again what the comparison has *told*."""
     numbered = {finding.path for finding in told if finding.rule == "branch-id"}
     for finding in findings:
         other = str(finding.message.values.get("other", ""))
-        numbered_anew = finding.rule == "duplicate-id" and finding.path in numbered
-        again = numbered_anew or (finding.rule == "claims" and (finding.path, other) in against.clashing)
-        if not again:
+        is_id_told = finding.rule == "duplicate-id" and finding.path in numbered
+        is_claim_told = finding.rule == "claims" and (finding.path, other) in conflicts.clashing
+        if not is_id_told and not is_claim_told:
             yield finding

@@ -1,4 +1,4 @@
-"""Is each file a record in the right place? Rules that look at one file alone."""
+"""Is each file a record in the right place, with an id of its own here and on the other branches?"""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, timedelta
+from difflib import get_close_matches
 
 from kb.checks.check_context import (
     CheckContext,
+    Key,
     LoadedRecord,
     UnreadableFile,
-    iter_free_ids,
     make_finding,
     parse_folder_scope,
 )
-from kb.checks.findings import FRESH_UID, Finding, Key
+from kb.checks.findings import FRESH_UID, Finding
 from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.records.blocks import MACHINE_START, find_blocks, refuse_conflict_markers
 from kb.records.front_matter import KEYS, decode_record, find_key_line, parse_front_matter
 from kb.records.kinds import BY_NAME, KINDS, find_kind
-from kb.records.model import GLOBAL, SCOPE
+from kb.records.model import GLOBAL, SCOPE, Record
 from kb.text.line_ends import find_line_number
 from kb.text.segment import clip, one_line
 
@@ -33,20 +34,15 @@ LIKE_A_KEY = 0.88
 """Similarity (difflib) from which an unknown key is taken for a slip: supercedes 0.90, superseded_by 0.78."""
 
 
-def check_readable(shelf: CheckContext) -> Iterator[Finding]:
+def check_readable(context: CheckContext) -> Iterator[Finding]:
     """Report every file that is no record, with all that is wrong with it."""
-    for broken in shelf.broken:
+    for broken in context.broken:
+        path = broken.source.path
         for rule, error in _find_causes(broken):
-            yield Finding(
-                rule=rule,
-                severity="error",
-                path=broken.source.path,
-                line=max(error.line, 1),
-                message=error.message,
-                fix=error.hint
-                if str(error.hint)
-                else msg("correct this line; how it was: git log -p -- {path}", path=broken.source.path),
+            fix = (
+                error.hint if str(error.hint) else msg("correct this line; how it was: git log -p -- {path}", path=path)
             )
+            yield Finding(rule, "error", path, max(error.line, 1), error.message, fix)
 
 
 def _find_causes(broken: UnreadableFile) -> list[tuple[str, BadRecord]]:
@@ -58,8 +54,7 @@ def _find_causes(broken: UnreadableFile) -> list[tuple[str, BadRecord]]:
     try:
         refuse_conflict_markers(text, path)
     except BadRecord as error:
-        # Both sides of an open merge stand in the file: whatever else is wrong comes from that.
-        return [("conflict-markers", error)]
+        return [("conflict-markers", error)]  # both sides of an open merge: whatever else is wrong comes from that
     causes: list[tuple[str, BadRecord]] = []
     for rule, probe in (("frontmatter", parse_front_matter), ("markers", find_blocks)):
         try:
@@ -71,14 +66,13 @@ def _find_causes(broken: UnreadableFile) -> list[tuple[str, BadRecord]]:
     return causes
 
 
-def check_kinds(shelf: CheckContext) -> Iterator[Finding]:
+def check_kinds(context: CheckContext) -> Iterator[Finding]:
     """Report kinds that no row of the table has; an alias is written out as its name."""
-    for one in shelf.opened:
+    for one in context.records:
         if one.record.kind in BY_NAME:
             continue
-        meant = find_kind(one.record.kind)
         message = msg("there is no kind {kind}", kind=clip(one.record.kind, 40))
-        if meant:
+        if meant := find_kind(one.record.kind):
             fix = msg("write: kind: {kind}", kind=meant.name)
             yield make_finding("kind", one, message, fix, key="kind", change={"kind": meant.name})
         else:
@@ -86,57 +80,41 @@ def check_kinds(shelf: CheckContext) -> Iterator[Finding]:
             yield make_finding("kind", one, message, msg("write one of: {kinds}", kinds=known), key="kind")
 
 
-def check_ids(shelf: CheckContext) -> Iterator[Finding]:
+def check_ids(context: CheckContext) -> Iterator[Finding]:
     """Report ids of another form, ids with the prefix of another kind, and missing uids."""
-    for one in shelf.opened:
-        record = one.record
-        kind = find_kind(record.kind)
+    for one in context.records:
+        record, kind = one.record, find_kind(one.record.kind)
         if not _ID.fullmatch(record.id):
-            yield make_finding(
-                "id",
-                one,
-                msg("{id} is no id", id=clip(record.id, 40)),
-                msg("write the kind's prefix and three digits or more, such as {example}", example=_example_id(one)),
-                key="id",
-            )
+            message = msg("{id} is no id", id=clip(record.id, 40))
+            example = f"{kind.prefix if kind else 'D'}001"
+            fix = msg("write the kind's prefix and three digits or more, such as {example}", example=example)
+            yield make_finding("id", one, message, fix, key="id")
         elif kind and record.id.rstrip("0123456789") != kind.prefix:
-            yield make_finding(
-                "id",
-                one,
-                msg("{id} does not fit the kind {kind}, whose ids begin with {prefix}", id=record.id, kind=kind.name,
-                    prefix=kind.prefix),
-                msg("correct the kind, or give the record the next free {prefix} id", prefix=kind.prefix),
-                key="id",
-            )  # fmt: skip
-        if not record.uid:
-            yield make_finding(
-                "uid",
-                one,
-                msg("there is no uid, so the record would not survive a new number"),
-                msg("let kb give it one: kb check --fix"),
-                key="id",
-                change={"uid": FRESH_UID},
+            message = msg(
+                "{id} does not fit the kind {kind}, whose ids begin with {prefix}",
+                id=record.id,
+                kind=kind.name,
+                prefix=kind.prefix,
             )
+            fix = msg("correct the kind, or give the record the next free {prefix} id", prefix=kind.prefix)
+            yield make_finding("id", one, message, fix, key="id")
+        if not record.uid:
+            message = msg("there is no uid, so the record would not survive a new number")
+            fix = msg("let kb give it one: kb check --fix")
+            yield make_finding("uid", one, message, fix, key="id", change={"uid": FRESH_UID})
 
 
-def _example_id(one: LoadedRecord) -> str:
-    kind = find_kind(one.record.kind)
-    return f"{kind.prefix if kind else 'D'}001"
-
-
-def check_dates(shelf: CheckContext) -> Iterator[Finding]:
+def check_dates(context: CheckContext) -> Iterator[Finding]:
     """Report dates that are no day, and days that have not come."""
-    today = shelf.surroundings.today
-    # Somewhere on earth it is already tomorrow.
+    today = context.surroundings.today
+    # somewhere on earth it is already tomorrow
     latest = (date.fromisoformat(today) + timedelta(days=1)).isoformat() if today else ""
-    for one in shelf.opened:
+    for one in context.records:
         for key, day in (("date", one.record.date), ("confirmed", one.record.confirmed)):
-            if not day:
-                continue
-            if not is_day(day):
+            if day and not is_day(day):
                 message = msg("{day} is no day", day=clip(day, 40))
                 yield make_finding("date", one, message, msg("write it as YYYY-MM-DD"), key=key)
-            elif latest and day > latest:
+            elif day and latest and day > latest:
                 message = msg("{day} has not come yet", day=day)
                 yield make_finding("date", one, message, msg("correct the day"), key=key, severity="warning")
 
@@ -152,9 +130,9 @@ def is_day(text: str) -> bool:
     return True
 
 
-def check_folders(shelf: CheckContext) -> Iterator[Finding]:
+def check_folders(context: CheckContext) -> Iterator[Finding]:
     """Report scopes of another form, files outside the folder of their scope and kind, and names without the id."""
-    for one in shelf.opened:
+    for one in context.records:
         record = one.record
         if not _SCOPE.fullmatch(record.scope):
             message = msg("{scope} is no scope", scope=clip(record.scope, 40))
@@ -163,141 +141,120 @@ def check_folders(shelf: CheckContext) -> Iterator[Finding]:
         yield from _check_folder(one)
         name = record.path.rpartition("/")[2]
         if name != f"{record.id}.md" and not name.startswith(f"{record.id}-"):
-            yield make_finding(
-                "file-name",
-                one,
-                msg("the file name does not begin with the id {id}", id=clip(record.id, 40)),
-                msg("rename the file to {id}-….md, or correct the id", id=clip(record.id, 40)),
-                key="id",
-            )
+            message = msg("the file name does not begin with the id {id}", id=clip(record.id, 40))
+            fix = msg("rename the file to {id}-….md, or correct the id", id=clip(record.id, 40))
+            yield make_finding("file-name", one, message, fix, key="id")
 
 
 def _check_folder(one: LoadedRecord) -> Iterator[Finding]:
     record = one.record
-    kind = find_kind(record.kind)
-    place = GLOBAL if record.scope == GLOBAL else f"projects/{record.scope.removeprefix('project/')}"
-    wanted = f"content/{kind.folder if kind else KINDS[0].folder}/{place}"
+    kind = find_kind(record.kind) or KINDS[0]
+    owner = GLOBAL if record.scope == GLOBAL else f"projects/{record.scope.removeprefix('project/')}"
+    wanted = f"content/{kind.folder}/{owner}"
     parent, _, name = record.path.rpartition("/")
     if parent == wanted:
         return
-    told = parse_folder_scope(record.path)
-    if told and told != record.scope and find_key_line(one.text, "scope") == 1:
-        message = msg("there is no scope, and the folder is that of {scope}", scope=told)
-        fix = msg("write: scope: {scope}", scope=told)
-        yield make_finding("scope", one, message, fix, key="id", change={"scope": told})
+    scope = parse_folder_scope(record.path)
+    if scope and scope != record.scope and find_key_line(one.text, "scope") == 1:
+        message = msg("there is no scope, and the folder is that of {scope}", scope=scope)
+        fix = msg("write: scope: {scope}", scope=scope)
+        yield make_finding("scope", one, message, fix, key="id", change={"scope": scope})
     else:
         message = msg("a record of {scope} does not belong into this folder", scope=record.scope)
         fix = msg("move it: git mv {path} {wanted} — or correct the scope", path=record.path, wanted=f"{wanted}/{name}")
         yield make_finding("folder", one, message, fix, key="scope")
 
 
-def check_title_lines(shelf: CheckContext) -> Iterator[Finding]:
-    """Report a heading of the MACHINE block that names another id or title than the front."""
-    for one in shelf.opened:
+def check_title_lines(context: CheckContext) -> Iterator[Finding]:
+    """Report a heading of the MACHINE block that names another id or title than the front matter."""
+    for one in context.records:
         match = _TITLE_LINE.search(one.text)
         if match is None:
             continue
-        same_id = match.group(2) == one.record.id
-        if same_id and one_line(match.group(3)) == one_line(one.record.title):
+        is_same_id = match.group(2) == one.record.id
+        if is_same_id and one_line(match.group(3)) == one_line(one.record.title):
             continue
+        title = clip(one.record.title, 80)
         yield Finding(
-            rule="heading",
-            severity="warning" if same_id else "error",
-            path=one.record.path,
-            line=find_line_number(one.text, match.start("line")),
-            message=msg("the heading says something else than the front's id and title"),
-            fix=msg(
-                "write one of them anew, so that both say: [{id}] {title}",
-                id=one.record.id,
-                title=clip(one.record.title, 80),
-            ),
+            "heading",
+            "warning" if is_same_id else "error",
+            one.record.path,
+            find_line_number(one.text, match.start("line")),
+            msg("the heading says something else than the front's id and title"),
+            msg("write one of them anew, so that both say: [{id}] {title}", id=one.record.id, title=title),
         )
 
 
-def check_keys(shelf: CheckContext) -> Iterator[Finding]:
-    """Report frontmatter keys that look like a slip for one kb reads."""
-    unknown = {key for one in shelf.opened for key in one.record.extra}
-    meant = {key: known for key in unknown if (known := _guess_key(key))}
-    for one in shelf.opened:
+def check_keys(context: CheckContext) -> Iterator[Finding]:
+    """Report front matter keys that look like a slip for one kb reads."""
+    unknown = {key for one in context.records for key in one.record.extra}
+    similar = {key: get_close_matches(key.lower(), KEYS, n=1, cutoff=LIKE_A_KEY) for key in unknown}
+    for one in context.records:
         for key in one.record.extra:
-            if key in meant:
+            for known in similar[key]:
                 message = msg("kb does not read the key {key}", key=clip(key, 40))
-                fix = msg("if you mean {known}, write it so", known=meant[key])
+                fix = msg("if you mean {known}, write it so", known=known)
                 yield make_finding("key", one, message, fix, key=key, severity="warning")
 
 
-def _guess_key(key: str) -> str:
-    """Return the key of kb that *key* is a slip for, or ""."""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(key.lower(), KEYS, n=1, cutoff=LIKE_A_KEY)), "")
+# -- one id, one record ---------------------------------------------------------------------------
 
 
-def check_duplicate_ids(shelf: CheckContext) -> Iterator[Finding]:
+def check_duplicate_ids(context: CheckContext) -> Iterator[Finding]:
     """Report every record whose id an older one of its scope has; one record in two files is one record."""
     free: dict[Key, Iterator[str]] = {}
-    for key, owners in shelf.by_key.items():
-        for one in owners[1:]:
-            if one.record.uid and one.record.uid == owners[0].record.uid:
+    for first, *younger in context.by_key.values():
+        for one in younger:
+            if one.record.uid and one.record.uid == first.record.uid:
                 continue
-            prefix = one.record.id.rstrip("0123456789")
-            numbers = free.setdefault((key[0], prefix), iter_free_ids(shelf, key[0], prefix))
-            yield make_finding(
-                "duplicate-id",
-                one,
-                msg("{id} also names {other}", id=one.record.scoped_id, other=owners[0].record.path),
-                msg("renumber this one, the younger; {id} is free: kb renumber", id=next(numbers)),
-                key="id",
-            )
+            message = msg("{id} also names {other}", id=one.record.scoped_id, other=first.record.path)
+            new = _take_free_id(context, free, one.record)
+            fix = msg("renumber this one, the younger; {id} is free: kb renumber", id=new)
+            yield make_finding("duplicate-id", one, message, fix, key="id")
 
 
-def check_duplicate_uids(shelf: CheckContext) -> Iterator[Finding]:
+def _take_free_id(context: CheckContext, free: dict[Key, Iterator[str]], record: Record) -> str:
+    """Return the next id that is *free* for *record*: no two findings of a check offer the same one."""
+    key = record.scope, record.id.rstrip("0123456789")
+    return next(free.setdefault(key, context.iter_free_ids(*key)))
+
+
+def check_duplicate_uids(context: CheckContext) -> Iterator[Finding]:
     """Report every record that carries the uid of another: a copy, or what a merge made of a renamed file."""
     owners: dict[str, list[LoadedRecord]] = defaultdict(list)
-    for one in sorted(shelf.opened, key=lambda one: one.age_key):
+    for one in sorted(context.records, key=lambda one: one.age_key):
         if one.record.uid:
             owners[one.record.uid].append(one)
-    for same in owners.values():
-        for one in same[1:]:
-            other = same[0].record
-            is_one = one.record.title == other.title or one.key == same[0].key
-            yield make_finding(
-                "duplicate-uid",
-                one,
-                msg("the record of {other} stands here once more", other=other.path)
-                if is_one
-                else msg("this uid is already that of {other}", other=other.path),
-                msg("compare both files and take one out: git rm {path}", path=one.record.path)
-                if is_one
-                else msg("delete the uid of the copy, then: kb check --fix"),
-                key="uid",
-            )
+    for first, *others in owners.values():
+        for one in others:
+            path = first.record.path
+            if one.record.title == first.record.title or one.key == first.key:
+                message = msg("the record of {other} stands here once more", other=path)
+                fix = msg("compare both files and take one out: git rm {path}", path=one.record.path)
+            else:
+                message = msg("this uid is already that of {other}", other=path)
+                fix = msg("delete the uid of the copy, then: kb check --fix")
+            yield make_finding("duplicate-uid", one, message, fix, key="uid")
 
 
-def check_branch_ids(shelf: CheckContext) -> Iterator[Finding]:
+def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
     """Report ids that name another record elsewhere: an error for the one that has to give way, else a warning.
 
-    What stands on the trunk keeps its id; between two other branches the older uid does (uids sort by time).
+    What is on the trunk keeps its id; between two other branches the older uid does (uids sort by time).
     """
-    branches, trunk = shelf.surroundings.branches, shelf.surroundings.trunk
+    branches, trunk = context.surroundings.branches, context.surroundings.trunk
     free: dict[Key, Iterator[str]] = {}
-    for one in shelf.opened:
-        ours = one.record.uid
-        others = {
-            branch: uid for branch, records in branches.items() if (uid := records.get(one.key, "")) not in ("", ours)
-        }
-        if not ours or not others:
+    for one in context.records:
+        uid, id = one.record.uid, one.record.scoped_id
+        others = {name: other for name, ids in branches.items() if (other := ids.get(one.key, "")) not in ("", uid)}
+        if not uid or not others:
             continue
-        settled = branches.get(trunk, {}).get(one.key) == ours
-        message = msg(
-            "on the branch {branch}, {id} names another record",
-            branch=", ".join(sorted(others)),
-            id=one.record.scoped_id,
-        )
-        if trunk in others or (not settled and min(others.values()) < ours):
-            prefix = one.record.id.rstrip("0123456789")
-            numbers = free.setdefault((one.record.scope, prefix), iter_free_ids(shelf, one.record.scope, prefix))
-            fix = msg("renumber this one; {new} is free: kb renumber {id}", new=next(numbers), id=one.record.scoped_id)
+        names = ", ".join(sorted(others))
+        message = msg("on the branch {branch}, {id} names another record", branch=names, id=id)
+        is_settled = branches.get(trunk, {}).get(one.key) == uid
+        if trunk in others or (not is_settled and min(others.values()) < uid):
+            new = _take_free_id(context, free, one.record)
+            fix = msg("renumber this one; {new} is free: kb renumber {id}", new=new, id=id)
             yield make_finding("branch-id", one, message, fix, key="id")
         else:
             fix = msg("the other one is to be renumbered before it is merged")

@@ -1,10 +1,10 @@
-"""What `kb check` looks at and what it finds: values."""
+"""What a check finds: values, the fixes that are safe, and findings for a person, a program, a pull request."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
@@ -13,28 +13,14 @@ from kb.records.model import Record
 from kb.records.record_file import read
 from kb.text.segment import one_line
 
-if TYPE_CHECKING:
-    from typing import Any
-
-
 Severity = Literal["error", "warning"]
-Key = tuple[str, str]
-"""A scope and an id: what names a record within one knowledge base."""
-
-
-Secrets = Callable[[str], Iterable[tuple[int, str]]]
-"""Finds secrets in a text: the 1-based line and the name of the rule, for each."""
-
-Vague = Callable[[str], bool]
-"""Tells whether a title could stand over any record."""
-
-
 FRESH_UID = ""
 """The change of a finding whose new value only the world outside can give."""
+_SEVERITIES = {"error": msg("error"), "warning": msg("warning")}
 
 
 class RecordSource(NamedTuple):
-    """One record file as it stands in the checkout."""
+    """One record file of the checkout."""
 
     path: str
     """Relative to the knowledge base, with forward slashes."""
@@ -43,56 +29,8 @@ class RecordSource(NamedTuple):
     """What the file says, where that is known without reading it."""
 
 
-class CheckedText(NamedTuple):
-    """A text that may cite records, seen from a scope: a record, an archived session, a page."""
-
-    path: str
-    text: str
-    scope: str
-    is_record: bool = False
-
-
-class MergeVersions(NamedTuple):
-    """What a merge has put together: one file as it was on both sides and where they parted."""
-
-    base: Record | None
-    ours: Record
-    theirs: Record
-
-
-class CheckSurroundings(NamedTuple):
-    """What is known of the world around the records; what is left out is not checked."""
-
-    today: str = ""
-    """The day of the check, YYYY-MM-DD."""
-    files: frozenset[str] | None = None
-    """Every file of the knowledge base, relative to it; None: not known."""
-    trees: Mapping[str, frozenset[str]] = {}
-    """Project name → the files of its tree, relative to its root; a project that is not known here is left out."""
-    changes: Mapping[str, Mapping[str, float | None]] = {}
-    """Path of a record → its impact paths, as it writes them → share of lines changed since it was confirmed.
-
-    1.0: as many as the file has; None: the path has vanished since."""
-    fixes: Mapping[str, bool] = {}
-    """Path of a record that names the commit which fixed it → whether the project's repository has that commit."""
-    branches: Mapping[str, Mapping[Key, str]] = {}
-    """Other branch → the records on it with their uids."""
-    trunk: str = ""
-    """Which of *branches* the others are merged into; what stands there keeps its id."""
-    was: Mapping[str, str] = {}
-    """Uid → status before the change that is checked (on the trunk)."""
-    texts: tuple[CheckedText, ...] = ()
-    """Further texts whose citations, links and secrets are looked at."""
-    merges: Mapping[str, MergeVersions] = {}
-    """Path of a record that both sides of the last merge have changed → what they made of it."""
-    clean: frozenset[str] = frozenset()
-    """`digest_of` texts in which the rules that look at one text alone have found nothing before."""
-    clashes: Mapping[tuple[str, str], Message] = {}
-    """Paths of two records, of which the first has just changed → why, by their words, they cannot both hold."""
-
-
 class Finding(NamedTuple):
-    """One thing that is wrong, where it stands, and the one next step."""
+    """One thing that is wrong, where, and the one next step."""
 
     rule: str
     severity: Severity
@@ -102,18 +40,24 @@ class Finding(NamedTuple):
     message: Message
     fix: Message
     change: Mapping[str, Any] = {}
-    """The frontmatter keys whose new values settle it safely; empty where only a person can."""
+    """The front matter keys whose new values settle it safely; empty where only a person can."""
 
     @property
     def is_fixable(self) -> bool:
-        """Whether `fixes` settles it."""
+        """Whether `build_fixes` settles it."""
         return bool(self.change)
+
+
+# -- fixing ---------------------------------------------------------------------------------------
 
 
 def build_fixes(
     findings: Iterable[Finding], sources: Iterable[RecordSource], new_uid: Callable[[], str]
 ) -> dict[str, bytes]:
-    """Return the new bytes of every file that can be settled; a result that does not read back as meant is left out."""
+    """Return the new bytes of every file that can be settled: a changed value in the front matter, and no other byte.
+
+    A result that does not read back as meant is left out.
+    """
     wanted: dict[str, dict[str, Any]] = defaultdict(dict)
     for finding in findings:
         wanted[finding.path].update(finding.change)
@@ -133,25 +77,22 @@ def _fix_source(source: RecordSource, changes: Mapping[str, Any]) -> bytes | Non
         old = decode_record(source.data, source.path)
         new = edit_front_matter(old, changes, source.path)
         read(new.encode(), source.path)
-        same_body = new[find_body_start(new) :] == old[find_body_start(old) :]
-        as_meant = parse_front_matter(new, source.path) == {**parse_front_matter(old, source.path), **changes}
+        is_same_body = new[find_body_start(new) :] == old[find_body_start(old) :]
+        is_as_meant = parse_front_matter(new, source.path) == {**parse_front_matter(old, source.path), **changes}
     except BadRecord:
         return None
-    return new.encode() if same_body and as_meant else None
+    return new.encode() if is_same_body and is_as_meant else None
 
 
-_SEVERITY = {"error": msg("error"), "warning": msg("warning")}
+# -- showing --------------------------------------------------------------------------------------
 
 
 def format_text(findings: Iterable[Finding], language: str = "en") -> str:
-    """Return two lines for each finding: the place, which a terminal can open, with what is wrong; the next step."""
+    """Return two lines for each finding: where, which a terminal can open, with what is wrong; the next step."""
     rows = []
     for f in findings:
-        severity = _SEVERITY[f.severity].translate(language)
-        rows.append(
-            f"{one_line(f.path)}:{f.line}: {severity}: {one_line(f.message.translate(language))} [{f.rule}]\n"
-            f"    → {one_line(f.fix.translate(language))}\n"
-        )
+        severity, message, fix = (said.translate(language) for said in (_SEVERITIES[f.severity], f.message, f.fix))
+        rows.append(f"{one_line(f.path)}:{f.line}: {severity}: {one_line(message)} [{f.rule}]\n    → {one_line(fix)}\n")
     return "".join(rows)
 
 
@@ -181,8 +122,8 @@ def format_github(findings: Iterable[Finding], language: str = "en", prefix: str
     rows = []
     for f in sorted(findings, key=lambda f: f.severity != "error"):
         message = f"{one_line(f.message.translate(language))}\n→ {one_line(f.fix.translate(language))}"
-        place = f"file={_escape_property(folder + f.path)},line={f.line},title={_escape_property(f'kb: {f.rule}')}"
-        rows.append(f"::{f.severity} {place}::{_escape_value(message)}\n")
+        file, title = _escape_property(folder + f.path), _escape_property(f"kb: {f.rule}")
+        rows.append(f"::{f.severity} file={file},line={f.line},title={title}::{_escape_value(message)}\n")
     return "".join(rows)
 
 

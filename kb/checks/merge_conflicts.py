@@ -1,4 +1,8 @@
-"""What stands against a merge: ids that are taken, records that cannot both hold, there and on other open branches."""
+"""What speaks against a merge: ids that are taken, records that cannot both hold, there and on other open branches.
+
+A comparison with another branch looks at records that no checkout has: what the index would find is found here in
+memory, by the terms of the titles, the claims and the impact paths.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks.check_context import CheckContext, make_finding
-from kb.checks.findings import Finding, Key, Severity
+from kb.checks.check_context import CheckContext, Key, make_finding
+from kb.checks.findings import Finding, Severity
 from kb.checks.record_diff import has_reference_to, record_identity
 from kb.git import revisions
 from kb.git.revisions import DivergedHistory
@@ -28,6 +32,9 @@ MOST = 500
 """Changed records whose words are compared with the others; of more, as an import makes, the first so many."""
 
 _Mark = tuple[str, str]
+
+
+# -- records that are near ------------------------------------------------------------------------
 
 
 class NeighbourIndex:
@@ -65,7 +72,7 @@ class NeighbourIndex:
         """Yield each record that cannot hold beside *record*, by what both say, with the reason."""
         candidate = record_to_candidate(record)
         for other in self.find_near(record):
-            reason = None if _has_stated_relation(other, record) else find_contradiction(candidate, other)
+            reason = None if _names_relation(other, record) else find_contradiction(candidate, other)
             if reason:
                 yield other, reason
 
@@ -76,30 +83,29 @@ def _collect_marks(record: Record) -> set[_Mark]:
     return marks
 
 
-def _has_stated_relation(other: Record, record: Record) -> bool:
-    """Return whether *other* says itself how it stands to *record*."""
+def _names_relation(other: Record, record: Record) -> bool:
+    """Return whether *other* says itself what *record* is to it."""
     return has_reference_to((*other.supersedes, *other.amends, *other.coexists_with), record)
 
 
 def record_to_candidate(record: Record) -> Candidate:
     """Return what somebody would hand in to have *record* written."""
     return Candidate(
-        record.kind,
-        record.title,
-        decision=record.section("decision"),
-        why=record.section("why"),
-        impact=record.impact,
-        tags=record.tags,
-        scope=record.scope,
-        claims=record.claims,
-        coexists_with=record.coexists_with,
-        supersedes=record.supersedes,
-        amends=record.amends,
-    )
+        record.kind, record.title, decision=record.section("decision"), why=record.section("why"),
+        impact=record.impact, tags=record.tags, scope=record.scope, claims=record.claims,
+        coexists_with=record.coexists_with, supersedes=record.supersedes, amends=record.amends,
+    )  # fmt: skip
+
+
+# -- two lines of history, record by record -------------------------------------------------------
 
 
 class DivergedRecords(NamedTuple):
-    """This line of history, which is the checkout, and the other one it is to be merged into."""
+    """This line of history, which is the checkout, and the other one it is to be merged into.
+
+    Three versions count: that of the commit in which they parted, the checkout's and the other line's. After the merge
+    there will be what this line changed, put upon what the other one has by then.
+    """
 
     revision: str
     """What the other one is called."""
@@ -107,9 +113,9 @@ class DivergedRecords(NamedTuple):
     paths: frozenset[str]
     """The files that this line has changed."""
     before: tuple[Record, ...]
-    """What stood in these files where the two parted."""
+    """The records of these files where the two parted."""
     mine: tuple[Record, ...]
-    """What stands in them now."""
+    """The records of these files now."""
     there: Mapping[str, Record]
     """Every record of the other line, by identity."""
     came: frozenset[str]
@@ -124,13 +130,13 @@ class DivergedRecords(NamedTuple):
 
 
 def load_divergence(
-    kb: Workspace, revision: str, parted: DivergedHistory, paths: frozenset[str], everything: CheckContext
+    kb: Workspace, revision: str, parted: DivergedHistory, paths: frozenset[str], context: CheckContext
 ) -> DivergedRecords:
-    """Return both lines; *everything* is the checkout, *paths* are the files in which it is not as at the parting."""
+    """Return both lines; *context* is the checkout, *paths* are the files in which it is not as at the parting."""
     came = revisions.list_differing_records(kb, parted.fork, parted.tip)
     wanted = [(parted.base, path) for path in paths] + [(parted.tip, path) for path in paths | came]
     at = revisions.read_records_at(kb, wanted)
-    now = {one.record.path: one.record for one in everything.opened}
+    now = {one.record.path: one.record for one in context.records}
     before = tuple(record for (commit, path), record in at.items() if commit == parted.base and path in paths)
     mine = tuple(now[path] for path in sorted(paths & now.keys()))
     theirs = [record for (commit, _), record in at.items() if commit == parted.tip]
@@ -141,37 +147,40 @@ def load_divergence(
 
 
 def _merge_records(before: Sequence[Record], mine: Sequence[Record], there: Mapping[str, Record]) -> dict[str, Record]:
+    """Return every record after the merge; a status that this line has not changed is that of the other line."""
     olds = {record_identity(record): record for record in before}
     merged = {key: record for key, record in there.items() if key not in olds}
     for record in mine:
         key = record_identity(record)
-        merged[key] = _apply_status(record, olds.get(key), there.get(key))
+        old, other = olds.get(key), there.get(key)
+        is_unchanged = old is not None and other is not None and record.status == old.status
+        merged[key] = record._replace(status=other.status) if is_unchanged and other else record
     return merged
 
 
-def _apply_status(record: Record, old: Record | None, theirs: Record | None) -> Record:
-    """Return *record* with the status it will have: that of the other line, where this one has not changed it."""
-    if old is None or theirs is None or record.status != old.status:
-        return record
-    return record._replace(status=theirs.status)
+# -- what speaks against the merge ----------------------------------------------------------------
 
 
 class MergeConflicts:
     """The other line and the open branches, as the records of this line meet them."""
 
-    def __init__(self, kb: Workspace, lines: DivergedRecords, everything: CheckContext) -> None:
-        """Read the open branches; *everything* is the checkout."""
-        self.lines = lines
-        self.opened = {one.record.path: one for one in everything.opened if one.record.path in lines.paths}
-        self.olds = {record_identity(record): record for record in lines.before}
+    def __init__(self, kb: Workspace, lines: DivergedRecords, context: CheckContext) -> None:
+        """Read the open branches; *context* is the checkout."""
+        self._lines = lines
+        self._touched = lines.touched_identities
+        self._loaded = {one.record.path: one for one in context.records if one.record.path in lines.paths}
+        self._olds = {record_identity(record): record for record in lines.before}
+        self._elsewhere: dict[str, tuple[str, Record]] = {}
+        """Identity → branch and record."""
         scopes = {record.scope for record in lines.mine} | {GLOBAL}
         self.there = NeighbourIndex(record for record in lines.there.values() if record.scope in scopes)
+        merged = (lines.merged[record_identity(record)] for record in lines.mine)
+        self.movers = [record for record in merged if record.status in LIVE]
+        """What this line changes and is live after the merge: it is compared with the others by its words."""
         self.branches: list[str] = []
+        """The open branches with records of their own."""
         self.unseen = 0
-        self.elsewhere: dict[str, tuple[str, Record]] = {}
-        """Identity → branch and record."""
-        self.movers = [r for r in map(self._get_merged, lines.mine) if r.status in LIVE]
-        """What this line changes and what speaks after the merge: it is compared with the others by its words."""
+        """Open branches that were not looked at."""
         self.clashing: set[tuple[str, str]] = set()
         """Path of one and id of the other of the records that were found to contradict each other, both ways."""
         self._read_branches(kb)
@@ -179,54 +188,46 @@ class MergeConflicts:
     def _read_branches(self, kb: Workspace) -> None:
         """Find what the open branches, the youngest first, add or edit, each record once."""
         wanted: dict[tuple[str, str], str] = {}
-        branches = revisions.list_open_branches(kb, self.lines.parted, self.lines.revision)
+        branches = revisions.list_open_branches(kb, self._lines.parted, self._lines.revision)
         for branch in branches[: revisions.MOST_BRANCHES]:
-            paths = revisions.list_own_changes(kb, self.lines.parted.tip, branch.tip)
+            paths = revisions.list_own_changes(kb, self._lines.parted.tip, branch.tip)
             if paths:
                 self.branches.append(branch.name)
                 wanted |= {(branch.tip, path): branch.name for path in paths}
             self.unseen += paths is None
         self.unseen += len(branches[revisions.MOST_BRANCHES :])
-        for place, record in revisions.read_records_at(kb, wanted).items():
-            if record_identity(record) not in self.lines.touched_identities:
-                self.elsewhere.setdefault(record_identity(record), (wanted[place], record))
+        for at, record in revisions.read_records_at(kb, wanted).items():
+            if record_identity(record) not in self._touched:
+                self._elsewhere.setdefault(record_identity(record), (wanted[at], record))
 
     # ids
 
     def find_taken_ids(self) -> Iterator[Finding]:
         """Yield the ids of this line that name another record there or on an open branch."""
-        taken = {_record_key(record): record for record in self.lines.there.values()}
-        also: dict[Key, list[tuple[str, Record]]] = {}
-        for branch, record in self.elsewhere.values():
-            if record_identity(record) not in self.lines.there:
-                also.setdefault(_record_key(record), []).append((branch, record))
-        for record in self._iter_renumbered():
-            other = taken.get(_record_key(record))
-            if other and record_identity(other) != record_identity(record) and self._is_kept(other):
-                yield self._report_taken_id(record, other, self.lines.revision, None)
-            for branch, other in also.get(_record_key(record), []):
-                yield self._report_taken_id(record, other, branch, record.uid > other.uid)
+        lines = self._lines
+        taken = {_record_key(record): record for record in lines.there.values()}
+        on_branches: dict[Key, list[tuple[str, Record]]] = defaultdict(list)
+        for branch, record in self._elsewhere.values():
+            if record_identity(record) not in lines.there:
+                on_branches[_record_key(record)].append((branch, record))
+        for record in lines.mine:
+            key, old = _record_key(record), self._olds.get(record_identity(record))
+            if old is not None and _record_key(old) == key:
+                continue  # neither new nor renumbered by this line
+            if (theirs := taken.get(key)) and record_identity(theirs) != record_identity(record):
+                after = lines.merged.get(record_identity(theirs))
+                if after is not None and _record_key(after) == key:
+                    yield self._report_taken_id(record, theirs, lines.revision, must_yield=True)
+            for branch, other in on_branches.get(key, ()):
+                yield self._report_taken_id(record, other, branch, must_yield=record.uid > other.uid)
 
-    def _iter_renumbered(self) -> Iterator[Record]:
-        """Yield the records that this line has given an id: new ones, and those that have another one now."""
-        for record in self.lines.mine:
-            old = self.olds.get(record_identity(record))
-            if old is None or _record_key(old) != _record_key(record):
-                yield record
-
-    def _is_kept(self, record: Record) -> bool:
-        """Return whether *record* of the other line will be there after the merge, by the same id."""
-        after = self.lines.merged.get(record_identity(record))
-        return after is not None and _record_key(after) == _record_key(record)
-
-    def _report_taken_id(self, record: Record, other: Record, branch: str, is_younger: bool | None) -> Finding:
+    def _report_taken_id(self, record: Record, other: Record, branch: str, *, must_yield: bool) -> Finding:
         message = msg("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=clip(other.title, 80))
-        fix = (
-            msg("the other one is the younger and should give way; else: kb renumber {id}", id=record.scoped_id)
-            if is_younger is False
-            else msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
-        )
-        return self._make_finding("branch-id", record, message, fix, "error", key="id")
+        if must_yield:
+            fix = msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
+        else:
+            fix = msg("the other one is the younger and should give way; else: kb renumber {id}", id=record.scoped_id)
+        return make_finding("branch-id", self._loaded[record.path], message, fix, key="id")
 
     # contradictions
 
@@ -234,78 +235,66 @@ class MergeConflicts:
         """Yield what cannot hold beside what this line changes; what could not before either is left out."""
         movers = self.movers[:MOST]
         among = NeighbourIndex(movers)
-        elsewhere = NeighbourIndex(record for _, record in self.elsewhere.values())
+        elsewhere = NeighbourIndex(record for _, record in self._elsewhere.values())
         for record in movers:
-            there = (
-                (o, why)
-                for o, why in self.there.find_contradicted(record)
-                if record_identity(o) not in self.lines.touched_identities
-            )
+            there = (found for found in self.there.find_contradicted(record) if not self._is_touched(found[0]))
             for other, reason in (*there, *among.find_contradicted(record)):
-                if (other.path, record.id) not in self.clashing and not self._had_contradiction(record, other):
-                    self.clashing |= {(record.path, other.id), (other.path, record.id)}
-                    fix = msg(
-                        "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
-                        old=other.scoped_id,
-                        new=record.scoped_id,
-                    )
-                    severity: Severity = "error" if record.status == other.status == Status.ACCEPTED else "warning"
-                    yield self._make_finding("contradiction", record, reason, fix, severity, key="title")
+                if (other.path, record.id) in self.clashing or self._had_contradiction(record, other):
+                    continue
+                self.clashing |= {(record.path, other.id), (other.path, record.id)}
+                is_error = record.status == other.status == Status.ACCEPTED
+                yield self._warn("contradiction", record, reason, _suggest_choice(other, record), is_error=is_error)
             for other, reason in elsewhere.find_contradicted(record):
                 if not self._had_contradiction(record, other):
-                    message = msg(
-                        "on {branch}: {reason}", branch=self.elsewhere[record_identity(other)][0], reason=reason
-                    )
+                    branch, _ = self._elsewhere[record_identity(other)]
+                    message = msg("on {branch}: {reason}", branch=branch, reason=reason)
                     fix = msg("settle it with the other branch: what is merged second has to replace what was first")
-                    yield self._make_finding("contradiction", record, message, fix, "warning", key="title")
+                    yield self._warn("contradiction", record, message, fix)
 
-    def _get_merged(self, record: Record) -> Record:
-        return self.lines.merged[record_identity(record)]
+    def _is_touched(self, record: Record) -> bool:
+        return record_identity(record) in self._touched
 
     def _had_contradiction(self, record: Record, other: Record) -> bool:
         """Return whether *record* contradicted *other* before this line changed them."""
-        old, other = self.olds.get(record_identity(record)), self.olds.get(record_identity(other), other)
-        if old is None or old.status not in LIVE or record_identity(other) not in self.lines.there:
+        old, other = self._olds.get(record_identity(record)), self._olds.get(record_identity(other), other)
+        if old is None or old.status not in LIVE or record_identity(other) not in self._lines.there:
             return False
         return find_contradiction(record_to_candidate(old), other) is not None
 
     def find_rival_successors(self) -> Iterator[Finding]:
         """Yield the records that replace one which the other line has replaced too, since the two parted."""
-        came = [
-            self.lines.there[key] for key in self.lines.came - self.lines.touched_identities if key in self.lines.there
-        ]
+        lines = self._lines
+        came = [lines.there[key] for key in lines.came - self._touched if key in lines.there]
         rivals = [record for record in came if record.supersedes and record.status == Status.ACCEPTED]
-        for record in self.lines.mine:
-            old = self.olds.get(record_identity(record))
-            named = set(record.supersedes) - set(old.supersedes if old else ())
-            for rival in rivals if named and record.status == Status.ACCEPTED else ():
-                both = named & set(rival.supersedes)
-                if both and rival.scope == record.scope and not _has_explanation(record, rival):
+        for record in lines.mine:
+            old = self._olds.get(record_identity(record))
+            new = set(record.supersedes) - set(old.supersedes if old else ())
+            for rival in rivals if new and record.status == Status.ACCEPTED else ():
+                both = new & set(rival.supersedes)
+                is_explained = _names_relation(record, rival) or _names_relation(rival, record)
+                if both and rival.scope == record.scope and not is_explained:
                     message = msg(
                         "on {branch}, {old} has been replaced by {rival} meanwhile: both replacements would hold",
-                        branch=self.lines.revision,
+                        branch=lines.revision,
                         old=", ".join(sorted(both)),
                         rival=rival.scoped_id,
                     )
-                    fix = msg(
-                        "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
-                        old=rival.scoped_id,
-                        new=record.scoped_id,
-                    )
-                    yield self._make_finding("heirs", record, message, fix, "warning", key="supersedes")
+                    yield self._warn("heirs", record, message, _suggest_choice(rival, record), key="supersedes")
 
-    def _make_finding(
-        self, rule: str, record: Record, message: Message, fix: Message, severity: Severity, *, key: str
+    def _warn(
+        self, rule: str, record: Record, message: Message, fix: Message, *, key: str = "title", is_error: bool = False
     ) -> Finding:
-        return make_finding(rule, self.opened[record.path], message, fix, severity=severity, key=key)
+        severity: Severity = "error" if is_error else "warning"
+        return make_finding(rule, self._loaded[record.path], message, fix, severity=severity, key=key)
+
+
+def _suggest_choice(old: Record, new: Record) -> Message:
+    return msg(
+        "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
+        old=old.scoped_id,
+        new=new.scoped_id,
+    )
 
 
 def _record_key(record: Record) -> Key:
     return record.scope, record.id
-
-
-def _has_explanation(one: Record, other: Record) -> bool:
-    """Return whether one of the two says how it stands to the other."""
-    return any(
-        has_reference_to((*a.supersedes, *a.amends, *a.coexists_with), b) for a, b in ((one, other), (other, one))
-    )

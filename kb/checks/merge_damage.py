@@ -7,10 +7,10 @@ still say a thing twice, or two things at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from kb.checks.check_context import CheckContext, LoadedRecord, make_finding
-from kb.checks.findings import Finding, MergeVersions, Severity
+from kb.checks.check_context import CheckContext, LoadedRecord, MergeVersions, make_finding
+from kb.checks.findings import Finding, Severity
 from kb.checks.link_rules import locate_code_lines
 from kb.errors import BadRecord
 from kb.i18n import msg
@@ -35,10 +35,10 @@ _LEFTOVER = re.compile(r"(?m)^(?:<{7}|>{7}|\|{7})(?=[ \t]\S|\r?$)")
 # -- sections -------------------------------------------------------------------------------------
 
 
-def check_duplicate_sections(shelf: CheckContext) -> Iterator[Finding]:
-    """Report a section that stands in a record twice: whatever asks for it gets the first."""
-    for one in shelf.opened:
-        names = [_section_key(section) for section in one.record.sections]
+def check_duplicate_sections(context: CheckContext) -> Iterator[Finding]:
+    """Report a section that is in a record twice: whatever asks for it gets the first."""
+    for one in context.records:
+        names = [section_key(section) for section in one.record.sections]
         if len(set(names)) == len(names):
             continue
         for number, name in enumerate(names):
@@ -48,26 +48,22 @@ def check_duplicate_sections(shelf: CheckContext) -> Iterator[Finding]:
                 yield _report_duplicate_section(one, first, number)
 
 
-def _section_key(section: Section) -> str:
+def section_key(section: Section) -> str:
+    """Return what tells a section from the others of its record."""
     return section.name or one_line(section.heading).casefold()
 
 
 def _report_duplicate_section(one: LoadedRecord, first: int, number: int) -> Finding:
     old, new = one.record.sections[first], one.record.sections[number]
-    said = {"heading": clip(new.heading, 60)}
-    same = one_line(old.text) == one_line(new.text)
-    message = (
-        msg("the section {heading} stands here twice, word for word", **said)
-        if same
-        else msg("the section {heading} stands here twice, and only the first is read", **said)
-    )
-    fix = (
-        msg("take one of them out")
-        if same
-        else msg("put both into one; after a merge: kb repair {id}", id=one.record.scoped_id)
-    )
-    as_written = old.heading.casefold() == new.heading.casefold()
-    severity: Severity = "error" if new.name and as_written else "warning"
+    heading = clip(new.heading, 60)
+    if one_line(old.text) == one_line(new.text):
+        message = msg("the section {heading} stands here twice, word for word", heading=heading)
+        fix = msg("take one of them out")
+    else:
+        message = msg("the section {heading} stands here twice, and only the first is read", heading=heading)
+        fix = msg("put both into one; after a merge: kb repair {id}", id=one.record.scoped_id)
+    is_written_alike = old.heading.casefold() == new.heading.casefold()
+    severity: Severity = "error" if new.name and is_written_alike else "warning"
     line = find_line_number(one.text, _find_section_spans(one.text)[number].start)
     return Finding("section-twice", severity, one.record.path, line, message, fix)
 
@@ -78,14 +74,12 @@ def _find_section_spans(text: str) -> list[TextSpan]:
     return [TextSpan(start + heading.start, start + heading.end) for heading in find_headings(text[start:end])]
 
 
-def check_both_sides(shelf: CheckContext) -> Iterator[Finding]:
+def check_both_sides(context: CheckContext) -> Iterator[Finding]:
     """Report a section in which the last merge kept what both sides put in the place of the same lines."""
-    for one in shelf.opened:
-        versions = shelf.surroundings.merges.get(one.record.path)
-        if versions is None:
-            continue
+    for one in context.records:
+        versions = context.surroundings.merges.get(one.record.path)
         for number, section in enumerate(one.record.sections):
-            if _has_both_sides(section, versions):
+            if versions and _has_both_sides(section, versions):
                 message = msg("the merge kept what both sides wrote in {heading}", heading=clip(section.heading, 60))
                 fix = msg("choose, or say it in one: kb edit {id}", id=one.record.scoped_id)
                 line = find_line_number(one.text, _find_section_spans(one.text)[number].start)
@@ -94,7 +88,7 @@ def check_both_sides(shelf: CheckContext) -> Iterator[Finding]:
 
 def _has_both_sides(section: Section, versions: MergeVersions) -> bool:
     """Return whether *section* holds the lines of both sides where each replaced the same ones, or wrote the first."""
-    base, ours, theirs = (_collect_lines(record, _section_key(section)) for record in versions)
+    base, ours, theirs = (_collect_lines(record, section_key(section)) for record in versions)
     merged = set(_split_rows(section.text))
     mine, other = ours - base, theirs - base
     if not mine - other or not other - mine or not mine | other <= merged:
@@ -104,7 +98,7 @@ def _has_both_sides(section: Section, versions: MergeVersions) -> bool:
 
 def _collect_lines(record: Record | None, name: str) -> set[str]:
     sections = record.sections if record else ()
-    return {row for section in sections if _section_key(section) == name for row in _split_rows(section.text)}
+    return {row for section in sections if section_key(section) == name for row in _split_rows(section.text)}
 
 
 def _split_rows(text: str) -> list[str]:
@@ -114,30 +108,24 @@ def _split_rows(text: str) -> list[str]:
 # -- lines ----------------------------------------------------------------------------------------
 
 
-def check_duplicate_items(shelf: CheckContext) -> Iterator[Finding]:
+def check_duplicate_items(context: CheckContext) -> Iterator[Finding]:
     """Report what stands twice in a list of the front."""
-    for one in shelf.opened:
+    for one in context.records:
         for key in _LISTS:
             items = getattr(one.record, key)
             once = tuple(dict.fromkeys(items))
             if len(once) < len(items):
                 item = next(item for item in once if items.count(item) > 1)
-                yield make_finding(
-                    "twice",
-                    one,
-                    msg("{item} stands under {key} twice", item=clip(item, 80), key=key),
-                    msg("take it out once: kb check --fix"),
-                    key=key,
-                    item=item,
-                    severity="warning",
-                    change={key: list(once)},
-                )
+                message = msg("{item} stands under {key} twice", item=clip(item, 80), key=key)
+                fix = msg("take it out once: kb check --fix")
+                change = {key: list(once)}
+                yield make_finding("twice", one, message, fix, key=key, item=item, severity="warning", change=change)
 
 
-def check_duplicate_lines(shelf: CheckContext) -> Iterator[Finding]:
+def check_duplicate_lines(context: CheckContext) -> Iterator[Finding]:
     """Report, once for a section, a list item that its list has twice, or a paragraph that the section has twice."""
-    for one in shelf.opened:
-        if is_imported(one.record.extra) and one.record.path not in shelf.surroundings.merges:
+    for one in context.records:
+        if is_imported(one.record.extra) and one.record.path not in context.surroundings.merges:
             continue  # its author wrote it so; only a merge repeats what nobody meant to
         texts = [*(section.text for section in one.record.sections), one.record.user]
         if not any(_can_repeat(text) for text in texts):
@@ -179,7 +167,12 @@ def _iter_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
     A heading is a paragraph without words.
     """
     paragraph: list[str] = []
-    for number, row in enumerate([*_blank_code_rows(text), ""]):
+    try:
+        code = find_code_lines(text)
+    except BadRecord:  # too tangled to tell what is code
+        return
+    rows = ["" if number in code else row.rstrip("\r\n") for number, row in enumerate(split_lines(text))]
+    for number, row in enumerate([*rows, ""]):
         item = _ITEM.match(row)
         if paragraph and (item or not row.strip()):
             yield number - len(paragraph), one_line(" ".join(paragraph)), False
@@ -192,29 +185,15 @@ def _iter_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
             paragraph.append(row)
 
 
-def _blank_code_rows(text: str) -> Iterable[str]:
-    """Return the rows of *text*, those of fenced code empty; none of a text too tangled to tell."""
-    try:
-        code = find_code_lines(text)
-    except BadRecord:
-        return ()
-    return ["" if number in code else row.rstrip("\r\n") for number, row in enumerate(split_lines(text))]
-
-
-def check_leftover_markers(shelf: CheckContext) -> Iterator[Finding]:
+def check_leftover_markers(context: CheckContext) -> Iterator[Finding]:
     """Report a conflict marker that stayed behind alone; a file with all of them is no record."""
-    for text in shelf.texts:
+    for text in context.texts:
         match = _LEFTOVER.search(text.text) if any(mark in text.text for mark in _MARKS) else None
         if match is None:
             continue
         line = find_line_number(text.text, match.start())
-        if line in locate_code_lines(text.text):
-            continue
-        yield Finding(
-            rule="conflict-markers",
-            severity="error" if text.is_record else "warning",
-            path=text.path,
-            line=line,
-            message=msg("git's conflict markers stand in the file"),
-            fix=msg("take it out, and look at what stands around it"),
-        )
+        if line not in locate_code_lines(text.text):
+            severity: Severity = "error" if text.is_record else "warning"
+            message = msg("git's conflict markers stand in the file")
+            fix = msg("take it out, and look at what stands around it")
+            yield Finding("conflict-markers", severity, text.path, line, message, fix)

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from kb.checks.findings import Finding
 from kb.i18n import Message, msg
-from kb.records.kinds import ADR_SECTIONS, join_section_labels
+from kb.records.kinds import ADR_SECTIONS, join_section_labels, status_name
 from kb.records.model import GLOBAL, Record, SimilarRecord, Status
-from kb.records.status_names import status_name
 from kb.text.segment import clip, one_line
 
 SHOWN = 200

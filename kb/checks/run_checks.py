@@ -1,30 +1,47 @@
-"""Check the records of a knowledge base: a tuple of rules, each a function from a shelf to findings."""
+"""Check the records of a knowledge base: a table of rules, each a function from the context to findings."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks import content_rules, file_rules, lifecycle, link_rules, merge_damage, staleness
-from kb.checks.check_context import CheckContext, Rule, digest_text, load_check_context
-from kb.checks.findings import CheckSurroundings, Finding, RecordSource, Secrets, Vague
+from kb.checks.check_context import (
+    CheckContext,
+    CheckSurroundings,
+    Secrets,
+    Vague,
+    digest_text,
+    load_check_context,
+)
+from kb.checks.collect_checks import add_other_branches, collect_context, iter_sources
+from kb.checks.findings import Finding, RecordSource, build_fixes
 from kb.config import Config
+from kb.context import memory_md
+from kb.errors import KbError
+from kb.files import read_if_exists
+from kb.git.dropped_records import list_still_dropped, put_back_if_free
 from kb.guard.call_targets import BANK
-from kb.i18n import msg
+from kb.guard.outside_changes import LEFT
+from kb.i18n import Message, msg
+from kb.index.record_ids import qualify_message_ids
 from kb.records.kinds import KINDS
-from kb.records.record_paths import CONTENT
+from kb.records.model import GLOBAL, Record
+from kb.records.record_paths import CONTENT, generate_ulid
 from kb.safety import injection, injection_patterns, redaction
 from kb.state import record_stamps
-from kb.state.project import is_agent_shell
+from kb.state.project import is_agent_shell, load_kb_edits, save_kb_edits
 from kb.state.record_stamps import GONE, FileStamp, GuardSnapshot
+from kb.state.state_folder import write_atomic
+from kb.writing.publish import rescue_lost_work
 
 if TYPE_CHECKING:
-    from kb.checks.findings import Finding
     from kb.workspace import Workspace
 
+Rule = Callable[[CheckContext], Iterator[Finding]]
 
 RULES: tuple[Rule, ...] = (
     file_rules.check_readable,
@@ -68,6 +85,23 @@ RULES: tuple[Rule, ...] = (
 """A new rule: one function, one word here."""
 
 
+_CLEAN = "clean.json"
+"""Digests of the texts in which the costly rules, which look at one text alone, found nothing."""
+_COSTLY_RULES = {"secret", "untrusted"}
+_COSTLY_PROGRAMS = (injection_patterns, injection, content_rules, redaction)
+_GOING_ON = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+"""What is in a git directory while git itself brings changes together."""
+
+
+class CheckResult(NamedTuple):
+    """What a check found, and in how many records."""
+
+    findings: list[Finding]
+    records: int
+    shared: frozenset[str] = frozenset()
+    """The ids that records of projects have, which name no global record to a reader who is anywhere."""
+
+
 def check_sources(
     sources: Iterable[RecordSource],
     surroundings: CheckSurroundings,
@@ -81,51 +115,137 @@ def check_sources(
     return apply_rules(load_check_context(sources, surroundings, config, secrets, vague), rules)
 
 
-def apply_rules(everything: CheckContext, rules: Iterable[Rule] = RULES) -> list[Finding]:
-    """Return what the *rules* find on the shelf, by path and line."""
-    findings = [finding for rule in rules for finding in rule(everything)]
+def apply_rules(context: CheckContext, rules: Iterable[Rule] = RULES) -> list[Finding]:
+    """Return what the *rules* find, by path and line."""
+    findings = [finding for rule in rules for finding in rule(context)]
     return sorted(findings, key=lambda f: (f.path, f.line, f.rule, str(f.message)))
 
 
-_FILE = "clean.json"
-_RULES = {"secret", "untrusted"}
-_PROGRAMS = (injection_patterns, injection, content_rules, content_rules, redaction)
+def check_records(kb: Workspace, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
+    """Return what is wrong with the records in the files or folders *below* (none: all).
+
+    With *fix* mend in the checkout what can be mended safely, and look again.
+    """
+    return run_check(kb, fix=fix, below=below).findings
 
 
-def load_clean_digests(kb: Workspace) -> frozenset[str]:
-    """Return the digests of the texts in which the rules of today, with the settings of today, found nothing."""
-    told = kb.state.load(_FILE)
-    return frozenset(told["texts"].split()) if told and told.get("rules") == _fingerprint_rules(kb) else frozenset()
+def run_check(kb: Workspace, *, fix: bool = False, below: Sequence[str] = (), reader: str | None = None) -> CheckResult:
+    """Do what `check_records` does, and count the records; *reader* is that of `qualify_findings`."""
+    put_back_if_free(kb)
+    rescue_lost_work(kb)
+    sources = list(iter_sources(kb))
+    context = add_other_branches(kb, collect_context(kb, sources))
+    findings = [
+        *apply_rules(context),
+        *check_staged_changes(kb),
+        *_find_dropped_records(kb),
+        *_find_stale_memory(kb),
+    ]
+    findings = filter_findings(qualify_findings(kb, findings, context, reader), below)
+    if fix and _write_fixes(kb, findings, sources):
+        return run_check(kb, below=below, reader=reader)
+    return CheckResult(findings, len(context.records), collect_project_ids(context))
 
 
-def save_clean_digests(kb: Workspace, everything: CheckContext, findings: Iterable[Finding]) -> None:
-    """Keep which texts of *everything* are in none of the *findings* of those rules."""
-    found = {finding.path for finding in findings if finding.rule in _RULES}
-    clean = {digest_text(text.text) for text in everything.texts if text.path not in found}
-    if clean != everything.surroundings.clean:
+def _write_fixes(kb: Workspace, findings: Iterable[Finding], sources: Sequence[RecordSource]) -> bool:
+    """Write what can be settled safely; return whether there was something.
+
+    What somebody has changed since it was read is left alone: a check takes seconds.
+    """
+    before = {source.path: source.data for source in sources}
+    fixed: dict[str, bytes] = {}
+    for path, data in build_fixes(findings, sources, lambda: generate_ulid(kb.now())).items():
+        if read_if_exists(os.path.join(kb.root, *path.split("/"))) == before[path]:
+            fixed[path] = data
+    for path, data in fixed.items():
+        write_atomic(os.path.join(kb.root, *path.split("/")), data)
+    save_kb_edits(kb, fixed)
+    return bool(fixed)
+
+
+def collect_project_ids(context: CheckContext) -> frozenset[str]:
+    """Return the ids that records of projects have."""
+    return frozenset(record_id for scope, record_id in context.known if scope != GLOBAL)
+
+
+def qualify_findings(
+    kb: Workspace, findings: Iterable[Finding], context: CheckContext, reader: str | None = None
+) -> list[Finding]:
+    """Return *findings* with their ids as the *reader*, a scope, finds the records (None: the caller; "": anybody)."""
+    scopes: dict[str, list[str]] = {}
+    for scope, record_id in context.known:
+        scopes.setdefault(record_id, []).append(scope)
+
+    def qualify_message(said: Message) -> Message:
+        return qualify_message_ids(kb, said, reader, lambda record_id: scopes.get(record_id, ()))
+
+    return [one._replace(message=qualify_message(one.message), fix=qualify_message(one.fix)) for one in findings]
+
+
+def filter_findings(findings: list[Finding], below: Sequence[str]) -> list[Finding]:
+    """Return the *findings* in the files or folders *below* (none: all)."""
+    return [finding for finding in findings if is_below(finding.path, below)]
+
+
+def is_below(path: str, below: Sequence[str]) -> bool:
+    """Return whether the file *path* is one of *below*, or is under one; of none every file is."""
+    tops = [top.rstrip("/") for top in below]
+    return not tops or "" in tops or any(path == top or path.startswith(top + "/") for top in tops)
+
+
+# -- what was checked before ----------------------------------------------------------------------
+
+
+def recheck_records(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
+    """Check as `check_records` does, but skip what nothing was found in before; the index has read *records*."""
+    fingerprint = _fingerprint_rules(kb)
+    saved = kb.state.load(_CLEAN)
+    clean = frozenset(saved["texts"].split()) if saved and saved.get("rules") == fingerprint else frozenset()
+    sources = iter_sources(kb, {record.path: record for record in records})
+    context = add_other_branches(kb, collect_context(kb, sources, clean))
+    findings = apply_rules(context)
+    found = {finding.path for finding in findings if finding.rule in _COSTLY_RULES}
+    now = {digest_text(text.text) for text in context.texts if text.path not in found}
+    if now != clean:
         with contextlib.suppress(OSError):
-            kb.state.save({"rules": _fingerprint_rules(kb), "texts": " ".join(sorted(clean))}, _FILE)
+            kb.state.save({"rules": fingerprint, "texts": " ".join(sorted(now))}, _CLEAN)
+    return qualify_findings(kb, findings, context, "")
 
 
 def _fingerprint_rules(kb: Workspace) -> str:
-    times = [os.stat(str(module.__file__)).st_mtime_ns for module in _PROGRAMS]
+    """Return what changes with the costly rules, and with their settings."""
+    times = [os.stat(str(module.__file__)).st_mtime_ns for module in _COSTLY_PROGRAMS]
     return sha256(repr((times, kb.config.masking)).encode()).hexdigest()
 
 
-_MENDED = "mended.json"
-_GOING_ON = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
-"""What stands in a git directory while git itself brings changes together."""
+# -- what is in git's index and in other files ----------------------------------------------------
+
+
+def _find_dropped_records(kb: Workspace) -> Iterator[Finding]:
+    """Report the records that the next `git commit` would delete or undo, though the checkout has them as committed."""
+    for path in list_still_dropped(kb):
+        message = msg("git's index does not have this file as it is committed: the next git commit undoes that")
+        yield Finding("index", "warning", path, 1, message, msg("keep it: git add {path}", path=path))
+
+
+def _find_stale_memory(kb: Workspace) -> Iterator[Finding]:
+    """Report the files that `kb memory` has written and that no longer say what the records do."""
+    if not os.path.isfile(os.path.join(kb.root, *memory_md.MEMORY.split("/"))):
+        return
+    with contextlib.suppress(KbError):  # somebody has edited a block: kb memory says so
+        for page in memory_md.build_pages(kb):
+            if page.is_stale:
+                message = msg("it is not up to date with the records")
+                yield Finding("memory", "warning", page.path, 1, message, msg("run: kb memory"))
 
 
 def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
     """Report what an agent is about to commit that only kb writes: kb commits by itself (MBANK-37, second line)."""
     if kb.config.writer == "direct" or not is_agent_shell(kb.environment):
         return
-    from kb.checks.findings import Finding  # a plain call asks only whose shell it is
-
     if any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _GOING_ON):
         return
-    mended = kb.state.load(_MENDED) or {}
+    mended = load_kb_edits(kb)
     seen = record_stamps.load_snapshot(kb.root)
     for path, oid in _list_staged(kb).items():
         if seen and _is_undone(seen, path, oid):
@@ -139,8 +259,6 @@ def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
 
 def _is_undone(seen: GuardSnapshot, path: str, oid: str) -> bool:
     """Return whether the blob *oid* is what *path* had before a change of an agent: undoing it is no change."""
-    from kb.guard.outside_changes import LEFT  # it asks this module what was mended
-
     oid = oid if oid.strip("0") else GONE
     entry = seen.files.get(path, FileStamp(GONE))
     return entry.mark == LEFT + oid or (entry.mark == GONE and entry.oid == oid != GONE)
@@ -149,12 +267,13 @@ def _is_undone(seen: GuardSnapshot, path: str, oid: str) -> bool:
 def _list_staged(kb: Workspace) -> dict[str, str]:
     """Return path and blob of what is staged where only kb writes; in the index of the commit that is being made."""
     repository = kb.repository
-    kept = [f"{CONTENT}/{folder}" for folder in sorted({kind.folder for kind in KINDS})]
-    kept += [f"{CONTENT}/sessions", BANK]
-    words = ("diff", "--cached", "--raw", "--no-abbrev", "--no-renames", "-z", "HEAD", "--")
+    folders = [f"{CONTENT}/{folder}" for folder in sorted({kind.folder for kind in KINDS})]
+    folders += [f"{CONTENT}/sessions", BANK]
     index = os.path.realpath(os.path.join(repository.top, kb.environment.get("GIT_INDEX_FILE") or os.devnull))
     own = index if index.startswith(os.path.realpath(repository.git_dir) + os.sep) else ""
-    output = repository.run_git([*words, *(repository.prefix + folder for folder in kept)], index=own)
+    options = ("--cached", "--raw", "--no-abbrev", "--no-renames", "-z")
+    paths = (repository.prefix + folder for folder in folders)
+    output = repository.run_git(["diff", *options, "HEAD", "--", *paths], index=own)
     parts = os.fsdecode(output.out).split("\0") if not output.code else []
-    rows = zip(parts[::2], parts[1::2], strict=False)
+    rows = zip(parts[::2], parts[1::2], strict=False)  # ":100644 100644 <old> <new> M", then the path
     return {path.removeprefix(repository.prefix): about.split(" ")[3] for about, path in rows}

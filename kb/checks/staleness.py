@@ -30,14 +30,14 @@ _OUTSIDE = re.compile(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)"
 _LINE_NUMBER = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
 
 
-def check_impact_paths(shelf: CheckContext) -> Iterator[Finding]:
+def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
     """Report impact paths that lead out of the project, and those that its tree does not have (RUYI-16)."""
     trees: dict[str, _ProjectTree] = {}
-    for one in shelf.opened:
+    for one in context.records:
         if one.record.status not in LIVE:
             continue
         project = one.record.scope.removeprefix("project/")
-        files = shelf.surroundings.trees.get(project)
+        files = context.surroundings.trees.get(project)
         if files is not None and project not in trees and one.record.impact:
             trees[project] = _ProjectTree(files)
         for path in one.record.impact:
@@ -48,37 +48,52 @@ def check_impact_paths(shelf: CheckContext) -> Iterator[Finding]:
                 fix = msg("write the path relative to the project's root")
                 yield make_finding("impact", one, message, fix, key="impact", item=path)
             elif files is not None and not trees[project].has_path(path):
-                yield _report_missing_path(shelf, one, path, trees[project])
+                yield _report_missing_path(context, one, path, trees[project])
+
+
+def _report_missing_path(context: CheckContext, one: LoadedRecord, path: str, tree: _ProjectTree) -> Finding:
+    if context.surroundings.changes.get(one.record.path, {}).get(path, 0.0) is None:
+        message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
+    else:
+        message = msg("the project has no {path}", path=clip(path, 120))
+    moved = tree.find_by_name(normalise_path(path).rpartition("/")[2])
+    if len(moved) == 1:
+        fix = msg("perhaps it moved: {target}", target=moved[0])
+    else:
+        id = one.record.scoped_id
+        fix = msg("correct the path; if the record holds no more: kb status {id} deprecated", id=id)
+    severity: Severity = "error" if one.record.status == Status.ACCEPTED else "warning"
+    return make_finding("impact", one, message, fix, key="impact", item=path, severity=severity)
 
 
 class _ProjectTree:
     """The files of a project, with what was asked about them before."""
 
     def __init__(self, files: frozenset[str]) -> None:
-        self.files = files
-        self.folders = collect_folders(files)
-        self.answers: dict[str, bool] = {}
-        self.names: dict[str, list[str]] = {}
+        self._files = files
+        self._folders = collect_folders(files)
+        self._answers: dict[str, bool] = {}
+        self._names: dict[str, list[str]] = {}
 
     def has_path(self, path: str) -> bool:
-        """Return whether *path*, which may be a folder or have wildcards, stands in the tree."""
-        if path not in self.answers:
+        """Return whether *path*, which may be a folder or have wildcards, is in the tree."""
+        if path not in self._answers:
             bare = normalise_path(path)
-            self.answers[path] = bare in self.files or bare in self.folders or self._has_match(bare)
-        return self.answers[path]
+            self._answers[path] = bare in self._files or bare in self._folders or self._has_match(bare)
+        return self._answers[path]
 
     def _has_match(self, path: str) -> bool:
         if not any(mark in path for mark in "*?["):
             return False
         pattern = re.compile(translate(path.replace("**/", "*")))
-        return any(pattern.match(file) for file in self.files)
+        return any(pattern.match(file) for file in self._files)
 
     def find_by_name(self, name: str) -> list[str]:
         """Return the files with this last part of their path."""
-        if not self.names:
-            for file in self.files:
-                self.names.setdefault(file.rpartition("/")[2], []).append(file)
-        return self.names.get(name, [])
+        if not self._names:
+            for file in self._files:
+                self._names.setdefault(file.rpartition("/")[2], []).append(file)
+        return self._names.get(name, [])
 
 
 def normalise_path(path: str) -> str:
@@ -87,38 +102,20 @@ def normalise_path(path: str) -> str:
     return bare.removeprefix("./").rstrip("/") or "."
 
 
-def _report_missing_path(shelf: CheckContext, one: LoadedRecord, path: str, tree: _ProjectTree) -> Finding:
-    vanished = shelf.surroundings.changes.get(one.record.path, {}).get(path, 0.0) is None
-    message = (
-        msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
-        if vanished
-        else msg("the project has no {path}", path=clip(path, 120))
-    )
-    moved = tree.find_by_name(normalise_path(path).rpartition("/")[2])
-    fix = (
-        msg("perhaps it moved: {target}", target=moved[0])
-        if len(moved) == 1
-        else msg("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.scoped_id)
-    )
-    severity: Severity = "error" if one.record.status == Status.ACCEPTED else "warning"
-    return make_finding("impact", one, message, fix, key="impact", item=path, severity=severity)
-
-
-def check_stale_records(shelf: CheckContext) -> Iterator[Finding]:
+def check_stale_records(context: CheckContext) -> Iterator[Finding]:
     """Report accepted records whose impact files changed much or vanished since they were confirmed (RUYI-16).
 
     A vanished path of a project whose tree is known is reported by `check_impact_paths`.
     """
-    for one in shelf.opened:
-        changes = shelf.surroundings.changes.get(one.record.path)
+    for one in context.records:
+        changes = context.surroundings.changes.get(one.record.path)
         if not changes or one.record.status != Status.ACCEPTED:
             continue
-        if one.record.scope.removeprefix("project/") not in shelf.surroundings.trees:
-            for path in (path for path, share in changes.items() if share is None):
+        is_tree_known = one.record.scope.removeprefix("project/") in context.surroundings.trees
+        for path, share in changes.items():
+            if share is None and not is_tree_known:
                 message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
-                yield make_finding(
-                    "stale", one, message, _suggest_reread(one), key="impact", item=path, severity="warning"
-                )
+                yield _report_stale(one, message, "impact", path)
         share, path = max(((share, path) for path, share in changes.items() if share is not None), default=(0.0, ""))
         if share >= STALE_SHARE:
             message = msg(
@@ -127,16 +124,17 @@ def check_stale_records(shelf: CheckContext) -> Iterator[Finding]:
                 path=clip(path, 120),
                 day=one.record.confirmed or one.record.date or "?",
             )
-            yield make_finding("stale", one, message, _suggest_reread(one), key="impact", item=path, severity="warning")
+            yield _report_stale(one, message, "impact", path)
 
 
-def _suggest_reread(one: LoadedRecord) -> Message:
-    return msg("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
+def _report_stale(one: LoadedRecord, message: Message, key: str, item: str = "") -> Finding:
+    fix = msg("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
+    return make_finding("stale", one, message, fix, key=key, item=item, severity="warning")
 
 
-def check_verifications(shelf: CheckContext) -> Iterator[Finding]:
+def check_verifications(context: CheckContext) -> Iterator[Finding]:
     """Report live records whose verification failed when it was last run (RUYI-16)."""
-    for one in shelf.opened:
+    for one in context.records:
         kept = one.record.extra.get(VERIFIED)
         if one.record.status in LIVE and isinstance(kept, Mapping) and kept.get("result") == VERIFICATION_FAILED:
             message = msg("its verification failed on {day}", day=kept.get("date") or "–")
@@ -144,16 +142,16 @@ def check_verifications(shelf: CheckContext) -> Iterator[Finding]:
             yield make_finding("verification", one, message, fix, key=VERIFIED, severity="warning")
 
 
-def check_fixes(shelf: CheckContext) -> Iterator[Finding]:
+def check_fixes(context: CheckContext) -> Iterator[Finding]:
     """Report a fix whose commit the project does not have, and a regression test that its tree lacks (ZCLAW-60)."""
-    for one in shelf.opened:
+    for one in context.records:
         commit = str(one.record.extra.get(FIXED_BY, ""))
-        if shelf.surroundings.fixes.get(one.record.path) is False:
+        if context.surroundings.fixes.get(one.record.path) is False:
             message = msg("the project has no commit {commit}", commit=clip(commit, 64))
             fix = msg("name the commit that fixed it, or take {key} out", key=FIXED_BY)
             yield make_finding("fix", one, message, fix, key=FIXED_BY)
         test = str(one.record.extra.get(REGRESSION_TEST, ""))
-        files = shelf.surroundings.trees.get(one.record.scope.removeprefix("project/"))
+        files = context.surroundings.trees.get(one.record.scope.removeprefix("project/"))
         if test and files is not None and normalise_path(test.partition("::")[0]) not in files:
             message = msg("the project has no {path}", path=clip(test, 120))
             fix = msg("name the test that keeps it from coming back, or take {key} out", key=REGRESSION_TEST)
@@ -177,25 +175,20 @@ def _find_import_day(record: Record) -> date | None:
     return date(1970, 1, 1) + timedelta(days=milliseconds // 86_400_000)
 
 
-def check_old_records(shelf: CheckContext) -> Iterator[Finding]:
+def check_old_records(context: CheckContext) -> Iterator[Finding]:
     """Report what waits too long for a verdict, and what nobody confirmed for long and no file speaks for."""
-    if not shelf.surroundings.today:
+    if not context.surroundings.today:
         return
-    today = date.fromisoformat(shelf.surroundings.today)
-    for one in shelf.opened:
+    today = date.fromisoformat(context.surroundings.today)
+    for one in context.records:
         day = one.record.confirmed or one.record.date
         if not is_day(day):
             continue
-        since = max(date.fromisoformat(day), _find_import_day(one.record) or date.min)
-        age = (today - since).days
+        age = (today - max(date.fromisoformat(day), _find_import_day(one.record) or date.min)).days
         if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
             message = msg("it has been waiting for a verdict for {days} days", days=age)
             fix = msg("settle it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
             yield make_finding("unsettled", one, message, fix, key="status", severity="warning")
-        elif (
-            one.record.status == Status.ACCEPTED
-            and age > UNCONFIRMED_DAYS
-            and not shelf.surroundings.changes.get(one.record.path)
-        ):
-            message = msg("nobody has confirmed it for {days} days", days=age)
-            yield make_finding("stale", one, message, _suggest_reread(one), key="date", severity="warning")
+        has_changes = bool(context.surroundings.changes.get(one.record.path))
+        if one.record.status == Status.ACCEPTED and age > UNCONFIRMED_DAYS and not has_changes:
+            yield _report_stale(one, msg("nobody has confirmed it for {days} days", days=age), "date")

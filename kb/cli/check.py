@@ -61,7 +61,7 @@ def command(
 def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
     """Check the records, print what is found and return it."""
     from kb.checks import findings
-    from kb.checks.collect_checks import filter_findings, run_check
+    from kb.checks.run_checks import filter_findings, run_check
     from kb.git.dropped_records import report_put_back
     from kb.writing.publish import report_rescued_work
 

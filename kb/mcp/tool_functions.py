@@ -178,7 +178,7 @@ def _format_verdict(kb: KnowledgeBase, verdict: Verdict) -> Answer:
 
 def check_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with what is wrong with the records."""
-    from kb.checks.collect_checks import run_check as looked_at
+    from kb.checks.run_checks import run_check as looked_at
 
     found, records, _ = looked_at(kb, below=[path.strip("/") for path in given.get("paths", ())])
     findings = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks.collect_checks import recheck_records
+from kb.checks.run_checks import recheck_records
 from kb.history.timeline import Timeline, build_timeline
 from kb.records.kinds import find_kind
 from kb.records.model import GLOBAL, Record
