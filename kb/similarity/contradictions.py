@@ -13,7 +13,7 @@ from kb.i18n import Message, msg
 from kb.records.model import LIVE, Candidate, Record
 from kb.similarity.differences import Difference, find_difference, find_loose_difference, is_worth_comparing
 from kb.similarity.statement import Statement, build_profile, parse_statement, parse_titled_statement
-from kb.similarity.statement_words import split_sentences
+from kb.similarity.statement_words import split_plain_sentences
 from kb.similarity.word_marks import UNITS
 from kb.startup.lazy_regex import regex
 from kb.text.segment import clip
@@ -104,7 +104,7 @@ def _is_relation_declared(candidate: Candidate, record: Record) -> bool:
 def _iter_statements(title: str, decision: str) -> Iterator[Statement]:
     """Yield what a record states: its title, then each of the first sentences of its decision under that title."""
     yield parse_statement(title)
-    for sentence in split_sentences(decision)[:SENTENCES]:
+    for sentence in split_plain_sentences(decision)[:SENTENCES]:
         yield parse_titled_statement(title, sentence)
 
 

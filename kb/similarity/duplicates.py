@@ -2,7 +2,7 @@
 
 The title finds what to compare and never decides alone: among real issue titles more than 0.8 alike, one in five or
 fewer is a duplicate. Kind, scope, duty, numbers and text have to agree too, and neither title may name what the other
-puts something else in the place of.
+puts something else in the place of. What is said in other words is for `paraphrase` to find.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ FACT_TERMS = 24
 """Weighty terms of the longest text that is taken for a further fact: two or three sentences."""
 
 _DIGIT = regex(r"\d")
-_CONDITIONS = frozenset({"except", "also"})
-_NARROWING = frozenset({"in", "for", "from", "order"})
 
 
 class DuplicateMatch(NamedTuple):
@@ -54,12 +52,16 @@ class DuplicateMatch(NamedTuple):
     """Of the titles; where these differ and title and decision together say the same, theirs."""
 
 
+# -- likeness -------------------------------------------------------------------------------------
+
+
 def score_titles(one: str, other: str) -> float:
     """Return the likeness of two titles for ranking (0.0–1.0): the Dice coefficient of their character bigrams.
 
     It does not look at order and so is never below `compute_similarity`.
     """
-    return _compute_dice(_count_bigrams(one), _count_bigrams(other))
+    first, second = _count_bigrams(one), _count_bigrams(other)
+    return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
 def compute_similarity(one: str, other: str, above: float = 0.0) -> float:
@@ -70,10 +72,8 @@ def compute_similarity(one: str, other: str, above: float = 0.0) -> float:
     not over *above* may be the upper bound `score_titles` instead: then nothing heavy is loaded.
     """
     bound = score_titles(one, other)
-    if bound <= above:
-        return bound
     first, second = extract_bigrams(one), extract_bigrams(other)
-    if first == second:
+    if bound <= above or first == second:
         return bound
     from rapidfuzz.distance import Indel
 
@@ -84,65 +84,9 @@ def compute_similarity(one: str, other: str, above: float = 0.0) -> float:
 def _count_bigrams(title: str) -> frozenset[tuple[str, int]]:
     """Return the bigrams of *title*, each occurrence with its number: what two titles share is then an intersection."""
     times: dict[str, int] = {}
-    found = []
     for pair in extract_bigrams(title):
         times[pair] = times.get(pair, 0) + 1
-        found.append((pair, times[pair]))
-    return frozenset(found)
-
-
-def _compute_dice(first: frozenset[tuple[str, int]], second: frozenset[tuple[str, int]]) -> float:
-    return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
-
-
-def find_duplicate(
-    candidate: Candidate, records: Sequence[Record], threshold: float = THRESHOLD
-) -> DuplicateMatch | None:
-    """Return the live record *candidate* says again or adds to, the likest first; None makes it a new record.
-
-    One with a title like the candidate's comes before one that says the same in other words; a *threshold* of 1 matches
-    nothing.
-    """
-    found = find_title_match(candidate, records, threshold)
-    if found or threshold >= 1:
-        return found
-    told = (match_paraphrase(candidate, record) for record in find_closest_records(candidate, records))
-    return next((m for m in told if m and find_contradiction(candidate, m.record) is None), None)
-
-
-def find_title_match(candidate: Candidate, records: Iterable[Record], threshold: float) -> DuplicateMatch | None:
-    """Return the record with the likest title, over *threshold*, that says the same as *candidate*."""
-    near = [DuplicateMatch(record, compute_similarity(candidate.title, record.title, threshold)) for record in records]
-    over = sorted((m for m in near if m.score > threshold), key=lambda m: (-m.score, m.record.date, m.record.id))
-    return next((m for m in over if _is_duplicate(candidate, m.record)), None)
-
-
-def find_closest_records(candidate: Candidate, records: Iterable[Record]) -> list[Record]:
-    """Return the few *records* whose title and decision share most with the candidate's, the likest first."""
-    if not candidate.decision:
-        return []
-    mine = f"{candidate.title} {candidate.decision}"
-    near = [(_build_comparison_text(record), record) for record in records if record.section("decision")]
-    found = [(score_overlap(mine, text), record) for text, record in near if is_worth_comparing(mine, text)]
-    return [record for _, record in sorted(found, key=lambda one: (-one[0], one[1].date, one[1].id))[:CLOSEST]]
-
-
-def _build_comparison_text(record: Record) -> str:
-    return f"{record.title} {record.section('decision')}"
-
-
-def match_paraphrase(candidate: Candidate, record: Record) -> DuplicateMatch | None:
-    """Return *record* with how much of each the other says where they say the same in other words."""
-    if not _can_merge(candidate, record):
-        return None
-    from kb.similarity.paraphrase import ComparedText, compute_agreement
-
-    share = compute_agreement(
-        ComparedText(candidate.title, candidate.decision, candidate.why),
-        ComparedText(record.title, record.section("decision"), record.section("why")),
-        rules=candidate.kind in RULING,
-    )
-    return DuplicateMatch(record, share) if share else None
+    return frozenset((pair, number) for pair, count in times.items() for number in range(count))
 
 
 def find_similar_titles(
@@ -159,8 +103,9 @@ def find_similar_titles(
         if common := sum([pair in letters for pair in mine]):
             shares.append((common / (len(mine) + len(letters)), row))
     best = sorted(shares, key=lambda share: -share[0])[: 4 * n]
-    found = [SimilarRecord(id, scope, other, round(score_titles(title, other), 3)) for _, (id, scope, other, _) in best]
-    return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
+    return _select_likest(
+        (SimilarRecord(id, scope, other, round(score_titles(title, other), 3)) for _, (id, scope, other, _) in best), n
+    )
 
 
 def find_similar(candidate: Candidate, records: Iterable[Record], n: int = 3) -> tuple[SimilarRecord, ...]:
@@ -168,7 +113,12 @@ def find_similar(candidate: Candidate, records: Iterable[Record], n: int = 3) ->
 
     The titles tell, or title and decision together where that is more.
     """
-    found = [SimilarRecord(r.id, r.scope, r.title, round(_score_likeness(candidate, r), 3)) for r in records]
+    return _select_likest(
+        (SimilarRecord(r.id, r.scope, r.title, round(_score_likeness(candidate, r), 3)) for r in records), n
+    )
+
+
+def _select_likest(found: Iterable[SimilarRecord], n: int) -> tuple[SimilarRecord, ...]:
     return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
 
 
@@ -176,8 +126,37 @@ def _score_likeness(candidate: Candidate, record: Record) -> float:
     titles = score_titles(candidate.title, record.title)
     if not candidate.decision or not record.section("decision"):
         return titles
-    told = max(titles, score_overlap(f"{candidate.title} {candidate.decision}", _build_comparison_text(record)))
-    return told if told >= FAINT else 0.0
+    score = max(titles, score_overlap(f"{candidate.title} {candidate.decision}", _build_comparison_text(record)))
+    return score if score >= FAINT else 0.0
+
+
+def _build_comparison_text(record: Record) -> str:
+    return f"{record.title} {record.section('decision')}"
+
+
+# -- duplicates -----------------------------------------------------------------------------------
+
+
+def find_duplicate(
+    candidate: Candidate, records: Sequence[Record], threshold: float = THRESHOLD
+) -> DuplicateMatch | None:
+    """Return the live record *candidate* says again or adds to, the likest first; None makes it a new record.
+
+    One with a title like the candidate's comes before one that says the same in other words; a *threshold* of 1 matches
+    nothing.
+    """
+    found = find_title_match(candidate, records, threshold)
+    if found or threshold >= 1:
+        return found
+    matches = (match_paraphrase(candidate, record) for record in find_closest_records(candidate, records))
+    return next((match for match in matches if match and find_contradiction(candidate, match.record) is None), None)
+
+
+def find_title_match(candidate: Candidate, records: Iterable[Record], threshold: float) -> DuplicateMatch | None:
+    """Return the record with the likest title, over *threshold*, that says the same as *candidate*."""
+    near = [DuplicateMatch(record, compute_similarity(candidate.title, record.title, threshold)) for record in records]
+    over = sorted((m for m in near if m.score > threshold), key=lambda m: (-m.score, m.record.date, m.record.id))
+    return next((match for match in over if _is_duplicate(candidate, match.record)), None)
 
 
 def _is_duplicate(candidate: Candidate, record: Record) -> bool:
@@ -188,6 +167,30 @@ def _is_duplicate(candidate: Candidate, record: Record) -> bool:
         and has_matching_body(candidate, record)
         and find_contradiction(candidate, record) is None
     )
+
+
+def find_closest_records(candidate: Candidate, records: Iterable[Record]) -> list[Record]:
+    """Return the few *records* whose title and decision share most with the candidate's, the likest first."""
+    if not candidate.decision:
+        return []
+    mine = f"{candidate.title} {candidate.decision}"
+    near = [(_build_comparison_text(record), record) for record in records if record.section("decision")]
+    found = [(score_overlap(mine, text), record) for text, record in near if is_worth_comparing(mine, text)]
+    return [record for _, record in sorted(found, key=lambda one: (-one[0], one[1].date, one[1].id))[:CLOSEST]]
+
+
+def match_paraphrase(candidate: Candidate, record: Record) -> DuplicateMatch | None:
+    """Return *record* with how much of each the other says where they say the same in other words."""
+    if not _can_merge(candidate, record):
+        return None
+    from kb.similarity.paraphrase import ComparedText, compute_agreement
+
+    share = compute_agreement(
+        ComparedText(candidate.title, candidate.decision, candidate.why),
+        ComparedText(record.title, record.section("decision"), record.section("why")),
+        rules=candidate.kind in RULING,
+    )
+    return DuplicateMatch(record, share) if share else None
 
 
 def _can_merge(candidate: Candidate, record: Record) -> bool:
@@ -202,32 +205,35 @@ def _can_merge(candidate: Candidate, record: Record) -> bool:
 
 def _is_same_wording(candidate: Candidate, record: Record) -> bool:
     """Return whether both have one title, and one decision as far as both have any: that is one thing in any kind."""
-    if normalise(candidate.title) != normalise(record.title):
-        return False
     mine, theirs = normalise(candidate.decision), normalise(record.section("decision"))
-    return not mine or not theirs or mine in theirs or theirs in mine
+    return normalise(candidate.title) == normalise(record.title) and (mine in theirs or theirs in mine)
+
+
+# -- titles ---------------------------------------------------------------------------------------
 
 
 def is_equivalent_title(one: str, other: str) -> bool:
-    """Return whether two like titles mean the same thing.
-
-    They do not where numbers, duty, place or condition differ, where each names something the other does not ("cache
-    user sessions", "cache user profiles"), or where one is about a part of the other ("… in the client").
-    """
+    """Return whether two like titles mean the same thing."""
+    # "Bump the library to 3.13.0" / "… to 3.14.0", 迁移计划第 1 阶段 / 第 2 阶段
     if extract_amounts(one) != extract_amounts(other):
         return False
     if normalise(one) == normalise(other):
         return True
     a, b = parse_statement(one), parse_statement(other)
-    if a.duty != b.duty or a.places != b.places or a.marks & _CONDITIONS != b.marks & _CONDITIONS:
+    # "Allow guests to read" / "Require guests to read", 生产环境的数据库必须备份 / 数据库必须备份, 除管理员外禁止导出
+    if a.duty != b.duty or a.places != b.places or {"except", "also"} & (a.marks ^ b.marks):
         return False
+    # "Orders are sent before invoices" / "Invoices are sent before orders", 先写 A 后写 B / 先写 B 后写 A
     if set(a.terms) == set(b.terms):
         return a.terms == b.terms or not {"order", "over", "from"} & (a.marks | b.marks)
     left, right = _find_unmatched_terms(a, b), _find_unmatched_terms(b, a)
+    # "Cache the user sessions" / "Cache the user profiles", 用户登录接口 / 用户注册接口
     if left and right:
         return False
+    # "Run the whole schema check" / "… in tests", 缓存商品 / 用 Redis 缓存商品: one is about a part of the other
     longer, shorter = (a, b) if left else (b, a)
-    narrows = _NARROWING & (longer.marks - shorter.marks) or "use" in shorter.marks - longer.marks
+    added = longer.marks - shorter.marks
+    narrows = {"in", "for", "from", "order"} & added or "use" in shorter.marks - longer.marks
     return not ((left or right) and narrows)
 
 
@@ -240,8 +246,8 @@ def _find_unmatched_terms(one: Statement, other: Statement) -> list[str]:
 def _is_same_word(one: str, other: str) -> bool:
     """Return whether two stems are writings of one word; digits never are."""
     short, long = sorted((one, other), key=len)
-    alike = len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 3
-    return alike and not _DIGIT.search(one + other)
+    is_alike = len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 3
+    return is_alike and not _DIGIT.search(one + other)
 
 
 # -- bodies ---------------------------------------------------------------------------------------
@@ -257,13 +263,11 @@ def has_matching_body(candidate: Candidate, record: Record) -> bool:
     mine, theirs = extract_weighty_terms(candidate.decision), extract_weighty_terms(record.section("decision"))
     if not mine or not theirs:
         return True
-    same_title = set(parse_statement(candidate.title).terms) == set(parse_statement(record.title).terms)
-    if same_title and len(mine) <= FACT_TERMS:
+    is_same_title = set(parse_statement(candidate.title).terms) == set(parse_statement(record.title).terms)
+    if is_same_title and len(mine) <= FACT_TERMS:
         return True
-    all_mine = mine | extract_weighty_terms(candidate.title) | extract_weighty_terms(candidate.why)
-    all_theirs = theirs.union(
-        extract_weighty_terms(record.title), *(extract_weighty_terms(section.text) for section in record.sections)
-    )
+    all_mine = mine.union(*map(extract_weighty_terms, (candidate.title, candidate.why)))
+    all_theirs = theirs.union(*map(extract_weighty_terms, (record.title, *(s.text for s in record.sections))))
     return max(len(mine & all_theirs) / len(mine), len(theirs & all_mine) / len(theirs)) >= BODY_AGREEMENT
 
 
@@ -271,8 +275,5 @@ def extract_weighty_terms(text: str) -> frozenset[str]:
     """Return the terms of *text* that carry weight: stems of English words, bigrams of Chinese."""
     terms: set[str] = set()
     for run, unspaced in iter_runs(text):
-        found = (
-            extract_run_terms(run)[:-1] if unspaced else [strip_inflection(word) for word in extract_word_terms(run)]
-        )
-        terms.update(term for term in found if SENSES.get(term, ("term",))[0] in ("term", "undo"))
-    return frozenset(terms)
+        terms.update(extract_run_terms(run)[:-1] if unspaced else map(strip_inflection, extract_word_terms(run)))
+    return frozenset(term for term in terms if SENSES.get(term, ("term",))[0] in ("term", "undo"))

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 
 from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import section_label
 from kb.records.model import Candidate, Record, Status
 from kb.records.record_file import append_to_section, edit_section
 from kb.similarity.statement import parse_statement
-from kb.similarity.statement_words import LONGEST_STATEMENT, split_sentences
+from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
 from kb.similarity.verdict import build_sections
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text import segment
-from kb.text.segment import normalise
+from kb.text.line_ends import normalise_newlines
+from kb.text.markdown_scan import find_fenced_code, scan_markdown
+from kb.text.segment import normalise, split_sentences
 
 TELLING = ("decision", "alternatives", "why", "verification", "rollback")
 """The sections whose sentences are facts; of the others only what is missing as a whole is taken."""
@@ -29,10 +31,9 @@ SAID = 0.9
 
 SOURCES = 100
 """Sessions that a record names: the first, and those that saw it last. `occurrences` counts all; a list of 1,400 would
-fill its front, and nothing could be changed in it any more."""
+fill its front matter, and nothing could be changed in it any more."""
 
-_FENCE = regex(r"^ {0,3}(```+|~~~+)")
-_LEAD = regex(r"^\s*(?:[-+*>]|\d+[.)]|#+)\s+")
+_FENCE = regex(r"```|~~~")
 _DATED = regex(r"^- \d{4}-\d\d-\d\d(?: \([^()\n]*\))?: ", re.MULTILINE)
 """What `plan_merge` puts before a fact. Its numbers are not the fact's: “9 a second”, added on the 11th, is not 11."""
 _TURNS = frozenset({"not", "off", "undo", "may", "need not", "except"})
@@ -44,7 +45,7 @@ class CandidateMerge(NamedTuple):
     verdict: str
     """unchanged; appended: it says something new; updated: it was counted, or a gap was filled."""
     changes: Mapping[str, object] = {}
-    """Keys of the front and their new values."""
+    """Keys of the front matter and their new values."""
     filled: tuple[tuple[str, str], ...] = ()
     """Sections the record lacks, by canonical name, with their text."""
     lines: tuple[tuple[str, str], ...] = ()
@@ -82,10 +83,10 @@ def plan_merge(candidate: Candidate, record: Record, *, day: str, language: str 
     kept = {"decision"} if record.status == Status.ACCEPTED else set()
     empty = {section for section in sections if not record.section(section).strip()} - kept
     filled = tuple((name, text) for name, text in sections.items() if name in empty)
-    named = {name for name, _ in filled}
-    told = {name: text for name, text in sections.items() if name in TELLING and name not in named}
-    facts = tuple(("additions", line) for line in _iter_dated_facts(candidate, record, told, day, language))
-    paths = () if "impact" in named else _find_new_paths(candidate, record)
+    stating = {name: text for name, text in sections.items() if name in TELLING and name not in empty}
+    facts = tuple(("additions", line) for line in _iter_dated_facts(candidate, record, stating, day, language))
+    listed = record.section("impact")
+    paths = [] if "impact" in empty else [path for path in dict.fromkeys(candidate.impact) if path not in listed]
     verdict = "appended" if facts else "updated" if changes or filled or paths else "unchanged"
     return CandidateMerge(verdict, changes, filled, facts + tuple(("impact", f"- `{path}`") for path in paths))
 
@@ -99,7 +100,7 @@ def apply_merge(text: str, merge: CandidateMerge, language: str = "en", path: st
     return edit_front_matter(text, merge.changes) if merge.changes else text
 
 
-# -- the front ------------------------------------------------------------------------------------
+# -- the front matter -----------------------------------------------------------------------------
 
 
 def _plan_field_changes(candidate: Candidate, record: Record) -> dict[str, object]:
@@ -108,50 +109,43 @@ def _plan_field_changes(candidate: Candidate, record: Record) -> dict[str, objec
     if source and source not in record.sources:
         changes["occurrences"] = record.occurrences + 1
         changes["sources"] = add_source(record.sources, source)
-    known = {tag.casefold() for tag in record.tags}
-    tags = tuple(dict.fromkeys(tag for tag in candidate.tags if tag.casefold() not in known))
+    known_tags = {tag.casefold() for tag in record.tags}
+    tags = tuple(dict.fromkeys(tag for tag in candidate.tags if tag.casefold() not in known_tags))
     paths = tuple(dict.fromkeys(path for path in candidate.impact if path not in record.impact))
-    claims = {key: value for key, value in candidate.claims.items() if key not in record.claims}
-    coexists = {key: why for key, why in candidate.coexists_with.items() if key not in record.coexists_with}
     if tags:
         changes["tags"] = record.tags + tags
     if paths:
         changes["impact"] = record.impact + paths
-    if claims:
-        changes["claims"] = {**record.claims, **claims}
-    if coexists:
-        changes["coexists_with"] = {**record.coexists_with, **coexists}
+    for field in ("claims", "coexists_with"):
+        there = getattr(record, field)
+        if added := {key: value for key, value in getattr(candidate, field).items() if key not in there}:
+            changes[field] = {**there, **added}
     return changes
-
-
-def _find_new_paths(candidate: Candidate, record: Record) -> tuple[str, ...]:
-    section = record.section("impact")
-    return tuple(path for path in dict.fromkeys(candidate.impact) if path not in section)
 
 
 # -- facts ----------------------------------------------------------------------------------------
 
 
 def _iter_dated_facts(
-    candidate: Candidate, record: Record, told: Mapping[str, str], day: str, language: str
+    candidate: Candidate, record: Record, texts: Mapping[str, str], day: str, language: str
 ) -> Iterator[str]:
-    """Yield the line for each fact in *told* that *record* does not say."""
+    """Yield the line for each fact in *texts* that *record* does not say."""
     source = format_source(candidate) or candidate.host
     lead = f"- {day} ({source}): " if source else f"- {day}: "
-    label = {name: f"{section_label(name, language)}{'：' if language == 'zh' else ': '}" for name in told}
+    label = {name: f"{section_label(name, language)}{'：' if language == 'zh' else ': '}" for name in texts}
     already = [record.title, *(section.text for section in record.sections), record.user]
-    for name, fact in find_new_facts(told, already):
+    for name, fact in find_new_facts(texts, already):
         opening = lead + (label[name] if name != "decision" else "")
         yield opening.rstrip() + f"\n{fact}".replace("\n", "\n  ") if _FENCE.match(fact) else opening + fact
 
 
-def find_new_facts(told: Mapping[str, str], already: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the sentences of *told*, section name → text, that none of the texts *already* there say."""
-    texts = [text for text in already if text.strip()]
-    whole = " " + " ".join(normalise(text) for text in texts) + " "
-    known = [_parse_fact(sentence) for text in texts for sentence in split_sentences(_DATED.sub("", text))]
+def find_new_facts(texts: Mapping[str, str], already: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the sentences of *texts*, section name → text, that none of the texts *already* there say."""
+    there = [text for text in already if text.strip()]
+    whole = " " + " ".join(normalise(text) for text in there) + " "
+    known = [_parse_fact(sentence) for text in there for sentence in split_plain_sentences(_DATED.sub("", text))]
     found: list[tuple[str, str]] = []
-    for name, text in told.items():
+    for name, text in texts.items():
         for fact in split_facts(text):
             plain, stated = normalise(fact), _parse_fact(fact)
             if not plain or f" {plain} " in whole or any(_is_fact_covered(old, stated) for old in known):
@@ -164,21 +158,22 @@ def find_new_facts(told: Mapping[str, str], already: Iterable[str]) -> list[tupl
 
 def split_facts(text: str) -> Iterator[str]:
     """Yield the sentences of *text* as they are written, without list marks; a code block is one piece."""
-    block: list[str] = []
-    fence = ""
-    for line in text.replace("\r\n", "\n").split("\n"):
-        mark = _FENCE.match(line)
-        if fence or mark:
-            block.append(line)
-            if mark and not fence:
-                fence = mark.group(1)
-            elif fence and line.strip() and not line.strip().strip(fence[0]) and len(line.strip()) >= len(fence):
-                yield "\n".join(block)
-                block, fence = [], ""
-            continue
-        yield from segment.split_sentences(_LEAD.sub("", line))
-    if block:
-        yield "\n".join([*block, fence])
+    for is_code, lines in groupby(scan_markdown(normalise_newlines(text)), key=lambda line: line.kind == "code"):
+        if is_code:
+            block = _dedent_code([line.text for line in lines])
+            left_open = find_fenced_code(block).left_open
+            yield f"{block}\n{left_open.marks}" if left_open else block
+        else:
+            for line in lines:
+                yield from split_sentences(line.body)
+
+
+def _dedent_code(rows: list[str]) -> str:
+    """Return a code block without the list or quote it stands in."""
+    fence = _FENCE.search(rows[0])
+    width = fence.start() if fence else 0
+    rest = (row.lstrip(" \t>") if row[:width].strip(" \t>") else row[width:] for row in rows[1:])
+    return "\n".join([rows[0][width:], *rest])
 
 
 def _parse_fact(sentence: str) -> StatedFact:

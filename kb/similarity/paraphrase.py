@@ -46,25 +46,26 @@ def compute_agreement(mine: ComparedText, theirs: ComparedText, *, rules: bool) 
     something must not do so in another place or by the opposite duty.
     """
     new, old = build_profile(mine.title, mine.decision), build_profile(theirs.title, theirs.decision)
+    # 50 GB / 20 GB, 保留 7 天 / 保留 90 天; "sign installers with EV" / "sign drivers with EV"
     if (new.numbers - old.numbers and old.numbers - new.numbers) or _has_different_names(new, old):
         return 0.0
-    if _collect_title_amounts(mine.title) - _collect_amounts(old) or _collect_title_amounts(
-        theirs.title
-    ) - _collect_amounts(new):
+    # "Android 9 or newer": a number in a title has to stand somewhere in the other record
+    if _collect_title_amounts(mine.title) - _collect_amounts(old):
+        return 0.0
+    if _collect_title_amounts(theirs.title) - _collect_amounts(new):
         return 0.0
     if rules and _are_titles_contrary(mine.title, theirs.title):
         return 0.0
-    against = _count_differences(new, old)
     shares = _compute_covered_share(new, old, theirs.why), _compute_covered_share(old, new, mine.why)
     named = (
         _compute_covered_share(build_profile(mine.title, ""), old, theirs.why),
         _compute_covered_share(build_profile(theirs.title, ""), new, mine.why),
     )
-    share = sum(shares) / 2
+    against, share = _count_differences(new, old), sum(shares) / 2
     if against > 1 or share < (APART if against else RETOLD) or min(shares) < LEAST or min(named) < NAMED:
         return 0.0
-    common_numbers, common_names = new.numbers & old.numbers, new.names & old.names
-    if not (common_numbers or common_names or max(named) == 1.0 or (share >= APART and not against)):
+    common_numbers = new.numbers & old.numbers
+    if not (common_numbers or new.names & old.names or max(named) == 1.0 or (share >= APART and not against)):
         return 0.0
     common = sum_weights(new, new.terms.keys() & old.terms.keys()) + NAME * len(common_numbers)
     return share if share * common >= EVIDENCE else 0.0
@@ -75,8 +76,8 @@ def _collect_title_amounts(title: str) -> set[str]:
     return _collect_amounts(build_profile(title, "")) - {"1"}
 
 
-def _collect_amounts(told: Profile) -> set[str]:
-    return {amount for amount, _ in told.numbers}
+def _collect_amounts(profile: Profile) -> set[str]:
+    return {amount for amount, _ in profile.numbers}
 
 
 def _are_titles_contrary(one: str, other: str) -> bool:
@@ -97,40 +98,32 @@ def _has_different_names(one: Profile, other: Profile) -> bool:
 def _compute_covered_share(one: Profile, other: Profile, why: str) -> float:
     """Return the share of what *one* says that the *other* says too, be it as its reason."""
     terms = other.terms.keys() | (build_profile("", why).terms.keys() if why else set())
-    whole = sum(one.terms.values()) + NAME * len(one.numbers)
-    return (
-        (sum_weights(one, one.terms.keys() & terms) + NAME * len(one.numbers & other.numbers)) / whole if whole else 0.0
-    )
+    covered = sum_weights(one, one.terms.keys() & terms) + NAME * len(one.numbers & other.numbers)
+    return covered / (sum(one.terms.values()) + NAME * len(one.numbers) or 1)
 
 
 # -- what speaks against it -----------------------------------------------------------------------
 
 
 def _count_differences(new: Profile, old: Profile) -> int:
-    """Return how many signs there are that two records speak of two things.
-
-    Each time that one says in title and decision what the other never says; where titles or clauses are alike but for
-    one place; and where one denies in short what the other says. A word and its opposite, several against one and all
-    against only some are two signs.
-    """
-    swapped = _has_swapped_words(new.clauses[0], old.clauses[0], new, old)
-    swapped = swapped or any(_are_twin_clauses(mine, theirs, new, old) for mine in new.core for theirs in old.core)
-    denied = _collect_denied_words(new) & old.affirmed or _collect_denied_words(old) & new.affirmed
-    against = (
-        _is_several_against_one(new, old)
-        or _is_several_against_one(old, new)
-        or _is_all_against_only(new, old)
-        or _is_all_against_only(old, new)
+    """Return how many signs there are that two records speak of two things."""
+    signs = 0
+    for one, other in ((new, old), (old, new)):
+        # One says in title and decision what the other never says: 退货单 / 换货单
+        signs += any(term.isascii() or not {*term} <= other.words for term in one.stressed - other.terms.keys())
+        # "Several replicas" / "a single replica", 多个 / 单个
+        signs += 2 * _is_several_against_one(one, other)
+        # "Every member can edit" / "Only owners can edit", 所有人可以改 / 只有管理员可以改
+        signs += 2 * _is_all_against_only(one, other)
+    # "sequential" / "parallel", 明文 / 密文
+    if any(are_opposites(a, b, loose=True) for a in new.words - old.words for b in old.words - new.words):
+        signs += 2
+    # "Invoices are exported at 03:00" / "Orders are exported at 03:00", 电子发票用 PDF / 电子合同用 PDF
+    signs += _has_swapped_words(new.clauses[0], old.clauses[0], new, old) or any(
+        _are_twin_clauses(mine, theirs, new, old) for mine in new.core for theirs in old.core
     )
-    against = against or any(
-        are_opposites(a, b, loose=True) for a in new.words - old.words for b in old.words - new.words
-    )
-    return 2 * against + _has_unmatched_core(new, old) + _has_unmatched_core(old, new) + swapped + bool(denied)
-
-
-def _has_unmatched_core(one: Profile, other: Profile) -> bool:
-    """Return whether *one* says in title and decision what *other* has no word of, nor all the characters."""
-    return any(term.isascii() or not {*term} <= other.words for term in one.stressed - other.terms.keys())
+    # One denies in short what the other says: "no retries" / "three retries", 不重试 / 重试三次
+    return signs + bool(_collect_denied_words(new) & old.affirmed or _collect_denied_words(old) & new.affirmed)
 
 
 def _is_several_against_one(one: Profile, other: Profile) -> bool:
@@ -140,14 +133,17 @@ def _is_several_against_one(one: Profile, other: Profile) -> bool:
 
 def _is_all_against_only(one: Profile, other: Profile) -> bool:
     is_open = any(clause.is_open and "except" not in clause.marks for clause in one.core)
-    restricts = any(word.lead == "only" for clause in other.core for word in clause.words)
-    return is_open and restricts and not any(word.lead == "only" for clause in one.clauses for word in clause.words)
+    return is_open and _is_restricting(other.core) and not _is_restricting(one.clauses)
+
+
+def _is_restricting(clauses: Sequence[Clause]) -> bool:
+    return any(word.lead == "only" for clause in clauses for word in clause.words)
 
 
 def _collect_denied_words(record: Profile) -> frozenset[str]:
     """Return the words of short denials that *record* does not affirm elsewhere."""
     short = (clause for clause in record.clauses if clause.duty == "must not" and len(clause.words) <= SHORT)
-    return frozenset(word.text for clause in short for word in clause.words) - record.affirmed
+    return frozenset(text for clause in short for text in clause.texts) - record.affirmed
 
 
 def _are_twin_clauses(mine: Clause, theirs: Clause, new: Profile, old: Profile) -> bool:
@@ -162,22 +158,15 @@ def _has_swapped_words(mine: Clause, theirs: Clause, new: Profile, old: Profile)
     """Return whether between the same neighbours each clause has a word that the other's record has not."""
     if weigh_overlap(mine, theirs) < SUBJECT:
         return False
-    return bool(
-        _find_gap_neighbours(mine, find_own_positions(mine, theirs, old))
-        & _find_gap_neighbours(theirs, find_own_positions(theirs, mine, new))
-    )
+    left = _find_gap_neighbours(mine, find_own_positions(mine, theirs, old))
+    return not left.isdisjoint(_find_gap_neighbours(theirs, find_own_positions(theirs, mine, new)))
 
 
-def _find_gap_neighbours(clause: Clause, places: Sequence[int]) -> set[tuple[str, str]]:
-    """Return the neighbours of each run at *places* of a word or more; numbers are compared elsewhere."""
-    words = clause.words
-    texts = ["", *(word.text for word in words), ""]
-    own = [place for place in places if words[place].mark != "number"]
-    starts = [place for place in own if place - 1 not in own]
-    ends = [place for place in own if place + 1 not in own]
-    runs = [
-        run
-        for run in zip(starts, ends, strict=True)
-        if sum(weigh_word(word) for word in words[run[0] : run[1] + 1]) >= 1
-    ]
-    return {(texts[start], texts[end + 2]) for start, end in runs}
+def _find_gap_neighbours(clause: Clause, positions: Sequence[int]) -> set[tuple[str, str]]:
+    """Return the neighbours of each run at *positions* of a word or more; numbers are compared elsewhere."""
+    texts = ["", *(word.text for word in clause.words), ""]
+    own = [position for position in positions if clause.words[position].mark != "number"]
+    starts = [position for position in own if position - 1 not in own]
+    ends = [position + 1 for position in own if position + 1 not in own]
+    runs = zip(starts, ends, strict=True)
+    return {(texts[a], texts[b + 1]) for a, b in runs if sum(map(weigh_word, clause.words[a:b])) >= 1}

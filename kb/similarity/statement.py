@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from kb.similarity.choice import Choice, find_slot, parse_choice
 from kb.similarity.lexicon import PLACES, loose_opposites, near_words
-from kb.similarity.statement_words import Word, is_question, split_sentences, tokenise
+from kb.similarity.statement_words import Word, is_question, split_plain_sentences, tokenise
 from kb.similarity.word_marks import BOUNDS, COUNTED, PLAIN
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
@@ -301,7 +301,7 @@ class Profile(NamedTuple):
 @lru_cache(maxsize=1024)
 def build_profile(title: str, decision: str) -> Profile:
     """Return what a record with *title* and *decision* says in short."""
-    texts = [title, *split_sentences(decision)[:SENTENCES]]
+    texts = [title, *split_plain_sentences(decision)[:SENTENCES]]
     read = [parse_clauses(text) for text in texts]
     clauses = tuple(clause for each in read for clause in each)
     words = [word for clause in clauses for word in clause.words]

@@ -15,8 +15,7 @@ from kb.similarity.lexicon import PHRASE_STARTS, RIVAL_ROWS, SENSES
 from kb.similarity.word_marks import LABELS, NUMERALS, REASONS, SETTERS, UNITS
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text import segment
-from kb.text.segment import FIRST_CJK, has_cjk, one_line, strip_inflection
+from kb.text.segment import FIRST_CJK, has_cjk, one_line, split_sentences, strip_inflection
 
 LONGEST_PHRASE = 4
 """Words of the longest English phrase in the lexicon."""
@@ -55,9 +54,9 @@ class Word(NamedTuple):
     """In a clause, the mark of the word before where it leads a choice: use, in, is, …"""
 
 
-def split_sentences(text: str) -> list[str]:
+def split_plain_sentences(text: str) -> list[str]:
     """Return the sentences of *text* without markup of lists, emphasis, code and links."""
-    parts = (_MARKUP.sub(r"\1", part) for part in segment.split_sentences(_ITEM_NUMBER.sub("", text)))
+    parts = (_MARKUP.sub(r"\1", part) for part in split_sentences(_ITEM_NUMBER.sub("", text)))
     return [line for part in parts if (line := one_line(part))]
 
 
