@@ -13,7 +13,7 @@ from conftest import git
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb.cli.digest import iter_digest_lines
+from kb.cli.history_commands import iter_digest_lines
 from kb.errors import BadInput, UnknownId
 from kb.history import revision_spec, snapshot
 from kb.history.authors import find_agent_paths

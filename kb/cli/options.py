@@ -63,15 +63,6 @@ def add_options(*options: Callable[[Callable[..., Any]], Callable[..., Any]]) ->
     return lambda function: functools.reduce(lambda made, option: option(made), reversed(options), function)
 
 
-def require_known_avatar(avatar: str) -> None:
-    """Raise UsageError where *avatar* is none that gets, or knowingly gets no, hints."""
-    from kb.context.give_hints import AVATARS, is_avatar
-
-    if not is_avatar(avatar):
-        known = ", ".join(AVATARS)
-        raise usage_error(msg("there is no avatar {name}; there are: {names}", name=avatar or "–", names=known))
-
-
 # -- the knowledge base ------------------------------------------------------------------------------
 
 

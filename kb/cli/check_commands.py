@@ -1,4 +1,4 @@
-"""kb check."""
+"""Check the records, and find a secret that got into them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.options import usage_error, with_kb
+from kb.cli.options import json_option, open_base, usage_error, with_kb
 from kb.cli.prints import print_json
-from kb.errors import BadInput
+from kb.errors import BadInput, NeedsPerson
 from kb.i18n import msg
 
 if TYPE_CHECKING:
+    from kb.checks.find_secret import PurgePlan, SecretReport
     from kb.checks.findings import Finding
     from kb.knowledge_base import KnowledgeBase
+
+_LONGEST_SECRET = 100_000
+"""Bytes that are read from stdin."""
+_SHOWN = 20
+"""Places of a secret that are named; the others are counted."""
 
 
 @click.command(short_help="Check the records.")
@@ -39,9 +45,9 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
 @click.option("--strict", is_flag=True, help="Let warnings fail too.")
 @with_kb
-def command(
+def check(
     kb: KnowledgeBase, paths: tuple[str, ...], revision: str | None, fix: bool, form: str, as_json: bool, strict: bool
-) -> None:
+) -> int:
     """Check files, ids, links, statuses, blocks, secrets and what the records speak of; exit 1 on errors.
 
     With PATH only what is found in that file, or below that folder, counts; the links are still checked against all.
@@ -55,7 +61,7 @@ def command(
     if revision is not None and fix:
         raise usage_error(msg("give --fix or --against, not both"))
     found = _run_check(kb, below, form, fix) if revision is None else _run_comparison(kb, revision, below, form)
-    sys.exit(1 if any(strict or finding.severity == "error" for finding in found) else 0)
+    return 1 if any(strict or finding.severity == "error" for finding in found) else 0
 
 
 def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
@@ -63,11 +69,15 @@ def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seq
     from kb.checks import findings
     from kb.checks.run_checks import filter_findings, run_check
     from kb.git.dropped_records import report_put_back
+    from kb.importers.project_layout import find_stale_anchors
     from kb.writing.publish import report_rescued_work
 
     reader = "" if form == "markdown" else None  # who reads the page stands anywhere
     found, records, shared = run_check(kb, fix=fix, below=below, reader=reader)
-    found = [*found, *filter_findings(_find_stale_layout(kb), below)]
+    if stale := find_stale_anchors(kb):
+        message = msg("it is not up to date with the records")
+        layout = findings.Finding("layout", "warning", stale, 1, message, msg("run: kb layout migrate project"))
+        found = [*found, *filter_findings([layout], below)]
     language = kb.config.language
     if form == "json":
         print_json(findings.format_json(found, language))
@@ -85,16 +95,6 @@ def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seq
     return found
 
 
-def _find_stale_layout(kb: KnowledgeBase) -> list[Finding]:
-    """Return that `anchors.md` of the layout of one project is older than the records, where it is."""
-    from kb.checks.findings import Finding
-    from kb.importers.project_layout import find_stale_anchors
-
-    path = find_stale_anchors(kb)
-    message = msg("it is not up to date with the records")
-    return [Finding("layout", "warning", path, 1, message, msg("run: kb layout migrate project"))] if path else []
-
-
 def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:
     """Compare the checkout with *revision*, print the outcome and return what is against the merge."""
     from kb.checks import findings
@@ -110,8 +110,8 @@ def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: st
     else:
         from kb.cli.page_style import MARKDOWN, PLAIN
 
-        ink = MARKDOWN if form == "markdown" else PLAIN
-        click.echo(comment.render_comparison(comparison, kb.config.name, language, ink), nl=False)
+        style = MARKDOWN if form == "markdown" else PLAIN
+        click.echo(comment.render_comparison(comparison, kb.config.name, language, style), nl=False)
     return comparison.findings
 
 
@@ -123,3 +123,64 @@ def _resolve_relative_path(kb: KnowledgeBase, path: str) -> str:
     if inside.split(os.sep)[0] == os.pardir:
         raise BadInput(msg("it is not in the knowledge base {root}", root=kb.root), path=path)
     return "" if inside == os.curdir else inside.replace(os.sep, "/")
+
+
+# -- purge-secret ------------------------------------------------------------------------------------
+
+
+@click.command(
+    short_help="Prepare the removal of a secret.",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@json_option
+@click.pass_context
+def purge_secret(ctx: click.Context, as_json: bool) -> int:
+    """Find a secret that got in by hand and prepare what removes it from the history; nothing of that is run.
+
+    The secret is asked for without an echo, or read from stdin; it is never given on the command line. Exit code 5: it
+    was found, and a person goes on.
+    """
+    if ctx.args:
+        said = msg("the secret is typed or piped in: on the command line it would stay in the shell's history")
+        raise usage_error(said)
+    with open_base(ctx) as kb:
+        from kb.checks import find_secret
+
+        if sys.stdin.isatty():
+            secret = str(click.prompt(kb.localise(msg("The secret (it is not shown)")), hide_input=True, err=True))
+        else:
+            secret = sys.stdin.buffer.read(_LONGEST_SECRET).decode("utf-8", "surrogateescape")
+        wanted = find_secret.parse_secret(secret)
+        found, alone = find_secret.locate_secret(kb, wanted)
+        prepared = find_secret.prepare_purge(kb, secret, wanted, found, alone=alone) if found else None
+        if as_json:
+            print_json({"found": found, "prepared": prepared and prepared._replace(steps="")})
+        else:
+            _print_secret_places(kb, found, prepared)
+    return NeedsPerson.exit_code if prepared else 0
+
+
+def _print_secret_places(kb: KnowledgeBase, found: SecretReport, prepared: PurgePlan | None) -> None:
+    if prepared is None:
+        said = msg("It is nowhere in this clone: not in a file, not in an object of git, not in .kb/.")
+        click.echo(kb.localise(said))
+        return
+    rows = [
+        *(kb.localise(msg("file {place}", place=place)) for place in found.files),
+        *(kb.localise(msg("state {place}", place=place)) for place in found.state),
+        *(
+            kb.localise(msg("{kind} {oid} {path}", kind=hit.kind, oid=hit.oid[:12], path=hit.path)).rstrip()
+            + "".join(f" ← {commit[:12]}" for commit in hit.commits[-3:])
+            for hit in found.hits
+        ),
+        *(kb.localise(msg("ref {place}", place=place)) for place in (*found.refs, *found.named)),
+        *(kb.localise(msg("git {place}", place=place)) for place in found.inside),
+    ]
+    for row in rows[:_SHOWN]:
+        click.echo(row)
+    if len(rows) > _SHOWN:
+        click.echo(kb.localise(msg("… and {count} more places", count=len(rows) - _SHOWN)))
+    click.echo("\n" + prepared.steps)
+    click.echo(kb.localise(msg("prepared in {folder}; read steps.md there", folder=prepared.folder)), err=True)
+    if prepared.in_clear:
+        click.echo(kb.localise(msg("a file there names the secret in clear text; only you can read it")), err=True)

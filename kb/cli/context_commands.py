@@ -1,0 +1,308 @@
+"""What an agent is told: hints, packs, what to read, a context within a budget, and how full that context is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.options import json_option, percent_option, resolve_kind, resolve_language, usage_error, with_kb
+from kb.cli.prints import print_json, warn
+from kb.i18n import msg
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+_ADVICE = {
+    "roomy": msg("the expanded form fits"),
+    "normal": msg("the normal form fits"),
+    "reminder": msg("the compact form fits; there is room left, no need to hurry"),
+    "prune": msg("time to prune: kb prune"),
+    "archive": msg("time to archive: kb archive"),
+}
+"""Band of use → what it calls for."""
+_LIGHTS = {"yellow": "⚠️ ", "orange": "🟠 ", "red": "🔴 "}
+
+query_option = click.option("-q", "--query", required=True, help="What the work is about.")
+
+
+# -- hint and spawn ----------------------------------------------------------------------------------
+
+
+@click.command(short_help="Print the hint for a moment of work.")
+@click.argument("moment", type=click.Choice(["t1", "t2", "avatar"]))
+@click.option(
+    "-k", "--keyword", "keywords", multiple=True, help="Only records that hold this word, as a whole (repeatable)."
+)
+@click.option("--avatar", default="", help="For the moment avatar: 眼 耳 鼻 舌 身 意, or an English alias.")
+@click.option("--task", default="", help="The task in words: records that are about it.")
+@click.option("--cwd", default="", help="The folder whose project is meant (default: here).")
+@json_option
+@with_kb
+def print_hint(
+    kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar: str, task: str, cwd: str, as_json: bool
+) -> None:
+    """Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions)."""
+    project = kb.project(cwd or os.getcwd())
+    if moment == "avatar":
+        _require_known_avatar(avatar)
+        text, hint = kb.hint_for_avatar(avatar, task, project=project), None
+    else:
+        hint = kb.hint(moment, keywords, task=task, project=project)
+        text = hint.text
+    warnings = [kb.localise(warning) for warning in hint.warnings] if hint else []
+    if as_json:
+        print_json({"text": text, "ids": list(hint.ids) if hint else [], "warnings": warnings})
+        return
+    if text:
+        click.echo(text)
+    for warning in warnings:
+        click.echo(warning, err=True)
+
+
+@click.command(short_help="Print the context for a sub-agent.")
+@click.option("--avatar", required=True, help="Its role: 眼 耳 鼻 舌 身 意, or an English alias.")
+@click.option("--task", required=True, help="Its task.")
+@click.option(
+    "--session",
+    default="",
+    help="The session that calls it, by the beginning of its id (default: the last one of this project that runs).",
+)
+@click.option(
+    "--style",
+    type=click.Choice(["shi", "ruyi"]),
+    default="shi",
+    show_default=True,
+    help="shi: hints by moment; ruyi: one list of anchors.",
+)
+@with_kb
+def spawn(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> None:
+    """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
+    from kb.sessions.active_sessions import find_running_session
+
+    _require_known_avatar(avatar)
+    session = find_running_session(kb, session) if session else ""
+    click.echo(kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd()), style=style))
+
+
+def _require_known_avatar(avatar: str) -> None:
+    """Raise UsageError where *avatar* is none that gets, or knowingly gets no, hints."""
+    from kb.context.give_hints import AVATARS, is_avatar
+
+    if not is_avatar(avatar):
+        known = ", ".join(AVATARS)
+        raise usage_error(msg("there is no avatar {name}; there are: {names}", name=avatar or "–", names=known))
+
+
+# -- route, drill and pack ---------------------------------------------------------------------------
+
+
+@click.command(short_help="Tell what to read before a piece of work.")
+@click.argument("words", nargs=-1, required=True)
+@json_option
+@with_kb
+def route_work(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
+    """Tell what to read before a piece of work, by what somebody wants to do; none for small talk and other things.
+
+    The same words always lead to the same files: records about them, the conventions when unsure and in five situations
+    (choosing a technology, creating a module, architecture, shared code, refactoring), and the kinds that help.
+    """
+    from kb.context import build_routes
+
+    found = build_routes.route(kb, " ".join(words), project=kb.project(os.getcwd()))
+    if as_json:
+        print_json(found)
+        return
+    for read in found.reads:
+        click.echo(f"{read.path}  ({read.why})")
+    if not found.reads:
+        click.echo(build_routes.NONE)
+    elif not os.path.exists(os.path.join(kb.root, build_routes.CONVENTIONS)):
+        warn(kb, msg("{path} is not written yet: kb memory", path=build_routes.CONVENTIONS))
+
+
+@click.command(short_help="Tell how to find an answer: read, or have a pack made.")
+@click.argument("words", nargs=-1, required=True)
+@json_option
+@with_kb
+def drill_down(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
+    """Tell how to find an answer: which one to three files to read directly, or that they are too many or too long.
+
+    More than 3 files or 300 lines are for the reader: `kb pack`. An answer cites what it was read from.
+    """
+    from kb.context import build_routes
+
+    plan = build_routes.drill(kb, " ".join(words), project=kb.project(os.getcwd()))
+    if as_json:
+        print_json(plan)
+        return
+    if plan.mode == "none":
+        click.echo(kb.localise(msg("nothing recorded is about this")))
+        click.echo(kb.localise(msg("what is missing, and where to look: {command}", command=plan.escalate)))
+        return
+    for file in plan.files:
+        click.echo(f"{file.path}  [{file.id}] {file.title}  ({kb.localise(msg('lines: {n}', n=file.lines))})")
+    if plan.mode == "direct":
+        said = msg("if they do not answer: {command}", command=plan.escalate)
+    else:
+        values = {"n": plan.further, "command": plan.escalate}
+        said = msg("{n} more files are about this; have a pack made: {command}", **values)
+    click.echo(kb.localise(said))
+    cite = ", ".join(f"[{file.id}]" for file in plan.files) or "[ID]"
+    click.echo(kb.localise(msg("cite what you answer from: {ids}", ids=cite)))
+
+
+@click.command(short_help="Answer a question with evidence.")
+@click.argument("words", nargs=-1)
+@click.option("--schema", is_flag=True, help="Print the JSON schema of a pack.")
+@click.option("--check", type=click.Path(), default="", help="Check a pack that a reader wrote, JSON or YAML.")
+@json_option
+@with_kb
+def make_pack(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str, as_json: bool) -> int:
+    """Answer a question with evidence: quotes word for word, what is not known, what the code says otherwise.
+
+    YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The code
+    is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a person.
+    """
+    from kb.context.build_pack import find_pack_problems
+    from kb.context.pack import SCHEMA, dump_yaml
+
+    if schema:
+        print_json(SCHEMA)
+        return 0
+    if check:
+        with open(check, encoding="utf-8", errors="replace") as file:
+            problems = find_pack_problems(kb, file.read(), check)
+        for problem in problems:
+            click.echo(problem)
+        return 1 if problems else 0
+    if not words:
+        raise usage_error(msg("give a question"))
+    made = kb.pack(" ".join(words), folder=os.getcwd())
+    if as_json:
+        print_json(made)
+    else:
+        click.echo(dump_yaml(made), nl=False)
+    return 0
+
+
+# -- context -----------------------------------------------------------------------------------------
+
+
+@click.group(short_help="Build an agent's context, or tell how full it is.")
+def context() -> None:
+    """Build what an agent is given to work with, or tell how full its context is."""
+
+
+@context.command("build", short_help="Print the records that answer a question, within a budget.")
+@query_option
+@click.option("--budget", type=click.IntRange(min=0), default=1500, show_default=True, help="Tokens, at most.")
+@click.option("--kind", default="", help="Only this kind.")
+@json_option
+@with_kb
+def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json: bool) -> None:
+    """Print the records that answer a question, within a budget of tokens: whole ones or their short forms.
+
+    The best stand first, none is cut, and the budget is never exceeded. Where no record is about the question,
+    nothing is printed.
+    """
+    from kb.knowledge_base import Filter
+
+    made = kb.context(query, budget=budget, wanted=Filter(resolve_kind(kind)), project=kb.project(os.getcwd()))
+    warnings = [kb.localise(warning) for warning in made.warnings]
+    if as_json:
+        shown = [
+            {"id": one.record.id, "scope": one.record.scope, "path": one.record.path, "form": one.form}
+            for one in made.shown
+        ]
+        print_json({**made._asdict(), "shown": shown, "warnings": warnings})
+        return
+    if made.text:
+        click.echo(made.text)
+    for warning in warnings:
+        click.echo(warning, err=True)
+    if made.left:
+        warn(kb, msg("records that had no room: {n}", n=made.left))
+    elif not made.shown:
+        warn(kb, msg("nothing recorded is about this"))
+
+
+@context.command("load", short_help="Print background, related records and domain knowledge.")
+@query_option
+@click.option("--budget", type=click.IntRange(min=100), default=1500, show_default=True, help="Tokens, at most.")
+@click.option("-k", "most", type=click.IntRange(1, 50), default=5, show_default=True, help="Related records, at most.")
+@click.option("--list", "as_list", is_flag=True, help="Only what answers, as a numbered list.")
+@json_option
+@with_kb
+def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, as_json: bool) -> None:
+    """Print what an agent reads before it answers: the project's background, related records, domain knowledge.
+
+    Relevance is how much of what was asked a record speaks of.
+    """
+    from kb.context.foreground import load_knowledge, render_numbered_list, render_summary
+
+    loaded = load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
+    if as_json:
+        background = {"project": loaded.project, "stack": loaded.stack, "domains": loaded.domains}
+        print_json({**background, "related": loaded.related, "knowledge": loaded.domain_notes})
+    elif as_list:
+        for row in render_numbered_list(loaded.answers[:most]):
+            click.echo(kb.localise(row))
+    else:
+        made = render_summary(loaded, budget)
+        click.echo(made.translate(kb.config.language))
+        for sentence in made.omitted:
+            warn(kb, sentence)
+    if not loaded.answers:
+        warn(kb, msg("nothing recorded is about this"))
+
+
+@context.command("tokens", short_help="Estimate the tokens of a text.")
+@click.argument("file", default="-", type=click.Path())
+@json_option
+def print_token_estimate(file: str, as_json: bool) -> None:
+    """Estimate the tokens of FILE, or of stdin, and count its words and CJK characters."""
+    from kb.text.segment import count_words, estimate_tokens
+
+    with click.open_file(file, encoding="utf-8", errors="replace") as opened:
+        text = opened.read()
+    counted = {"tokens": estimate_tokens(text), "count": count_words(text)}
+    if as_json:
+        print_json(counted)
+    else:
+        click.echo(msg("{tokens} tokens, {count} words and CJK characters", **counted).translate(resolve_language()))
+
+
+@context.command("usage", short_help="Tell how full the context is.")
+@click.argument("transcript", required=False, type=click.Path())
+@percent_option("How full it is, where that is known already.")
+@click.option("--model", default="", help="The model, for the size of its context (see context_windows).")
+@json_option
+@with_kb
+def show_context_usage(
+    kb: KnowledgeBase, transcript: str | None, percent: float | None, model: str, as_json: bool
+) -> None:
+    """Tell how full the context is by the usage fields of TRANSCRIPT, and what that calls for.
+
+    Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning,
+    above 95% an archive. Without TRANSCRIPT, the last session of this project.
+    """
+    from kb.capture import usage_alerts
+    from kb.sessions import prune_transcript
+
+    path = "" if percent is not None else transcript or prune_transcript.find_latest_transcript(kb)
+    used, band = usage_alerts.measure_band(kb, path, percent=-1.0 if percent is None else percent, model=model)
+    if as_json:
+        size = {"percent": used.percent, "tokens": used.tokens, "window": used.window, "window_known": used.is_known}
+        rest = {"model": used.model, "left": used.left, "band": band.name, "light": band.light, "form": band.form}
+        print_json({**size, **rest})
+        return
+    of = f" ({used.tokens:,} / {used.window:,})" if used.tokens else ""
+    click.echo(f"{_LIGHTS.get(band.light, '')}{used.percent:.1f}%{of}: {kb.localise(_ADVICE[band.name])}")
+    if used.tokens and not used.is_known:
+        unknown = msg(
+            "the window of {model} is not known, so no light is lit; set context_window or context_windows in kb.toml",
+            model=used.model or "?",
+        )
+        warn(kb, unknown)
