@@ -13,8 +13,9 @@ import time
 from pathlib import Path
 
 from kb.sessions.dcp_settings import DcpSettings
+from kb.sessions.host_records import parse_line
 from kb.sessions.prune import PrunePlan, build_plan, prune_lines
-from kb.sessions.tool_calls import parse_line, read_history
+from kb.sessions.transcript import parse_records
 from kb.sessions.usage import ContextUsage
 
 EXPECTED = {
@@ -48,7 +49,7 @@ def _one(path: Path) -> None:
     """Prune one file and print what this process took."""
     began = time.perf_counter()
     with path.open("rb") as file:
-        made = build_plan(read_history(map(parse_line, file)), DcpSettings(), ContextUsage())
+        made = build_plan(parse_records(map(parse_line, file)), DcpSettings(), ContextUsage())
         file.seek(0)
         sum(map(len, prune_lines(file, made.cuts)))
     print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
@@ -56,11 +57,11 @@ def _one(path: Path) -> None:
 
 def _checked(path: Path) -> bool:
     rows = path.read_bytes().split(b"\n")
-    made = build_plan(read_history(map(parse_line, rows)), DcpSettings(), ContextUsage())
+    made = build_plan(parse_records(map(parse_line, rows)), DcpSettings(), ContextUsage())
     after = list(prune_lines(rows, made.cuts))
     touched = {cut.place.line for cut in made.cuts}
     same = all((a == b) == (n not in touched) for n, (a, b) in enumerate(zip(rows, after, strict=True), 1))
-    again = build_plan(read_history(map(parse_line, after)), DcpSettings(), ContextUsage())
+    again = build_plan(parse_records(map(parse_line, after)), DcpSettings(), ContextUsage())
     done = subprocess.run([sys.executable, "-m", "bench.prune", str(path)], capture_output=True, text=True, check=True)
     seconds, megabytes = map(float, done.stdout.split())
     counts = _counts(made)

@@ -5,8 +5,16 @@ from typing import Any
 
 import pytest
 
-from kb.sessions.dcp_settings import KEYS, BadDcpSettings, DcpSettings, find_line, format_settings, parse_settings
-from kb.sessions.prune_transcript import load_root_settings, load_settings_file
+from kb.sessions.dcp_settings import (
+    KEYS,
+    BadDcpSettings,
+    DcpSettings,
+    find_line,
+    format_settings,
+    load_root_settings,
+    load_settings_file,
+    parse_settings,
+)
 
 SEED = """# DCP 配置
 dcp:

@@ -14,10 +14,20 @@ from kb.capture.form_choice import render_transcript_form
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions import prune_transcript
-from kb.sessions.adapters import iter_records
 from kb.sessions.dcp_settings import DcpSettings
-from kb.sessions.tool_calls import SessionHistory, read_history
-from kb.sessions.transcript import DELEGATED, HUMAN, META, SUMMARY, Transcript, get_prompt, parse_transcript
+from kb.sessions.host_records import iter_file_records
+from kb.sessions.transcript import (
+    DELEGATED,
+    HUMAN,
+    META,
+    SUMMARY,
+    Transcript,
+    get_prompt,
+    list_calls,
+    list_prompts,
+    parse_records,
+    parse_transcript,
+)
 from kb.sessions.usage import read_usage
 
 TASK = "Implement the order service / 实现订单服务"
@@ -221,16 +231,16 @@ def test_its_forms_and_its_calls_are_told(name: str, kb: KnowledgeBase, tmp_path
     assert "Sanitizer" in told and "order service" in told
     assert ("write the API" in told) == (name != "copilot")
     with path.open("rb") as file:
-        made = read_history(iter_records(file))
-    assert (made.host, made.prompts) == (name.split()[0], (TASK,))
-    assert [call.name for call in made.calls] == [
+        made = parse_records(iter_file_records(file))
+    assert (made.host, list_prompts(made)) == (name.split()[0], [TASK])
+    assert [one.call.name for one in list_calls(made)] == [
         "Bash",
         "Write",
         "Edit",
         "Agent" if name == "copilot" else "TodoWrite",
     ]
     if name != "cursor":
-        assert made.calls[0].has_failed and made.tokens == 1000
+        assert list_calls(made)[0].has_failed and made.tokens == 1000
 
 
 @pytest.mark.parametrize("make", [codex, copilot, gemini, gemini_lines, opencode])
@@ -387,7 +397,7 @@ def test_no_cut_and_no_stranger_makes_the_reader_fail(name: str) -> None:
     with within(5):
         for end in range(0, len(data), 7):
             assert isinstance(parse_transcript(data[:end]), Transcript)
-            assert isinstance(read_history(iter_records(iter([data[:end]]))), SessionHistory)
+            assert isinstance(parse_records(iter_file_records(iter([data[:end]]))), Transcript)
             read_usage(data[:end])
     parts = data.split(b"\n")
     for at in range(len(parts)):
@@ -418,7 +428,7 @@ def test_values_of_another_type_are_passed_over(name: str) -> None:
                 json.dumps(
                     [message._asdict() for message in parse_transcript(data).messages], ensure_ascii=False
                 ).encode()
-                read_history([record])
+                parse_records([record])
                 read_usage(data)
 
 
@@ -431,4 +441,4 @@ def test_messages_of_another_type_are_passed_over() -> None:
                     [message._asdict() for message in parse_transcript(data).messages], ensure_ascii=False
                 ).encode()
                 read_usage(data)
-                read_history(iter_records(iter([data])))
+                parse_records(iter_file_records(iter([data])))

@@ -53,7 +53,9 @@ IMPURE = {
         "bulk_import edit edit_text file_changes group_commit inbox init_base pipeline publish reviews spool "
         "transaction"
     ),
-    "sessions": ("active_sessions host_input prune_transcript render_forms session_archive subagents unread_records"),
+    "sessions": (
+        "active_sessions dcp_settings host_input prune_transcript render_forms session_archive subagents unread_records"
+    ),
     "context": "build_context build_pack build_routes disclose foreground give_hints memory_md",
     "capture": (
         "consent flush_spool form_choice prompt_commands proposals refusals save_session "

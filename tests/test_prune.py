@@ -13,9 +13,10 @@ from kb.i18n import msg
 from kb.sessions import prune
 from kb.sessions.dcp_report import explain_plan, fold_ids, format_report
 from kb.sessions.dcp_settings import DcpSettings
+from kb.sessions.host_records import parse_line
 from kb.sessions.prune import PrunePlan, build_plan, prune_lines, prune_messages
 from kb.sessions.prune_strategies import compute_max_output, shorten_output
-from kb.sessions.tool_calls import SessionHistory, parse_line, read_history
+from kb.sessions.transcript import Transcript, parse_records
 from kb.sessions.usage import ContextUsage
 from kb.text.segment import estimate_tokens
 
@@ -23,8 +24,8 @@ BODY = "\n".join(f"def handler_{n}(event): return retry(event, times={n})" for n
 EVERYTHING = DcpSettings(protected_patterns=())
 
 
-def heard(session: Session) -> SessionHistory:
-    return read_history(map(parse_line, session.data().split(b"\n")))
+def heard(session: Session) -> Transcript:
+    return parse_records(map(parse_line, session.data().split(b"\n")))
 
 
 def planned(session: Session, wanted: DcpSettings = EVERYTHING, used: int = 100_000, **more: Any) -> PrunePlan:
@@ -375,7 +376,7 @@ def test_what_may_be_dropped_is_told_in_a_table() -> None:
     found = prune.propose_discards(heard(droppable()), EVERYTHING)
     assert [str(one.kind) for one in found] == ["search", "error", "discussion", "confirmation"]
     assert [one.is_safe for one in found] == [True, True, False, True]
-    table = prune.format_table(found, "zh")
+    table = prune.format_proposals(found, "zh")
     assert table.startswith("| 内容 | 类型 | 丢弃原因 | 安全? |\n")
     assert "| 讨论 | 已决策 | ⚠️ 创建锚点 |" in table and "| 搜索 | 已找到目标 | ✅ |" in table
 
@@ -446,7 +447,7 @@ def test_a_pruned_transcript_is_whole_and_pruning_it_again_changes_nothing(sessi
     assert made.saved_tokens == sum(cut.removed - cut.left for cut in made.cuts) and all(
         cut.saved_tokens > 0 for cut in made.cuts
     )
-    again = read_history(map(parse_line, after))
+    again = parse_records(map(parse_line, after))
     found = prune.propose_discards(again, DcpSettings(min_turns=0))
     second = build_plan(
         again, DcpSettings(min_turns=0), ContextUsage(used), more=[one.cut for one in found if one.is_safe]
@@ -468,7 +469,7 @@ def shape(record: Any) -> Any:
 @pytest.mark.parametrize(("before", "after"), [(b"\xef\xbb\xbf", b"\r"), (b"  ", b" ")], ids=["bom", "space"])
 def test_what_stands_around_a_record_stays(before: bytes, after: bytes) -> None:
     rows = [before + row + after for row in mixed().data().split(b"\n") if row]
-    made = build_plan(read_history(map(parse_line, rows)), EVERYTHING, ContextUsage())
+    made = build_plan(parse_records(map(parse_line, rows)), EVERYTHING, ContextUsage())
     pruned_rows = list(prune_lines(rows, made.cuts))
     assert len(made.cuts) == 4
     assert all(row.startswith(before + b"{") and row.endswith(b"}" + after) for row in pruned_rows)
@@ -478,14 +479,14 @@ def test_half_an_emoji_is_written_as_it_came() -> None:
     session = mixed()
     rows = [row.replace("Exit code 1", r"Exit \ud83d code").encode() for row in session.rows]
     rows[1] = rows[1].replace(b"/w/b.py", rb"/w/\ud83db.py")
-    made = build_plan(read_history(map(parse_line, rows)), EVERYTHING, ContextUsage())
+    made = build_plan(parse_records(map(parse_line, rows)), EVERYTHING, ContextUsage())
     assert all(json.loads(row) for row in prune_lines(rows, made.cuts))
 
 
 def test_lines_that_are_no_records_pass_through() -> None:
     rows = [b"", b"{", b"[1]", b"\xff\xfe", b'{"type":"user"}', b'{"type":"assistant","message":7}', *(
         row.encode() for row in mixed().rows)]  # fmt: skip
-    made = build_plan(read_history(map(parse_line, rows)), EVERYTHING, ContextUsage())
+    made = build_plan(parse_records(map(parse_line, rows)), EVERYTHING, ContextUsage())
     assert len(made.cuts) == 4
     assert list(prune_lines(rows, made.cuts))[:6] == rows[:6]
 
@@ -515,5 +516,5 @@ def test_pruning_three_megabytes_takes_little_time() -> None:
     rows = session.data().split(b"\n")
     assert len(session.data()) > 2_500_000
     with within(1.5):
-        made = build_plan(read_history(map(parse_line, rows)), EVERYTHING, ContextUsage())
+        made = build_plan(parse_records(map(parse_line, rows)), EVERYTHING, ContextUsage())
         assert len(list(prune_lines(rows, made.cuts))) == len(rows) and made.cuts

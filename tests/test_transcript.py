@@ -50,8 +50,15 @@ def test_reads_who_said_what_and_where() -> None:
     human, spoke, tool = transcript.messages
     assert (human.line, human.origin, human.texts, human.time) == (1, "human", ("请修复构建",), "2026-03-01T10:00:00Z")
     assert (spoke.line, spoke.origin, spoke.texts) == (2, "agent", ("好的。",))
-    assert spoke.calls[0]._asdict() == {"id": "t1", "name": "Bash", "input": {"command": "make"}, "line": 2}
-    assert tool.results[0]._asdict() == {"id": "t1", "text": "坏了", "is_error": True, "line": 3}
+    assert spoke.calls[0]._asdict() == {"id": "t1", "name": "Bash", "input": {"command": "make"}, "line": 2, "block": 1}
+    assert tool.results[0]._asdict() == {
+        "id": "t1",
+        "text": "坏了",
+        "is_error": True,
+        "line": 3,
+        "block": 0,
+        "is_text": True,
+    }
     assert (transcript.session_id, transcript.cwd, transcript.branch) == ("s-1", "/home/me/shop", "main")
     assert (transcript.started, transcript.ended, transcript.lines) == (
         "2026-03-01T10:00:00Z",

@@ -13,7 +13,7 @@ from kb.guard.response import HookResponse
 from kb.hooks import events
 from kb.hooks.fast_path import can_skip_event
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.usage import ContextUsage, ContextWindow, find_band, find_window, find_window_size, read_usage
+from kb.sessions.usage import ContextUsage, ContextWindow, find_band, find_window, read_usage
 
 # -- bands -----------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ def test_what_says_nothing_is_empty(data: bytes) -> None:
     [("claude-opus-4-6", 200_000), ("claude-opus-4-6[1m]", 1_000_000), ("gpt-5", 400_000), ("gpt-5-mini", 300_000)],
 )
 def test_the_window_of_a_model_is_a_setting(root: Path, model: str, window: int) -> None:
-    assert find_window_size(model, ("gpt-5=400000", "gpt-*=300000")) == window
+    assert find_window(model, ("gpt-5=400000", "gpt-*=300000")).tokens == window
     (root / "kb.toml").write_text('context_windows = ["gpt-5=400000", "gpt-*=300000"]\n')
     told = run(root, "context", "usage", "--percent", "1", "--model", model, "--json")
     assert json.loads(told.out)["window"] == window
@@ -82,7 +82,8 @@ def test_the_window_of_a_model_is_a_setting(root: Path, model: str, window: int)
 
 def test_a_pattern_with_brackets_names_what_it_says() -> None:
     assert (
-        find_window_size("x[1m]", ("x[1m]=500000",)) == 500_000 and find_window_size("x1", ("x[1m]=500000",)) == 200_000
+        find_window("x[1m]", ("x[1m]=500000",)).tokens == 500_000
+        and find_window("x1", ("x[1m]=500000",)).tokens == 200_000
     )
 
 

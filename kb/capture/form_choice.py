@@ -90,7 +90,7 @@ def render_wanted_form(kb: Workspace, form: str, source: str, *, percent: float 
     A source is a transcript or a part of the name of an archived session; "": the session that was heard of last.
     """
     from kb.capture.usage_alerts import measure_band
-    from kb.sessions.prune_transcript import find_latest_transcript
+    from kb.sessions.active_sessions import find_latest_transcript
 
     path = source if os.path.exists(source) else ""
     if source and not path:

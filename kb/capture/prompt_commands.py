@@ -75,11 +75,10 @@ def _load_latest(kb: Workspace, heard: KnownSession, folder: str, host: str) -> 
 
 def _prune_session(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
     from kb.sessions import prune_transcript
+    from kb.sessions.dcp_settings import load_settings
 
     wanted = prune_transcript.PruneRequest(propose=True)
-    made = prune_transcript.prune(
-        heard.transcript, prune_transcript.load_settings(kb), wanted, config=kb.config, now=kb.now()
-    )
+    made = prune_transcript.prune(heard.transcript, load_settings(kb), wanted, config=kb.config, now=kb.now())
     prune_transcript.save_report(kb, made.report, heard.session)
     told = prune_transcript.format_result(made, kb.config.language)
     return PhraseAnswer(told, told)

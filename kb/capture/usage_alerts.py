@@ -177,10 +177,11 @@ def _run_alert(
 def _plan_pruning(kb: Workspace, session: str, transcript: str, share: str, percent: float) -> Message | None:
     """Prune on paper, and return what the person is told; None where nothing can be saved."""
     from kb.sessions import prune_transcript
+    from kb.sessions.dcp_settings import load_settings
 
     trigger = msg("context use {percent}%", percent=share)
     wanted = prune_transcript.PruneRequest(percent=percent, trigger=trigger)
-    settings = prune_transcript.load_settings(kb)
+    settings = load_settings(kb)
     made = prune_transcript.prune(transcript, settings, wanted, config=kb.config, now=kb.now())
     place = prune_transcript.save_report(kb, made.report, session)
     if not made.plan.saved_tokens:

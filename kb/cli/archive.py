@@ -30,7 +30,7 @@ def command(
     What it decided goes through the gate. Without TRANSCRIPT, the last session of this project. An expanded form of
     more than 200,000 bytes stays in this clone.
     """
-    from kb.sessions.prune_transcript import find_latest_transcript
+    from kb.sessions.active_sessions import find_latest_transcript
 
     if transcript and given:
         raise usage_error(msg("give the transcript once"))

@@ -289,9 +289,9 @@ def show_context_usage(
     above 95% an archive. Without TRANSCRIPT, the last session of this project.
     """
     from kb.capture import usage_alerts
-    from kb.sessions import prune_transcript
+    from kb.sessions.active_sessions import find_latest_transcript
 
-    path = "" if percent is not None else transcript or prune_transcript.find_latest_transcript(kb)
+    path = "" if percent is not None else transcript or find_latest_transcript(kb)
     used, band = usage_alerts.measure_band(kb, path, percent=-1.0 if percent is None else percent, model=model)
     if as_json:
         size = {"percent": used.percent, "tokens": used.tokens, "window": used.window, "window_known": used.is_known}

@@ -61,6 +61,7 @@ def prune_file(
     of this project. Needs no knowledge base; where there is one, its dcp-config.yaml holds and the report is kept.
     """
     from kb.sessions import prune_transcript
+    from kb.sessions.active_sessions import find_latest_transcript
 
     percent = -1.0 if percent is None else percent
     trigger = msg("context use {percent}%", percent=f"{percent:g}") if percent > 85 else msg("asked for")
@@ -69,7 +70,7 @@ def prune_file(
     try:
         if not transcript and kb is None:
             raise usage_error(msg("{name} is missing", name="TRANSCRIPT"))
-        path = transcript or prune_transcript.find_latest_transcript(kb) if kb else str(transcript)
+        path = transcript or find_latest_transcript(kb) if kb else str(transcript)
         made = _run_pruning(kb, path, out, wanted)
         if kb and not made.plan.idle:
             prune_transcript.save_report(kb, made.report)
@@ -94,8 +95,9 @@ def _open_base_if_any(ctx: click.Context) -> KnowledgeBase | None:
 
 def _run_pruning(kb: KnowledgeBase | None, path: str, out: str, wanted: PruneRequest) -> PruneResult:
     from kb.sessions import prune_transcript
+    from kb.sessions.dcp_settings import load_root_settings
 
-    settings = prune_transcript.load_root_settings(kb.root if kb else "")
+    settings = load_root_settings(kb.root if kb else "")
     more: dict[str, Any] = {"config": kb.config, "now": kb.now()} if kb else {}
     if out and out != "-":
         return prune_transcript.write_copy(path, out, settings, wanted, **more)
@@ -133,15 +135,15 @@ def show_config(ctx: click.Context, is_check: bool, file: str | None) -> None:
 
     The file stands at the root of the knowledge base, beside kb.toml.
     """
-    from kb.sessions import prune_transcript
+    from kb.sessions import dcp_settings
 
     kb = None if file else _open_base_if_any(ctx)
     settings = (
-        prune_transcript.load_settings_file(file)
+        dcp_settings.load_settings_file(file)
         if file
-        else prune_transcript.load_root_settings(kb.root if kb else os.getcwd())
+        else dcp_settings.load_root_settings(kb.root if kb else os.getcwd())
     )
     if kb:
         kb.close()
     if not is_check:
-        click.echo(prune_transcript.render_settings(settings, kb.root if kb else ""), nl=False)
+        click.echo(dcp_settings.render_settings(settings, kb.root if kb else ""), nl=False)

@@ -18,7 +18,7 @@ from kb.importers.wukong import SNAPSHOT, parse_anchors, render_anchors
 from kb.records.front_matter import decode_record
 from kb.records.model import GLOBAL, Record, Verdict
 from kb.records.record_paths import CONTENT, TREE
-from kb.sessions.prune_transcript import load_root_settings, render_settings
+from kb.sessions.dcp_settings import load_root_settings, render_settings
 from kb.templates import FOLDER
 from kb.writing.bulk_import import import_records
 from kb.writing.file_changes import FileChanges, change_files, list_uncommitted, read_at_revision

@@ -212,6 +212,11 @@ def find_latest_session(kb: Workspace, session: str = "") -> KnownSession:
     raise _build_unknown_error(kb, session, found)
 
 
+def find_latest_transcript(kb: Workspace) -> str:
+    """Return the transcript of the session that kb heard of last; raise UnknownId for none."""
+    return find_latest_session(kb).transcript
+
+
 def _build_unknown_error(kb: Workspace, session: str, others: Sequence[KnownSession]) -> UnknownId:
     """Return that no session can be meant: none begins with the id *session*, or all known are those of *others*."""
     hint = msg("name the transcript, a JSONL file")

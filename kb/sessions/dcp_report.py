@@ -22,7 +22,6 @@ from kb.sessions.prune_strategies import (
 from kb.sessions.usage import find_band
 from kb.text.segment import one_line
 
-REPORT = "dcp-report.md"
 NAMES = {
     DEDUP: "Deduplication",
     SUPERSEDE: "Supersede",
@@ -38,27 +37,19 @@ _WRITE_PRICE, _READ_PRICE = 1.25, 0.1
 
 def format_report(plan: PrunePlan, *, when: str, trigger: Message, protected_turns: int, language: str) -> str:
     """Return the report of *plan* in markdown. *when* is a time for people, *trigger* what called for it."""
-
-    def translate(said: Message) -> str:
-        return said.translate(language)
-
-    head = [translate(msg("## DCP report")), ""]
-    head += [
-        translate(msg("**Time**: {when}", when=when)),
-        translate(msg("**Trigger**: {trigger}", trigger=trigger)),
-        "",
-    ]
+    rows: list[Message | str] = [msg("## DCP report"), ""]
+    rows += [msg("**Time**: {when}", when=when), msg("**Trigger**: {trigger}", trigger=trigger), ""]
     if plan.idle:
-        head += [translate(msg("Nothing was pruned: {reason}.", reason=plan.idle)), ""]
-    rows = [*_iter_table_rows(plan.cuts, language), "", translate(msg("### Protected"))]
-    rows += [f"- {translate(said)}" for said in _iter_protected(plan, protected_turns)]
-    rows += ["", translate(msg("### After pruning"))]
-    rows += [f"- {translate(said)}" for said in _iter_usage_after(plan)]
-    return "\n".join([*head, *rows]) + "\n"
+        rows += [msg("Nothing was pruned: {reason}.", reason=plan.idle), ""]
+    rows += [msg("### What was pruned"), *_iter_table_rows(plan.cuts, language), ""]
+    rows.append(msg("### Protected"))
+    rows += [f"- {said.translate(language)}" for said in _iter_protected(plan, protected_turns)]
+    rows += ["", msg("### After pruning")]
+    rows += [f"- {said.translate(language)}" for said in _iter_usage_after(plan)]
+    return "".join(f"{row if isinstance(row, str) else row.translate(language)}\n" for row in rows)
 
 
 def _iter_table_rows(cuts: Sequence[Cut], language: str) -> Iterator[str]:
-    yield msg("### What was pruned").translate(language)
     heads = (msg("strategy"), msg("pruned"), msg("tokens saved"))
     yield "| " + " | ".join(head.translate(language) for head in heads) + " |"
     yield "|------|--------|-------------|"
@@ -101,27 +92,17 @@ def _iter_protected(plan: PrunePlan, turns: int) -> Iterator[Message]:
         shown = ", ".join(dict.fromkeys(names[:_FEW])) + (f" … ({len(names)})" if len(names) > _FEW else "")
         share = round(100 * plan.protected_tokens / max(plan.tool_tokens, 1))
         yield msg("reads of {files}: protected ({share}% of all tool tokens)", files=shown, share=share)
-    for by, said in (
-        (
-            TURNS,
-            msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", **_count_kept(plan, TURNS)),
-        ),
-        (
-            ANCHORS,
-            msg("citations kept {count} texts (~{tokens} tokens) from being pruned", **_count_kept(plan, ANCHORS)),
-        ),
-        (
-            PATTERNS,
-            msg("file names kept {count} texts (~{tokens} tokens) from being pruned", **_count_kept(plan, PATTERNS)),
-        ),
-    ):
-        if any(kept.by == by for kept in plan.kept):
-            yield said
+    for by in (TURNS, ANCHORS, PATTERNS):
+        if sizes := [kept.tokens for kept in plan.kept if kept.by == by]:
+            yield _describe_kept(by, len(sizes), f"{sum(sizes):,}")
 
 
-def _count_kept(plan: PrunePlan, by: str) -> dict[str, object]:
-    own = [kept for kept in plan.kept if kept.by == by]
-    return {"count": len(own), "tokens": f"{sum(kept.tokens for kept in own):,}"}
+def _describe_kept(by: str, count: int, tokens: str) -> Message:
+    if by == TURNS:
+        return msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", count=count, tokens=tokens)
+    if by == ANCHORS:
+        return msg("citations kept {count} texts (~{tokens} tokens) from being pruned", count=count, tokens=tokens)
+    return msg("file names kept {count} texts (~{tokens} tokens) from being pruned", count=count, tokens=tokens)
 
 
 def _iter_usage_after(plan: PrunePlan) -> Iterator[Message]:
@@ -140,20 +121,16 @@ def _iter_usage_after(plan: PrunePlan) -> Iterator[Message]:
 
 
 def fold_ids(ids: Sequence[str]) -> str:
-    """Return *ids* with runs of numbers as ranges: [D001]-[D005], [C002]."""
-    parts: list[tuple[str, int, str]] = []
-    for name in dict.fromkeys(ids):
-        match = re.fullmatch(r"([A-Z]+)([0-9]+)", name)
-        if match:
-            parts.append((match.group(1), int(match.group(2)), name))
+    """Return *ids* with runs of three and more numbers as ranges: [D001]-[D005], [C002]."""
+    matches = [match for name in set(ids) if (match := re.fullmatch(r"([A-Z]+)([0-9]+)", name))]
     runs: list[list[tuple[str, int, str]]] = []
-    for part in sorted(parts):
-        if runs and runs[-1][-1][0] == part[0] and runs[-1][-1][1] + 1 == part[1]:
+    for part in sorted((match[1], int(match[2]), match[0]) for match in matches):
+        if runs and (runs[-1][-1][0], runs[-1][-1][1] + 1) == part[:2]:
             runs[-1].append(part)
         else:
             runs.append([part])
-    told = [[f"[{run[0][2]}]-[{run[-1][2]}]"] if len(run) > 2 else [f"[{one[2]}]" for one in run] for run in runs]
-    return ", ".join(text for run in told for text in run)
+    folded = [[f"[{run[0][2]}]-[{run[-1][2]}]"] if len(run) > 2 else [f"[{one[2]}]" for one in run] for run in runs]
+    return ", ".join(text for run in folded for text in run)
 
 
 def explain_plan(plan: PrunePlan, language: str) -> str:
@@ -163,10 +140,10 @@ def explain_plan(plan: PrunePlan, language: str) -> str:
         rows.append(msg("line {line}, turn {turn}: {strategy}: {what}: ~{before} → ~{after} tokens",
                         line=cut.place.line, turn=cut.step, strategy=NAMES[cut.strategy], what=one_line(cut.what),
                         before=f"{cut.removed:,}", after=f"{cut.left:,}"))  # fmt: skip
+    protectors = {TURNS: msg("the last turns"), ANCHORS: msg("a citation"), PATTERNS: msg("the file's name")}
     for kept in plan.kept:
-        by = {TURNS: msg("the last turns"), ANCHORS: msg("a citation"), PATTERNS: msg("the file's name")}[kept.by]
-        rows.append(msg("turn {turn}: kept by {by}: {what}: ~{tokens} tokens",
-                        turn=kept.step, by=by, what=one_line(kept.what), tokens=f"{kept.tokens:,}"))  # fmt: skip
+        rows.append(msg("turn {turn}: kept by {by}: {what}: ~{tokens} tokens", turn=kept.step, by=protectors[kept.by],
+                        what=one_line(kept.what), tokens=f"{kept.tokens:,}"))  # fmt: skip
     if plan.cuts and plan.usage.tokens:
         rows.append(_describe_cache_cost(plan))
     return "\n".join(row.translate(language) for row in rows)

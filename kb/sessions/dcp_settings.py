@@ -1,18 +1,28 @@
-"""The settings of pruning (`dcp-config.yaml`): every key with its default, its help and its proof."""
+"""The settings of pruning (`dcp-config.yaml`): every key with its default, its help and its check."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import BadInput
+from kb.files import resolve_within
 from kb.i18n import Message, msg
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from kb.workspace import Workspace
+
 FILE = "dcp-config.yaml"
+_TEMPLATE = "content/templates/dcp-config.yaml"
+_LARGEST = 200_000
+"""Characters of a template, at most."""
+_DEPTH = 6
+"""Levels of the file's YAML, at most."""
+_CACHE = "dcp.json"
 STEP, PROMPT = "step", "prompt"
 OUTPUTS, ANSWERS = "tool_outputs", "assistant_responses"
 
@@ -105,69 +115,94 @@ ALSO: Mapping[str, str] = {
 }
 """Other places where a key may stand, as older files have it."""
 _BY_PATH = {key.path: key for key in KEYS}
+_KNOWN = (*_BY_PATH, *ALSO)
 _SEE = msg("every key with its meaning: kb prune config")
 
 
+# -- loading ---------------------------------------------------------------------------------------
+
+
+def load_settings(kb: Workspace) -> DcpSettings:
+    """Return the settings of *kb*, from a cache while their file is the same: a hook has no time for YAML."""
+    try:
+        status = os.stat(os.path.join(kb.root, FILE))
+    except OSError:
+        return DcpSettings()
+    stamp = [status.st_mtime_ns, status.st_size]
+    kept = kb.state.load(_CACHE)
+    if isinstance(kept, dict) and kept.get("stamp") == stamp:
+        values: dict[str, Any] = kept.get("values", {})
+        if set(values) == set(DcpSettings._fields):
+            values = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+            return DcpSettings(**values)
+    settings = load_root_settings(kb.root)
+    kb.state.save({"stamp": stamp, "values": settings._asdict()}, _CACHE)
+    return settings
+
+
+def load_root_settings(root: str) -> DcpSettings:
+    """Return the settings in `dcp-config.yaml` under *root*, the defaults without one; raise BadDcpSettings."""
+    path = os.path.join(root, FILE)
+    return load_settings_file(path) if root and os.path.exists(path) else DcpSettings()
+
+
+def load_settings_file(path: str) -> DcpSettings:
+    """Return the settings in the file *path*; raise BadDcpSettings naming file, line and the next step."""
+    from kb.records.safe_yaml import YamlError, load_yaml  # late: most calls find the settings in the cache
+
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            source = file.read()
+        values = {key: entry.value for key, entry in load_yaml(source, _DEPTH).entries.items()}
+    except UnicodeDecodeError:
+        raise BadDcpSettings(msg("not valid UTF-8"), path=path, hint=msg("save it as UTF-8")) from None
+    except OSError as error:
+        raise BadDcpSettings(msg("cannot be read: {problem}", problem=error.strerror), path=path, hint=_SEE) from None
+    except YamlError as error:
+        problem = msg("not valid YAML: {problem}", problem=error.problem)
+        raise BadDcpSettings(problem, path=path, line=error.line, hint=_SEE) from None
+    return parse_settings(values, source, path)
+
+
 def parse_settings(values: Mapping[str, Any], source: str = "", path: str = FILE) -> DcpSettings:
-    """Return *values*, what the YAML *source* says, as settings; raise BadDcp with file, line and the next step."""
+    """Return *values*, what the YAML *source* says, as settings; raise BadDcpSettings with file, line and next step."""
     tree = values.get("dcp", {}) if set(values) <= {"dcp"} else values
     given: dict[str, Any] = {}
+
+    def build_error(problem: Message, parts: Sequence[str], hint: Message = _SEE) -> BadDcpSettings:
+        return BadDcpSettings(problem, path=path, line=find_line(parts, source), hint=hint)
+
     if tree is not None and not isinstance(tree, dict):
-        raise _build_error(
-            msg("{key} must hold keys, not {value}", key="dcp", value=repr(tree)), ("dcp",), source, path
-        )
-    for parts, value in _list_leaves(tree or {}, source, path):
+        raise build_error(msg("{key} must hold keys, not {value}", key="dcp", value=repr(tree)), ("dcp",))
+    leaves = dict(_iter_leaves(tree or {}))
+    for parts in leaves:
+        if (name := ".".join(parts)) not in _KNOWN:
+            near = difflib.get_close_matches(name, _KNOWN, 1)
+            hint = msg("did you mean {key}? every key: kb prune config", key=near[0]) if near else _SEE
+            raise build_error(msg("there is no key {key}", key=name), parts, hint)
+    for parts, value in leaves.items():
         name = ".".join(parts)
         key = _BY_PATH[ALSO.get(name, name)]
         if key.field in given:
-            raise _build_error(msg("{key} is given twice", key=key.path), parts, source, path)
-        if not _is_valid_value(value, getattr(DcpSettings(), key.field), key):
-            wanted = _describe_expected(getattr(DcpSettings(), key.field), key)
+            raise build_error(msg("{key} is given twice", key=key.path), parts)
+        default = getattr(DcpSettings(), key.field)
+        if not _is_valid_value(value, default, key):
+            wanted = _describe_expected(default, key)
             problem = msg("{key} must be {wanted}, not {value}", key=name, wanted=wanted, value=repr(value))
-            raise _build_error(problem, parts, source, path)
+            raise build_error(problem, parts)
         given[key.field] = tuple(value) if isinstance(value, list) else value
     return DcpSettings(**given)
 
 
-def format_settings(settings: DcpSettings | None = None) -> str:
-    """Return *settings* (default: the defaults) as `dcp-config.yaml`, every key with its meaning beside it."""
-    settings = settings or DcpSettings()
-    lines, group = ["dcp:"], ""
-    for key in KEYS:
-        head, _, name = key.path.rpartition(".")
-        if head != group:
-            lines.append(f"  {head}:")
-            group = head
-        lines.append(f"  {'  ' if head else ''}{name}: {_format_yaml(getattr(settings, key.field))}  # {key.help}")
-    return "\n".join(lines) + "\n"
-
-
-def format_values(settings: DcpSettings) -> dict[str, str]:
-    """Return *settings* by the paths of their keys, each as it stands in YAML."""
-    return {key.path: _format_yaml(getattr(settings, key.field)) for key in KEYS}
-
-
-def _list_leaves(
-    tree: Mapping[str, Any], source: str, path: str, above: tuple[str, ...] = ()
-) -> list[tuple[tuple[str, ...], Any]]:
-    """Return every value with its place; raise BadDcp for a key that nobody knows."""
-    found: list[tuple[tuple[str, ...], Any]] = []
-    known = [*_BY_PATH, *ALSO]
+def _iter_leaves(tree: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every value with its path; what stands where no key does comes as it is."""
     for name, value in tree.items():
         parts = (*above, name)
-        place = ".".join(parts)
-        if place in known:
-            found.append((parts, value))
-        elif isinstance(value, dict) and any(one.startswith(place + ".") for one in known):
-            found += _list_leaves(value, source, path, parts)
+        path = ".".join(parts)
+        if path not in _KNOWN and isinstance(value, dict) and any(key.startswith(path + ".") for key in _KNOWN):
+            yield from _iter_leaves(value, parts)
         else:
-            raise _build_error(msg("there is no key {key}", key=place), parts, source, path, _suggest_key(place, known))
-    return found
-
-
-def _suggest_key(place: str, known: Sequence[str]) -> Message:
-    near = difflib.get_close_matches(place, known, 1)
-    return msg("did you mean {key}? every key: kb prune config", key=near[0]) if near else _SEE
+            yield parts, value
 
 
 def _is_valid_value(value: Any, default: Any, key: DcpKey) -> bool:
@@ -183,21 +218,15 @@ def _is_valid_value(value: Any, default: Any, key: DcpKey) -> bool:
 
 
 def _describe_expected(default: Any, key: DcpKey) -> Message:
+    among = ", ".join(key.choices)
     if isinstance(default, tuple):
-        among = ", ".join(key.choices)
         return msg("a list out of {words}", words=among) if among else msg("a list of words")
     if isinstance(default, bool):
         return msg("true or false")
     if isinstance(default, str):
-        return msg("one of {words}", words=", ".join(key.choices))
+        return msg("one of {words}", words=among)
     most = f"{key.most:g}" if key.most < 10 else str(int(key.most))
     return msg("a number from {least} to {most}", least=0, most=most)
-
-
-def _build_error(
-    problem: Message, parts: Sequence[str], source: str, path: str, hint: Message = _SEE
-) -> BadDcpSettings:
-    return BadDcpSettings(problem, path=path, line=find_line(parts, source), hint=hint)
 
 
 def find_line(parts: Sequence[str], source: str) -> int:
@@ -210,11 +239,43 @@ def find_line(parts: Sequence[str], source: str) -> int:
             continue
         indent = len(row) - len(row.lstrip())
         above = [*(one for one in above if one[0] < indent), (indent, name.strip("\"'"))]
-        place = [key for _, key in above]
-        place = place[1:] if place[0] == "dcp" and list(parts) != ["dcp"] else place
-        if (list(parts[: len(place)]) == place and len(place) > depth) or not best:
-            best, depth = number, len(place)
+        path = [key for _, key in above]
+        path = path[1:] if path[0] == "dcp" and list(parts) != ["dcp"] else path
+        if (list(parts[: len(path)]) == path and len(path) > depth) or not best:
+            best, depth = number, len(path)
     return best
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def render_settings(settings: DcpSettings, root: str = "") -> str:
+    """Return *settings* as `dcp-config.yaml`, every key with its meaning beside it.
+
+    The knowledge base at *root* may have a template of its own for it; raise BadTemplate where that is broken.
+    """
+    try:
+        with open(resolve_within(root, _TEMPLATE), encoding="utf-8", errors="replace") as file:
+            source = file.read(_LARGEST)
+    except OSError:
+        return format_settings(settings)
+    from kb.sessions.render_forms import render_template
+
+    values = {key.path: _format_yaml(getattr(settings, key.field)) for key in KEYS}
+    return render_template(source, {"settings": values, "defaults": format_settings(settings)}, _TEMPLATE)
+
+
+def format_settings(settings: DcpSettings | None = None) -> str:
+    """Return *settings* (default: the defaults) as `dcp-config.yaml`, every key with its meaning beside it."""
+    settings = settings or DcpSettings()
+    lines, group = ["dcp:"], ""
+    for key in KEYS:
+        head, _, name = key.path.rpartition(".")
+        if head != group:
+            lines.append(f"  {head}:")
+            group = head
+        lines.append(f"  {'  ' if head else ''}{name}: {_format_yaml(getattr(settings, key.field))}  # {key.help}")
+    return "\n".join(lines) + "\n"
 
 
 def _format_yaml(value: object) -> str:

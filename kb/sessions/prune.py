@@ -1,6 +1,6 @@
 """Dynamic context pruning: what is stale in a session goes, what matters stays, and nothing else changes.
 
-A plan is made of a history; it is carried out line by line, or on a list of messages. No line is taken out, so calls
+A plan is made of a transcript; it is carried out line by line, or on a list of messages. No line is taken out, so calls
 keep their answers and the chain of messages holds; a line that the plan does not name keeps its bytes. A second run
 finds nothing more to do.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import Message, msg
 from kb.sessions.dcp_settings import ANSWERS, DcpSettings
+from kb.sessions.host_records import parse_line
 from kb.sessions.prose import find_alternative, has_choice, is_noncommittal, split_reason, split_sentences
 from kb.sessions.prune_strategies import (
     AUTOMATIC,
@@ -23,21 +24,17 @@ from kb.sessions.prune_strategies import (
     STRATEGIES,
     SUPERSEDE,
     TRUNCATE,
+    BlockPosition,
     Cut,
     ProtectedText,
     PruneGuards,
+    build_output_cut,
+    count_call_tokens,
     describe_call,
     find_long_results,
+    list_prunable_calls,
 )
-from kb.sessions.tool_calls import (
-    AnsweredCall,
-    SessionHistory,
-    SpokenText,
-    get_message,
-    iter_blocks,
-    parse_line,
-    read_history,
-)
+from kb.sessions.transcript import AGENT, AnsweredCall, Transcript, get_prompt, parse_records
 from kb.sessions.usage import ContextUsage
 from kb.text.segment import estimate_tokens, first_sentence, normalise
 
@@ -78,7 +75,7 @@ class PrunePlan(NamedTuple):
 
 
 def build_plan(
-    session: SessionHistory,
+    session: Transcript,
     settings: DcpSettings,
     usage: ContextUsage,
     *,
@@ -86,24 +83,37 @@ def build_plan(
     more: Sequence[Cut] = (),
 ) -> PrunePlan:
     """Return what is to be pruned from *session*: by the strategies that are on, or *only* some, and *more* cuts."""
-    guards = PruneGuards(session, settings)
-    idle = _find_idle_reason(settings, guards.turns, len(session.calls))
+    guards, calls = PruneGuards(session, settings), list_prunable_calls(session)
+    idle = _find_idle_reason(settings, guards.turns, len(calls))
     cuts: dict[tuple[object, str], Cut] = {}
     if idle is None:
-        for cut in [*_iter_automatic_cuts(session, settings, guards, usage, only), *more]:
+        prompts = [prompt for m in session.messages if m.in_context and (prompt := get_prompt(m))]
+        switches = {
+            DEDUP: settings.deduplication, SUPERSEDE: settings.supersede_writes, ERRORS: settings.purge_errors,
+            TRUNCATE: settings.truncation,
+        }  # fmt: skip
+        wanted = [name for name, is_on in switches.items() if (name in only if only else is_on)]
+        found = [cut for name in wanted if name in AUTOMATIC for cut in AUTOMATIC[name](calls, settings, guards)]
+        if TRUNCATE in wanted:
+            found += find_long_results(calls, settings, guards, usage.left, "".join(prompts[-1:]))
+        for cut in [*found, *more]:
             cuts.setdefault((cut.place, cut.part), cut)
     chosen = tuple(sorted(cuts.values(), key=lambda cut: (STRATEGIES.index(cut.strategy), cut.place)))
-    named = [call for call in session.calls if guards.is_protected_path(call.path)]
-    kept = tuple(dict.fromkeys(guards.kept))
+    protected = [one for one in calls if guards.is_protected_path(one.call.path)]
+    boundary = max(session.compactions, default=0)
     return PrunePlan(
-        chosen, kept, idle, guards.turns, usage,
-        in_context=sum(cut.saved_tokens for cut in chosen if cut.place.line > session.boundary),
-        tool_tokens=session.tool_tokens,
-        anchors=tuple(dict.fromkeys(_iter_cited_anchors(session, guards))),
-        protected=tuple(dict.fromkeys(call.path for call in named)),
-        protected_tokens=SessionHistory(calls=tuple(named)).tool_tokens,
+        chosen,
+        tuple(dict.fromkeys(guards.kept)),
+        idle,
+        guards.turns,
+        usage,
+        in_context=sum(cut.saved_tokens for cut in chosen if cut.place.line > boundary),
+        tool_tokens=count_call_tokens(calls),
+        anchors=tuple(dict.fromkeys(_iter_cited_anchors(session, calls, guards))),
+        protected=tuple(dict.fromkeys(one.call.path for one in protected)),
+        protected_tokens=count_call_tokens(protected),
         first_line=min((cut.place.line for cut in chosen), default=0),
-    )  # fmt: skip
+    )
 
 
 def _find_idle_reason(settings: DcpSettings, turns: int, calls: int) -> Message | None:
@@ -115,32 +125,18 @@ def _find_idle_reason(settings: DcpSettings, turns: int, calls: int) -> Message 
     return None if calls else msg("the session has no tool calls")
 
 
-def _iter_automatic_cuts(
-    session: SessionHistory, settings: DcpSettings, guards: PruneGuards, usage: ContextUsage, only: Sequence[str]
-) -> Iterator[Cut]:
-    switches = {DEDUP: settings.deduplication, SUPERSEDE: settings.supersede_writes, ERRORS: settings.purge_errors,
-                TRUNCATE: settings.truncation}  # fmt: skip
-    wanted = [name for name, is_on in switches.items() if (name in only if only else is_on)]
-    for name in wanted:
-        if name in AUTOMATIC:
-            yield from AUTOMATIC[name](session, settings, guards)
-    if TRUNCATE in wanted:
-        yield from find_long_results(session, settings, guards, usage.left)
-
-
-def _iter_cited_anchors(session: SessionHistory, guards: PruneGuards) -> Iterator[str]:
-    for call in session.calls:
+def _iter_cited_anchors(session: Transcript, calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[str]:
+    for call in calls:
         yield from guards.find_anchors(call.output)
-        yield from guards.find_anchors(json.dumps(call.input, ensure_ascii=False))
-    for spoken in session.spoken:
+        yield from guards.find_anchors(json.dumps(call.call.input, ensure_ascii=False))
+    for spoken in _list_spoken(session):
         yield from guards.find_anchors(spoken.text)
 
 
-# -- carried out ---------------------------------------------------------------------------------
+# -- carrying it out -------------------------------------------------------------------------------
 
 
-def group_by_line(cuts: Iterable[Cut]) -> dict[int, list[Cut]]:
-    """Return *cuts* by the line they stand on."""
+def _group_by_line(cuts: Iterable[Cut]) -> dict[int, list[Cut]]:
     found: dict[int, list[Cut]] = {}
     for cut in cuts:
         found.setdefault(cut.place.line, []).append(cut)
@@ -149,40 +145,38 @@ def group_by_line(cuts: Iterable[Cut]) -> dict[int, list[Cut]]:
 
 def prune_lines(rows: Iterable[bytes], cuts: Iterable[Cut]) -> Iterator[bytes]:
     """Yield *rows*, the lines of a transcript, after *cuts*; a row without a cut is the very same bytes."""
-    wanted = group_by_line(cuts)
+    wanted = _group_by_line(cuts)
     for number, row in enumerate(rows, 1):
         record = parse_line(row) if number in wanted else None
-        yield row if record is None else _encode_record(prune_record(record, wanted[number]), row)
+        yield _encode_record(_prune_record(record, wanted[number]), row) if isinstance(record, dict) else row
 
 
 def prune_messages(
     messages: Sequence[Mapping[str, Any]], settings: DcpSettings | None = None, usage: ContextUsage | None = None
 ) -> tuple[list[Mapping[str, Any]], PrunePlan]:
     """Return *messages* pruned, and the plan; those that stay as they are are the very same objects."""
-    made = build_plan(read_history(messages), settings or DcpSettings(), usage or ContextUsage())
-    wanted = group_by_line(made.cuts)
-    return [prune_record(m, wanted[n]) if n in wanted else m for n, m in enumerate(messages, 1)], made
+    session = parse_records([message if isinstance(message, dict) else None for message in messages])
+    made = build_plan(session, settings or DcpSettings(), usage or ContextUsage())
+    wanted = _group_by_line(made.cuts)
+    rows = enumerate(messages, 1)
+    return [_prune_record(row, wanted[n]) if n in wanted else row for n, row in rows], made
 
 
-def prune_record(record: Mapping[str, Any], cuts: Iterable[Cut]) -> dict[str, Any]:
-    """Return a copy of *record* after *cuts*."""
-    message = get_message(record) or {}
-    content = list(message.get("content") or ())
-    held = dict(iter_blocks(message))
+def _prune_record(record: Mapping[str, Any], cuts: Iterable[Cut]) -> Mapping[str, Any]:
+    """Return *record*, a line or a bare message, after *cuts*."""
+    message = record.get("message", record)
+    if not isinstance(message.get("content"), list):
+        return record  # a message of another host: its form is not ours to write
+    content = list(message["content"])
     for cut in cuts:
-        if cut.place.block in held:
-            held[cut.place.block] = content[cut.place.block] = _cut_block(held[cut.place.block], cut)
+        block = content[cut.place.block]
+        if cut.part == "output" and not isinstance(block.get("content"), str):
+            content[cut.place.block] = {**block, "content": [{"type": "text", "text": cut.value}]}
+        else:
+            key = "content" if cut.part == "output" else cut.part
+            content[cut.place.block] = {**block, key: cut.value}
     changed = {**message, "content": content}
     return {**record, "message": changed} if "message" in record else changed
-
-
-def _cut_block(block: Mapping[str, Any], cut: Cut) -> dict[str, Any]:
-    if cut.part == "input":
-        return {**block, "input": cut.value}
-    if cut.part == "text":
-        return {**block, "text": cut.value}
-    is_text = isinstance(block.get("content"), str)
-    return {**block, "content": cut.value if is_text else [{"type": "text", "text": cut.value}]}
 
 
 def _encode_record(record: Mapping[str, Any], row: bytes) -> bytes:
@@ -196,12 +190,12 @@ def _encode_record(record: Mapping[str, Any], row: bytes) -> bytes:
     return row[:start] + data + row[end:]
 
 
+# -- proposals -------------------------------------------------------------------------------------
+
 SEARCH, ERROR, DISCUSSION, CONFIRMATION = msg("search"), msg("error"), msg("discussion"), msg("confirmation")
-FOUND, MENDED, DECIDED, SAID_AGAIN = (
-    msg("what it looked for was read"), msg("was mended"), msg("was decided"), msg("is said again below")
-)  # fmt: skip
-ANCHOR_FIRST = msg("⚠️ make an anchor")
-SAFE = msg("✅")
+_FOUND, _MENDED = msg("what it looked for was read"), msg("was mended")
+_DECIDED, _SAID_AGAIN = msg("was decided"), msg("is said again below")
+_ANCHOR_FIRST, _SAFE = msg("⚠️ make an anchor"), msg("✅")
 _SEARCHES = frozenset({"Grep", "Glob", "LS", "WebSearch"})
 _LEAST = 20
 """Estimated tokens below which dropping something is not worth a row."""
@@ -209,8 +203,20 @@ _SAME_WORDS = 3
 """A mended command begins with so many words of the one that failed."""
 
 
+class SpokenText(NamedTuple):
+    """A text block of the assistant."""
+
+    text: str
+    place: BlockPosition
+    step: int
+    turn: int
+
+
 class DiscardProposal(NamedTuple):
-    """Something that may be dropped."""
+    """Something that may be dropped.
+
+    It is safe when what it came to stands elsewhere. One that is not asks for an anchor first and is never carried out.
+    """
 
     number: int
     """1-based place in the table."""
@@ -222,54 +228,63 @@ class DiscardProposal(NamedTuple):
     cut: Cut
 
 
-def propose_discards(session: SessionHistory, settings: DcpSettings) -> list[DiscardProposal]:
-    """Return what may be dropped from *session*, oldest first (RUYI-41)."""
+def propose_discards(session: Transcript, settings: DcpSettings) -> list[DiscardProposal]:
+    """Return what a session no longer needs, oldest first (RUYI-41).
+
+    That is searches that found, errors that were mended, options turned down, and what is said again.
+    """
     if not settings.discard_enabled:
         return []
-    guards = PruneGuards(session, settings)
+    guards, calls, spoken = PruneGuards(session, settings), list_prunable_calls(session), _list_spoken(session)
     found = [
-        *_iter_used_searches(session, guards),
-        *_iter_resolved_errors(session, guards),
-        *_iter_decided_discussions(session, guards),
-        *_iter_repeated_texts(session, guards),
+        *_iter_used_searches(calls, guards),
+        *_iter_resolved_errors(calls, guards),
+        *_iter_settled_texts(spoken, guards),
     ]
     found.sort(key=lambda one: one.cut.place)
     unique = {(one.cut.place, one.cut.part): one for one in reversed(found)}
     return [one._replace(number=n) for n, one in enumerate(reversed(list(unique.values())), 1)]
 
 
-def format_table(found: Sequence[DiscardProposal], language: str) -> str:
+def format_proposals(found: Sequence[DiscardProposal], language: str) -> str:
     """Return *found* as a table in markdown: 内容/类型/丢弃原因/安全?."""
     head = [msg("content"), msg("kind"), msg("why it may go"), msg("safe?")]
     rows = [[word.translate(language) for word in head], ["------"] * len(head)]
     for one in found:
         what = msg("{number}. turn {turn}: {what}", number=one.number, turn=one.step, what=one.what)
-        verdict = SAFE if one.is_safe else ANCHOR_FIRST
-        cells = (what, one.kind, one.reason, verdict)
+        cells = (what, one.kind, one.reason, _SAFE if one.is_safe else _ANCHOR_FIRST)
         rows.append([cell.translate(language).replace("|", "\\|").replace("\n", " ") for cell in cells])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
+def _list_spoken(session: Transcript) -> list[SpokenText]:
+    """Return the text blocks of the agent in the session's own context."""
+    return [
+        SpokenText(text, BlockPosition(message.line, at), message.step, message.turn)
+        for message in session.messages
+        if message.origin == AGENT and message.in_context
+        for text, at in zip(message.texts, message.blocks, strict=False)
+    ]
+
+
 def _propose_call(call: AnsweredCall, kind: Message, reason: Message, guards: PruneGuards) -> Iterator[DiscardProposal]:
-    size = estimate_tokens(call.output)
-    if size < _LEAST or not call.is_text or call.is_pruned or guards.is_recent(guards.count_newer_turns(call)):
+    is_recent = guards.is_recent(guards.count_newer_turns(call.step, call.turn))
+    if is_recent or estimate_tokens(call.output) < _LEAST or not call.is_text or call.is_pruned:
         return
-    if guards.is_protected_path(call.path) and kind is not ERROR:
+    if guards.is_protected_path(call.call.path) and kind is not ERROR:
         return
-    value = guards.build_replacement(call, DROPPED, call.output)
-    cut = Cut(DISCARD, call.answered, "output", value, call.step, describe_call(call), size, estimate_tokens(value))
-    if cut.saved_tokens > 0:
+    for cut in build_output_cut(DISCARD, call, guards.build_replacement(call, DROPPED, call.output)):
         yield DiscardProposal(0, call.step, describe_call(call), kind, reason, True, cut)
 
 
-def _iter_used_searches(session: SessionHistory, guards: PruneGuards) -> Iterator[DiscardProposal]:
-    """Yield searches one of whose hits was read afterwards."""
-    used = [(number, call.path) for number, call in enumerate(session.calls) if call.name in ("Read", "Edit", "Write")]
-    for number, call in enumerate(session.calls):
-        if call.name in _SEARCHES and not call.is_error and any(
-            later > number and path and _has_path(call.output, path) for later, path in used
-        ):  # fmt: skip
-            yield from _propose_call(call, SEARCH, FOUND, guards)
+def _iter_used_searches(calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[DiscardProposal]:
+    """Yield searches one of whose hits was read or changed afterwards."""
+    used = [(n, one.call.path) for n, one in enumerate(calls) if one.call.name in ("Read", "Edit", "Write")]
+    for number, call in enumerate(calls):
+        if call.call.name in _SEARCHES and not call.is_error:
+            later = (path for at, path in used if at > number and path)
+            if any(_has_path(call.output, path) for path in later):
+                yield from _propose_call(call, SEARCH, _FOUND, guards)
 
 
 def _has_path(output: str, path: str) -> bool:
@@ -278,62 +293,49 @@ def _has_path(output: str, path: str) -> bool:
     return path in output or (len(parts) > 2 and "/".join(parts[-3:]) in output)
 
 
-def _iter_resolved_errors(session: SessionHistory, guards: PruneGuards) -> Iterator[DiscardProposal]:
+def _iter_resolved_errors(calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[DiscardProposal]:
     """Yield the answers of failed commands of which a later one, that begins alike, went well.
 
-    Only the message goes on being told by its first line: that is what is to be learnt from it.
+    The message keeps its first sentence: that is what is to be learnt from it.
     """
-    went_well = [
-        (n, _get_target(call)) for n, call in enumerate(session.calls) if call.answered.line and not call.is_error
-    ]
-    for number, call in enumerate(session.calls):
-        aim = _get_target(call)
-        if call.has_failed and aim and any(later > number and aim == other for later, other in went_well):
-            for one in _propose_call(call, ERROR, MENDED, guards):
+    went_well = [(n, _get_target(call)) for n, call in enumerate(calls) if call.result and not call.is_error]
+    for number, call in enumerate(calls):
+        target = _get_target(call)
+        if call.has_failed and target and any(later > number and target == other for later, other in went_well):
+            for one in _propose_call(call, ERROR, _MENDED, guards):
                 value = f"{one.cut.value} {first_sentence(call.output, 80)}"
                 yield one._replace(cut=one.cut._replace(value=value, left=estimate_tokens(value)))
 
 
 def _get_target(call: AnsweredCall) -> str:
     """Return what *call* is about: its file, or the first words of its command; "" where it does not say."""
-    command = call.input.get("command")
+    command = call.call.input.get("command")
     if isinstance(command, str):
         words = command.split()
         return " ".join(words[:_SAME_WORDS]) if len(words) >= _SAME_WORDS else ""
-    return f"{call.name} {call.path}" if call.path else ""
+    return f"{call.call.name} {call.call.path}" if call.call.path else ""
 
 
-def _iter_decided_discussions(session: SessionHistory, guards: PruneGuards) -> Iterator[DiscardProposal]:
-    """Yield what was said of options of which one was taken: the decision is to be an anchor first."""
-    for spoken in session.spoken:
-        if _is_exempt(spoken, guards):
+def _iter_settled_texts(spoken: Sequence[SpokenText], guards: PruneGuards) -> Iterator[DiscardProposal]:
+    """Yield what was said of options of which one was taken, and what is said in the same words again later.
+
+    A decision is to be an anchor first.
+    """
+    last = {normalise(one.text): one.place for one in spoken}
+    for one in spoken:
+        size = estimate_tokens(one.text)
+        is_recent = guards.is_recent(guards.count_newer_turns(one.step, one.turn), ANSWERS)
+        if size < _LEAST or one.text.startswith(DROPPED) or is_recent or guards.find_anchors(one.text):
             continue
-        for row in split_sentences(spoken.text):
-            main = split_reason(row).main
-            if has_choice(main) and find_alternative(row) and not is_noncommittal(row):
-                yield _propose_text(spoken, DISCUSSION, DECIDED, is_safe=False)
-                break
+        what = first_sentence(one.text, 60)
+        cut = Cut(DISCARD, one.place, "text", DROPPED, one.step, what, size, estimate_tokens(DROPPED))
+        if any(map(_is_decision, split_sentences(one.text))):
+            yield DiscardProposal(0, one.step, what, DISCUSSION, _DECIDED, False, cut)
+        elif last[normalise(one.text)] != one.place:
+            yield DiscardProposal(0, one.step, what, CONFIRMATION, _SAID_AGAIN, True, cut)
 
 
-def _iter_repeated_texts(session: SessionHistory, guards: PruneGuards) -> Iterator[DiscardProposal]:
-    """Yield what the agent says in the same words again later."""
-    last = {normalise(spoken.text): spoken.place for spoken in session.spoken}
-    for spoken in session.spoken:
-        if not _is_exempt(spoken, guards) and last[normalise(spoken.text)] != spoken.place:
-            yield _propose_text(spoken, CONFIRMATION, SAID_AGAIN, is_safe=True)
-
-
-def _is_exempt(spoken: SpokenText, guards: PruneGuards) -> bool:
-    return (
-        estimate_tokens(spoken.text) < _LEAST
-        or spoken.text.startswith(DROPPED)
-        or guards.is_recent(guards.count_turns_since(spoken.step, spoken.prompt), ANSWERS)
-        or bool(guards.find_anchors(spoken.text))
-    )
-
-
-def _propose_text(spoken: SpokenText, kind: Message, reason: Message, *, is_safe: bool) -> DiscardProposal:
-    what = first_sentence(spoken.text, 60)
-    size = estimate_tokens(spoken.text)
-    cut = Cut(DISCARD, spoken.place, "text", DROPPED, spoken.step, what, size, estimate_tokens(DROPPED))
-    return DiscardProposal(0, spoken.step, what, kind, reason, is_safe, cut)
+def _is_decision(sentence: str) -> bool:
+    """Return whether *sentence* says which option was taken and which was not."""
+    main = split_reason(sentence).main
+    return has_choice(main) and bool(find_alternative(sentence)) and not is_noncommittal(sentence)

@@ -6,19 +6,19 @@ A strategy yields cuts; what protects a text is asked of `PruneGuards`, so that 
 from __future__ import annotations
 
 import fnmatch
+import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kb.sessions.dcp_settings import OUTPUTS, PROMPT, DcpSettings
-from kb.sessions.tool_calls import MARK, AnsweredCall, BlockPosition, SessionHistory, dump_canonical
-from kb.startup.lazy_regex import regex
+from kb.sessions.transcript import MARK, AnsweredCall, Transcript, get_prompt, list_calls
+from kb.startup.lazy_regex import MULTILINE, regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import build_index_terms, estimate_tokens
 
 if TYPE_CHECKING:
     from typing import Any
-
 
 DEDUP, SUPERSEDE, ERRORS, TRUNCATE, DISCARD = "dedup", "supersede", "errors", "truncate", "discard"
 STRATEGIES = (DEDUP, SUPERSEDE, ERRORS, TRUNCATE, DISCARD)
@@ -31,7 +31,15 @@ _WHOLE_READ = 2000
 """Lines that a read without limits returns at most: as many may not be all of the file."""
 _LOOKED_AT = 20
 """So many newer reads of a file are compared with an older one."""
-_NUMBERED = regex(r"^[ \t]*+(\d++)[→\t]", re.MULTILINE)
+_NUMBERED = regex(r"^[ \t]*+(\d++)[→\t]", MULTILINE)
+
+
+class BlockPosition(NamedTuple):
+    """Where a block of a message stands."""
+
+    line: int
+    """1-based line of the file, or number of the message."""
+    block: int
 
 
 class Cut(NamedTuple):
@@ -58,6 +66,9 @@ class Cut(NamedTuple):
         return self.removed - self.left
 
 
+# -- what protects ---------------------------------------------------------------------------------
+
+
 class ProtectedText(NamedTuple):
     """One thing that would have been pruned, and what protected it."""
 
@@ -70,23 +81,20 @@ class ProtectedText(NamedTuple):
 class PruneGuards:
     """What protects: the last turns, files by their names, and paragraphs that cite anchors."""
 
-    def __init__(self, history: SessionHistory, settings: DcpSettings) -> None:
-        """Look at *history* as *settings* say."""
+    def __init__(self, session: Transcript, settings: DcpSettings) -> None:
+        """Look at *session* as *settings* say."""
         self._settings = settings
         self._by_prompt = settings.turn_unit == PROMPT
-        self.turns = len(history.prompts) if self._by_prompt else history.steps
+        prompts = sum(message.in_context and bool(get_prompt(message)) for message in session.messages)
+        self.turns = prompts if self._by_prompt else session.steps
         letters = "|".join(re.escape(letter) for letter in settings.anchor_prefixes)
-        on = settings.anchor_protection and letters
-        self._cited = re.compile(rf"\[(?:[\w.-]{{1,100}}:)?((?:{letters})[0-9]{{3,9}})\]") if on else None
+        is_on = settings.anchor_protection and letters
+        self._cited = re.compile(rf"\[(?:[\w.-]{{1,100}}:)?((?:{letters})[0-9]{{3,9}})\]") if is_on else None
         self.kept: list[ProtectedText] = []
 
-    def count_newer_turns(self, call: AnsweredCall) -> int:
-        """Return how many turns are newer than that of *call*."""
-        return self.count_turns_since(call.step, call.prompt)
-
-    def count_turns_since(self, step: int, prompt: int) -> int:
-        """Return how many turns are newer than that of *step*, which the *prompt* of this number led to."""
-        return self.turns - (prompt if self._by_prompt else step)
+    def count_newer_turns(self, step: int, turn: int) -> int:
+        """Return how many turns are newer than that of *step*, which the prompt number *turn* led to."""
+        return self.turns - (turn if self._by_prompt else step)
 
     def is_recent(self, age: int, kind: str = OUTPUTS) -> bool:
         """Return whether a turn of this *age* is among the last, which are not touched."""
@@ -94,12 +102,13 @@ class PruneGuards:
 
     def is_protected_path(self, path: str) -> bool:
         """Return whether the file *path* is protected by its name."""
-        name = path.replace("\\", "/")
-        return bool(name) and any(
-            fnmatch.fnmatchcase(name.rpartition("/")[2], one) or fnmatch.fnmatchcase(name, one)
-            or fnmatch.fnmatchcase(name, f"*/{one}")
-            for one in self._settings.protected_patterns
-        )  # fmt: skip
+        path = path.replace("\\", "/")
+        return bool(path) and any(
+            fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
+            or fnmatch.fnmatchcase(path, pattern)
+            or fnmatch.fnmatchcase(path, f"*/{pattern}")
+            for pattern in self._settings.protected_patterns
+        )
 
     def find_anchors(self, text: str) -> list[str]:
         """Return the ids of the anchors that *text* cites and that protect."""
@@ -118,13 +127,11 @@ class PruneGuards:
 
     def can_prune(self, call: AnsweredCall, size: int) -> bool:
         """Return whether *call* may be touched; note what protects it where not."""
-        by = (
-            TURNS
-            if self.is_recent(self.count_newer_turns(call))
-            else PATTERNS
-            if self.is_protected_path(call.path)
-            else ""
-        )
+        by = ""
+        if self.is_recent(self.count_newer_turns(call.step, call.turn)):
+            by = TURNS
+        elif self.is_protected_path(call.call.path):
+            by = PATTERNS
         if by:
             self.kept.append(ProtectedText(by, describe_call(call), call.step, size))
         return not by
@@ -138,78 +145,94 @@ class PruneGuards:
 
 
 def _find_paragraph(rows: Sequence[str], at: int) -> range:
+    """Return the rows around *at* up to empty ones; a row of a read file with nothing but its number is empty."""
     first = last = at
-    while first > max(at - _AROUND, 0) and _has_text(rows[first - 1]):
+    while first > max(at - _AROUND, 0) and _NUMBERED.sub("", rows[first - 1]).strip():
         first -= 1
-    while last < min(at + _AROUND, len(rows) - 1) and _has_text(rows[last + 1]):
+    while last < min(at + _AROUND, len(rows) - 1) and _NUMBERED.sub("", rows[last + 1]).strip():
         last += 1
     return range(first, last + 1)
 
 
-def _has_text(row: str) -> bool:
-    return bool(_NUMBERED.sub("", row).strip())
+# -- calls -----------------------------------------------------------------------------------------
+
+
+def list_prunable_calls(session: Transcript) -> list[AnsweredCall]:
+    """Return the calls in the session's own context whose input can be written back."""
+    return [one for one in list_calls(session, in_context=True) if one.call.block >= 0]
+
+
+def dump_canonical(given: object) -> str:
+    """Return *given* as JSON that is the same for the same value."""
+    return json.dumps(given, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def count_call_tokens(calls: Sequence[AnsweredCall]) -> int:
+    """Return the estimated tokens of *calls* and their answers."""
+    return sum(estimate_tokens(dump_canonical(one.call.input)) + estimate_tokens(one.output) for one in calls)
 
 
 def describe_call(call: AnsweredCall) -> str:
     """Return *call* as a person knows it."""
-    given = call.path or next((v for v in call.input.values() if isinstance(v, str) and v.strip()), "")
-    return f"{call.name} {given.split(chr(10))[0][:60]}".strip()
+    values = call.call.input.values()
+    given = call.call.path or next((v for v in values if isinstance(v, str) and v.strip()), "")
+    return f"{call.call.name} {given.split(chr(10))[0][:60]}".strip()
 
 
-def _cut_output(strategy: str, call: AnsweredCall, value: str, why: str = "") -> Iterator[Cut]:
-    cut = Cut(
-        strategy,
-        call.answered,
-        "output",
-        value,
-        call.step,
-        describe_call(call),
-        estimate_tokens(call.output),
-        estimate_tokens(value),
-        why,
-    )
-    if cut.saved_tokens > 0:
-        yield cut
+def build_output_cut(strategy: str, call: AnsweredCall, value: str, why: str = "") -> list[Cut]:
+    """Return the cut that puts *value* in the place of the output of *call*; [] where that saves nothing."""
+    result = call.result
+    before, after = estimate_tokens(call.output), estimate_tokens(value)
+    if result is None or after >= before:
+        return []
+    place = BlockPosition(result.line, result.block)
+    return [Cut(strategy, place, "output", value, call.step, describe_call(call), before, after, why)]
 
 
-def find_repeats(history: SessionHistory, settings: DcpSettings, guards: PruneGuards) -> Iterator[Cut]:
+def _build_input_cut(strategy: str, call: AnsweredCall, value: object, sizes: tuple[int, int], why: str = "") -> Cut:
+    place = BlockPosition(call.call.line, call.call.block)
+    return Cut(strategy, place, "input", value, call.step, describe_call(call), *sizes, why)
+
+
+# -- strategies ------------------------------------------------------------------------------------
+
+
+def find_repeats(calls: Sequence[AnsweredCall], settings: DcpSettings, guards: PruneGuards) -> Iterator[Cut]:
     """Yield the answers of calls that were made again: of the same call the newest answer is kept (RUYI-32).
 
     A newer call that failed does not take the place of one that answered.
     """
     same: dict[str, list[AnsweredCall]] = {}
-    for call in history.calls:
-        signature = call.name + dump_canonical(call.input)
-        if call.name in settings.dedup_scope and call.is_text and call.answered.line and FAILED not in signature:
+    for call in calls:
+        signature = call.call.name + dump_canonical(call.call.input)
+        if call.call.name in settings.dedup_scope and call.is_text and FAILED not in signature:
             same.setdefault(signature, []).append(call)
-    for calls in same.values():
-        good = [number for number, call in enumerate(calls) if not call.is_error]
-        newest = good[-1] if good else len(calls) - 1
-        for call in calls[:newest]:
+    for repeats in same.values():
+        good = [number for number, call in enumerate(repeats) if not call.is_error]
+        newest = good[-1] if good else len(repeats) - 1
+        for call in repeats[:newest]:
             if not call.is_pruned and guards.can_prune(call, estimate_tokens(call.output)):
-                value = guards.build_replacement(call, REPEATED, call.output, calls[newest].output)
-                yield from _cut_output(DEDUP, call, value, "repeated")
+                value = guards.build_replacement(call, REPEATED, call.output, repeats[newest].output)
+                yield from build_output_cut(DEDUP, call, value, "repeated")
     if settings.covered_reads and "Read" in settings.dedup_scope:
-        yield from _find_covered_reads(history, guards)
+        yield from _find_covered_reads(calls, guards)
 
 
-def _find_covered_reads(history: SessionHistory, guards: PruneGuards) -> Iterator[Cut]:
+def _find_covered_reads(calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[Cut]:
     """Yield the reads whose every line stands, unchanged, in a newer read of the same file."""
-    reads: dict[str, list[AnsweredCall]] = {}
-    for call in history.calls:
-        if call.name == "Read" and call.is_text and not call.is_error and not call.is_pruned and call.answered.line:
-            reads.setdefault(call.path, []).append(call)
-    for calls in reads.values():
-        for number, call in enumerate(calls):
-            if not any(one.input == call.input for one in calls[number + 1 :]):
-                later = (one for one in calls[number + 1 : number + 1 + _LOOKED_AT] if _is_read_covered(one, call))
-                if any(later) and guards.can_prune(call, estimate_tokens(call.output)):
-                    yield from _cut_output(DEDUP, call, COVERED, "covered")
-
-
-def _is_read_covered(newer: AnsweredCall, older: AnsweredCall) -> bool:
-    body = _get_read_text(older)
-    return bool(body.strip()) and f"\n{body}\n" in f"\n{_get_read_text(newer)}\n"
+    by_path: dict[str, list[AnsweredCall]] = {}
+    for call in calls:
+        if call.call.name == "Read" and call.is_text and not call.is_error and not call.is_pruned:
+            by_path.setdefault(call.call.path, []).append(call)
+    for reads in by_path.values():
+        for number, call in enumerate(reads):
+            if any(one.call.input == call.call.input for one in reads[number + 1 :]):
+                continue  # a repeated call, found above
+            body = _get_read_text(call)
+            newer = reads[number + 1 : number + 1 + _LOOKED_AT]
+            is_covered = body.strip() and any(f"\n{body}\n" in f"\n{_get_read_text(one)}\n" for one in newer)
+            if is_covered and guards.can_prune(call, estimate_tokens(call.output)):
+                yield from build_output_cut(DEDUP, call, COVERED, "covered")
 
 
 def _get_read_text(call: AnsweredCall) -> str:
@@ -217,52 +240,44 @@ def _get_read_text(call: AnsweredCall) -> str:
     return call.output.partition("\n\n<system-reminder>")[0].rstrip("\n")
 
 
-def find_overwritten(history: SessionHistory, settings: DcpSettings, guards: PruneGuards) -> Iterator[Cut]:
+def find_overwritten(calls: Sequence[AnsweredCall], settings: DcpSettings, guards: PruneGuards) -> Iterator[Cut]:
     """Yield what a write wrote where the whole file is read later (RUYI-33)."""
-    read: dict[str, int] = {}
-    for number, call in enumerate(history.calls):
-        if call.name == "Read" and not call.is_error and _is_whole_read(call):
-            read[call.path] = number
-    for number, call in enumerate(history.calls):
-        content = call.input.get("content")
-        if call.name != "Write" or call.is_error or not isinstance(content, str) or content.startswith(MARK):
+    whole_reads: dict[str, int] = {}
+    for number, call in enumerate(calls):
+        if call.call.name == "Read" and not call.is_error and _is_whole_read(call):
+            whole_reads[call.call.path] = number
+    for number, call in enumerate(calls):
+        content = call.call.input.get("content")
+        if call.call.name != "Write" or call.is_error or not isinstance(content, str) or content.startswith(MARK):
             continue
-        if read.get(call.path, -1) > number and guards.can_prune(call, estimate_tokens(content)):
-            elsewhere = history.calls[read[call.path]].output
-            value = guards.build_replacement(call, READ_AGAIN, content, elsewhere)
-            if estimate_tokens(value) < estimate_tokens(content):
-                yield Cut(
-                    SUPERSEDE,
-                    call.asked,
-                    "input",
-                    {**call.input, "content": value},
-                    call.step,
-                    describe_call(call),
-                    estimate_tokens(content),
-                    estimate_tokens(value),
-                )
+        later, before = whole_reads.get(call.call.path, -1), estimate_tokens(content)
+        if later > number and guards.can_prune(call, before):
+            value = guards.build_replacement(call, READ_AGAIN, content, calls[later].output)
+            if (after := estimate_tokens(value)) < before:
+                yield _build_input_cut(SUPERSEDE, call, {**call.call.input, "content": value}, (before, after))
 
 
 def _is_whole_read(call: AnsweredCall) -> bool:
-    """Return whether a read returned the whole file."""
-    if call.input.get("offset") not in (None, 0, 1) or call.input.get("limit") is not None or call.is_pruned:
-        return call.is_pruned and not {"offset", "limit"} & call.input.keys()
-    return len(_NUMBERED.findall(call.output)) < _WHOLE_READ
+    """Return whether a read returned the whole file; of one that was pruned only its input tells."""
+    given = call.call.input
+    if call.is_pruned:
+        return not {"offset", "limit"} & given.keys()
+    is_limited = given.get("offset") not in (None, 0, 1) or given.get("limit") is not None
+    return not is_limited and len(_NUMBERED.findall(call.output)) < _WHOLE_READ
 
 
-def find_failures(history: SessionHistory, settings: DcpSettings, guards: PruneGuards) -> Iterator[Cut]:
+def find_failures(calls: Sequence[AnsweredCall], settings: DcpSettings, guards: PruneGuards) -> Iterator[Cut]:
     """Yield the inputs of calls that failed some turns ago; the error message stays (RUYI-34)."""
-    for call in history.calls:
-        if not call.has_failed or guards.count_newer_turns(call) <= settings.turns_before_purge:
+    for call in calls:
+        if not call.has_failed or guards.count_newer_turns(call.step, call.turn) <= settings.turns_before_purge:
             continue
-        value = {key: _empty_texts(one, guards) for key, one in call.input.items()}
-        before, after = estimate_tokens(dump_canonical(call.input)), estimate_tokens(dump_canonical(value))
-        if after < before and guards.can_prune(call._replace(input={}), before):
-            yield Cut(
-                ERRORS, call.asked, "input", value, call.step, describe_call(call), before, after, call.output[:120]
-            )
+        value = {key: _empty_texts(one, guards) for key, one in call.call.input.items()}
+        before, after = estimate_tokens(dump_canonical(call.call.input)), estimate_tokens(dump_canonical(value))
+        without_input = call._replace(call=call.call._replace(input={}))  # a file's name protects no failed input
+        if after < before and guards.can_prune(without_input, before):
+            yield _build_input_cut(ERRORS, call, value, (before, after), call.output[:120])
         if not settings.keep_error_message and not call.is_pruned and call.is_text:
-            yield from _cut_output(ERRORS, call, guards.build_replacement(call, FAILED, call.output))
+            yield from build_output_cut(ERRORS, call, guards.build_replacement(call, FAILED, call.output))
 
 
 def _empty_texts(value: Any, guards: PruneGuards) -> Any:
@@ -274,17 +289,22 @@ def _empty_texts(value: Any, guards: PruneGuards) -> Any:
     return [_empty_texts(one, guards) for one in value] if isinstance(value, list) else value
 
 
-def find_long_results(history: SessionHistory, settings: DcpSettings, guards: PruneGuards, left: int) -> Iterator[Cut]:
-    """Yield search results that are longer than min(50,000 tokens, half of the room *left*) (RUYI-36, RUYI-37)."""
+def find_long_results(
+    calls: Sequence[AnsweredCall], settings: DcpSettings, guards: PruneGuards, left: int, prompt: str
+) -> Iterator[Cut]:
+    """Yield search results that are longer than min(50,000 tokens, half of the room *left*) (RUYI-36, RUYI-37).
+
+    What the calls look for and the last *prompt* say which lines stay.
+    """
     most = compute_max_output(left, settings)
-    for call in history.calls:
-        if call.name not in settings.truncation_scope or not call.is_text or call.is_error or call.is_pruned:
+    for call in calls:
+        if call.call.name not in settings.truncation_scope or not call.is_text or call.is_error or call.is_pruned:
             continue
-        rows = settings.glob_max_files if call.name == "Glob" else 0
-        words = [*history.prompts[-1:], *(v for v in call.input.values() if isinstance(v, str))]
+        rows = settings.glob_max_files if call.call.name == "Glob" else 0
+        words = [prompt, *(v for v in call.call.input.values() if isinstance(v, str))]
         short = shorten_output(call.output, most, rows=rows, words=words, keep=guards.find_anchors)
         if short != call.output and guards.can_prune(call, estimate_tokens(call.output)):
-            yield from _cut_output(TRUNCATE, call, short)
+            yield from build_output_cut(TRUNCATE, call, short)
 
 
 def compute_max_output(left: int, settings: DcpSettings) -> int:
@@ -292,7 +312,7 @@ def compute_max_output(left: int, settings: DcpSettings) -> int:
     return max(int(min(settings.grep_max_tokens, left * settings.grep_headroom)), 0)
 
 
-AUTOMATIC: Mapping[str, Callable[[SessionHistory, DcpSettings, PruneGuards], Iterator[Cut]]] = {
+AUTOMATIC: Mapping[str, Callable[[Sequence[AnsweredCall], DcpSettings, PruneGuards], Iterator[Cut]]] = {
     DEDUP: find_repeats,
     SUPERSEDE: find_overwritten,
     ERRORS: find_failures,
@@ -300,27 +320,37 @@ AUTOMATIC: Mapping[str, Callable[[SessionHistory, DcpSettings, PruneGuards], Ite
 """The strategies that need to know nothing but the session."""
 
 
+# -- shortening a search result --------------------------------------------------------------------
+
 _LEFT_OUT = MARK + "{left} of {all} lines left out]"
 _TOO_LONG = MARK + "{size} tokens left out: no room is left; search for less]"
 _PATH = regex(r"^(\S[^:\n]*?)(?::\d+[:-]|$)")
 _HALF_LIFE = 86_400.0
 """Seconds after which a change of a file counts half (one day)."""
 _RARE = 3.0
+"""What a file that was changed just now counts beside the matches of rare words."""
 _WIDEST = 400
 """Characters of a line that are kept when even the best one does not fit."""
 
 
 def shorten_output(
-    text: str, most: int, *, rows: int = 0, words: Sequence[str] = (), changed: Mapping[str, float] | None = None,
-    now: float = 0.0, keep: Callable[[str], Collection[str]] = lambda _: (),
-) -> str:  # fmt: skip
+    text: str,
+    most: int,
+    *,
+    rows: int = 0,
+    words: Sequence[str] = (),
+    changed: Mapping[str, float] | None = None,
+    now: float = 0.0,
+    keep: Callable[[str], Collection[str]] = lambda _: (),
+) -> str:
     """Return *text* with at most *most* estimated tokens and, where *rows* is not 0, as many lines.
 
     The lines that stay keep their order. *words* say what is looked for; *changed* holds when files were changed, in
     seconds; lines for which *keep* says something come before all others. A text that fits comes back as it is.
     """
     lines = text.split("\n")
-    if (not rows or len(_filter_filled(lines)) <= rows) and estimate_tokens(text) <= most:
+    filled = sum(bool(line.strip()) and not line.startswith(MARK) for line in lines)
+    if (not rows or filled <= rows) and estimate_tokens(text) <= most:
         return text
     note = _LEFT_OUT.format(left=len(lines), all=len(lines))
     room = most - estimate_tokens(f"\n{note}")
@@ -328,25 +358,25 @@ def shorten_output(
         return _TOO_LONG.format(size=estimate_tokens(text))
     order = rank_lines(lines, words, changed or {}, now, keep)
     chosen: set[int] = set()
-    filled = 0
     for at in order:
         size = estimate_tokens(f"{lines[at]}\n")
-        if size > room or (rows and filled >= rows):
-            continue
-        chosen.add(at)
-        room -= size
-        filled += 1
-    if not any(lines[at].strip() for at in chosen):
+        if size <= room and not (rows and len(chosen) >= rows):
+            chosen.add(at)
+            room -= size
+    said = sum(bool(lines[at].strip()) for at in chosen)
+    if not said:
         return f"{_clip_line(lines[order[0]], room)}\n{note}"
-    left = len(_filter_filled(lines)) - len([at for at in chosen if lines[at].strip()])
     kept = "\n".join(lines[at] for at in sorted(chosen))
-    return f"{kept}\n{_LEFT_OUT.format(left=left, all=len(_filter_filled(lines)))}"
+    return f"{kept}\n{_LEFT_OUT.format(left=filled - said, all=filled)}"
 
 
 def rank_lines(
-    lines: Sequence[str], words: Sequence[str], changed: Mapping[str, float], now: float,
+    lines: Sequence[str],
+    words: Sequence[str],
+    changed: Mapping[str, float],
+    now: float,
     keep: Callable[[str], Collection[str]] = lambda _: (),
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """Return the numbers of *lines*, what matters most first (RUYI-38): kept ones, then matches, newness and order."""
     wanted = {term for word in words for term in build_index_terms(word[:2000]).split()}
     held = [wanted.intersection(build_index_terms(line[:_WIDEST]).split()) for line in lines]
@@ -363,10 +393,6 @@ def rank_lines(
         return match + new
 
     return sorted(range(len(lines)), key=lambda at: (not lines[at].strip(), not keep(lines[at]), -score_line(at), at))
-
-
-def _filter_filled(lines: Sequence[str]) -> list[str]:
-    return [line for line in lines if line.strip() and not line.startswith(MARK)]
 
 
 def _clip_line(line: str, room: int) -> str:

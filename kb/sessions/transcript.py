@@ -1,21 +1,32 @@
-"""Read a session: JSON lines, or one JSON value, whose format may change with any release, so nothing here insists.
+"""The model of a session: its messages in order, with who speaks, and the calls of tools with their results.
 
-What is unknown is counted, what is broken is skipped and named with its line, and no bytes make the reader fail.
+A session is read once, whichever host ran it. Formats may change with any release, so nothing here insists: what is
+unknown is counted, what is broken is skipped and named with its line, and no bytes make the reader fail.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kb.i18n import Message, msg
-from kb.sessions import adapters
 from kb.sessions.host_input import extract_typed_text, split_element, strip_injected
+from kb.sessions.host_records import (
+    HOST,
+    UNREAD,
+    drop_superseded,
+    has_text,
+    parse_clean_line,
+    parse_whole_session,
+    replace_surrogates,
+    translate_host_record,
+)
+from kb.sessions.usage import count_context_tokens, read_tokens_after_compaction
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from kb.sessions.host_records import Row
 
 HUMAN = "human"
 AGENT = "agent"
@@ -33,8 +44,13 @@ KNOWN_TYPES = frozenset({
     "api-request", "api-request-shape", "api-request-blob",
 })  # fmt: skip
 """Record types seen in the field that need no counting as unknown."""
+MARK = "[kb: "
+"""What stands in the place of pruned text begins so."""
+_REFUSED = "The user doesn't want to"
+"""A call that a person refused begins its answer so: that is a decision and no failure."""
 
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+# -- values ----------------------------------------------------------------------------------------
 
 
 class ToolCall(NamedTuple):
@@ -44,6 +60,14 @@ class ToolCall(NamedTuple):
     name: str
     input: Mapping[str, Any]
     line: int
+    block: int = 0
+    """The number of its block in the message; -1 where its input is no object."""
+
+    @property
+    def path(self) -> str:
+        """The file it reads or writes, or ""."""
+        given = self.input.get("file_path", self.input.get("notebook_path", self.input.get("path")))
+        return _to_text(given)
 
 
 class ToolResult(NamedTuple):
@@ -54,13 +78,16 @@ class ToolResult(NamedTuple):
     text: str
     is_error: bool
     line: int
+    block: int = 0
+    is_text: bool = False
+    """Whether the answer is text and nothing else."""
 
 
 class TranscriptMessage(NamedTuple):
     """One user or assistant line."""
 
     line: int
-    """1-based line in the file."""
+    """1-based line in the file, or number of the message where the session is one JSON value."""
     time: str
     role: str
     origin: str
@@ -68,6 +95,14 @@ class TranscriptMessage(NamedTuple):
     texts: tuple[str, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
+    blocks: tuple[int, ...] = ()
+    """The number of the block of each of the texts; () where the message is not made of blocks."""
+    step: int = 0
+    """1-based number of the agent's step; 0 for a message that is none."""
+    turn: int = 0
+    """How many prompts of a person came before it."""
+    in_context: bool = True
+    """False for what an agent within the session says and does: that is in another context."""
 
 
 class SkippedLine(NamedTuple):
@@ -94,173 +129,192 @@ class Transcript(NamedTuple):
     lines: int = 0
     """How many lines are done with: the cursor for the next read. A half-written last line is not among them."""
     compactions: tuple[int, ...] = ()
-    """The lines at which the host compacted the conversation."""
+    """The lines at which the host compacted the conversation: what stands above the last is in no context any more."""
     host: str = ""
     """The host whose format it is; "" for Claude Code."""
+    steps: int = 0
+    """How many steps the agent made."""
+    tokens: int = 0
+    """Tokens in the context at the end, by the host's own count; 0 where it does not say."""
+    model: str = ""
 
 
-class _BrokenLine(Exception):
-    """One line cannot be used; the reason stands in its argument."""
+class AnsweredCall(NamedTuple):
+    """A tool call with its result, None where there is none."""
 
-    def __init__(self, reason: Message) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    call: ToolCall
+    result: ToolResult | None = None
+    step: int = 0
+    turn: int = 0
+    """How many prompts of a person came before it."""
+
+    @property
+    def output(self) -> str:
+        """The text of the answer."""
+        return self.result.text if self.result else ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether there is an answer that is text and nothing else."""
+        return self.result is not None and self.result.is_text
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool answered with an error."""
+        return self.result is not None and self.result.is_error
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it failed by itself: a person did not refuse it."""
+        return self.is_error and not self.output.lstrip().startswith(_REFUSED)
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether the answer was pruned before."""
+        return self.output.startswith(MARK)
+
+
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def parse_transcript(data: bytes, after_line: int = 0) -> Transcript:
-    """Return what the lines of *data* behind *after_line* (1-based; 0: all of them) say. Never raises."""
-    records, skipped, whole = _read_records(data, max(after_line, 0))
-    messages: list[TranscriptMessage] = []
-    unknown: dict[str, int] = {}
-    unread: dict[str, int] = {}
-    for number, record in records:
-        kind = record.get("type")
-        if not isinstance(kind, str) or kind not in KNOWN_TYPES:
-            name = kind[:60] if isinstance(kind, str) else "?"
-            unknown[name] = unknown.get(name, 0) + 1
-            if record.get(adapters.UNREAD) or adapters.has_text(record):
-                unread[name] = unread.get(name, 0) + 1
-        try:
-            messages += parse_messages(record, number)
-        except _BrokenLine as broken:
-            skipped.append(SkippedLine(number, broken.reason))
-    times = [time for _, record in records if (time := _get_text(record.get("timestamp")))]
-    return Transcript(
-        messages=tuple(messages),
-        skipped=tuple(sorted(skipped, key=lambda skip: skip.line)),
-        unknown=unknown,
-        unread=unread,
-        session_id=_find_first(records, "sessionId"),
-        cwd=_find_first(records, "cwd"),
-        branch=_find_first(records, "gitBranch"),
-        started=times[0] if times else "",
-        ended=times[-1] if times else "",
-        lines=max([whole, after_line, *(number for number, _ in records[-1:])]),
-        compactions=tuple(number for number, record in records if record.get("subtype") == "compact_boundary"),
-        host=_find_first(records, adapters.HOST),
-    )
-
-
-def add_answer(transcript: Transcript, answer: str) -> Transcript:
-    """Return *transcript* with the agent's last *answer*, where its file does not have it yet.
-
-    A host may write the file a moment after it has told of the end of the turn. The line of what is added is the next.
-    """
-    if not answer.strip() or _has_answer(transcript, answer):
-        return transcript
-    added = TranscriptMessage(transcript.lines + 1, transcript.ended, "assistant", AGENT, (answer,))
-    return transcript._replace(messages=(*transcript.messages, added))
-
-
-def _has_answer(transcript: Transcript, answer: str) -> bool:
-    """Return whether the agent has said *answer* since the last prompt; it may stand there in several messages."""
-    messages = transcript.messages
-    last = max((n for n, message in enumerate(messages) if message.role == "user" and not message.results), default=-1)
-    texts = [text for message in messages[last + 1 :] if message.origin == AGENT for text in message.texts]
-    return " ".join(answer.split()) in " ".join(" ".join(texts).split())
-
-
-def get_prompt(message: TranscriptMessage) -> str:
-    """Return the words a person typed in *message*, arguments of a slash command included, or ""."""
-    if message.origin == HUMAN:
-        return "\n".join(get_own_texts(message)).strip()
-    if message.origin == WRAPPER:
-        return "\n".join(split_element(text, "command-args")[1].strip() for text in message.texts).strip()
-    return ""
-
-
-def get_own_texts(message: TranscriptMessage) -> tuple[str, ...]:
-    """Return the texts in *message* that a person or the agent wrote themselves, without the host's reminders."""
-    if message.origin == HUMAN:
-        return tuple(extract_typed_text(text) for text in message.texts)
-    return tuple(strip_injected(text) for text in message.texts) if message.origin == AGENT else ()
-
-
-def _read_records(data: bytes, after: int) -> tuple[list[tuple[int, dict[str, Any]]], list[SkippedLine], int]:
-    """Return the records behind line *after* in the form of Claude Code, what is none, and how many lines are whole.
+    """Return what the lines of *data* behind *after_line* (1-based; 0: all of them) say. Never raises.
 
     Where the session is one JSON value, its messages count as lines.
     """
-    skipped: list[SkippedLine] = []
-    messages = adapters.parse_whole_session(data)
+    after = max(after_line, 0)
+    messages = parse_whole_session(data)
     if messages is None:
         whole = data.count(b"\n")
-        rows, skipped = _parse_lines(data, after, whole)
+        rows = drop_superseded(map(parse_clean_line, data.split(b"\n")[after:]))
     else:
         whole = len(messages)
-        rows = [(n, _replace_surrogates(m)) for n, m in enumerate(messages, 1) if n > after]
-    own = [
-        (number, dict(one))
-        for number, row in adapters.drop_superseded(rows)
-        for one in adapters.translate_host_record(row)
-    ]
-    return own, skipped, whole
+        rows = (replace_surrogates(message) for message in messages[after:])
+    made = _parse_rows(rows, after + 1)
+    whole = max(whole, made.lines)
+    unfinished = msg("the last line is not finished yet")
+    skipped = tuple(one if one.line <= whole else one._replace(reason=unfinished) for one in made.skipped)
+    return made._replace(skipped=skipped, lines=max(whole, after_line))
 
 
-def _replace_surrogates(record: dict[str, Any]) -> dict[str, Any]:
-    """Return *record* without halves of characters, which cannot be written to any file again."""
-    made: dict[str, Any] = json.loads(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
-    return made
+def parse_records(records: Iterable[Row]) -> Transcript:
+    """Return what *records* say: what each line of a session holds, or bare messages as a host hands them over."""
+    return _parse_rows(map(_wrap_message, records), 1)
 
 
-def _parse_lines(data: bytes, after: int, whole: int) -> tuple[list[tuple[int, dict[str, Any]]], list[SkippedLine]]:
-    """Return the records behind line *after* with their lines, and what is none; *whole* lines have their end."""
-    records: list[tuple[int, dict[str, Any]]] = []
-    skipped: list[SkippedLine] = []
-    for number, row in enumerate(data.split(b"\n")[after:], after + 1):
-        try:
-            if row.strip():
-                records.append((number, _parse_line(row)))
-        except _BrokenLine as broken:
-            reason = msg("the last line is not finished yet") if number > whole else broken.reason
-            skipped.append(SkippedLine(number, reason))
-    return records, skipped
+def _wrap_message(row: Row) -> Row:
+    if isinstance(row, dict) and row.get("type") not in ("user", "assistant") and "content" in row:
+        role = row.get("role")
+        return {"type": role, "message": row} if role in ("user", "assistant") else row
+    return row
 
 
-def _find_first(records: list[tuple[int, dict[str, Any]]], key: str) -> str:
-    return next((text for _, record in records if (text := _get_text(record.get(key)))), "")
+def _parse_rows(rows: Iterable[Row], first: int) -> Transcript:
+    """Return what *rows* say, of which the first has the number *first*."""
+    reader = _TranscriptReader()
+    for number, row in enumerate(rows, first):
+        if isinstance(row, dict):
+            reader.lines = number
+            for record in translate_host_record(row):
+                reader.read_record(number, record)
+        elif row is not None:
+            reader.skipped.append(SkippedLine(number, row))
+    return reader.build_transcript()
 
 
-def _parse_line(row: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(row.decode("utf-8-sig"))
-        if _SURROGATE.search(row):
-            record = _replace_surrogates(record)
-    except UnicodeDecodeError:
-        raise _BrokenLine(msg("not valid UTF-8")) from None
-    except (ValueError, RecursionError):
-        raise _BrokenLine(msg("not valid JSON")) from None
-    if not isinstance(record, dict):
-        raise _BrokenLine(msg("no JSON object"))
-    return record
+class _TranscriptReader:
+    """Takes one record of Claude Code's after the other."""
 
+    def __init__(self) -> None:
+        self.messages: list[TranscriptMessage] = []
+        self.skipped: list[SkippedLine] = []
+        self.unknown: dict[str, int] = {}
+        self.unread: dict[str, int] = {}
+        self.session: dict[str, str] = {}
+        self.times: list[str] = []
+        self.compactions: list[int] = []
+        self.steps: dict[str, int] = {}
+        self.lines = self.turns = self.tokens = 0
+        self.model = ""
+        self.main_side: bool | None = None
 
-def parse_messages(record: Mapping[str, Any], number: int) -> Iterator[TranscriptMessage]:
-    kind, time = record.get("type"), _get_text(record.get("timestamp"))
-    attachment = record.get("attachment")
-    if kind == "attachment" and isinstance(attachment, dict) and attachment.get("type") == "queued_command":
-        texts = _extract_texts(attachment.get("prompt"))
-        if any(_is_typed(text) for text in texts):
-            yield TranscriptMessage(number, time, "user", HUMAN, texts)
-        return
-    if kind not in ("user", "assistant"):
-        return
-    message = record.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, str | list):
-        raise _BrokenLine(msg("a record of type {kind} without a message", kind=kind))
-    texts = _extract_texts(content)
-    if kind == "assistant":
+    def read_record(self, number: int, record: Mapping[str, Any]) -> None:
+        for key in ("sessionId", "cwd", "gitBranch", HOST):
+            if not self.session.get(key):
+                self.session[key] = _to_text(record.get(key))
+        if time := _to_text(record.get("timestamp")):
+            self.times = [*self.times[:1], time]
+        if (left := read_tokens_after_compaction(record)) is not None:
+            self.tokens = left
+            self.compactions.append(number)
+        kind, attachment = record.get("type"), record.get("attachment")
+        if not isinstance(kind, str) or kind not in KNOWN_TYPES:
+            name = kind[:60] if isinstance(kind, str) else "?"
+            self.unknown[name] = self.unknown.get(name, 0) + 1
+            if record.get(UNREAD) or has_text(record):
+                self.unread[name] = self.unread.get(name, 0) + 1
+        elif kind in ("user", "assistant"):
+            self._read_message(number, time, kind, record)
+        elif isinstance(attachment, dict) and attachment.get("type") == "queued_command" and kind == "attachment":
+            texts = _extract_texts(attachment.get("prompt"))
+            if any(_is_typed(text) for text in texts):
+                self._add_message(TranscriptMessage(number, time, "user", HUMAN, texts))
+
+    def _read_message(self, number: int, time: str, role: str, record: Mapping[str, Any]) -> None:
+        message = record.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(content, str | list):
+            reason = msg("a record of type {kind} without a message", kind=role)
+            self.skipped.append(SkippedLine(number, reason))
+            return
+        side = record.get("isSidechain") is True
+        if self.main_side is None:
+            self.main_side = side
+        in_context = side == self.main_side
+        if role == "user":
+            results = tuple(_iter_results(content, number))
+            texts = _extract_texts(content)
+            origin = _find_origin(record, texts, bool(results))
+            if origin == HUMAN:
+                texts = tuple(text for text in texts if _is_typed(text))
+            self._add_message(TranscriptMessage(number, time, role, origin, texts, (), results, in_context=in_context))
+            return
+        blocks, step = _find_text_blocks(content), 0
+        if in_context:
+            name = str(message.get("id") or record.get("requestId") or number)
+            step = self.steps.setdefault(name, len(self.steps) + 1)
+            if used := count_context_tokens(record):
+                self.tokens, self.model = used, str(message.get("model") or "")
         calls = tuple(_iter_calls(content, number))
-        if texts or calls:
-            yield TranscriptMessage(number, time, "assistant", AGENT, texts, calls)
-        return
-    results = tuple(_iter_results(content, number))
-    origin = _find_origin(record, texts, bool(results))
-    if origin == HUMAN:
-        texts = tuple(text for text in texts if _is_typed(text))
-    if texts or results:
-        yield TranscriptMessage(number, time, "user", origin, texts, (), results)
+        texts = _extract_texts(content)
+        made = TranscriptMessage(number, time, role, AGENT, texts, calls, (), blocks, step, in_context=in_context)
+        self._add_message(made)
+
+    def _add_message(self, message: TranscriptMessage) -> None:
+        if message.texts or message.calls or message.results:
+            self.messages.append(message._replace(turn=self.turns))
+            if message.in_context and get_prompt(message):
+                self.turns += 1
+
+    def build_transcript(self) -> Transcript:
+        about = self.session
+        return Transcript(
+            tuple(self.messages),
+            tuple(self.skipped),
+            self.unknown,
+            self.unread,
+            session_id=about.get("sessionId", ""),
+            cwd=about.get("cwd", ""),
+            branch=about.get("gitBranch", ""),
+            started=self.times[0] if self.times else "",
+            ended=self.times[-1] if self.times else "",
+            lines=self.lines,
+            compactions=tuple(self.compactions),
+            host=about.get(HOST, ""),
+            steps=len(self.steps),
+            tokens=self.tokens,
+            model=self.model,
+        )
 
 
 def _find_origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results: bool) -> str:
@@ -283,28 +337,100 @@ def _is_typed(text: str) -> bool:
 def _extract_texts(content: object) -> tuple[str, ...]:
     if isinstance(content, str):
         return (content,) if content.strip() else ()
-    found = [_get_text(block.get("text")) for block in _iter_blocks(content, "text")]
-    return tuple(text for text in found if text.strip())
+    return tuple(content[at]["text"] for at in _find_text_blocks(content)) if isinstance(content, list) else ()
+
+
+def _find_text_blocks(content: object) -> tuple[int, ...]:
+    """Return the numbers of the blocks of *content* that say something."""
+    blocks = _iter_blocks(content, "text")
+    return tuple(at for at, block in blocks if _to_text(block.get("text")).strip())
 
 
 def _iter_calls(content: object, number: int) -> Iterator[ToolCall]:
-    for block in _iter_blocks(content, "tool_use"):
+    for at, block in _iter_blocks(content, "tool_use"):
         given = block.get("input")
-        yield ToolCall(
-            _get_text(block.get("id")), _get_text(block.get("name")), given if isinstance(given, dict) else {}, number
-        )
+        call = ToolCall(_to_text(block.get("id")), _to_text(block.get("name")), {}, number, -1)
+        yield call._replace(input=given, block=at) if isinstance(given, dict) else call
 
 
 def _iter_results(content: object, number: int) -> Iterator[ToolResult]:
-    for block in _iter_blocks(content, "tool_result"):
-        text = "\n".join(_extract_texts(block.get("content")))
-        yield ToolResult(_get_text(block.get("tool_use_id")), text, block.get("is_error") is True, number)
+    for at, block in _iter_blocks(content, "tool_result"):
+        answer = block.get("content")
+        parts = answer if isinstance(answer, list) else [{"text": answer}]
+        texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+        is_text, is_error = len(texts) == len(parts) > 0, block.get("is_error") is True
+        yield ToolResult(_to_text(block.get("tool_use_id")), "\n".join(texts), is_error, number, at, is_text)
 
 
-def _iter_blocks(content: object, kind: str) -> Iterator[dict[str, Any]]:
-    if isinstance(content, list):
-        yield from (block for block in content if isinstance(block, dict) and block.get("type") == kind)
+def _iter_blocks(content: object, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the blocks of one *kind* in *content*, each with its number."""
+    for at, block in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(block, dict) and block.get("type") == kind:
+            yield at, block
 
 
-def _get_text(value: object) -> str:
+def _to_text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+# -- what others ask of a transcript ---------------------------------------------------------------
+
+
+def get_prompt(message: TranscriptMessage) -> str:
+    """Return the words a person typed in *message*, arguments of a slash command included, or ""."""
+    if message.origin == HUMAN:
+        return "\n".join(get_own_texts(message)).strip()
+    if message.origin == WRAPPER:
+        return "\n".join(split_element(text, "command-args")[1].strip() for text in message.texts).strip()
+    return ""
+
+
+def get_own_texts(message: TranscriptMessage) -> tuple[str, ...]:
+    """Return the texts in *message* that a person or the agent wrote themselves, without the host's reminders."""
+    if message.origin == HUMAN:
+        return tuple(extract_typed_text(text) for text in message.texts)
+    return tuple(strip_injected(text) for text in message.texts) if message.origin == AGENT else ()
+
+
+def list_prompts(transcript: Transcript) -> list[str]:
+    """Return what a person asked, in order."""
+    return [prompt for message in transcript.messages if (prompt := get_prompt(message))]
+
+
+def list_agent_texts(transcript: Transcript) -> list[tuple[int, str]]:
+    """Return what the agent said, in order, each text with its line."""
+    return [(m.line, text) for m in transcript.messages if m.origin == AGENT for text in get_own_texts(m)]
+
+
+def list_calls(transcript: Transcript, *, in_context: bool = False) -> list[AnsweredCall]:
+    """Return every call with its result, in order; *in_context*: without those of agents within the session.
+
+    A session that was resumed may repeat a call with its id: a result belongs to the call above it.
+    """
+    found: list[AnsweredCall] = []
+    unanswered: dict[str, int] = {}
+    for message in transcript.messages:
+        if in_context and not message.in_context:
+            continue
+        for call in message.calls:
+            unanswered[call.id] = len(found)
+            found.append(AnsweredCall(call, None, message.step, message.turn))
+        for result in message.results:
+            if (at := unanswered.pop(result.id, None)) is not None:
+                found[at] = found[at]._replace(result=result)
+    return found
+
+
+def add_answer(transcript: Transcript, answer: str) -> Transcript:
+    """Return *transcript* with the agent's last *answer*, where its file does not have it yet.
+
+    A host may write the file a moment after it has told of the end of the turn. The line of what is added is the next.
+    """
+    messages = transcript.messages
+    last = max((n for n, message in enumerate(messages) if message.role == "user" and not message.results), default=-1)
+    # the answer may stand there in several messages, and with other white space
+    said = " ".join(text for message in messages[last + 1 :] if message.origin == AGENT for text in message.texts)
+    if not answer.strip() or " ".join(answer.split()) in " ".join(said.split()):
+        return transcript
+    added = TranscriptMessage(transcript.lines + 1, transcript.ended, "assistant", AGENT, (answer,))
+    return transcript._replace(messages=(*messages, added))

@@ -1,22 +1,25 @@
-"""How full an agent's context is, and what that calls for: the bands 50, 70, 85 and 95 %."""
+"""How full an agent's context is, of what window, and what that calls for: the bands 50, 70, 85 and 95 %.
+
+Hooks ask this at every prompt, so a transcript is read from its end, and only until a record answers.
+"""
 
 from __future__ import annotations
 
 import fnmatch
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from kb.sessions import adapters
+from kb.sessions.host_records import parse_line, parse_whole_session, translate_host_record
+from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
 
+# -- windows ---------------------------------------------------------------------------------------
 
 WINDOW = 200_000
 """Tokens that are supposed where nobody says; nothing is claimed by them."""
 _LARGE = 1_000_000
-
 _CLAUDE_LARGE = (
     "opus-4-7", "opus-4-8", "opus-5", "opus-5-5", "sonnet-5", "sonnet-5-5", "haiku-5-5", "fable-5", "fable-5-1",
     "fable-5-2", "mythos-5", "mythos-5-1", "mythos-5-2",
@@ -33,6 +36,7 @@ MODELS: Mapping[str, int] = {
 asked for more (`[1m]`); a session that holds more tokens than stand here is taken for one of these."""
 _FAMILIES: Mapping[str, int] = {"gemini-2.5-": 1_048_576, "gemini-3": 1_048_576}
 """How the names of models begin that have one window, from Gemini CLI 0.61.0 (2026-11-22)."""
+_DATED_NAME = regex(r"(.+?)(?:-[0-9]{8})?(?:-(?:[0-9]{8}|v[0-9]+))?")
 
 
 class ContextWindow(NamedTuple):
@@ -50,11 +54,14 @@ def find_window(model: str, windows: Sequence[str] = (), usual: int = 0) -> Cont
     """
     for entry in windows:
         pattern, _, size = entry.rpartition("=")
-        if size.strip().isdigit() and _is_model_match(model, pattern.strip()):
+        # brackets stand for themselves, as they do in the names of models
+        if size.strip().isdigit() and fnmatch.fnmatchcase(model, pattern.strip().replace("[", "[[]")):
             return ContextWindow(int(size))
     if model.endswith("[1m]"):
         return ContextWindow(_LARGE)
-    known = usual or MODELS.get(_normalise_model_name(model)) or _find_family_window(_normalise_model_name(model))
+    name = _normalise_model_name(model)
+    family = next((tokens for beginning, tokens in _FAMILIES.items() if name.startswith(beginning)), 0)
+    known = usual or MODELS.get(name) or family
     return ContextWindow(known) if known else ContextWindow(WINDOW, is_known=False)
 
 
@@ -63,24 +70,15 @@ def enlarge_window(window: ContextWindow, held: int) -> ContextWindow:
     return window if held <= window.tokens else ContextWindow(max(held, _LARGE), is_known=False)
 
 
-def _find_family_window(name: str) -> int:
-    return next((tokens for beginning, tokens in _FAMILIES.items() if name.startswith(beginning)), 0)
-
-
 def _normalise_model_name(model: str) -> str:
     """Return the name of *model* without its provider, its day and its version ("us.anthropic.claude-opus-5-v1:0")."""
     name = model.lower().rsplit("/", 1)[-1].rpartition("anthropic.")[2]
     name = name.partition("@")[0].partition(":")[0].removesuffix("-latest")
-    head, _, last = name.rpartition("-")
-    if head and ((last.isdigit() and len(last) == 8) or (last[:1] == "v" and last[1:].isdigit())):
-        name = head
-    head, _, last = name.rpartition("-")
-    return head if head and last.isdigit() and len(last) == 8 else name
+    match = _DATED_NAME.fullmatch(name)
+    return match[1] if match else name
 
 
-def _is_model_match(model: str, pattern: str) -> bool:
-    """Return whether *pattern* names *model*; brackets stand for themselves, as they do in the names of models."""
-    return fnmatch.fnmatchcase(model, pattern.replace("[", "[[]"))
+# -- bands -----------------------------------------------------------------------------------------
 
 
 class UsageBand(NamedTuple):
@@ -140,41 +138,33 @@ def find_usage_band(used: ContextUsage) -> UsageBand:
     return found if used.is_known else found._replace(light="")
 
 
-def find_window_size(model: str, windows: Sequence[str] = (), usual: int = 0) -> int:
-    """Return the window of *model* in tokens, known or supposed (see `find_window`)."""
-    return find_window(model, windows, usual).tokens
+# -- records ---------------------------------------------------------------------------------------
+
+_TELLS = (
+    b'"usage"',
+    b'"compact_boundary"',
+    b'"token_count"',
+    b'"compacted"',
+    b'"tokens"',
+    b'"compaction"',
+    b'"session.compaction_complete"',
+)
+"""What stands in a line that says how full a context is, whatever the host: the others need no parsing."""
 
 
 def count_context_tokens(record: Mapping[str, Any]) -> int:
     """Return how many tokens the context had with the assistant's *record*; 0 where it does not say."""
-    message = record.get("message")
-    usage = message.get("usage") if isinstance(message, dict) else None
-    if not isinstance(usage, dict):
-        return 0
-    parts = (usage.get(key) for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"))
-    return sum(part for part in parts if isinstance(part, int) and not isinstance(part, bool) and part > 0)
+    usage = _get_usage(record)
+    keys = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return sum(_to_count(usage.get(key)) for key in keys)
 
 
 def read_tokens_after_compaction(record: Mapping[str, Any]) -> int | None:
     """Return the tokens that a compaction left, 0 where *record* does not say; None for another record."""
     if record.get("subtype") != "compact_boundary":
         return None
-    return _to_count(_get_compaction_metadata(record).get("postTokens"))
-
-
-def read_tokens_before_compaction(record: Mapping[str, Any]) -> tuple[int, bool]:
-    """Return how many tokens the context had before a compaction, and whether the host found it full by itself."""
-    about = _get_compaction_metadata(record)
-    return _to_count(about.get("preTokens")), about.get("trigger") == "auto"
-
-
-def _get_compaction_metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    about = record.get("compactMetadata")
-    return about if isinstance(about, dict) else {}
-
-
-def _to_count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    compaction = record.get("compactMetadata")
+    return _to_count(compaction.get("postTokens")) if isinstance(compaction, dict) else 0
 
 
 def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, held: int = 0) -> ContextUsage:
@@ -186,15 +176,15 @@ def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, held: i
         left = read_tokens_after_compaction(record)
         tokens = left if left is not None else 0 if record.get("isSidechain") is True else count_context_tokens(record)
         if left is not None or tokens:
-            message = (record.get("message") or {}) if left is None else {}
-            model, told = str(message.get("model") or ""), _to_count((message.get("usage") or {}).get("context_window"))
-            window = ContextWindow(told) if told else find_window(model, windows, usual)
-            window = enlarge_window(learn_window(window, data), max(tokens, held))
+            model = "" if left is not None else str(record["message"].get("model") or "")
+            named = 0 if left is not None else _to_count(_get_usage(record).get("context_window"))
+            window = ContextWindow(named) if named else find_window(model, windows, usual)
+            window = enlarge_window(_learn_window(window, data), max(tokens, held))
             return ContextUsage(tokens, window.tokens, model, number, is_known=window.is_known)
     return ContextUsage(0, usual or WINDOW, is_known=bool(usual))
 
 
-def learn_window(window: ContextWindow, data: bytes) -> ContextWindow:
+def _learn_window(window: ContextWindow, data: bytes) -> ContextWindow:
     """Return *window* with what the last compaction in *data* tells of it.
 
     Where the host compacts by itself it takes the context for full: that is the window where nobody names another. A
@@ -203,43 +193,35 @@ def learn_window(window: ContextWindow, data: bytes) -> ContextWindow:
     at = data.rfind(b'"compact_boundary"')
     if at < 0:
         return window
-    held, is_full = read_tokens_before_compaction(_parse_line(data[data.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0]))
-    if is_full and held and not window.is_known:
+    record = parse_line(data[data.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0])
+    compaction = record.get("compactMetadata") if isinstance(record, dict) else None
+    if not isinstance(compaction, dict):
+        return window
+    held = _to_count(compaction.get("preTokens"))
+    if compaction.get("trigger") == "auto" and held and not window.is_known:
         return ContextWindow(held)
     return enlarge_window(window, held)
 
 
-_SAYS = (
-    b'"usage"',
-    b'"compact_boundary"',
-    b'"token_count"',
-    b'"compacted"',
-    b'"tokens"',
-    b'"compaction"',
-    b'"session.compaction_complete"',
-)
-"""What stands in a line that says how full a context is, whatever the host."""
-
-
 def _iter_usage_records(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the records that may say how full the context is, the last one first, with their lines."""
-    messages = adapters.parse_whole_session(data)
-    if messages is not None:
-        found = ((number, messages[number - 1]) for number in range(len(messages), 0, -1))
-    else:
-        rows = data.split(b"\n")
-        found = (
-            (number, _parse_line(rows[number - 1]))
-            for number in range(len(rows), 0, -1)
-            if any(word in rows[number - 1] for word in _SAYS)
-        )
-    for number, record in found:
-        yield from ((number, one) for one in reversed(adapters.translate_host_record(record)))
+    messages = parse_whole_session(data)
+    rows = data.split(b"\n") if messages is None else []
+    for number in range(len(messages if messages is not None else rows), 0, -1):
+        if messages is not None:
+            record: object = messages[number - 1]
+        else:
+            row = rows[number - 1]
+            record = parse_line(row) if any(word in row for word in _TELLS) else None
+        if isinstance(record, dict):
+            yield from ((number, one) for one in reversed(translate_host_record(record)))
 
 
-def _parse_line(row: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(row)
-    except (ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) and isinstance(record.get("message") or {}, dict) else {}
+def _get_usage(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    message = record.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    return usage if isinstance(usage, dict) else {}
+
+
+def _to_count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from kb.sessions.adapters import as_dict, as_dicts, build_call, build_message, build_result, build_summary, build_texts
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -40,46 +41,37 @@ def is_host_record(record: Mapping[str, Any]) -> bool:
 
 def translate_record(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what *record* says in records of Claude Code."""
-    kind, payload = str(record.get("type")), record["payload"]
     about = {"timestamp": record.get("timestamp")}
+    yield from ({**about, **made} for made in _convert_payload(str(record.get("type")), record["payload"]))
+
+
+def _convert_payload(kind: str, payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if kind == "session_meta":
-        git = payload.get("git")
-        branch = git.get("branch") if isinstance(git, dict) else None
-        yield {**about, "type": "started", "sessionId": payload.get("id"), "cwd": payload.get("cwd"),
-               "gitBranch": branch}  # fmt: skip
+        branch = as_dict(payload.get("git")).get("branch")
+        yield {"type": "started", "sessionId": payload.get("id"), "cwd": payload.get("cwd"), "gitBranch": branch}
     elif kind == "turn_context":
-        yield {**about, "type": "mode", "cwd": payload.get("cwd")}
+        yield {"type": "mode", "cwd": payload.get("cwd")}
     elif kind == "compacted":
-        yield {**about, "type": "system", "subtype": "compact_boundary"}
-        yield {
-            **about,
-            "type": "user",
-            "isCompactSummary": True,
-            "message": _build_message("user", payload.get("message")),
-        }
+        yield {"type": "system", "subtype": "compact_boundary"}
+        yield build_summary(payload.get("message"))
     elif kind == "event_msg":
-        yield from ({**about, **made} for made in _convert_event(payload))
+        yield from _convert_event(payload)
     elif kind == "response_item":
-        yield from ({**about, **made} for made in _convert_item(payload))
+        yield from _convert_item(payload)
     elif kind not in _TYPES:
-        yield {**about, "type": f"codex {kind}"}
-
-
-def _build_message(role: str, text: object) -> dict[str, Any]:
-    return {"role": role, "content": [{"type": "text", "text": text if isinstance(text, str) else ""}]}
+        yield {"type": f"codex {kind}"}
 
 
 def _convert_event(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     kind = str(payload.get("type"))
     if kind == "token_count":
-        info = payload.get("info")
-        last = info.get("last_token_usage") if isinstance(info, dict) else None
-        if isinstance(info, dict) and isinstance(last, dict):
+        info = as_dict(payload.get("info"))
+        if isinstance(last := info.get("last_token_usage"), dict):
             used = {"input_tokens": last.get("input_tokens"), "context_window": info.get("model_context_window")}
-            yield {"type": "assistant", "message": {"role": "assistant", "content": [], "usage": used}}
+            yield build_message("assistant", [], usage=used)
     elif kind == "item_completed":
-        item = payload.get("item")
-        if isinstance(item, dict) and str(item.get("id")).startswith(_NESTED):
+        item = as_dict(payload.get("item"))
+        if str(item.get("id")).startswith(_NESTED):
             yield from _convert_nested_call(item)
     elif kind not in _EVENTS:
         yield {"type": f"codex event_msg {kind}"}
@@ -87,47 +79,35 @@ def _convert_event(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _convert_nested_call(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a call that a script made, with its result: a command, changes of files, or a tool of an MCP server."""
-    name, calls, told = str(item.get("id")), [], item.get("stdout")
-    code = item.get("exit_code")
+    call, code, output = str(item.get("id")), item.get("exit_code"), item.get("stdout")
+    calls: list[dict[str, Any]] = []
     if item.get("type") == "CommandExecution":
-        calls, told = (
-            list(_convert_calls("exec_command", {"command": item.get("command")}, name)),
-            item.get("aggregated_output"),
-        )
+        calls = list(_convert_calls("exec_command", {"command": item.get("command")}, call))
+        output = item.get("aggregated_output")
     elif item.get("type") == "FileChange":
-        calls = list(_convert_changes(item.get("changes"), name))
+        calls = build_edits(call, _iter_changes(as_dict(item.get("changes"))))
     elif item.get("type") == "McpToolCall":
-        given = item.get("arguments")
-        tool = {"type": "tool_use", "id": name, "name": f"mcp__{item.get('server')}__{item.get('tool')}"}
-        calls, told = [{**tool, "input": given if isinstance(given, dict) else {}}], _join_texts(item.get("result"))
+        name = f"mcp__{item.get('server')}__{item.get('tool')}"
+        calls = [build_call(call, name, as_dict(item.get("arguments")))]
+        texts = [part.get("text") for part in as_dicts(as_dict(item.get("result")).get("content"))]
+        output = "\n".join(text for text in texts if isinstance(text, str))
     if calls:
-        yield {"type": "assistant", "message": {"role": "assistant", "id": name, "content": calls}}
+        yield build_message("assistant", calls, id=call)
         failed = item.get("status") != "completed" or (isinstance(code, int) and code != 0)
-        text = told if isinstance(told, str) else ""
-        block = {"type": "tool_result", "tool_use_id": name, "content": text, "is_error": failed}
-        yield {"type": "user", "message": {"role": "user", "content": [block]}}
+        yield build_message("user", [build_result(call, output, is_error=failed)])
 
 
-def _convert_changes(changes: object, call: str) -> Iterator[dict[str, Any]]:
-    """Yield the changes of files as calls, by the paths that stand in the item."""
-    held = changes if isinstance(changes, dict) else {}
-    for number, (path, about) in enumerate(held.items()):
-        change = about if isinstance(about, dict) else {}
+def _iter_changes(changes: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the changes of files as edits, by the paths that stand in the item."""
+    for path, value in changes.items():
+        change = as_dict(value)
         text = change.get("content", change.get("unified_diff"))
         rows = text.splitlines() if isinstance(text, str) else []
-        is_new = change.get("type") == "add"
-        added = rows if is_new else [row[1:] for row in rows if row[:1] == "+"]
-        tool, given = _build_edit(
-            "Add" if is_new else "Update", path, added, [row[1:] for row in rows if row[:1] == "-"]
-        )
-        yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": given}
-
-
-def _join_texts(result: object) -> str:
-    content = result.get("content") if isinstance(result, dict) else None
-    parts = content if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if isinstance(part, dict)]
-    return "\n".join(text for text in texts if isinstance(text, str))
+        removed = [row[1:] for row in rows if row[:1] == "-"]
+        if change.get("type") == "add":
+            yield _build_edit("Add", path, rows, removed)
+        else:
+            yield _build_edit("Update", path, [row[1:] for row in rows if row[:1] == "+"], removed)
 
 
 def _convert_item(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -135,23 +115,21 @@ def _convert_item(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if kind == "message":
         yield from _convert_message(payload)
     elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-        content = list(_convert_calls(str(payload.get("name") or "local_shell"), _parse_arguments(payload), call))
-        yield {"type": "assistant", "message": {"role": "assistant", "id": call, "content": content}}
+        calls = _convert_calls(str(payload.get("name") or "local_shell"), _parse_arguments(payload), call)
+        yield build_message("assistant", list(calls), id=call)
     elif kind in ("function_call_output", "custom_tool_call_output"):
         text, failed = _parse_output(payload.get("output"))
-        block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}
-        yield {"type": "user", "message": {"role": "user", "content": [block]}}
+        yield build_message("user", [build_result(call, text, is_error=failed)])
     elif kind not in _SILENT:
         yield {"type": f"codex response_item {kind}"}
 
 
 def _convert_message(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     role, parts = payload.get("role"), payload.get("content")
-    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [parts]
-    content = [{"type": "text", "text": text} for text in texts if isinstance(text, str)]
+    content = build_texts(*([part.get("text") for part in as_dicts(parts)] if isinstance(parts, list) else [parts]))
     if role in ("user", "assistant"):
         is_meta = role == "user" and any(_TOLD_BY_HOST.match(block["text"]) for block in content)
-        yield {"type": role, "isMeta": is_meta, "message": {"role": role, "content": content}}
+        yield {**build_message(role, content), "isMeta": is_meta}
 
 
 def _parse_arguments(payload: Mapping[str, Any]) -> object:
@@ -163,24 +141,25 @@ def _parse_arguments(payload: Mapping[str, Any]) -> object:
         return given
 
 
-def _convert_calls(name: str, given: object, call: object) -> Iterator[dict[str, Any]]:
-    held = given if isinstance(given, dict) else {}
+def _convert_calls(name: str, given: object, call: object) -> list[dict[str, Any]]:
+    held = as_dict(given)
     patch = given if isinstance(given, str) else held.get("input", held.get("patch"))
-    if name == "apply_patch" and isinstance(patch, str):
-        edits = list(parse_patch(patch))
-        for number, (tool, changed) in enumerate(edits):
-            yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": changed}
-        if edits:
-            return
+    if name == "apply_patch" and isinstance(patch, str) and (edits := build_edits(call, parse_patch(patch))):
+        return edits
     if name in _SHELLS:
         words = held.get("command", held.get("cmd"))
         line = " ".join(map(str, words)) if isinstance(words, list) else words
         name, held = "Bash", {**held, "command": line if isinstance(line, str) else ""}
     elif name == "update_plan" and isinstance(held.get("plan"), list):
-        steps = [step for step in held["plan"] if isinstance(step, dict)]
-        todos = [{"content": step.get("step"), "status": step.get("status")} for step in steps]
+        todos = [{"content": step.get("step"), "status": step.get("status")} for step in as_dicts(held["plan"])]
         name, held = "TodoWrite", {"todos": todos}
-    yield {"type": "tool_use", "id": call, "name": name, "input": held}
+    return [build_call(call, name, held)]
+
+
+def build_edits(call: object, edits: Iterable[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the blocks of *edits*, which one *call* made: the first has its id, the others the id with a number."""
+    numbered = enumerate(edits)
+    return [build_call(f"{call}#{number}" if number else call, tool, given) for number, (tool, given) in numbered]
 
 
 def parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:

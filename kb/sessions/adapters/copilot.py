@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kb.hosts import COPILOT
-from kb.sessions import host_input
-from kb.sessions.adapters.codex import parse_patch
+from kb.sessions.adapters import as_dict, as_dicts, build_call, build_message, build_result, build_summary, build_texts
+from kb.sessions.adapters.codex import build_edits, parse_patch
+from kb.sessions.host_input import translate_tool
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,78 +31,50 @@ def is_host_record(record: Mapping[str, Any]) -> bool:
 
 def translate_record(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what *record* says in records of Claude Code."""
-    kind, data = str(record["type"]), record["data"]
     about: dict[str, Any] = {"timestamp": record.get("timestamp")}
     if record.get("agentId"):
         about["isSidechain"] = True
+    yield from ({**about, **made} for made in _convert_event(str(record["type"]), record["data"]))
+
+
+def _convert_event(kind: str, data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if kind in ("session.start", "session.resume"):
-        yield {**about, **_convert_start(data)}
+        context = as_dict(data.get("context"))
+        place = {"cwd": context.get("cwd"), "gitBranch": context.get("branch")}
+        yield {"type": "started", "sessionId": data.get("sessionId"), **place}
     elif kind == "user.message":
-        text = data.get("content")
-        yield {**about, "type": "user", "message": {"role": "user", "content": _convert_texts(text)}}
+        yield build_message("user", build_texts(data.get("content")))
     elif kind == "assistant.message":
-        yield {**about, "type": "assistant", "message": _convert_answer(data)}
+        calls = [block for one in as_dicts(data.get("toolRequests")) for block in _convert_calls(one)]
+        content = [*build_texts(data.get("content")), *calls]
+        yield build_message("assistant", content, id=data.get("messageId"), model=data.get("model"))
     elif kind == "tool.execution_complete":
-        yield {**about, "type": "user", "message": {"role": "user", "content": [_convert_result(data)]}}
+        yield build_message("user", [_convert_result(data)])
     elif kind == "session.usage_record":
-        yield {**about, "type": "assistant", "message": _convert_usage(data.get("usage"))}
+        usage = as_dict(data.get("usage"))
+        used = {"input_tokens": usage.get("inputTokens"), "context_window": usage.get("maxPromptTokens")}
+        yield build_message("assistant", [], model=usage.get("model"), usage=used)
     elif kind == "session.compaction_complete":
-        told = {"trigger": data.get("trigger"), "preTokens": data.get("preCompactionTokens"),
-                "postTokens": data.get("postCompactionTokens")}  # fmt: skip
-        yield {**about, "type": "system", "subtype": "compact_boundary", "compactMetadata": told}
-        summary = {"role": "user", "content": _convert_texts(data.get("summaryContent"))}
-        yield {**about, "type": "user", "isCompactSummary": True, "message": summary}
+        tokens = {"preTokens": data.get("preCompactionTokens"), "postTokens": data.get("postCompactionTokens")}
+        compaction = {"trigger": data.get("trigger"), **tokens}
+        yield {"type": "system", "subtype": "compact_boundary", "compactMetadata": compaction}
+        yield build_summary(data.get("summaryContent"))
     elif kind not in _SILENT and not kind.startswith(_SILENT_GROUPS):
-        yield {**about, "type": f"copilot {kind}"}
+        yield {"type": f"copilot {kind}"}
 
 
-def _convert_start(data: Mapping[str, Any]) -> dict[str, Any]:
-    context = data.get("context")
-    held = context if isinstance(context, dict) else {}
-    return {
-        "type": "started", "sessionId": data.get("sessionId"), "cwd": held.get("cwd"), "gitBranch": held.get("branch"),
-    }  # fmt: skip
-
-
-def _convert_texts(text: object) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": text}] if isinstance(text, str) and text else []
-
-
-def _convert_answer(data: Mapping[str, Any]) -> dict[str, Any]:
-    requests = data.get("toolRequests")
-    asked = [one for one in requests if isinstance(one, dict)] if isinstance(requests, list) else []
-    content = [*_convert_texts(data.get("content")), *(block for one in asked for block in _convert_calls(one))]
-    return {"role": "assistant", "id": data.get("messageId"), "model": data.get("model"), "content": content}
-
-
-def _convert_calls(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _convert_calls(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     call, given = request.get("toolCallId"), request.get("arguments")
-    patch = given if isinstance(given, str) else given.get("patch") if isinstance(given, dict) else None
+    patch = given if isinstance(given, str) else as_dict(given).get("patch")
     if request.get("name") == "apply_patch" and isinstance(patch, str):
-        for number, (tool, changed) in enumerate(parse_patch(patch)):
-            yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": changed}
-        return
-    name, held = host_input.translate_tool(COPILOT, request.get("name"), given)
-    yield {"type": "tool_use", "id": call, "name": name, "input": held}
+        return build_edits(call, parse_patch(patch))
+    return [build_call(call, *translate_tool(COPILOT, request.get("name"), given))]
 
 
 def _convert_result(data: Mapping[str, Any]) -> dict[str, Any]:
-    result, error = data.get("result"), data.get("error")
-    text = result.get("content") if isinstance(result, dict) else None
+    text = as_dict(data.get("result")).get("content")
     if not isinstance(text, str):
-        text = error.get("message") if isinstance(error, dict) else None
-    shell = data.get("shellExecution")
-    code = shell.get("exitCode") if isinstance(shell, dict) else 0
+        text = as_dict(data.get("error")).get("message")
+    code = as_dict(data.get("shellExecution")).get("exitCode", 0)
     failed = data.get("success") is False or (isinstance(code, int) and code != 0)
-    return {
-        "type": "tool_result",
-        "tool_use_id": data.get("toolCallId"),
-        "content": host_input.to_text(text),
-        "is_error": failed,
-    }
-
-
-def _convert_usage(usage: object) -> dict[str, Any]:
-    held = usage if isinstance(usage, dict) else {}
-    used = {"input_tokens": held.get("inputTokens"), "context_window": held.get("maxPromptTokens")}
-    return {"role": "assistant", "model": held.get("model"), "content": [], "usage": used}
+    return build_result(data.get("toolCallId"), text, is_error=failed)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kb.hosts import CURSOR
-from kb.sessions import host_input
+from kb.sessions.adapters import as_dicts, build_message
+from kb.sessions.host_input import translate_tool
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,16 +31,16 @@ def translate_record(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if role not in ("user", "assistant"):
         yield {"type": f"cursor {role}"}
         return
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    if not isinstance(blocks, list):
+    if not isinstance(content, str | list):
         return
-    made = [_convert_block(block) for block in blocks if isinstance(block, dict)]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else as_dicts(content)
+    made = [_convert_block(block) for block in blocks]
     results = [block for block in made if block.get("type") == "tool_result"]
     about = {"timestamp": record.get("timestamp")}
     if role == "assistant" and results:
-        yield {**about, "type": "user", "message": {"role": "user", "content": results}}
+        yield {**about, **build_message("user", results)}
         made = [block for block in made if block.get("type") != "tool_result"]
-    yield {**about, "type": role, "message": {"role": role, "content": made}}
+    yield {**about, **build_message(role, made)}
 
 
 def _convert_block(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,6 +48,6 @@ def _convert_block(block: Mapping[str, Any]) -> dict[str, Any]:
     if block.get("type") == "text" and isinstance(text, str) and _START in text:
         return {**block, "text": text.partition(_START)[2].partition(_END)[0].strip()}
     if block.get("type") == "tool_use":
-        name, given = host_input.translate_tool(CURSOR, block.get("name"), block.get("input"))
+        name, given = translate_tool(CURSOR, block.get("name"), block.get("input"))
         return {**block, "name": name, "input": given}
     return dict(block)
