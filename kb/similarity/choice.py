@@ -23,24 +23,28 @@ LONGEST_THING = 6
 LONGEST_NAME = 3
 """Words of the longest name of a product."""
 
+_NOTHING: frozenset[str] = frozenset()
 _MOVING = frozenset({"migrat", "mov", "switch", "chang", "迁移", "切换", "迁", "移"})
 """Stems of the verbs that stand before "from A to B" and are no part of the role."""
 _CUTS = frozenset({"use", "as", "as the", "for", "over", "is", "in", "to", "from", "comma", "order", "except"})
 
 
 def parse_choice(words: list[Word], duty: str) -> Choice | None:
-    """Return what *words* choose, or None where they choose nothing that can be told."""
+    """Return what *words* choose, or None where they choose nothing that is certain."""
+    # "also use Flask", "support MySQL", "may use Redis", 也用 Flask, 支持 MySQL, 可以用 Redis: nothing is ruled out
     if any(word.mark in ("also", "besides", "except", "may", "need not") for word in words):
         return None
-    sole = any(word.mark == "sole" for word in words)
+    is_sole = any(word.mark == "sole" for word in words)
     words = [word for word in words if word.mark in _CUTS or word.mark in ("term", "and", "number")]
     found = _parse_migration(words) or _parse_usage(words) or _parse_assignment(words)
     if found is None:
         return None
-    if sole and found.role:
-        found = found._replace(slot="any")
+    # "Do not use Redis for sessions", 会话禁止使用 Redis
     if duty == "must not":
         return Choice(rejected=found.picked, role=found.role) if found.picked else None
+    # "The default cache is Redis", 唯一的缓存是 Redis
+    if is_sole and found.role:
+        found = found._replace(slot="any")
     return found if duty == "must" else None
 
 
@@ -68,7 +72,7 @@ def _parse_migration(words: list[Word]) -> Choice | None:
         return _build_choice(pieces[after][1], _collect_items(pieces[at][1]), role, "names")
     head = pieces[0][1]
     if head and head[0].text in ("replac", "replace") and len(pieces) > 1 and marks[1] in ("in", "use"):
-        role = [w for _, part in pieces[2:] for w in part]
+        role = [word for _, part in pieces[2:] for word in part]
         return _build_choice(pieces[1][1], _collect_items(head[1:]), role, "names")
     return None
 
@@ -79,46 +83,44 @@ def _parse_usage(words: list[Word]) -> Choice | None:
     if at is None:
         return None
     before = [word for word in words[:at] if word.mark in ("term", "and")]
-    (_, picked), *tail = _split_at_marks(words[at + 1 :])
-    picked, rest = _split_name(picked)
-    rejected: frozenset[str] = frozenset()
+    (_, first), *tail = _split_at_marks(words[at + 1 :])
+    picked, rest = _split_name(first)
+    rejected = _NOTHING
     role, slot = [*before, *rest], find_slot(before or rest)
     for mark, part in tail:
-        if mark == "over":
-            part, rest = _split_name(part)
-            rejected, part = _collect_items(part), rest
-        elif mark == "comma":
+        if mark == "comma":
             break
+        if mark == "over":
+            name, part = _split_name(part)
+            rejected = _collect_items(name)
         elif mark in ("as", "as the"):
             slot = "any" if mark == "as the" else slot or find_slot(part) or "names"
         elif mark == "for" and part:
             slot = slot or find_slot(part)
         role += part
-    if not slot and len(picked) > 1 and find_slot(picked[-1:]) and picked[0].is_name:
-        picked, role, slot = picked[:-1], [*role, picked[-1]], find_slot(picked[-1:])
+    # "Use PostgreSQL database": the last word says for what
+    if not slot and len(picked) > 1 and picked[0].is_name and (slot := find_slot(picked[-1:])):
+        picked, role = picked[:-1], [*role, picked[-1]]
     return _build_choice(picked, rejected, role, slot)
 
 
 def _parse_assignment(words: list[Word]) -> Choice | None:
-    """Read "X as Y", "Y: X", "Y is X", "X for Y", and "do Y in X"."""
+    """Read "X as Y", "Y: X", "Y is X", "X for Y", and "do Y in X"; "X 作为 Y", "Y 为 X"."""
     pieces = _split_at_marks(words)
     if len(pieces) < 2:
         return None
     first, (mark, second) = pieces[0][1], pieces[1]
     rest = [word for _, part in pieces[2:] for word in part]
     if mark in ("as", "as the"):
-        return _build_choice(
-            first, frozenset(), second + rest, "any" if mark == "as the" else find_slot(second) or "names"
-        )
+        slot = "any" if mark == "as the" else find_slot(second) or "names"
+        return _build_choice(first, _NOTHING, second + rest, slot)
     if mark == "is" and len(pieces) == 2:
-        return _build_choice(second, frozenset(), first, find_slot(first))
+        return _build_choice(second, _NOTHING, first, find_slot(first))
     if mark == "for":
-        return _build_choice(first, frozenset(), second + rest, "names" if find_slot(second) else "")
-    if mark == "over":
-        return None
+        return _build_choice(first, _NOTHING, second + rest, "names" if find_slot(second) else "")
     last_mark, last = pieces[-1]
-    if last_mark in ("in", "to") and last and all(word.is_name for word in last):
-        return _build_choice(last, frozenset(), [w for _, part in pieces[:-1] for w in part], "")
+    if mark != "over" and last_mark in ("in", "to") and last and all(word.is_name for word in last):
+        return _build_choice(last, _NOTHING, [word for _, part in pieces[:-1] for word in part], "")
     return None
 
 

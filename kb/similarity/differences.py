@@ -34,7 +34,7 @@ AGREED = 0.4
 """Share of what either decides that the other must tell of, but for the point in which they differ."""
 
 READ = 600
-"""Characters of a text by which it is told whether it is worth comparing."""
+"""Characters of a text that decide whether it is worth comparing."""
 
 NEAR = 0.16
 """Share of the prefixes of the shorter text that the other must have; nineteen in twenty strangers have less."""
@@ -255,7 +255,7 @@ def _compare_clauses(mine: Clause, theirs: Clause, new: Profile, old: Profile) -
     # "Every member can edit" / "Only owners can edit", 所有人可以改 / 只有管理员可以改
     if _is_reserved(a, theirs) or _is_reserved(b, mine):
         return "choice", values
-    # The heart of both records, said of where or by whom: "is kept in Vault" / "is kept in the parameter store"
+    # The heart of both records, said of where or how: "keys in a locker" / "in a drawer", 通过邮件发送 / 通过短信发送
     is_in_title = mine.text in (new.clauses[0].text, old.clauses[0].text)
     return ("choice", values) if not is_in_title and _is_core_value_changed(a, b, new, old) else None
 

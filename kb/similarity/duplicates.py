@@ -223,14 +223,14 @@ def is_equivalent_title(one: str, other: str) -> bool:
     # "Allow guests to read" / "Require guests to read", 生产环境的数据库必须备份 / 数据库必须备份, 除管理员外禁止导出
     if a.duty != b.duty or a.places != b.places or {"except", "also"} & (a.marks ^ b.marks):
         return False
-    # "Orders are sent before invoices" / "Invoices are sent before orders", 先写 A 后写 B / 先写 B 后写 A
+    # "Orders are sent before invoices" / "Invoices are sent before orders", 订单先于发票发送 / 发票先于订单发送
     if set(a.terms) == set(b.terms):
         return a.terms == b.terms or not {"order", "over", "from"} & (a.marks | b.marks)
     left, right = _find_unmatched_terms(a, b), _find_unmatched_terms(b, a)
     # "Cache the user sessions" / "Cache the user profiles", 用户登录接口 / 用户注册接口
     if left and right:
         return False
-    # "Run the whole schema check" / "… in tests", 缓存商品 / 用 Redis 缓存商品: one is about a part of the other
+    # "Run the whole schema check" / "… in tests", 缓存商品页面 / 在客户端缓存商品页面: one is about a part of the other
     longer, shorter = (a, b) if left else (b, a)
     added = longer.marks - shorter.marks
     narrows = {"in", "for", "from", "order"} & added or "use" in shorter.marks - longer.marks

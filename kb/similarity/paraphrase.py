@@ -46,7 +46,7 @@ def compute_agreement(mine: ComparedText, theirs: ComparedText, *, rules: bool) 
     something must not do so in another place or by the opposite duty.
     """
     new, old = build_profile(mine.title, mine.decision), build_profile(theirs.title, theirs.decision)
-    # 50 GB / 20 GB, 保留 7 天 / 保留 90 天; "sign installers with EV" / "sign drivers with EV"
+    # 50 GB / 20 GB, 7 天 / 90 天; "Logs with Fluent Bit" / "Logs with Vector", Fluentd 采集日志 / Vector 采集日志
     if (new.numbers - old.numbers and old.numbers - new.numbers) or _has_different_names(new, old):
         return 0.0
     # "Android 9 or newer": a number in a title has to stand somewhere in the other record
