@@ -4,8 +4,9 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clones import FASTAPI, WHOLE, child, commits, committed, decision, one, seen
@@ -15,7 +16,7 @@ from kb.errors import GitFailed, KbError, NeedsPerson
 from kb.git.repository import Repository
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Verdict
-from kb.writing.pipeline import CandidateTransaction
+from kb.writing import pipeline
 
 RECORD = "content/anchors/global/D001-keep-gateway-deadlines-simple.md"
 
@@ -143,9 +144,12 @@ def test_a_file_that_was_deleted_by_hand_stays_deleted(kb: KnowledgeBase, root: 
     assert one(kb, decision(0)).id == "D002", "its number is not given out again"
 
 
-def test_a_deletion_between_plan_and_commit_stays(kb: KnowledgeBase, root: Path) -> None:
+def test_a_deletion_between_plan_and_commit_stays(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one(kb, decision(0))
-    (verdict,) = Slow(kb, (root / RECORD).unlink).run([again()])
+    overtake(monkeypatch, (root / RECORD).unlink)
+    verdict = one(kb, again())
     assert verdict.verdict == "appended" and "stays as you have it" in verdict.reasons[-1]
     assert not (root / RECORD).exists() and kb.records() == []
     assert git(root, "status", "--porcelain") == f" D {RECORD}\n"
@@ -541,33 +545,37 @@ def test_making_it_again_completes_it_and_changes_nothing_else(kb: KnowledgeBase
 # -- races ----------------------------------------------------------------------------------------
 
 
-def test_a_lost_race_is_run_again_on_the_new_tip(kb: KnowledgeBase, root: Path) -> None:
+def test_a_lost_race_is_run_again_on_the_new_tip(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one(kb, decision(0))
     other = git(root, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "Somebody was faster").strip()
-    slow = Slow(kb, lambda: git(root, "update-ref", "refs/heads/main", other))
-    assert [verdict.verdict for verdict in slow.run([decision(1)])] == ["created"]
+    overtake(monkeypatch, lambda: git(root, "update-ref", "refs/heads/main", other))
+    assert one(kb, decision(1)).verdict == "created"
     assert git(root, "log", "--format=%s", "-3").splitlines()[1] == "Somebody was faster"
     assert git(root, "status", "--porcelain") == ""
     assert len(committed(root)) == 2
 
 
-class Slow(CandidateTransaction):
-    """A writer who is overtaken once, between reading the tip and publishing."""
+def overtake(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> None:
+    """Let *meanwhile* happen once to a writer, between reading the tip and publishing."""
+    judge, left = pipeline.judge_candidate, [meanwhile]
 
-    def __init__(self, kb: KnowledgeBase, meanwhile: Callable[[], object]) -> None:
-        super().__init__(kb, "global", kb.root)
-        self.meanwhile = [meanwhile]
-
-    def judge_candidate(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
-        verdict = super().judge_candidate(raw, already)
-        if self.meanwhile:
-            self.meanwhile.pop()()
+    def judge_slowly(*given: Any) -> Verdict:
+        verdict = judge(*given)
+        if left:
+            left.pop()()
         return verdict
 
+    monkeypatch.setattr(pipeline, "judge_candidate", judge_slowly)
 
-def test_a_branch_switched_meanwhile_gets_the_commit(kb: KnowledgeBase, root: Path) -> None:
+
+def test_a_branch_switched_meanwhile_gets_the_commit(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     git(root, "branch", "feature")
-    Slow(kb, lambda: git(root, "switch", "-q", "feature")).run([decision(0)])
+    overtake(monkeypatch, lambda: git(root, "switch", "-q", "feature"))
+    one(kb, decision(0))
     assert git(root, "log", "-1", "--format=%s", "main") == "Make a knowledge base\n"
     assert committed(root) == {RECORD} and git(root, "status", "--porcelain") == ""
 

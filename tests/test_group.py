@@ -5,18 +5,19 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from kb.errors import Busy
-from kb.git.repository import CommitStep, LockWaitCancelled, Repository
+from kb.git.repository import CommitStep, Repository
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Verdict
+from kb.writing import pipeline
 from kb.writing.group_commit import QueuedWriter, WriteRequest
-from kb.writing.pipeline import CandidateTransaction
+from kb.writing.quality import ParsedCandidate
+from kb.writing.transaction import Transaction
 from tests.conftest import git
 
 TITLES = ("Use PostgreSQL for orders", "会话令牌放进 Redis", "Serve images from a bucket", "Retry payments three times")
@@ -144,10 +145,9 @@ def test_one_that_gets_the_lock_with_its_answer_takes_the_answer(kb: KnowledgeBa
     """The holder answers and lets go of the lock: the writer may get that before it looks for the answer."""
     theirs = waiting(kb, candidate(1))
     write(kb, 0)
-    writing = CandidateTransaction(kb, "", kb.root)
     heads = git(root, "rev-list", "--count", "HEAD")
-    with pytest.raises(LockWaitCancelled):
-        writing._plan_all(WriteRequest([candidate(1)], kb.root), theirs)
+    (verdict,) = pipeline.write(kb, [candidate(1)], folder=kb.root, waiting=theirs)
+    assert verdict.verdict == "created"
     assert git(root, "rev-list", "--count", "HEAD") == heads
 
 
@@ -164,18 +164,19 @@ def test_a_request_that_cannot_be_read_is_left_to_its_writer(kb: KnowledgeBase, 
     assert queue(kb) == [f"{path.name}.own"]
 
 
-class Stumbling(CandidateTransaction):
-    """A holder that cannot plan one of the candidates."""
+def test_a_request_that_cannot_be_planned_does_not_harm_the_others(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = pipeline.judge_candidate
 
-    def judge_candidate(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
-        if raw.title == TITLES[2]:
+    def stumble(transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate) -> Verdict:
+        if parsed.candidate.title == TITLES[2]:
             raise ZeroDivisionError
-        return super().judge_candidate(raw, already)
+        return judge(transaction, request, parsed)
 
-
-def test_a_request_that_cannot_be_planned_does_not_harm_the_others(kb: KnowledgeBase, root: Path) -> None:
+    monkeypatch.setattr(pipeline, "judge_candidate", stumble)
     good, bad = waiting(kb, candidate(1)), waiting(kb, candidate(2))
-    (mine,) = Stumbling(kb, "", kb.root).run([candidate(0)])
+    mine = write(kb, 0)
     assert (mine.verdict, good.read_answer()[0].verdict) == ("created", "created")
     assert not bad.has_answer()
     bad.withdraw_request()
@@ -205,7 +206,7 @@ def test_the_impatience_of_one_is_no_answer_to_another(
         KnowledgeBase(str(root), os.environ) as mine,
         pytest.raises(Busy, match="is writing"),
     ):
-        CandidateTransaction(mine, "", mine.root).run([candidate(0)])
+        pipeline.write(mine, [candidate(0)], folder=mine.root, landing=True)
     assert not theirs.has_answer()
 
 

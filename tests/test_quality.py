@@ -9,7 +9,8 @@ from kb.config import Config
 from kb.records.kinds import KARMA
 from kb.records.model import Candidate, Evidence
 from kb.text.segment import count_characters
-from kb.writing.quality import classify_karma, find_objections, is_vague, list_remarks, reclassify_candidate
+from kb.writing.quality import Objection, classify_karma, is_vague, list_remarks, parse_candidate
+from kb.writing.quality import find_objections as find_objections_to_parsed
 
 CONFIG = Config()
 GOOD = Candidate(
@@ -25,6 +26,11 @@ SOUND = Candidate(
     "Secrets are masked first.",
     why="A git history keeps what it gets.",
 )
+
+
+def find_objections(candidate: Candidate, config: Config) -> list[Objection]:
+    """Return every reason against *candidate*."""
+    return find_objections_to_parsed(parse_candidate(candidate), config)
 
 
 def rules(candidate: Candidate, config: Config = CONFIG) -> list[str]:
@@ -253,15 +259,16 @@ def test_every_deed_has_its_karma(kind: str, title: str, expected: str) -> None:
 
 def test_a_debt_becomes_a_pitfall() -> None:
     debt = Candidate("decision", "用 sleep 绕过驱动的竞态，属于技术债", why="驱动在重连时丢事件，官方尚未修复。")
-    assert reclassify_candidate(debt) == debt._replace(kind="pitfall")
-    assert rules(reclassify_candidate(debt)) == []
-    assert reclassify_candidate(reclassify_candidate(debt)) == reclassify_candidate(debt)
+    pitfall = parse_candidate(debt).candidate
+    assert pitfall == debt._replace(kind="pitfall")
+    assert rules(pitfall) == []
+    assert parse_candidate(pitfall).candidate == pitfall
 
 
 def test_what_is_no_debt_keeps_its_kind() -> None:
-    assert reclassify_candidate(GOOD) is GOOD
+    assert parse_candidate(GOOD).candidate is GOOD
     update = Candidate("decision", "Known issue: retries have no limit", updates="D001")
-    assert reclassify_candidate(update) is update
+    assert parse_candidate(update).candidate is update
 
 
 # -- orders and hidden text -----------------------------------------------------------------------

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from clones import FASTAPI, FLASK, SMALL, commits, committed, decision, one
@@ -16,7 +16,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate
 from kb.writing import spool
-from kb.writing.pipeline import CandidateTransaction
+from kb.writing.pipeline import write
 
 
 @pytest.fixture
@@ -164,14 +164,12 @@ def test_one_file_that_cannot_be_written_does_not_hold_up_the_others(
     clock.seconds += 1
     spooled(kb, busy, decision(1))
 
-    run = CandidateTransaction.run
-
-    def failing(writing: CandidateTransaction, candidates: list[Candidate], **options: object) -> object:
+    def failing(place: KnowledgeBase, candidates: list[Candidate], **options: Any) -> object:
         if candidates[0].title == decision(0).title:
             raise GitFailed("no")
-        return run(writing, candidates, **options)  # type: ignore[arg-type]
+        return write(place, candidates, **options)
 
-    monkeypatch.setattr(CandidateTransaction, "run", failing)
+    monkeypatch.setattr("kb.capture.flush_spool.write", failing)
     assert [verdict.title for verdict in kb.land()] == [decision(1).title]
     assert len(kb.state.list_spooled()) == 1
     monkeypatch.undo()
@@ -207,7 +205,7 @@ def test_a_job_whose_time_is_over_twice_is_set_aside(
     before = Path(path).read_bytes()
     with monkeypatch.context() as patched:
         patched.setattr(spool, "JOB_SECONDS", 0.2)
-        patched.setattr(CandidateTransaction, "run", endless)
+        patched.setattr("kb.capture.flush_spool.write", endless)
         assert kb.land() == []
         assert kb.land() == []
     assert kb.state.list_spooled() == [path]
@@ -218,7 +216,7 @@ def test_a_job_whose_time_is_over_twice_is_set_aside(
     assert kb.state.list_spooled() == [] and kb.land() == []
 
 
-def endless(writing: CandidateTransaction, candidates: list[Candidate], **options: object) -> NoReturn:
+def endless(place: KnowledgeBase, candidates: list[Candidate], **options: object) -> NoReturn:
     """Never come to an end, as a search that goes back over a text again and again."""
     while True:
         pass

@@ -20,7 +20,7 @@ from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate
 from kb.writing import group_commit
 from kb.writing.group_commit import QueuedWriter, WriteRequest
-from kb.writing.pipeline import CandidateTransaction, write
+from kb.writing.pipeline import write
 from kb.writing.spool import spool_candidates
 
 
@@ -179,9 +179,9 @@ def test_one_that_gives_up_waiting_is_written_once_by_a_holder_that_has_read_its
         kb, [decision(0)], kb.root, Busy(msg("another kb is writing in {path}", path="")), job=writer.job
     )
     path.write_bytes(request)
-    assert held.spooled and [
-        verdict.verdict for verdict in CandidateTransaction(kb, "", kb.root).run([decision(1)])
-    ] == ["created"]
+    assert held.spooled and [verdict.verdict for verdict in write(kb, [decision(1)], folder=kb.root, landing=True)] == [
+        "created"
+    ]
     git(root, "switch", "-q", "topic")
     with KnowledgeBase(str(root), os.environ, clock) as other:
         assert other.land() == []

@@ -18,7 +18,7 @@ from kb.records.candidate import build_candidates
 from kb.records.model import Verdict
 from kb.writing import spool
 from kb.writing.group_commit import claim_job, has_landed
-from kb.writing.pipeline import CandidateTransaction
+from kb.writing.pipeline import write
 
 if TYPE_CHECKING:
     from typing import Any
@@ -146,6 +146,7 @@ def _write_job(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> 
         return list(saved.verdicts)
     folder = str(value["folder"])
     there = folder if os.path.isdir(folder) else ""
-    deciding = CandidateTransaction(kb, "", there, job=job, decided=value.get("decided") is True)
     candidates = build_candidates(value["candidates"], path)
-    return keep_declined(kb, candidates, deciding.run(candidates), there)
+    decided = value.get("decided") is True
+    verdicts = write(kb, candidates, folder=there, landing=True, job=job, decided=decided)
+    return keep_declined(kb, candidates, verdicts, there)

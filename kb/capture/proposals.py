@@ -246,12 +246,10 @@ def _list_answerable(kb: Workspace, session: str) -> list[Proposal]:
 
 def confirm_proposal(kb: Workspace, proposal: Proposal) -> Verdict:
     """Write *proposal* on a person's word: it needs no further ground; all else is looked at as ever."""
-    from kb.writing.pipeline import CandidateTransaction
-
     held = next((held for held in inbox.list_held(kb) if proposal.held and held.name == proposal.held), None)
     candidate = held.candidate if held else proposal.candidate._replace(affects_future=True)
     name = held.name if held else proposal.name
-    [verdict] = CandidateTransaction(kb, candidate.scope, "", promoted=name, by_person=True).run([candidate])
+    verdict = pipeline.write_promoted(kb, candidate, name, by_person=True)
     if verdict.verdict != "refused":
         close_proposal(kb, proposal)
     return verdict

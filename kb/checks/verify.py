@@ -18,14 +18,14 @@ from kb.records.model import Record, Verdict
 from kb.safety import redaction
 from kb.safety.injection import HIDDEN, find_threats, reveal_hidden
 from kb.text.line_ends import split_lines
-from kb.writing.edit import commit_step, reload_record
+from kb.writing.edit import reload_record
+from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
     import subprocess
     from types import FrameType
 
     from kb.workspace import Workspace
-    from kb.writing.transaction import Transaction
 
 PASSED, FAILED = "passed", "failed"
 KEY = "verified"
@@ -242,10 +242,12 @@ def save_result(kb: Workspace, record: Record, *, passed: bool) -> Verdict:
     changes: dict[str, object] = {KEY: stamp, **({"confirmed": kb.today()} if passed else {})}
     said = msg("its verification has passed") if passed else msg("its verification has failed")
 
-    def save_step(writing: Transaction) -> Verdict:
-        now = reload_record(writing, record)
-        if now.extra.get(KEY) == stamp and (not passed or now.confirmed == kb.today()):
-            return writing.build_verdict("unchanged", now, [said])
-        return writing.build_verdict("updated", writing.plan_front_edit(now, changes, KEY), [said])
-
-    return commit_step(kb, save_step, f"Verify [{record.id}]: {stamp['result']}", f"{KEY} {stamp['result']}")
+    for transaction in transactions(kb):
+        with transaction:
+            now = reload_record(transaction, record)
+            if now.extra.get(KEY) == stamp and (not passed or now.confirmed == kb.today()):
+                return transaction.build_verdict("unchanged", now, [said])
+            changed = transaction.plan_front_edit(now, changes, KEY)
+            verdict = transaction.build_verdict("updated", changed, [said])
+            transaction.commit(f"Verify [{record.id}]: {stamp['result']}", f"{KEY} {stamp['result']}")
+    return verdict

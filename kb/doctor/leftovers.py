@@ -21,7 +21,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.record_paths import CONTENT
 from kb.writing import publish
 from kb.writing.publish import list_pending_files
-from kb.writing.transaction import Transaction
+from kb.writing.transaction import transactions
 
 _OLDEST_PYTHON = (3, 11)
 _SEE_ABOVE = msg("git does not work there")
@@ -182,8 +182,10 @@ def check_checkout(place: DoctorTarget) -> DoctorFinding:
 
 def update_checkout(place: DoctorTarget) -> None:
     """Write the files that could not be written; where that is still so, they stay owed."""
-    with contextlib.suppress(Busy), Transaction(require_base(place), "", "").begin_transaction():
-        pass
+    with contextlib.suppress(Busy):
+        for transaction in transactions(require_base(place)):
+            with transaction:
+                pass  # whatever is owed is made good before a transaction begins
 
 
 def check_leftovers(place: DoctorTarget) -> DoctorFinding:

@@ -21,7 +21,8 @@ from kb.records.record_paths import CONTENT, TREE
 from kb.sessions.dcp_settings import load_root_settings, render_settings
 from kb.templates import FOLDER
 from kb.writing.bulk_import import import_records
-from kb.writing.file_changes import FileChanges, change_files, list_uncommitted, read_at_revision
+from kb.writing.file_changes import commit_files, list_uncommitted, read_at_revision
+from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -50,21 +51,20 @@ def migrate_layout(kb: Workspace, layout: str, *, dry_run: bool = False) -> Layo
     What is taken back: anchors, archives, templates and settings that only the tree has. Raise NeedsPerson for an
     anchor that was edited in the tree: which of the two texts holds is for a person to say.
     """
-    changed: list[str] = []
-
-    def plan_layout_change(tip: str) -> FileChanges:
-        kept = read_at_revision(kb, tip, kb.repository.list_files(tip, TREE))
-        back = _find_tree_only_files(kb, tip, kept)
-        made = _build_tree(kb, tip, back) if layout == "project" else {}
-        files = {**made, **{path: None for path in kept if path not in made}}
-        changed[:] = sorted({path for path in files if kept.get(path) != files[path]} | set(back))
-        subject = "Lay the context out for one project" if made else "Keep the context under content/ only"
-        return FileChanges({**back, **files, **_edit_layout_setting(kb, tip, layout)}, subject)
-
     _refuse_uncommitted(kb)
     new = _find_new_anchors(kb)
     brought = import_records(kb, new, origin=f"{TREE}/anchors.md", dry_run=dry_run) if new else []
-    commit = change_files(kb, "layout", plan_layout_change, dry_run=dry_run)
+    for transaction in transactions(kb, dry_run=dry_run):
+        with transaction:
+            tip = transaction.head.oid
+            kept = read_at_revision(kb, tip, kb.repository.list_files(tip, TREE))
+            back = _find_tree_only_files(kb, tip, kept)
+            made = _build_tree(kb, tip, back) if layout == "project" else {}
+            files = {**made, **{path: None for path in kept if path not in made}}
+            changed = sorted({path for path in files if kept.get(path) != files[path]} | set(back))
+            subject = "Lay the context out for one project" if made else "Keep the context under content/ only"
+            files = {**back, **files, **_edit_layout_setting(kb, tip, layout)}
+            commit = commit_files(transaction, "layout", files, subject)
     return LayoutMigration(tuple(changed), tuple(brought), "" if dry_run else commit)
 
 

@@ -17,7 +17,8 @@ from kb.records.model import GLOBAL
 from kb.records.record_paths import CONTENT
 from kb.sessions.forms import EXPANDED
 from kb.text.segment import normalise, slugify
-from kb.writing.file_changes import FileChanges, change_files, read_at_revision
+from kb.writing.file_changes import commit_files, read_at_revision
+from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
     from typing import Any
@@ -230,17 +231,15 @@ def retire_archives(kb: Workspace, days: int, *, dry_run: bool = False) -> Retir
     One that a record cites stays: by the session among its sources, or by the archive's name or the session's id
     anywhere in its text.
     """
-    retired = RetiredSessions((), ())
-
-    def plan_retirement(tip: str) -> FileChanges:
-        nonlocal retired
-        retired = _select_retired(kb, tip, days)
-        gone = retired.gone
-        subject = f"Retire {len(gone)} archived session{'s' * (len(gone) > 1)}"
-        files = {path: None for session in gone for path in kb.repository.list_files(tip, session.path)}
-        return FileChanges(files, subject, "\n".join(f"- {session.name} {session.task}" for session in gone[:200]))
-
-    commit = change_files(kb, "retired", plan_retirement, dry_run=dry_run)
+    for transaction in transactions(kb, dry_run=dry_run):
+        with transaction:
+            tip = transaction.head.oid
+            retired = _select_retired(kb, tip, days)
+            gone = retired.gone
+            subject = f"Retire {len(gone)} archived session{'s' * (len(gone) > 1)}"
+            body = "\n".join(f"- {session.name} {session.task}" for session in gone[:200])
+            files = {path: None for session in gone for path in kb.repository.list_files(tip, session.path)}
+            commit = commit_files(transaction, "retired", files, subject, body)
     if commit and not dry_run:
         _remove_leftovers(kb, retired.gone)
         list_sessions(kb)

@@ -24,9 +24,9 @@ from kb.records.record_paths import REJECTED, is_record_path
 from kb.similarity.verdict import find_missing_sections
 from kb.sync.shared_reviews import find_free_name
 from kb.text.segment import one_line
-from kb.writing.publish import publish_moves
+from kb.writing.file_changes import Advance, apply_advance
 from kb.writing.reviews import Review, find_review, read_reasons
-from kb.writing.transaction import Transaction, describe_status_change
+from kb.writing.transaction import Transaction, describe_status_change, transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 class _ReviewMerge(NamedTuple):
     """The merge of a review, built and not yet published."""
 
-    head: Head
-    moves: tuple[RefMove, ...]
-    changes: Changes
+    advance: Advance
     subject: str
     review: Review
     """With the number that its record has after the merge."""
@@ -94,20 +92,12 @@ def _has_base_moved(kb: Workspace, review: Review, head: str) -> bool:
 
 def accept_review(kb: Workspace, name: str) -> Verdict:
     """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
-    writing = Transaction(kb, "", "")
-
-    def plan() -> tuple[_ReviewMerge, Verdict]:
-        merge = _build_review_merge(kb, writing.head, find_review(kb, name))
-        return merge, _build_verdict(writing, merge)
-
-    def publish(planned: tuple[_ReviewMerge, Verdict]) -> tuple[_ReviewMerge, Verdict]:
-        merge, _ = planned
-        publish_moves(kb, merge.head, merge.moves, merge.changes, f"kb: {merge.subject}")
-        writing.is_published = True
-        kb.index.reload_files(path for path in merge.changes if is_record_path(path))
-        return planned
-
-    _, verdict = writing.run_with_retries(plan, publish)
+    for transaction in transactions(kb):
+        with transaction:
+            merge = _build_review_merge(kb, transaction.head, find_review(kb, name))
+            verdict = _build_verdict(transaction, merge)
+            branch = RefMove(f"refs/heads/{merge.review.branch}", "", merge.review.tip)
+            apply_advance(transaction, merge.advance, [branch], f"kb: {merge.subject}")
     return verdict
 
 
@@ -130,9 +120,8 @@ def _build_review_merge(kb: Workspace, head: Head, review: Review) -> _ReviewMer
     message = format_commit_message(subject, "", trailers)
     commit = kb.repository.commit_tree(merge.tree, [head.oid, review.tip], message)
     _refuse_incomplete_record(kb, head, commit, review)
-    changes = _collect_changes(kb, head.oid, commit, review)
-    moves = (RefMove(head.ref, commit, head.oid), RefMove(f"refs/heads/{review.branch}", "", review.tip))
-    return _ReviewMerge(head, moves, changes, subject, review, merge.renumbered)
+    advance = Advance(head, commit, _collect_changes(kb, head.oid, commit, review))
+    return _ReviewMerge(advance, subject, review, merge.renumbered)
 
 
 def _refuse_checked_out(kb: Workspace, review: Review) -> None:
@@ -221,20 +210,20 @@ def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> C
     return dict(zip(paths, zip(before, after, strict=True), strict=True))
 
 
-def _build_verdict(writing: Transaction, merge: _ReviewMerge) -> Verdict:
-    commit, review = merge.moves[0].new, merge.review
-    record = record_file.read(writing.kb.repository.read_blob(commit, review.path) or b"", review.path)
+def _build_verdict(transaction: Transaction, merge: _ReviewMerge) -> Verdict:
+    commit, review = merge.advance.new, merge.review
+    record = record_file.read(transaction.kb.repository.read_blob(commit, review.path) or b"", review.path)
     replaced = [old for old in review.against if old in record.supersedes]
     said = [msg("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else msg("the review is accepted")]
     said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
     said += _describe_status_changes(merge)
     said += [msg("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered]
-    return writing.build_verdict("updated", record, said)._replace(commit=commit)
+    return transaction.build_verdict("updated", record, said)._replace(commit=commit)
 
 
 def _describe_status_changes(merge: _ReviewMerge) -> Iterator[Message]:
     """Say of each record of the branch that gets another status by *merge* which it had and has."""
-    for path, (before, now) in merge.changes.items():
+    for path, (before, now) in merge.advance.changes.items():
         if before and now and is_record_path(path):
             with contextlib.suppress(BadRecord):
                 old, new = record_file.read(before, path), record_file.read(now, path)

@@ -27,7 +27,7 @@ from kb.writing.file_changes import Advance, apply_advance, prepare_advance
 from kb.writing.inbox import HeldCandidate
 from kb.writing.publish import explain_outcome
 from kb.writing.reviews import propose_text
-from kb.writing.transaction import Transaction
+from kb.writing.transaction import Transaction, transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -51,29 +51,20 @@ def integrate(kb: Workspace, remote: RemoteState, built: str, unseen: Collection
 
     *built* is the commit that an earlier attempt of this sync made, and *unseen* are its new ids.
     """
-    writing = Transaction(kb, "", "")
-
-    def plan() -> tuple[IntegrationResult, Advance, list[RefMove]]:
-        return _plan_integration(writing, remote, built, unseen)
-
-    def publish(
-        planned: tuple[IntegrationResult, Advance, list[RefMove]],
-    ) -> tuple[IntegrationResult, Advance, list[RefMove]]:
-        result, advance, moves = planned
-        outcomes = apply_advance(kb, advance, moves, "kb: sync")
-        writing.is_published = True
-        said = filter(None, (explain_outcome(path, outcome) for path, outcome in outcomes.items()))
-        return result._replace(notes=(*result.notes, *said)), advance, moves
-
-    result, _, _ = writing.run_with_retries(plan, publish)
+    for transaction in transactions(kb):
+        with transaction:
+            result, advance, moves = _plan_integration(transaction, remote, built, unseen)
+            outcomes = apply_advance(transaction, advance, moves, "kb: sync")
+            said = filter(None, (explain_outcome(path, outcome) for path, outcome in outcomes.items()))
+            result = result._replace(notes=(*result.notes, *said))
     return result
 
 
 def _plan_integration(
-    writing: Transaction, remote: RemoteState, built: str, unseen: Collection[Key]
+    transaction: Transaction, remote: RemoteState, built: str, unseen: Collection[Key]
 ) -> tuple[IntegrationResult, Advance, list[RefMove]]:
     """Plan, under the lock, where the branch goes and which other refs move with it."""
-    kb, head = writing.kb, writing.head
+    kb, head = transaction.kb, transaction.head
     remote.refresh_refs()
     if head.ref != remote.ref:
         raise NeedsPerson(msg("another branch was checked out meanwhile"), hint=msg("again: kb sync"))
@@ -87,7 +78,7 @@ def _plan_integration(
     reviews.compare(upstream.taken)
     for scope, record_id in upstream.taken:  # a number on a review of others is not given out again
         kb.index.reserve_id(scope, record_id)
-    notes = [_propose_unmerged(writing, remote, one, plan.new, reviews) for one in plan.unmerged.values()]
+    notes = [_propose_unmerged(transaction, remote, one, plan.new, reviews) for one in plan.unmerged.values()]
     moves = reviews.list_moves()
     if plan.how == REPLAYED and head.oid != built:  # what an earlier attempt of this sync built needs no rescue
         moves.insert(0, RefMove(rescue, head.oid, ""))
@@ -104,10 +95,10 @@ def _plan_integration(
 
 
 def _propose_unmerged(
-    writing: Transaction, remote: RemoteState, one: UnmergedFile, new: str, reviews: ReviewSync
+    transaction: Transaction, remote: RemoteState, one: UnmergedFile, new: str, reviews: ReviewSync
 ) -> Message:
     """Put our version of a record, of which the remote says something else, on a review branch; say which."""
-    kb = writing.kb
+    kb = transaction.kb
     there = kb.repository.read_blob(new, one.path) or b""
     text = merge_preferring_ours(kb, one, there)
     try:
@@ -119,9 +110,9 @@ def _propose_unmerged(
             msg("{name} and this branch both changed {paths}", name=remote.name, paths=one_line(one.path)),
             hint=msg("git merge {branch}", branch=remote.build_upstream().name),
         )
-    before = list(writing.reviews)
-    verdict = propose_text(writing, record, text, Candidate(record.kind, record.title), one.reasons)
-    for plan in writing.reviews:
+    before = list(transaction.reviews)
+    verdict = propose_text(transaction, record, text, Candidate(record.kind, record.title), one.reasons)
+    for plan in transaction.reviews:
         if plan not in before:
             name = plan.branch.removeprefix("kb/review/")
             plan.tip = reviews.here.get(name, "")

@@ -27,7 +27,7 @@ from kb.records.front_matter import decode_record
 from kb.records.model import Record
 from kb.records.record_paths import CONTENT
 from kb.writing.file_changes import Advance, apply_advance, build_advance
-from kb.writing.transaction import Transaction
+from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -57,17 +57,11 @@ def renumber_records(kb: Workspace, name: str = "", *, scope: str = "", dry_run:
 
     Raise UnknownId where *name* means none, or one of several scopes.
     """
-    writing = Transaction(kb, "", "")
-
-    def plan() -> tuple[RenumberResult, Advance]:
-        return _plan_renumbering(kb, writing.head, _find_duplicate_ids(kb, name, scope))
-
-    def publish(planned: tuple[RenumberResult, Advance]) -> tuple[RenumberResult, Advance]:
-        apply_advance(kb, planned[1], [], "kb: renumber")
-        writing.is_published = True
-        return planned
-
-    result, _ = writing.run_with_retries(plan, None if dry_run else publish)
+    for transaction in transactions(kb, dry_run=dry_run):
+        with transaction:
+            result, advance = _plan_renumbering(kb, transaction.head, _find_duplicate_ids(kb, name, scope))
+            if not dry_run:
+                apply_advance(transaction, advance, [], "kb: renumber")
     return result
 
 

@@ -22,7 +22,7 @@ from kb.records import record_file
 from kb.records.record_paths import CONTENT, is_record_path
 from kb.text.segment import one_line
 from kb.writing.file_changes import Advance, apply_advance, build_advance
-from kb.writing.transaction import Transaction
+from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -65,17 +65,11 @@ def repair_merges(
 
     *names* are record files, ids or merges that alone are looked at. Raise UnknownId for what is none of them.
     """
-    writing = Transaction(kb, "", "")
-
-    def plan() -> tuple[RepairResult, Advance]:
-        return _Repair(kb, writing.head, names, every).build_plan()
-
-    def publish(planned: tuple[RepairResult, Advance]) -> tuple[RepairResult, Advance]:
-        apply_advance(kb, planned[1], [], "kb: repair")
-        writing.is_published = True
-        return planned
-
-    result, _ = writing.run_with_retries(plan, None if dry_run else publish)
+    for transaction in transactions(kb, dry_run=dry_run):
+        with transaction:
+            result, advance = _Repair(kb, transaction.head, names, every).build_plan()
+            if not dry_run:
+                apply_advance(transaction, advance, [], "kb: repair")
     if not dry_run and not names and not result.undecided:
         write_atomic(os.path.join(kb.repository.private, _FILE), f"{kb.repository.head().oid}\n".encode())
     return result

@@ -21,7 +21,7 @@ from kb.sync.integrate import IntegrationResult, integrate
 from kb.sync.push import MergeRequest, PushAttempt
 from kb.sync.remote_state import RemoteState
 from kb.sync.shared_reviews import ReviewNote
-from kb.writing.transaction import Transaction
+from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -66,9 +66,10 @@ def sync_with_remote(kb: Workspace, remote: str = "", *, push: bool = True) -> S
     This clone learns to merge records, if it could not yet. A remote that cannot be reached just now is no error: what
     is written waits here. Raise NeedsPerson where a person has to decide, and Busy where others were faster every time.
     """
-    with Transaction(kb, "", "").begin_transaction():
-        # what a process that died has left was repaired as the transaction began, or Busy was raised
-        driver_setup.install(kb.repository)
+    for transaction in transactions(kb):
+        with transaction:
+            # what a process that died has left was repaired as the transaction began, or Busy was raised
+            driver_setup.install(kb.repository)
     with kb.state.hold_lock("sync", _PATIENCE):
         run = SyncRun(kb, remote)
         for attempt in range(_TRIES):

@@ -18,12 +18,12 @@ from kb.records.model import SCOPE, Record, Verdict
 from kb.records.record_paths import folder_for_scope, iter_ulids, parse_path_scope
 from kb.safety import redaction
 from kb.text.segment import clip, normalise, one_line, slugify
+from kb.writing.transaction import Transaction, transactions
 
 if TYPE_CHECKING:
     from typing import Any
 
     from kb.workspace import Workspace
-    from kb.writing.transaction import Transaction
 
 _SCOPE = re.compile(SCOPE)
 _ID = re.compile(r"([A-Z]{1,3})\d{3,9}")
@@ -63,39 +63,31 @@ def import_records(
     A record that the knowledge base has already, by title and text, is `unchanged`. Secrets are masked. *progress* is
     told after each record how many are done.
     """
-    from kb.writing.edit import commit_step
-    from kb.writing.transaction import Transaction
-
-    if dry_run:
-        writing = Transaction(kb, "", "")
-        with writing.begin_transaction(keep=False):
-            return _import_all(writing, records, progress)
-    verdicts: list[Verdict] = []
-
-    def plan_import(writing: Transaction) -> None:
-        verdicts[:] = _import_all(writing, records, progress)
-
-    commit_step(kb, plan_import, f"Import records from {origin}", "imported")
+    for transaction in transactions(kb, dry_run=dry_run):
+        with transaction:
+            verdicts = _import_all(transaction, records, progress)
+            if not dry_run:
+                transaction.commit(f"Import records from {origin}", "imported")
     return verdicts
 
 
 def _import_all(
-    writing: Transaction, records: Sequence[Record], progress: Callable[[int], None] | None
+    transaction: Transaction, records: Sequence[Record], progress: Callable[[int], None] | None
 ) -> list[Verdict]:
-    present = writing.kb.index.records()
-    private = writing.kb.config.masking
+    present = transaction.kb.index.records()
+    private = transaction.kb.config.masking
     safe = lru_cache(maxsize=1024)(
         lambda text: redaction.redact_text(text, private)
     )  # headings, tags and "" come in every one
-    arrivals = _assign_ids(writing, present, [_sanitise_record(record, safe) for record in records])
+    arrivals = _assign_ids(transaction, present, [_sanitise_record(record, safe) for record in records])
     renamed: dict[tuple[str, str], str] = {}
     for one in arrivals:
         renamed.setdefault((one.record.scope, one.wanted), one.record.id)
     places = _ImportedPaths(present, arrivals)
     verdicts = []
-    uids = iter_ulids(writing.kb.now())
+    uids = iter_ulids(transaction.kb.now())
     for number, one in enumerate(arrivals, 1):
-        verdicts.append(_import_item(writing, one, renamed, places, uids))
+        verdicts.append(_import_item(transaction, one, renamed, places, uids))
         if progress:
             progress(number)
     return verdicts
@@ -152,9 +144,11 @@ def _explain_refusal(record: Record) -> Message | None:
     return None if record.title else msg("the title shows nothing")
 
 
-def _assign_ids(writing: Transaction, present: Sequence[Record], arrivals: Sequence[ImportItem]) -> list[ImportItem]:
+def _assign_ids(
+    transaction: Transaction, present: Sequence[Record], arrivals: Sequence[ImportItem]
+) -> list[ImportItem]:
     """Return *arrivals* with ids and paths: first all that can keep their ids, then new ones for the rest."""
-    index = writing.kb.index
+    index = transaction.kb.index
     same = {_build_identity_key(record): record for record in present}
     unreadable = {
         (parse_path_scope(path), path.rpartition("/")[2].partition("-")[0]) for path, _, _ in index.list_broken()
@@ -199,14 +193,14 @@ def _build_identity_key(record: Record) -> tuple[str, str, str]:
 
 
 def _import_item(
-    writing: Transaction, one: ImportItem, renamed: Names, places: _ImportedPaths, uids: Iterator[str]
+    transaction: Transaction, one: ImportItem, renamed: Names, places: _ImportedPaths, uids: Iterator[str]
 ) -> Verdict:
     if one.objection:
-        verdict = writing.build_verdict("refused", one.record, [one.objection])
+        verdict = transaction.build_verdict("refused", one.record, [one.objection])
         return verdict._replace(id="", path="", uid="", status="")
     if one.known:
-        return writing.build_verdict("unchanged", one.record, [])
-    record, lost = _relink_record(writing.kb, one, places)
+        return transaction.build_verdict("unchanged", one.record, [])
+    record, lost = _relink_record(transaction.kb, one, places)
 
     def renumber_ids(ids: Sequence[str]) -> tuple[str, ...]:
         return tuple(renamed.get((record.scope, old), old) for old in ids)
@@ -218,9 +212,9 @@ def _import_item(
         coexists_with=dict(zip(renumber_ids(list(record.coexists_with)), record.coexists_with.values(), strict=True)),
     )
     try:
-        writing.add_record(done, "imported")
+        transaction.add_record(done, "imported")
     except BadRecord as error:
-        return writing.build_verdict("refused", done, [error.message])._replace(id="", path="", uid="", status="")
+        return transaction.build_verdict("refused", done, [error.message])._replace(id="", path="", uid="", status="")
     said = [msg("masked: {rules}", rules=", ".join(one.masked))] if one.masked else []
     if one.wanted and one.wanted != done.id:
         said.append(msg("its id {old} is in use here; it is {new} now", old=one.wanted, new=done.id))
@@ -228,7 +222,7 @@ def _import_item(
         more = f", … ({len(lost)})" if len(lost) > _NAMED_LOST else ""
         named = ", ".join(clip(path, 80) for path in lost[:_NAMED_LOST])
         said.append(msg("it links to files that were not imported: {paths}", paths=named + more))
-    return writing.build_verdict("created", done, said)
+    return transaction.build_verdict("created", done, said)
 
 
 # -- links between files --------------------------------------------------------------------------

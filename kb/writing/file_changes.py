@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, NeedsPerson
@@ -22,9 +22,8 @@ from kb.records.record_paths import is_record_path
 from kb.safety import redaction
 from kb.search.synonyms import SYNONYMS, SynonymGroup, parse_groups
 from kb.text.segment import one_line
-from kb.writing.edit import commit_step
 from kb.writing.publish import publish_moves
-from kb.writing.transaction import Transaction
+from kb.writing.transaction import Transaction, transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -111,13 +110,15 @@ def _refuse_blocked_checkout(kb: Workspace, trees: tuple[str, str]) -> None:
         )
 
 
-def apply_advance(kb: Workspace, advance: Advance, more: Sequence[RefMove], reason: str) -> dict[str, str]:
+def apply_advance(transaction: Transaction, advance: Advance, more: Sequence[RefMove], reason: str) -> dict[str, str]:
     """Move the branch and the refs of *more*, or none; return what became of the file of each record."""
+    kb = transaction.kb
     moves = [] if advance.head.oid == advance.new else [RefMove(advance.head.ref, advance.new, advance.head.oid)]
     if not moves and not more:
         return {}
     with _update_git_checkout(kb, advance):
         outcomes = publish_moves(kb, advance.head, [*moves, *more], advance.changes, reason)
+    transaction.is_published = True
     kb.index.reload_files(path for path in advance.changes if is_record_path(path))
     return outcomes
 
@@ -137,37 +138,23 @@ def _update_git_checkout(kb: Workspace, advance: Advance) -> Iterator[None]:
         raise
 
 
-class FileChanges(NamedTuple):
-    """What is to be committed: path → bytes, or None for a file that goes; nothing where there is no file."""
+def commit_files(
+    transaction: Transaction, operation: str, files: Mapping[str, bytes | None], subject: str, body: str = ""
+) -> str:
+    """Commit *files* (path → bytes, or None for a file that goes) and return the commit; "" for nothing.
 
-    files: Mapping[str, bytes | None] = {}
-    subject: str = ""
-    body: str = ""
-
-
-def change_files(kb: Workspace, operation: str, plan: Callable[[str], FileChanges], *, dry_run: bool = False) -> str:
-    """Commit what *plan* makes of the tip it is given, and return the commit; "" for nothing.
-
-    *plan* is asked again when somebody else was faster. Raise NeedsPerson where uncommitted edits are in the way.
+    In a dry run the commit is built and nobody gets to see it. Raise NeedsPerson where uncommitted edits are in the
+    way.
     """
-    writing = Transaction(kb, "", "")
-    advances: list[Advance] = []
-
-    def build_commit() -> str:
-        head = writing.head
-        change = plan(head.oid)
-        before = read_at_revision(kb, head.oid, change.files)
-        now = {path: data for path, data in change.files.items() if before[path] != data}
-        words = format_commit_message(change.subject, change.body, {"Kb-Op": operation})
-        advances[:] = [build_advance(kb, head, now, words) if now else Advance(head, head.oid, {})]
-        return advances[0].new if now else ""
-
-    def publish_commit(commit: str) -> str:
-        apply_advance(kb, advances[0], [], f"kb: {operation}")
-        writing.is_published = True
-        return commit
-
-    return writing.run_with_retries(build_commit, None if dry_run else publish_commit)
+    kb, head = transaction.kb, transaction.head
+    before = read_at_revision(kb, head.oid, files)
+    changed = {path: data for path, data in files.items() if before[path] != data}
+    if not changed:
+        return ""
+    advance = build_advance(kb, head, changed, format_commit_message(subject, body, {"Kb-Op": operation}))
+    if not transaction.dry_run:
+        apply_advance(transaction, advance, [], f"kb: {operation}")
+    return advance.new
 
 
 def read_at_revision(kb: Workspace, revision: str, paths: Iterable[str]) -> dict[str, bytes | None]:
@@ -238,23 +225,25 @@ def add_groups(kb: Workspace, text: str, source: str) -> list[SynonymGroup]:
     if not groups:
         raise BadInput(msg("it holds no group of words"), path=source, hint=msg("write: - [缓存, cache, caching]"))
 
-    def plan_groups(writing: Transaction) -> list[SynonymGroup]:
-        before = writing.read_planned(KEYWORDS)
-        known = {frozenset(group.words) for group in _parse_groups(before)}
-        new = [group for group in dict.fromkeys(groups) if frozenset(group.words) not in known]
-        if new:
-            head = decode_record(before, KEYWORDS) if before else ""
-            rows = "".join(f"- [{', '.join(group.words)}]\n" for group in new)
-            now = head + ("" if head.endswith("\n") or not head else "\n") + rows
-            writing.plan_file(KEYWORDS, before, now.encode())
-        return new
+    if not _find_new_groups(kb.repository.read_blob("HEAD", KEYWORDS), groups):
+        return []
+    for transaction in transactions(kb):
+        with transaction:
+            before = transaction.read_planned(KEYWORDS)
+            new = _find_new_groups(before, groups)
+            if new:
+                head = decode_record(before, KEYWORDS) if before else ""
+                rows = "".join(f"- [{', '.join(group.words)}]\n" for group in new)
+                now = head + ("" if head.endswith("\n") or not head else "\n") + rows
+                transaction.plan_file(KEYWORDS, before, now.encode())
+            transaction.commit("Load keywords", "keywords")
+    return new
 
-    return commit_step(kb, plan_groups, "Load keywords", "keywords") if _has_new_groups(kb, groups) else []
 
-
-def _has_new_groups(kb: Workspace, groups: list[SynonymGroup]) -> bool:
-    known = {frozenset(group.words) for group in list_groups(kb)}
-    return any(frozenset(group.words) not in known for group in groups)
+def _find_new_groups(data: bytes | None, groups: Sequence[SynonymGroup]) -> list[SynonymGroup]:
+    """Return the *groups*, each once, that the file *data* does not have."""
+    known = {frozenset(group.words) for group in _parse_groups(data)}
+    return [group for group in dict.fromkeys(groups) if frozenset(group.words) not in known]
 
 
 def _parse_groups(data: bytes | None) -> list[SynonymGroup]:

@@ -57,6 +57,12 @@ class WriteRequest(NamedTuple):
     """The request in the queue; "" for the holder's own."""
     job: str = ""
     """The name that it has, or had, in the queue or the spool; "" for one that was in neither."""
+    scope: str = ""
+    """The scope of candidates that name none; "": that of the project around *folder*."""
+    promoted: str = ""
+    """The name under which a person takes it out of the inbox."""
+    by_person: bool = False
+    """Whether a person has said of these very words that they hold."""
 
 
 class QueuedWriter:

@@ -117,20 +117,20 @@ def list_origins(held: HeldCandidate, candidate: Candidate) -> tuple[str, ...]:
 
 
 def hold_candidate(
-    writing: Transaction,
+    transaction: Transaction,
     candidate: Candidate,
     held: HeldCandidate | None,
     objections: Sequence[Objection],
     alike: Sequence[SimilarRecord],
 ) -> Verdict:
     """Plan to keep *candidate* in the inbox, where it is counted; *held* is what says the same there."""
-    kb = writing.kb
+    kb = transaction.kb
     reasons = tuple(kb.localise(o.reason) for o in objections)
     held = held or HeldCandidate(build_held_name(candidate), candidate, (), ())
     if candidate.session not in [sighting.get("session", "") for sighting in held.sightings]:
         sighting = {"session": candidate.session, "host": candidate.host, "day": kb.today()}
         held = held._replace(sightings=(*held.sightings, sighting), reasons=reasons)
-        writing.inbox[held.name + ".json"] = encode_held(held)
+        transaction.inbox[held.name + ".json"] = encode_held(held)
         index_held(kb, held)
     return Verdict(
         "held", candidate.title, candidate.kind, id=held.name, scope=candidate.scope, reasons=reasons,
@@ -144,23 +144,27 @@ def _fill_in_name(remedy: Message, held: HeldCandidate) -> Message:
 
 
 def hold_uncommitted(
-    writing: Transaction, candidate: Candidate, path: str, reasons: Sequence[Message], alike: Sequence[SimilarRecord]
+    transaction: Transaction,
+    candidate: Candidate,
+    path: str,
+    reasons: Sequence[Message],
+    alike: Sequence[SimilarRecord],
 ) -> Verdict:
     """Plan to keep a candidate that concerns the record *path*, which nobody has committed yet."""
     said = [msg("{path} is not committed yet", path=path), *reasons]
     remedy = msg("commit it: git add {path}", path=path)
     objections = [Objection("uncommitted", reason, remedy, refuses=False) for reason in said]
-    return hold_candidate(writing, candidate, find_same(writing.kb, candidate), objections, alike)
+    return hold_candidate(transaction, candidate, find_same(transaction.kb, candidate), objections, alike)
 
 
 def hold_damaged(
-    writing: Transaction, candidate: Candidate, damaged: BadRecord, alike: Sequence[SimilarRecord]
+    transaction: Transaction, candidate: Candidate, damaged: BadRecord, alike: Sequence[SimilarRecord]
 ) -> Verdict:
     """Plan to keep a candidate that may be the record whose file cannot be read, until somebody has mended it."""
     reason = msg("{path} cannot be read, and may say the same: {problem}", path=damaged.path, problem=damaged.message)
     remedy = msg("mend {path}, see: kb check; then: kb inbox promote {held}", path=damaged.path, held="NAME")
     objection = Objection("damaged", reason, remedy, refuses=False)
-    return hold_candidate(writing, candidate, find_same(writing.kb, candidate), [objection], alike)
+    return hold_candidate(transaction, candidate, find_same(transaction.kb, candidate), [objection], alike)
 
 
 def merge_sightings(candidate: Candidate, earlier: Candidate) -> Candidate:

@@ -1,14 +1,16 @@
-"""Say what is wrong with a candidate as a text: its title, its length, its aim.
+"""Read a candidate once, and say what is wrong with it as a text: its title, its length, its aim.
 
-Every rule is a function from a candidate and the settings to objections, and a word in RULES.
+Every rule is a function from a parsed candidate and the settings to objections, and a word in RULES. Which deed a
+candidate tells of is read as well: a good decision, a passing act, or a debt (RUYI "业力分类"). What counts for that
+is the title and a decision of at most two sentences: a long one that says "for now" somewhere gives its context with
+it.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kb.config import Config
 from kb.i18n import Message, msg
@@ -17,11 +19,10 @@ from kb.records.model import Candidate
 from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, find_threats
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import clip, count_characters, count_words, iter_runs
+from kb.text.segment import clip, count_characters, count_words, iter_runs, split_sentences
 
 WHOLESOME, NEUTRAL, UNWHOLESOME = "wholesome", "neutral", "unwholesome"
 
-_SENTENCE = regex(r"[。！？!?；;\n]+|\.(?=\s|$)")
 _CLAUSE = regex(r"[。！？!?；;，,\n]+|\.(?=\s|$)")
 _DEEDS = frozenset({"decision", "interface", "domain-note"})
 """Kinds that tell what was done. A constraint, a pattern or a checklist about workarounds is a rule, not a debt."""
@@ -66,53 +67,6 @@ _SETTLED = regex(
 """Words before a debt that pay it off."""
 
 
-def classify_karma(candidate: Candidate) -> str:
-    """Return "wholesome" (distil), "neutral" (keep with the session only) or "unwholesome" (note as a pitfall)."""
-    return _classify_text(candidate.kind, candidate.title, candidate.decision)
-
-
-@lru_cache(maxsize=64)
-def _classify_text(kind: str, title: str, decision: str) -> str:
-    """Return the karma of a candidate; it is asked for when the kind is settled, and again at the gate."""
-    if kind == "pitfall":
-        return UNWHOLESOME
-    text = _summarise_candidate(title, decision)
-    if kind in _DEEDS and _has_clause(_DEBT, text, unless=_SETTLED):
-        return UNWHOLESOME
-    return NEUTRAL if _has_clause(_ONE_OFF, text, unless=_RULED) else WHOLESOME
-
-
-def reclassify_candidate(candidate: Candidate) -> Candidate:
-    """Return *candidate* as a pitfall where it tells of a debt; one that updates a record keeps that record's kind."""
-    if candidate.updates or classify_karma(candidate) != UNWHOLESOME:
-        return candidate
-    return candidate._replace(kind="pitfall")
-
-
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of *text* with what ends them."""
-    found, start = [], 0
-    for match in _SENTENCE.finditer(text):
-        found.append(text[start : match.end()].strip())
-        start = match.end()
-    return [sentence for sentence in (*found, text[start:].strip()) if sentence]
-
-
-def _summarise_candidate(title: str, decision: str) -> str:
-    """Return what a candidate says in short."""
-    short = decision if len(split_sentences(decision)) <= 2 else ""
-    return unicodedata.normalize("NFKC", f"{title}\n{short}")
-
-
-def _has_clause(pattern: re.Pattern[str], text: str, *, unless: re.Pattern[str]) -> bool:
-    """Return whether a clause of *text* matches *pattern* without a word of *unless* before it."""
-    for clause in _CLAUSE.split(text):
-        match = pattern.search(clause)
-        if match and not unless.search(clause, 0, match.start()):
-            return True
-    return False
-
-
 class Objection(NamedTuple):
     """One reason to refuse or hold a candidate, and what would answer it."""
 
@@ -130,7 +84,21 @@ class Objection(NamedTuple):
         return not self.refuses
 
 
-Rule = Callable[[Candidate, Config], Iterator[Objection]]
+class ParsedCandidate(NamedTuple):
+    """A candidate as every rule reads it."""
+
+    candidate: Candidate
+    """Masked, of one scope; one that tells of a debt is a pitfall."""
+    masked: Sequence[str]
+    """The rules by which something in it was masked."""
+    sentences: Sequence[str]
+    """Those of the decision."""
+    karma: str
+    texts: Mapping[str, str]
+    """Every text that a reader of the record may get to see, by field."""
+
+
+Rule = Callable[[ParsedCandidate, Config], Iterator[Objection]]
 
 _GENERIC_ZH = (
     "框架 决策 决定 规则 规范 约定 架构 优化 修改 更改 变更 更新 调整 改进 改动 改造 完善 修复 处理 解决 问题 "
@@ -196,9 +164,56 @@ TEXT_MAX = MAX_BYTES // 2
 _IN_FRONT = ("title", "tags", "impact", "claims", "coexists_with", "supersedes", "amends")
 
 
-def find_objections(candidate: Candidate, config: Config) -> list[Objection]:
-    """Return every reason against the text of *candidate*; an empty list lets it through to the gate."""
-    return [objection for rule in RULES for objection in rule(candidate, config)]
+def parse_candidate(candidate: Candidate, masked: Sequence[str] = ()) -> ParsedCandidate:
+    """Return *candidate*, masked by the rules *masked*, read; one that updates a record keeps that record's kind."""
+    sentences = split_sentences(candidate.decision)
+    karma = _classify_text(candidate, sentences)
+    if karma == UNWHOLESOME and not candidate.updates:
+        candidate = candidate._replace(kind="pitfall")
+    return ParsedCandidate(candidate, masked, sentences, karma, _collect_texts(candidate))
+
+
+def _collect_texts(candidate: Candidate) -> Mapping[str, str]:
+    texts = {name: value for name, value in candidate._asdict().items() if isinstance(value, str)}
+    for name in ("impact", "tags", "impact_areas", "supersedes", "amends"):
+        texts[name] = "\n".join(getattr(candidate, name))
+    for name in ("claims", "coexists_with"):
+        texts[name] = "\n".join(f"{key}: {value}" for key, value in getattr(candidate, name).items())
+    texts["evidence"] = "\n".join(f"{evidence.quote}\n{evidence.source}" for evidence in candidate.evidence)
+    return texts
+
+
+def classify_karma(candidate: Candidate) -> str:
+    """Return "wholesome" (distil), "neutral" (keep with the session only) or "unwholesome" (note as a pitfall)."""
+    return _classify_text(candidate, split_sentences(candidate.decision))
+
+
+def _classify_text(candidate: Candidate, sentences: Sequence[str]) -> str:
+    if candidate.kind == "pitfall":
+        return UNWHOLESOME
+    short = candidate.decision if len(sentences) <= 2 else ""
+    text = unicodedata.normalize("NFKC", f"{candidate.title}\n{short}")
+    if candidate.kind in _DEEDS and _has_clause(_DEBT, text, unless=_SETTLED):
+        return UNWHOLESOME
+    return NEUTRAL if _has_clause(_ONE_OFF, text, unless=_RULED) else WHOLESOME
+
+
+def _has_clause(pattern: re.Pattern[str], text: str, *, unless: re.Pattern[str]) -> bool:
+    """Return whether a clause of *text* matches *pattern* without a word of *unless* before it.
+
+    "Comment out the test for now" is a passing act, "Do not skip the linter for now" and "禁止先注释掉测试再提交" are
+    rules about one.
+    """
+    for clause in _CLAUSE.split(text):
+        match = pattern.search(clause)
+        if match and not unless.search(clause, 0, match.start()):
+            return True
+    return False
+
+
+def find_objections(parsed: ParsedCandidate, config: Config) -> list[Objection]:
+    """Return every reason against the text of a candidate; an empty list lets it through to the gate."""
+    return [objection for rule in RULES for objection in rule(parsed, config)]
 
 
 def is_vague(title: str) -> bool:
@@ -206,80 +221,69 @@ def is_vague(title: str) -> bool:
     return count_words(title) > 0 and not _has_subject(_normalise_title(title))
 
 
-def require_subject(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_subject(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
     """Refuse a title without letters, one that could stand over any record, and one that only points."""
-    title = clip(candidate.title, 60)
+    shown, title = clip(parsed.candidate.title, 60), _normalise_title(parsed.candidate.title)
     remedy = msg("say in the title what was decided about what, like “Use FastAPI as the backend framework”")
-    if count_words(candidate.title) == 0:
+    if count_words(parsed.candidate.title) == 0:
         yield Objection("empty-title", msg("the title has no word"), remedy)
-    elif is_vague(candidate.title):
-        yield Objection("vague-title", msg("the title “{title}” could stand over any record", title=title), remedy)
-    elif not _has_subject(_POINTING.sub(" ", _normalise_title(candidate.title))):
-        yield Objection(
-            "no-subject", msg("the title “{title}” points at something it does not name", title=title), remedy
-        )
+    elif not _has_subject(title):
+        yield Objection("vague-title", msg("the title “{title}” could stand over any record", title=shown), remedy)
+    elif not _has_subject(_POINTING.sub(" ", title)):
+        why = msg("the title “{title}” points at something it does not name", title=shown)
+        yield Objection("no-subject", why, remedy)
 
 
-def require_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_fit_length(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
     """Refuse what is too short to say something or too long to be read; see `kb.text.segment.count_characters`.
 
     A title alone is a whole record where it says what holds: “Use tabs”, “金额用分”.
     """
+    candidate = parsed.candidate
     length = count_characters(candidate.title)
     if 0 < length < config.title_min:
         yield Objection(
             "short-title",
-            msg(
-                "the title counts {count} characters, two letters as one; at least {limit} are needed",
-                count=length,
-                limit=config.title_min,
-            ),
+            msg("the title counts {count} characters, two letters as one; at least {limit} are needed",
+                count=length, limit=config.title_min),
             msg("say in the title what was decided about what"),
-        )
+        )  # fmt: skip
     if len(candidate.title) > config.title_max:
         yield Objection(
             "long-title",
-            msg(
-                "the title has {count} characters; at most {limit} fit",
-                count=len(candidate.title),
-                limit=config.title_max,
-            ),
+            msg("the title has {count} characters; at most {limit} fit",
+                count=len(candidate.title), limit=config.title_max),
             msg("keep the decision in the title and move the rest into the text"),
-        )
+        )  # fmt: skip
     body = count_characters(f"{candidate.decision} {candidate.why}") or length
     if body < config.body_min:
         yield Objection(
             "short-body",
-            msg(
-                "decision and reason count {count} characters, two letters as one; at least {limit} are needed",
-                count=body,
-                limit=config.body_min,
-            ),
+            msg("decision and reason count {count} characters, two letters as one; at least {limit} are needed",
+                count=body, limit=config.body_min),
             msg("say what holds from now on and why"),
-        )
-    whole = sum(max(count_characters(text), len(text) // _THIN) for text in _collect_texts(candidate).values())
+        )  # fmt: skip
+    whole = sum(max(count_characters(text), len(text) // _THIN) for text in parsed.texts.values())
     if whole > config.body_max:
         yield Objection(
             "long-body",
-            msg(
-                "the candidate counts {count} characters, two letters as one; at most {limit} fit",
-                count=whole,
-                limit=config.body_max,
-            ),
+            msg("the candidate counts {count} characters, two letters as one; at most {limit} fit",
+                count=whole, limit=config.body_max),
             msg("keep the decision and its reasons, and link to the rest"),
-        )
+        )  # fmt: skip
 
 
-def require_fit_size(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_fit_size(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
     """Refuse what a record could not be read with again, or would have no room to grow: see `kb.records.front_matter`.
 
     The length in characters that `body_max` bounds says little here: a megabyte without a space counts two words.
     """
-    fields = {field: sum(map(len, _render_field(candidate, field))) for field in _IN_FRONT}
-    fields["session"] = len(candidate.host) + len(candidate.session)
-    texts = {name: len(text.encode("utf-8", "replace")) for name, text in _collect_texts(candidate).items()}
+    candidate = parsed.candidate
+    given = {field: value for field in _IN_FRONT if (value := getattr(candidate, field))}
+    fields = {field: len(format_entry(field, value)) for field, value in given.items()}
+    texts = {name: len(text.encode("utf-8", "replace")) for name, text in parsed.texts.items()}
     for sizes, most, unit in (
-        ({"session": fields.pop("session")}, SESSION_MAX, msg("characters")),
+        ({"session": len(candidate.host) + len(candidate.session)}, SESSION_MAX, msg("characters")),
         (fields, FRONT_MAX, msg("characters")),
         (texts, TEXT_MAX, msg("bytes")),
     ):
@@ -290,12 +294,6 @@ def require_fit_size(candidate: Candidate, config: Config) -> Iterator[Objection
             yield Objection("too-large", words, msg("shorten {field}, and link to the rest", field=field))
 
 
-def _render_field(candidate: Candidate, field: str) -> list[str]:
-    """Return the entry of the front that *field* becomes, in lines as they are written."""
-    value = getattr(candidate, field)
-    return [format_entry(field, value)] if value else []
-
-
 def list_remarks(candidate: Candidate) -> list[Message]:
     """Return what a person should know of a candidate that is let through: that its title is long."""
     if len(candidate.title) < LONG_TITLE:
@@ -304,9 +302,9 @@ def list_remarks(candidate: Candidate) -> list[Message]:
     return [msg("the title has {count} characters; lists cut it, a shorter one is read", count=size)]
 
 
-def require_lasting(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_lasting(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
     """Refuse a passing act: only what can affect later decisions is stored (SHI "只存能影响未来决策的东西")."""
-    if classify_karma(candidate) == NEUTRAL:
+    if parsed.karma == NEUTRAL:
         yield Objection(
             "temporary",
             msg("temporary: this holds for the session only"),
@@ -314,24 +312,22 @@ def require_lasting(candidate: Candidate, config: Config) -> Iterator[Objection]
         )
 
 
-def require_answer(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def require_answer(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
     """Refuse what only asks."""
-    asked = split_sentences(candidate.decision) or [candidate.title]
-    if all(_QUESTION.search(sentence) for sentence in asked):
+    if all(_QUESTION.search(sentence) for sentence in parsed.sentences or [parsed.candidate.title]):
         yield Objection(
             "question", msg("this is a question, not an answer"), msg("write it when it is decided, with the answer")
         )
 
 
-def hold_injection(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def hold_injection(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
     """Hold what speaks to the agent that will read it, or hides text from the person who reviews it."""
-    texts = _collect_texts(candidate)
-    if not find_threats("\n".join(texts.values())):
+    if not find_threats("\n".join(parsed.texts.values())):
         return
-    for field, text in texts.items():
-        for kind, trouble in {trouble.kind: trouble for trouble in reversed(find_threats(text))}.items():
-            words = {"field": field, "problem": trouble.problem, "words": trouble.words}
-            yield Objection(_RULE_OF[kind], msg("{field} {problem}: “{words}”", **words), _READ_FIRST, refuses=False)
+    for field, text in parsed.texts.items():
+        for kind, threat in {threat.kind: threat for threat in reversed(find_threats(text))}.items():
+            why = msg("{field} {problem}: “{words}”", field=field, problem=threat.problem, words=threat.words)
+            yield Objection(_RULE_OF[kind], why, _READ_FIRST, refuses=False)
 
 
 _RULE_OF = {INSTRUCTION: "instruction", COMMENT: "hidden-comment", HIDDEN: "hidden-characters"}
@@ -345,17 +341,6 @@ RULES: tuple[Rule, ...] = (
     require_answer,
     hold_injection,
 )
-
-
-def _collect_texts(candidate: Candidate) -> Mapping[str, str]:
-    """Return every text a reader of the record may get to see, by field."""
-    texts = {name: value for name, value in candidate._asdict().items() if isinstance(value, str)}
-    for name in ("impact", "tags", "impact_areas", "supersedes", "amends"):
-        texts[name] = "\n".join(getattr(candidate, name))
-    for name in ("claims", "coexists_with"):
-        texts[name] = "\n".join(f"{key}: {value}" for key, value in getattr(candidate, name).items())
-    texts["evidence"] = "\n".join(f"{evidence.quote}\n{evidence.source}" for evidence in candidate.evidence)
-    return texts
 
 
 def _normalise_title(title: str) -> str:

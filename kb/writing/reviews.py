@@ -99,37 +99,37 @@ class ReviewPlan:
 
 
 def propose_review(
-    writing: Transaction, candidate: Candidate, olds: Sequence[Record], amended: Sequence[Record],
-    reasons: Sequence[Message], alike: Sequence[SimilarRecord]
+    transaction: Transaction, candidate: Candidate, olds: Sequence[Record], amended: Sequence[Record],
+    reasons: Sequence[Message], alike: Sequence[SimilarRecord], *, by_person: bool = False,
 ) -> Verdict:  # fmt: skip
     """Open a review of *candidate* against the records *olds*, or add to the one that already says the same.
 
     On its branch it is accepted, *olds* are superseded, and those it replaces in part stay.
     """
-    kb = writing.kb
+    kb = transaction.kb
     against = [*olds, *(record for record in amended if record not in olds)]
     if refs := [name for old in against for name in list_rejections(kb, candidate, old)]:
         why = msg("a person has rejected this before, see {ref}", ref=refs[0])
         remedy = msg("talk to them; then: kb edit {id}", id=against[0].scoped_id)
-        return writing.refuse_candidate(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
-    for plan in _iter_plans(writing):
+        return transaction.refuse_candidate(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
+    for plan in _iter_plans(transaction):
         if plan.record.scope == candidate.scope and any(
             old.id in plan.against and _is_same_statement(candidate, plan.record) for old in against
         ):
-            return _add_sighting(writing, plan, candidate, reasons, alike)
-    before = {old.path: writing.read_planned(old.path) for old in olds}
+            return _add_sighting(transaction, plan, candidate, reasons, alike)
+    before = {old.path: transaction.read_planned(old.path) for old in olds}
     if uncommitted := [path for path, data in before.items() if data is None]:
-        return hold_uncommitted(writing, candidate, uncommitted[0], reasons, alike)
-    record = writing.build_record(candidate)
+        return hold_uncommitted(transaction, candidate, uncommitted[0], reasons, alike)
+    record = transaction.build_record(candidate, by_person=by_person)
     if lacking := find_missing_sections(record):
         reasons = [*reasons, msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
         if kb.config.missing == "refuse":
-            return writing.refuse_candidate(candidate, reasons, msg("add what is missing"))
+            return transaction.refuse_candidate(candidate, reasons, msg("add what is missing"))
     record = record._replace(
         status=Status.ACCEPTED, supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds))))
     )
     names = tuple(dict.fromkeys((*record.supersedes, *record.amends)))
-    plan = ReviewPlan(_choose_branch(writing, record), "", record.path, record, names, "")
+    plan = ReviewPlan(_choose_branch(transaction, record), "", record.path, record, names, "")
     plan.changes[record.path] = render_and_verify(record, kb.config.language)
     for path, data in before.items():
         text = decode_record(data or b"", path)
@@ -137,79 +137,79 @@ def propose_review(
     kb.index.reserve_id(record.scope, record.id)
     ids = "".join(f"[{old.id}]" for old in against)
     plan.set_message(kb, f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}", reasons, candidate)
-    writing.reviews.append(plan)
+    transaction.reviews.append(plan)
     named = [msg("[{id}] {title}", id=old.scoped_id, title=old.title) for old in against]
-    return _build_open_verdict(writing, plan, [*named, *reasons], alike)
+    return _build_open_verdict(transaction, plan, [*named, *reasons], alike)
 
 
 def propose_changes(
-    writing: Transaction, record: Record, name: str, subject: str, reasons: Sequence[Message]
+    transaction: Transaction, record: Record, name: str, subject: str, reasons: Sequence[Message]
 ) -> Verdict:
     """Put all that *writing* has planned on the review branch *name* instead, for a person to decide; main stays.
 
     *record* is the one that is decided on, as it will be.
     """
-    kb = writing.kb
+    kb = transaction.kb
     stem = _STEM + name
     if refs := [r.branch for r in list_reviews(kb, REJECTED) if _is_numbered_name(REJECTED + name, r.branch)]:
         raise NeedsPerson(msg("a person has rejected this before, see {ref}", ref=refs[0]))
-    changes = {path: now for path, (_, now) in writing.changes.items()}
-    writing.drop_changes()
-    for known in _iter_plans(writing):
+    changes = {path: now for path, (_, now) in transaction.changes.items()}
+    transaction.drop_changes()
+    for known in _iter_plans(transaction):
         if known.branch == stem:
-            return _build_open_verdict(writing, known, reasons, ())
-    plan = ReviewPlan(_choose_free_name(writing, stem), "", record.path, record, (record.id,), "")
+            return _build_open_verdict(transaction, known, reasons, ())
+    plan = ReviewPlan(_choose_free_name(transaction, stem), "", record.path, record, (record.id,), "")
     plan.changes.update(changes)
     plan.set_message(kb, subject, reasons, Candidate(record.kind, record.title))
-    writing.reviews.append(plan)
-    return _build_open_verdict(writing, plan, reasons, ())
+    transaction.reviews.append(plan)
+    return _build_open_verdict(transaction, plan, reasons, ())
 
 
 def propose_text(
-    writing: Transaction, record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Message]
+    transaction: Transaction, record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Message]
 ) -> Verdict:
     """Put *text*, which a tool wants to be the file of *record*, on a review branch; the person's text stays."""
-    kb = writing.kb
+    kb = transaction.kb
     for review in list_reviews(kb, REJECTED):
         if review.path == record.path and kb.repository.read_blob(review.tip, review.path) == text:
             why = msg("a person has rejected this before, see {ref}", ref=review.branch)
             remedy = msg("talk to them; then: kb edit {id}", id=record.scoped_id)
-            return writing.refuse_candidate(candidate, [why, *reasons], remedy)
+            return transaction.refuse_candidate(candidate, [why, *reasons], remedy)
     stem = f"kb/review/{record.id}-update"
     if record.scope != "global":
         stem += "-" + slugify(record.scope.removeprefix("project/"))
-    plan, text = _find_text_plan(writing, stem, record, text, candidate)
+    plan, text = _find_text_plan(transaction, stem, record, text, candidate)
     if plan.read_record_file(kb) != text:
         plan.changes[record.path] = text
         plan.set_message(kb, f"Update [{record.id}] {record.title}", reasons, candidate)
-        if plan not in writing.reviews:
-            writing.reviews.append(plan)
-    return _build_open_verdict(writing, plan, reasons, ())
+        if plan not in transaction.reviews:
+            transaction.reviews.append(plan)
+    return _build_open_verdict(transaction, plan, reasons, ())
 
 
 def _find_text_plan(
-    writing: Transaction, stem: str, record: Record, text: bytes, candidate: Candidate
+    transaction: Transaction, stem: str, record: Record, text: bytes, candidate: Candidate
 ) -> tuple[ReviewPlan, bytes]:
     """Return the review that takes *text*, and what it then has: with what it has now, where the two can be merged.
 
     Where they cannot, the same session replaces what it has proposed; another one's gets a review of its own.
     """
-    base = writing.read_planned(record.path) or b""
-    for plan in _iter_plans(writing):
+    base = transaction.read_planned(record.path) or b""
+    for plan in _iter_plans(transaction):
         if plan.path != record.path or not _is_numbered_name(stem, plan.branch):
             continue
-        both = merge_record(base, plan.read_record_file(writing.kb), text, path=record.path)
+        both = merge_record(base, plan.read_record_file(transaction.kb), text, path=record.path)
         if not both.conflicts:
             return plan, both.data
-        if candidate.session and plan.tip and _list_sessions(writing, plan.tip) == {candidate.session}:
+        if candidate.session and plan.tip and _list_sessions(transaction, plan.tip) == {candidate.session}:
             return plan, text
-    return ReviewPlan(_choose_free_name(writing, stem), "", record.path, record, (record.id,), ""), text
+    return ReviewPlan(_choose_free_name(transaction, stem), "", record.path, record, (record.id,), ""), text
 
 
-def _list_sessions(writing: Transaction, tip: str) -> set[str]:
+def _list_sessions(transaction: Transaction, tip: str) -> set[str]:
     """Return the sessions that have written on the review whose last commit is *tip*; "" for whoever names none."""
     form = "%x01%(trailers:key=Kb-Session,valueonly,separator=%x2C)"
-    out = writing.kb.repository.git("log", f"--format={form}", tip, f"^{writing.head.oid}")
+    out = transaction.kb.repository.git("log", f"--format={form}", tip, f"^{transaction.head.oid}")
     return {row.strip() for row in out.decode("utf-8", "replace").split("\x01")[1:]}
 
 
@@ -220,13 +220,13 @@ def _is_numbered_name(stem: str, branch: str) -> bool:
 
 
 def _add_sighting(
-    writing: Transaction,
+    transaction: Transaction,
     plan: ReviewPlan,
     candidate: Candidate,
     reasons: Sequence[Message],
     alike: Sequence[SimilarRecord],
 ) -> Verdict:
-    kb = writing.kb
+    kb = transaction.kb
     step = merge_candidate.plan_merge(candidate, plan.record, day=kb.today(), language=kb.config.language)
     if step.verdict != "unchanged":
         text = merge_candidate.apply_merge(
@@ -234,41 +234,41 @@ def _add_sighting(
         )
         plan.changes[plan.path] = text.encode()
         plan.record = record_file.read(text.encode(), plan.path)
-        if plan not in writing.reviews:
+        if plan not in transaction.reviews:
             plan.set_message(kb, f"Hear again [{plan.record.id}] {plan.record.title}", reasons, candidate)
-            writing.reviews.append(plan)
-    return _build_open_verdict(writing, plan, reasons, alike)
+            transaction.reviews.append(plan)
+    return _build_open_verdict(transaction, plan, reasons, alike)
 
 
 def _build_open_verdict(
-    writing: Transaction, plan: ReviewPlan, reasons: Sequence[Message], alike: Sequence[SimilarRecord]
+    transaction: Transaction, plan: ReviewPlan, reasons: Sequence[Message], alike: Sequence[SimilarRecord]
 ) -> Verdict:
     """Return the verdict that *plan* is open; where its record is there already, it is named by its branch."""
-    is_new = writing.read_planned(plan.path) is None
+    is_new = transaction.read_planned(plan.path) is None
     name = plan.record.scoped_id if is_new else plan.branch.removeprefix(_STEM)
     remedy = msg("decide it: kb review show {id}", id=name)
-    return writing.build_verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
+    return transaction.build_verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
 
 
-def _iter_plans(writing: Transaction) -> Iterator[ReviewPlan]:
+def _iter_plans(transaction: Transaction) -> Iterator[ReviewPlan]:
     """Yield what this call has planned, then a plan for every other open review."""
-    yield from writing.reviews
-    known = {plan.branch for plan in writing.reviews}
-    for review in list_reviews(writing.kb):
+    yield from transaction.reviews
+    known = {plan.branch for plan in transaction.reviews}
+    for review in list_reviews(transaction.kb):
         if review.branch not in known:
             yield ReviewPlan(review.branch, review.tip, review.path, review.record, review.against, review.since)
 
 
-def _choose_branch(writing: Transaction, record: Record) -> str:
-    return _choose_free_name(writing, f"kb/review/{record.id}-{slugify(record.title)}")
+def _choose_branch(transaction: Transaction, record: Record) -> str:
+    return _choose_free_name(transaction, f"kb/review/{record.id}-{slugify(record.title)}")
 
 
-def _choose_free_name(writing: Transaction, stem: str) -> str:
+def _choose_free_name(transaction: Transaction, stem: str) -> str:
     """Return *stem*, or the first name made of it and a number, that no branch has."""
     branch = stem
-    planned = {plan.branch for plan in writing.reviews}
+    planned = {plan.branch for plan in transaction.reviews}
     number = 1
-    while branch in planned or writing.kb.repository.resolve_ref(f"refs/heads/{branch}"):
+    while branch in planned or transaction.kb.repository.resolve_ref(f"refs/heads/{branch}"):
         number += 1
         branch = f"{stem}-{number}"
     return branch

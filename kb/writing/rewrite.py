@@ -32,7 +32,9 @@ class _FileCommit(NamedTuple):
     after: bytes | None
 
 
-def rewrite_sections(writing: Transaction, candidate: Candidate, grounds: Sequence[Message]) -> Verdict:
+def rewrite_sections(
+    transaction: Transaction, candidate: Candidate, grounds: Sequence[Message], *, decided: bool
+) -> Verdict:
     """Write the sections of *candidate* into the record it updates (MBANK-04).
 
     What the tool alone would have there is known from history. Where that is what stands there, it is replaced; where
@@ -40,46 +42,44 @@ def rewrite_sections(writing: Transaction, candidate: Candidate, grounds: Sequen
     of the same lines yet, their text stays and the tool's goes to a review branch.
     """
     try:
-        record = find_record(writing.kb.index, candidate.updates, candidate.scope)
+        record = find_record(transaction.kb.index, candidate.updates, candidate.scope)
     except UnknownId as error:
-        return writing.refuse_candidate(candidate, [error.message], error.hint)
-    before = writing.read_planned(record.path)
+        return transaction.refuse_candidate(candidate, [error.message], error.hint)
+    before = transaction.read_planned(record.path)
     if before is None:
-        return hold_uncommitted(writing, candidate, record.path, grounds, ())
+        return hold_uncommitted(transaction, candidate, record.path, grounds, ())
     record_file.read(before, record.path)
-    if damaged := find_checkout_damage(writing.kb, record.path, before):
-        return hold_damaged(writing, candidate, damaged, ())
-    base = rebuild_tool_version(writing, record, before)
-    wanted = _replace_sections(writing, base, record, candidate)
+    if damaged := find_checkout_damage(transaction.kb, record.path, before):
+        return hold_damaged(transaction, candidate, damaged, ())
+    base = rebuild_tool_version(transaction, record, before)
+    wanted = _replace_sections(transaction, base, record, candidate)
     if wanted == base:
-        return writing.build_verdict("unchanged", record, grounds)
-    both = worktree.merge_file_versions(writing.kb.repository, before, base, wanted)
+        return transaction.build_verdict("unchanged", record, grounds)
+    both = worktree.merge_file_versions(transaction.kb.repository, before, base, wanted)
     if both is None or not _is_readable_record(both, record.path):
-        forced = _replace_sections(writing, before, record, candidate)  # what a person changed besides stays
+        forced = _replace_sections(transaction, before, record, candidate)  # what a person changed besides stays
         why = msg("the MACHINE block was edited by hand since kb wrote it, and this changes the same lines")
-        return propose_text(writing, record, forced, candidate, [why, *grounds])
+        return propose_text(transaction, record, forced, candidate, [why, *grounds])
     if both == before:
-        return writing.build_verdict("unchanged", record, grounds)
-    if not writing.decided and is_decision_changed(
-        record_file.read(before, record.path), record_file.read(both, record.path)
-    ):
+        return transaction.build_verdict("unchanged", record, grounds)
+    if not decided and is_decision_changed(record_file.read(before, record.path), record_file.read(both, record.path)):
         why = msg("it changes what [{id}], which is accepted, says was decided or why", id=record.scoped_id)
-        return propose_text(writing, record, both, candidate, [why, *grounds])
+        return propose_text(transaction, record, both, candidate, [why, *grounds])
     by_hand = (
         [msg("the block was edited by hand; both are in it now")]
         if _extract_machine_block(base) != _extract_machine_block(before)
         else []
     )
-    return writing.plan_replacement(candidate, record, before, both, "updated", [*by_hand, *grounds])
+    return transaction.plan_replacement(candidate, record, before, both, "updated", [*by_hand, *grounds])
 
 
-def rebuild_tool_version(writing: Transaction, record: Record, now: bytes) -> bytes:
+def rebuild_tool_version(transaction: Transaction, record: Record, now: bytes) -> bytes:
     """Return the file of *record*, *now* in the tip, without what people have changed in it.
 
     Their commits are left out and those of the tool that came after are merged on top of what is left; a commit that
     cannot be merged so is taken as it is, with what was there before it.
     """
-    steps = list(_list_file_commits(writing, record))
+    steps = list(_list_file_commits(transaction, record))
     first = next((number for number, step in enumerate(steps) if not step.by_tool), len(steps))
     if first == len(steps):
         return now
@@ -88,17 +88,17 @@ def rebuild_tool_version(writing: Transaction, record: Record, now: bytes) -> by
         return now
     for step in steps[first:]:
         if step.by_tool and step.before is not None and step.after is not None:
-            merged = worktree.merge_file_versions(writing.kb.repository, base, step.before, step.after)
+            merged = worktree.merge_file_versions(transaction.kb.repository, base, step.before, step.after)
             base = merged if merged is not None and _is_readable_record(merged, record.path) else step.after
     return base
 
 
-def _list_file_commits(writing: Transaction, record: Record) -> list[_FileCommit]:
+def _list_file_commits(transaction: Transaction, record: Record) -> list[_FileCommit]:
     """Return the commits of the record's file, oldest first."""
-    repository = writing.kb.repository
+    repository = transaction.kb.repository
     form = "%x01%H%x00%P%x00%(trailers:key=Kb-Op,valueonly,separator=%x2C)%x00"
     where = repository.to_git_path(record.path)
-    out = repository.git("log", "--reverse", "--topo-order", f"--format={form}", writing.head.oid, "--", where)
+    out = repository.git("log", "--reverse", "--topo-order", f"--format={form}", transaction.head.oid, "--", where)
     rows = [row.split("\0")[:3] for row in out.decode("utf-8", "replace").split("\x01")[1:]]
     wanted = [
         (revision, record.path) for commit, parents, _ in rows for revision in (parents.split(" ")[0] or commit, commit)
@@ -110,10 +110,10 @@ def _list_file_commits(writing: Transaction, record: Record) -> list[_FileCommit
     ]
 
 
-def _replace_sections(writing: Transaction, data: bytes, record: Record, candidate: Candidate) -> bytes:
+def _replace_sections(transaction: Transaction, data: bytes, record: Record, candidate: Candidate) -> bytes:
     text = decode_record(data, record.path)
     for section in build_sections(candidate):
-        text = record_file.edit_section(text, section.name, section.text, writing.kb.config.language, record.path)
+        text = record_file.edit_section(text, section.name, section.text, transaction.kb.config.language, record.path)
     return text.encode()
 
 
