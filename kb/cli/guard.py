@@ -20,10 +20,10 @@ _LEVELS = {"high": msg("high"), "low": msg("low")}
 @click.pass_context
 def command(ctx: click.Context, paths: tuple[str, ...], config: bool, as_json: bool) -> None:
     """Tell which mode the guard is in here, what it wants to have been read, and the risk of writing each PATH."""
-    from kb.guard import decide
+    from kb.guard import decide, policy
 
     if config:
-        click.echo(decide.render_default_settings(), nl=False)
+        click.echo(policy.render_default_settings(), nl=False)
         return
     with open_base(ctx) as kb:
         found = decide.load_guard_status(kb, os.getcwd(), paths)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kb.guard.file_access import CallEffects, CallPath, list_patched_files
-from kb.guard.programs import analyse_command_line
+from kb.errors import BadRecord
+from kb.guard.programs import CallEffects, CallPath, analyse_command_line, list_patched_files
 from kb.guard.shell import MOST
+from kb.records.blocks import MACHINE_START, find_blocks
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-READ, SEARCH, WRITE, EDIT, PATCH, SHELL, MCP = "read", "search", "write", "edit", "patch", "shell", "mcp"
-TOOLS: Mapping[str, str] = {
-    **dict.fromkeys(("read", "readfile", "readmanyfiles", "view", "notebookread", "beforereadfile"), READ),
-    **dict.fromkeys(("grep", "glob", "ls", "list", "listdirectory", "searchfilecontent", "grepsearch"), SEARCH),
+    Given = Mapping[str, Any]
+
+READ, WRITE, EDIT, PATCH, SHELL, MCP = "read", "write", "edit", "patch", "shell", "mcp"
+_TOOLS: Mapping[str, str] = {
+    **dict.fromkeys(("read", "readfile", "readmanyfiles", "view", "notebookread", "beforereadfile", "grep", "glob",
+                     "ls", "list", "listdirectory", "searchfilecontent", "grepsearch"), READ),
     **dict.fromkeys(("write", "writefile", "create", "createfile", "savefile"), WRITE),
     **dict.fromkeys(("edit", "editfile", "replace", "multiedit", "strreplace", "strreplaceeditor", "notebookedit",
                      "strreplacebasededittool", "searchreplace", "insert", "delete", "deletefile"), EDIT),
@@ -28,59 +32,63 @@ TOOLS: Mapping[str, str] = {
 
 _PATHS = ("file_path", "filePath", "filepath", "path", "absolute_path", "relative_path", "file", "filename", "uri",
           "notebook_path", "target_file", "source", "destination", "target", "old_path", "new_path", "from", "to",
-          "src", "dst", "oldPath", "newPath", "targetFile", "target_path", "pathInProject", "output", "dest",
-          "paths", "files", "filePaths", "edits", "changes", "operations")  # fmt: skip
+          "src", "dst", "oldPath", "newPath", "targetFile", "target_path", "pathInProject", "output",
+          "dest")  # fmt: skip
+_PATH_LISTS = ("paths", "files", "filePaths", "edits", "changes", "operations")
 _COMMANDS = ("command", "cmd", "script", "input", "chars")
+_FOLDERS = ("workdir", "cwd", "directory", "dir_path")
 _PATCHES = ("patch", "patch_text", "patchText", "diff", "input", "command", "content", "changes")
-_WRITES = frozenset([
+_CONTENTS = ("content", "file_text", "contents")
+_OLD, _NEW = ("old_string", "old_str", "oldString"), ("new_string", "new_str", "newString")
+_WRITE_VERBS = frozenset([
     "write", "edit", "create", "make", "move", "rename", "delete", "remove", "patch", "apply", "append", "insert",
     "replace", "update", "save", "put", "push", "copy", "set", "upload", "modify", "overwrite", "touch", "truncate",
 ])  # fmt: skip
-_READS = frozenset([
+_READ_VERBS = frozenset([
     "read", "get", "view", "cat", "open", "show", "search", "grep", "glob", "find", "list", "tree", "fetch", "load",
     "head", "tail",
 ])  # fmt: skip
+_RUN_VERBS = frozenset(["run", "exec", "execute", "shell", "bash", "command", "terminal", "process"])
 _PART = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _ESCAPED = regex(r"%([0-7][0-9A-Fa-f])")
 _OURS = regex(r"(?:^|_)kb(?:_|$|-anchors)")
+_MARKDOWN = (".md", ".mdx", ".markdown")
+_LARGEST = 2_000_000
+"""Bytes of a file in which a block is looked for."""
 
 
 def classify_tool(tool: str) -> str:
     """Return which of READ … MCP the *tool* is; "" for one that touches no files."""
     if tool.startswith(("mcp__", "MCP:", "mcp_", "kb_")):
         return MCP
-    return TOOLS.get("".join(filter(str.isalnum, tool)).lower(), "")
+    return _TOOLS.get("".join(filter(str.isalnum, tool)).lower(), "")
 
 
-def parse_effects(tool: str, given: Mapping[str, Any], known: Mapping[str, str] | None = None) -> CallEffects:
+def parse_effects(tool: str, given: Given, known: Mapping[str, str] | None = None) -> CallEffects:
     """Return what the call of *tool* with what it is *given* touches; *known* are the shell's variables."""
     reader = _READERS.get(classify_tool(tool))
     return reader(tool, given, known or {}) if reader else CallEffects()
 
 
-def _parse_read(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> CallEffects:
+def _parse_read(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:
     return CallEffects(reads=_collect_paths(given))
 
 
-def _parse_write(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> CallEffects:
+def _parse_write(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:
+    paths = _collect_paths(given)
     if given.get("command") == "view":
-        return CallEffects(reads=_collect_paths(given))
-    places = _collect_paths(given)
-    return CallEffects(
-        writes=places, many=not places and tool.lower().startswith("multi")
-    )  # many edits are not many files
+        return CallEffects(reads=paths)
+    return CallEffects(writes=paths, many=not paths and tool.lower().startswith("multi"))  # many edits of one file
 
 
-def _parse_patch(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> CallEffects:
+def _parse_patch(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:
     """Return the files of a patch, whatever key of the input holds it."""
-    texts = [text for key in _PATCHES for text in _iter_texts(given.get(key))]
-    found = [CallPath(path) for text in texts for path in list_patched_files(text)]
-    return CallEffects(writes=tuple(dict.fromkeys((*found, *_collect_paths(given)))), many=not found)
+    patched = _collect_patched(given)
+    return CallEffects(writes=tuple(dict.fromkeys((*patched, *_collect_paths(given)))), many=not patched)
 
 
-def _parse_shell_call(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> CallEffects:
-    folder = next((given[key] for key in ("workdir", "cwd", "directory", "dir_path")
-                   if isinstance(given.get(key), str)), "")  # fmt: skip
+def _parse_shell_call(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:
+    folder = _find_text(given, _FOLDERS) or ""
     for key in _COMMANDS:
         value = given.get(key)
         if isinstance(value, list) and all(isinstance(word, str) for word in value) and value:
@@ -90,30 +98,23 @@ def _parse_shell_call(tool: str, given: Mapping[str, Any], known: Mapping[str, s
     return CallEffects()
 
 
-def _parse_mcp_call(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> CallEffects:
+def _parse_mcp_call(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:
     """Return what a tool of an MCP server touches, told by its verbs; kb's own server is kb."""
     server, _, name = tool.removeprefix("mcp__").removeprefix("MCP:").removeprefix("mcp_").rpartition("__")
     actions = [given[key] for key in ("action", "operation") if isinstance(given.get(key), str)]
     verbs = {part.lower() for word in (name, *actions) for part in _PART.findall(word[:200])}
     if _OURS.search(server) or name.startswith("kb_"):
-        return CallEffects(asked=("mcp",)) if verbs & _READS or not verbs & _WRITES else CallEffects()
-    if verbs & _WRITES:
-        patches = [
-            CallPath(path)
-            for key in _PATCHES
-            for text in _iter_texts(given.get(key))
-            for path in list_patched_files(text)
-        ]
-        return CallEffects(writes=tuple(dict.fromkeys((*_collect_paths(given), *patches))))
-    commands = [value for key in _COMMANDS if isinstance(value := given.get(key), str)]
-    if commands and verbs & {"run", "exec", "execute", "shell", "bash", "command", "terminal", "process"}:
-        return analyse_command_line(commands[:1], "", known, as_text=True)
-    return CallEffects(reads=_collect_paths(given)) if verbs & _READS else CallEffects()
+        return CallEffects(asked=("mcp",)) if verbs & _READ_VERBS or not verbs & _WRITE_VERBS else CallEffects()
+    if verbs & _WRITE_VERBS:
+        return CallEffects(writes=tuple(dict.fromkeys((*_collect_paths(given), *_collect_patched(given)))))
+    command = _find_text(given, _COMMANDS)
+    if command is not None and verbs & _RUN_VERBS:
+        return analyse_command_line([command], "", known, as_text=True)
+    return CallEffects(reads=_collect_paths(given)) if verbs & _READ_VERBS else CallEffects()
 
 
-_READERS: Mapping[str, Callable[[str, Mapping[str, Any], Mapping[str, str]], CallEffects]] = {
+_READERS: Mapping[str, Callable[[str, Given, Mapping[str, str]], CallEffects]] = {
     READ: _parse_read,
-    SEARCH: _parse_read,
     WRITE: _parse_write,
     EDIT: _parse_write,
     PATCH: _parse_patch,
@@ -122,33 +123,89 @@ _READERS: Mapping[str, Callable[[str, Mapping[str, Any], Mapping[str, str]], Cal
 }
 
 
-def _collect_paths(given: Mapping[str, Any]) -> tuple[CallPath, ...]:
+def _find_text(given: Given, keys: Sequence[str]) -> str | None:
+    """Return the first of *keys* that is a text; None for none."""
+    return next((given[key] for key in keys if isinstance(given.get(key), str)), None)
+
+
+def _collect_patched(given: Given) -> list[CallPath]:
+    """Return the files of the patches that the input holds."""
+    values = [value for key in _PATCHES for value in _as_list(given.get(key))]
+    texts = [value[:MOST] for value in values if isinstance(value, str)]
+    return [CallPath(path) for text in texts for path in list_patched_files(text)]
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _collect_paths(given: Given) -> tuple[CallPath, ...]:
     """Return the paths that the input names, under whatever key a host or server has for them."""
-    found = [text for key in _PATHS for text in _iter_path_values(given.get(key))]
+    found = [text for key in (*_PATHS, *_PATH_LISTS) for text in _iter_path_values(given.get(key))]
     return tuple(dict.fromkeys(CallPath(_decode_file_uri(text)) for text in found if text and "\n" not in text))
 
 
 def _decode_file_uri(text: str) -> str:
-    """Return the path that *text* names, which may be a URI with characters told by their numbers."""
+    """Return the path that *text* names, which may be a URI with characters written as numbers ("%20")."""
     if not text.startswith("file://"):
         return text
     return _ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text[len("file://") :])
 
 
 def _iter_path_values(value: object) -> Iterator[str]:
+    """Yield the paths in *value*: a text, the keys of an object, or a list of texts and of objects with a path each."""
     if isinstance(value, str):
         yield value[:4096]
     elif isinstance(value, dict):
         yield from (key[:4096] for key in list(value)[:1000] if isinstance(key, str))
     elif isinstance(value, Sequence):
         for item in value[:1000]:
-            yield from _iter_path_values(item) if isinstance(item, str) else ()
-            if isinstance(item, dict):
-                yield from (text for key in _PATHS[:27] for text in _iter_path_values(item.get(key)))
+            if isinstance(item, str):
+                yield item[:4096]
+            elif isinstance(item, dict):
+                yield from (text for key in _PATHS for text in _iter_path_values(item.get(key)))
 
 
-def _iter_texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value[:MOST]
-    elif isinstance(value, list):
-        yield from (item[:MOST] for item in value if isinstance(item, str))
+# -- what a tool keeps in a file (the MACHINE block), also where the file is no record -----------------
+
+
+def can_change_block(path: str, tool: str, given: Given) -> bool:
+    """Return whether the call changes what stands in a tool's block of the file *path*, or may."""
+    if not path.lower().endswith(_MARKDOWN):
+        return False
+    try:
+        if os.path.getsize(path) > _LARGEST or not os.path.isfile(path):
+            return False
+        with open(path, encoding="utf-8", newline="") as file:
+            before = file.read()
+        if MACHINE_START not in before:
+            return False
+        span = find_blocks(before).machine
+    except (OSError, UnicodeDecodeError, BadRecord):
+        return False
+    after = _apply_edits(before, classify_tool(tool), given)
+    if after is None:
+        return True
+    try:
+        now = find_blocks(after).machine
+    except BadRecord:
+        return True
+    return before[span.start : span.end] != after[now.start : now.end]
+
+
+def _apply_edits(before: str, kind: str, given: Given) -> str | None:
+    """Return what a file becomes by the call; None where that cannot be told."""
+    if kind == WRITE:
+        return _find_text(given, _CONTENTS)
+    if kind != EDIT:
+        return None
+    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    for edit in edits or [None]:
+        if not isinstance(edit, dict):
+            return None
+        old, new = _find_text(edit, _OLD), _find_text(edit, _NEW)
+        if not old or new is None:
+            return None
+        everywhere = edit.get("replace_all", edit.get("replaceAll"))
+        before = before.replace(old, new, -1 if everywhere else 1)
+    return before

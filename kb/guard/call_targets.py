@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 
 from kb.git.git_dir import find_git_dir
-from kb.guard.file_access import CallPath
 from kb.guard.shell import UNKNOWN
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
@@ -14,6 +13,7 @@ from kb.startup.lazy_regex import IGNORECASE, regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from kb.guard.programs import CallPath
     from kb.workspace import Workspace
 
 BANK = "memory-bank"

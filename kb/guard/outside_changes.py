@@ -13,7 +13,6 @@ from kb.git import worktree
 from kb.git.git_log import is_ancestor
 from kb.git.repository import Head
 from kb.guard import agent_commits
-from kb.guard.file_access import REMOVED
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
 from kb.startup.hashes import sha256
@@ -152,16 +151,16 @@ def adopt_changes(
     _delete_old_copies(kb, files)
 
 
-def can_revert_change(kb: Workspace, path: str, back: str) -> bool:
+def can_revert_change(kb: Workspace, path: str, *, removes: bool) -> bool:
     """Return whether the file *path* stands as an agent left it, so that the agent may take its change back.
 
-    *back*: how; only what was not there before may be removed.
+    *removes*: by removing it, which only what was not there before may be.
     """
     seen = snapshots.load_snapshot(kb.root)
     entry = seen.files.get(snapshots.to_snapshot_key(kb.root, path)) if seen else None
     if entry is None or not entry.mark.startswith(LEFT):
         return False
-    return back != REMOVED or entry.mark == LEFT + GONE
+    return not removes or entry.mark == LEFT + GONE
 
 
 def adopt_all_changes(kb: Workspace, seen: SnapshotDiff) -> None:

@@ -1,16 +1,36 @@
-"""May this tool call proceed? The rule, on what is known of the session and of the call (MBANK-31, 33, 37, 38)."""
+"""May this tool call proceed? The rulings (MBANK-31, 33, 37, 38), how risky a write is (MBANK-32), and `risk.yaml`.
+
+By `risk.yaml`, beside `kb.toml`, a team says what is risky in its own code.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from kb.errors import BadInput
 from kb.guard.response import ASK, DENY, WARN, HookResponse
-from kb.guard.risk import HIGH, RiskLevel
 from kb.i18n import Message, msg
-from kb.startup.namedtuple import NamedTuple
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.workspace import Workspace
 
 OFF, BLOCK = "off", "block"
 MODES = (OFF, WARN, BLOCK)
 MODE = "MEMORY_BANK_GUARD_MODE"
 """The variable that says the mode, before `kb.toml`."""
+RISK_FILE = "risk.yaml"
+HIGH, LOW = "high", "low"
+PATTERNS, INDEX = "patterns", "index"
+_CACHE = "risk.json"
+_LARGEST = 100_000
+"""Characters of `risk.yaml` that are read."""
+_PIECE = regex(r"\*\*/?|\*|\?|\[[^\]/]{1,100}\]|[^*?\[]+|\[")
 
 
 class GuardMode(NamedTuple):
@@ -29,6 +49,9 @@ def resolve_mode(word: str | None, configured: str) -> GuardMode:
         return GuardMode(name)
     return GuardMode(WARN, msg("{variable} is {value}; known: {modes}; warn holds", variable=MODE, value=word[:40],
                           modes=", ".join(MODES)))  # fmt: skip
+
+
+# -- rulings -----------------------------------------------------------------------------------------
 
 
 class Ruling(NamedTuple):
@@ -66,13 +89,7 @@ def rule_on_unread(mode: str, risk: RiskLevel, step: Message | None) -> Ruling:
     return Ruling(WARN, said)
 
 
-def rule_on_protected(path: str, what: str) -> Ruling:
-    """Rule on a write to what only kb writes: never, in no mode (MBANK-37). *what*: record, session, state or block."""
-    why, step = _KEPT[what]
-    return Ruling(DENY, msg("kb: {why}. Next: {step}", why=why._replace(values={"path": path}), step=step))
-
-
-_KEPT = {
+_PROTECTED = {
     "record": (msg("{path} holds records, and only kb writes them"), msg("hand it to kb: kb write")),
     "session": (msg("{path} holds archived sessions, and only kb writes them"), msg("let kb archive it: kb archive")),
     "state": (msg("{path} is kb's own state"), msg("ask the person; kb doctor --fix mends what is broken")),
@@ -80,6 +97,13 @@ _KEPT = {
     "block": (msg("{path} has a block that a tool writes, and this would change it"),
               msg("change only what stands outside of MACHINE_BLOCK_START and MACHINE_BLOCK_END")),
 }  # fmt: skip
+"""What only kb writes: why, and the next step."""
+
+
+def rule_on_protected(path: str, what: str) -> Ruling:
+    """Rule on a write to what only kb writes: never, in no mode (MBANK-37). *what*: a key of _PROTECTED."""
+    why, step = _PROTECTED[what]
+    return Ruling(DENY, msg("kb: {why}. Next: {step}", why=why._replace(values={"path": path}), step=step))
 
 
 def rule_on_forged(words: str) -> Ruling:
@@ -96,3 +120,179 @@ def rule_on_decision(words: str) -> Ruling:
 def rule_on_settings(path: str) -> Ruling:
     """Rule on a write to the settings by which the guard itself is set: the person is asked."""
     return Ruling(ASK, msg("kb: {path} holds the settings of the knowledge base, its guard among them", path=path))
+
+
+# -- risk --------------------------------------------------------------------------------------------
+
+
+class RiskSettings(NamedTuple):
+    """What counts as risky, and what must have been read before."""
+
+    high: tuple[str, ...] = ("/src/auth/", "/src/security/", "package.json", "tsconfig.json", "docker/", "infra/")
+    low: tuple[str, ...] = ()
+    many: int = 2
+    requires: str = PATTERNS
+
+
+HELP: Mapping[str, str] = {
+    "high": "Paths whose change is a high risk, as in .gitignore: a trailing / is a folder, a leading / the top.",
+    "low": "Paths that are never a high risk, whatever stands above; many files at once stay one.",
+    "many": "So many files written by one call are a high risk; 0: their number never is.",
+    "requires": "What must have been read before: patterns (patterns.md), or index (MEMORY.md will do as well).",
+}
+
+
+class RiskLevel(NamedTuple):
+    """How risky a write is, and why."""
+
+    name: str
+    reason: Message
+
+
+def assess_risk(paths: Sequence[str], settings: RiskSettings, *, many: bool = False) -> RiskLevel:
+    """Return how risky writing *paths*, relative to the project's root, is; *many*: more than can be told."""
+    for path in paths:
+        pattern = next((one for one in settings.high if is_pattern_match(one, path)), "")
+        if pattern and not any(is_pattern_match(one, path) for one in settings.low):
+            return RiskLevel(HIGH, msg("{path} is sensitive ({pattern})", path=path, pattern=pattern))
+    count = len(set(paths))
+    if settings.many and count >= settings.many:
+        return RiskLevel(HIGH, msg("{count} files are changed at once", count=count))
+    if settings.many and many:
+        return RiskLevel(HIGH, msg("more files are changed at once than can be told"))
+    if not paths:
+        return RiskLevel(LOW, msg("nothing of the project is changed"))
+    return RiskLevel(LOW, msg("{path} is changed", path=paths[0]))
+
+
+def is_pattern_match(pattern: str, path: str) -> bool:
+    """Return whether *pattern*, written as in .gitignore, means *path* or a folder above it; case makes no difference.
+
+    A pattern without a slash inside means a name at any depth; `docker/` a folder of that name at any depth. A path
+    that ends with a slash is a folder.
+    """
+    bare = pattern.strip().removeprefix("./")
+    if any(mark in bare for mark in "*?["):
+        return _compile_pattern(bare).match(path.lstrip("/")) is not None
+    inner, whole = "/" + bare.strip("/").casefold(), "/" + path.lstrip("/").casefold()
+    if "/" in bare.rstrip("/"):
+        return whole.startswith(inner + "/") or (whole == inner and not bare.endswith("/"))
+    return inner + "/" in whole or (whole.endswith(inner) and not bare.endswith("/"))
+
+
+_COMPILED: dict[str, re.Pattern[str]] = {}
+
+
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    if pattern not in _COMPILED:
+        inner = "".join(map(_convert_to_regex, _PIECE.findall(pattern.strip("/"))))
+        start = "" if "/" in pattern.rstrip("/") else "(?:.*/)?"
+        end = "/.*" if pattern.endswith("/") else "(?:/.*)?"
+        _COMPILED[pattern] = re.compile(start + inner + end + r"\Z", re.IGNORECASE | re.DOTALL)
+    return _COMPILED[pattern]
+
+
+def _convert_to_regex(piece: str) -> str:
+    if piece.startswith("[") and len(piece) > 2:
+        inside = piece[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+        return "[" + ("^" + inside[1:] if inside[0] in "!^" and len(inside) > 1 else inside.replace("^", "\\^")) + "]"
+    return {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(piece) or re.escape(piece)
+
+
+# -- risk.yaml ---------------------------------------------------------------------------------------
+
+
+class BadRiskSettings(BadInput):
+    """The settings of risk cannot be used."""
+
+    exit_code = 2
+
+
+def load_risk_settings(root: str) -> RiskSettings:
+    """Return the settings in `risk.yaml` under *root*, the defaults without one.
+
+    Raise BadRiskSettings with file and line.
+    """
+    path = os.path.join(root, RISK_FILE)
+    if not os.path.exists(path):
+        return RiskSettings()
+    from kb.records.safe_yaml import YamlError, load_yaml
+
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            source = file.read(_LARGEST)
+        entries = load_yaml(source, 3).entries
+    except UnicodeDecodeError:
+        raise BadRiskSettings(msg("not valid UTF-8"), path=path, hint=msg("save it as UTF-8")) from None
+    except OSError as error:
+        raise BadRiskSettings(msg("cannot be read: {problem}", problem=error.strerror), path=path) from None
+    except YamlError as error:
+        problem = msg("not valid YAML: {problem}", problem=error.problem)
+        raise BadRiskSettings(problem, path=path, line=error.line) from None
+    values: dict[str, Any] = {}
+    for key, entry in entries.items():
+        _validate_setting(key, entry.value, entry.line + 1, source, path)
+        values[key] = tuple(entry.value) if isinstance(entry.value, list) else entry.value
+    return RiskSettings(**values)
+
+
+def load_cached_settings(kb: Workspace) -> RiskSettings:
+    """Return the settings of *kb*, from a cache while the file is the same: a hook has no time for YAML."""
+    try:
+        about = os.stat(os.path.join(kb.root, RISK_FILE))
+    except OSError:
+        return RiskSettings()
+    stamp = [about.st_mtime_ns, about.st_size]
+    kept = kb.state.load(_CACHE)
+    is_known = isinstance(kept, dict) and kept.get("stamp") == stamp
+    if is_known and set(kept.get("values", ())) == set(RiskSettings._fields):
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in kept["values"].items()}
+        return RiskSettings(**values)
+    settings = load_risk_settings(kb.root)
+    kb.state.save({"stamp": stamp, "values": settings._asdict()}, _CACHE)
+    return settings
+
+
+def _validate_setting(key: str, value: Any, line: int, source: str, path: str) -> None:
+    """Raise BadRiskSettings for a *key* that there is none of and a *value* that will not do; *line* is 1-based."""
+    if key not in HELP:
+        from difflib import get_close_matches
+
+        near = get_close_matches(key, HELP, 1)
+        keys = msg("its keys are: {keys}", keys=", ".join(HELP))
+        hint = msg("did you mean {key}?", key=near[0]) if near else keys
+        raise BadRiskSettings(msg("there is no key {key}", key=key), path=path, line=line, hint=hint)
+    bad = [word for word in value if not _is_valid_pattern(word)] if isinstance(value, list) else []
+    if key in ("high", "low"):
+        wanted = None if isinstance(value, list) else msg("a list of paths")
+    elif key == "many":
+        is_number = isinstance(value, int) and not isinstance(value, bool) and (value == 0 or value >= 2)
+        wanted = None if is_number else msg("0, or a number from 2")
+    else:
+        words = f"{PATTERNS}, {INDEX}"
+        wanted = None if value in (PATTERNS, INDEX) else msg("one of {words}", words=words)
+    if wanted:
+        problem = msg("{key} must be {wanted}, not {value}", key=key, wanted=wanted, value=repr(value))
+    elif bad:
+        problem = msg("{value} is no path of the project", value=repr(bad[0]))
+    else:
+        return
+    rows = source.splitlines()[line - 1 :]
+    below = next((n for n, row in enumerate(rows) if bad and str(bad[0]) and str(bad[0]) in row), 0)
+    hint = msg("{key}: {help}", key=key, help=HELP[key])
+    raise BadRiskSettings(problem, path=path, line=line + below, hint=hint)
+
+
+def _is_valid_pattern(word: object) -> bool:
+    if not isinstance(word, str) or not word.strip("/ *") or "\n" in word or len(word) > 400:
+        return False
+    return ".." not in word.split("/") and not word.startswith("~")
+
+
+def render_default_settings() -> str:
+    """Return `risk.yaml` with the defaults, every key with its meaning."""
+    rows = []
+    for key, value in RiskSettings()._asdict().items():
+        shown = "[" + ", ".join(f'"{word}"' for word in value) + "]" if isinstance(value, tuple) else str(value)
+        rows += [f"# {HELP[key]}", f"{key}: {shown}"]
+    return "\n".join(rows) + "\n"

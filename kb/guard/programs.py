@@ -1,78 +1,108 @@
-"""What the programs that agents call do with the paths they are given, as far as it is plain.
+"""What the programs that agents call do with the paths they are given, as far as it is plain: one table.
 
 What a program does by options that few know, or by a script of its own, is looked at after the call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise, takewhile
 
-from kb.guard.file_access import REMOVED, RESTORED, CallEffects, CallPath, list_patched_files, merge_effects
 from kb.guard.shell import MOST, UNKNOWN, ShellCommand, parse_commands
 from kb.hosts import HOSTS
 from kb.startup.lazy_regex import IGNORECASE, regex
+from kb.startup.namedtuple import NamedTuple
+
+RESTORED, REMOVED = "restored", "removed"
+
+
+class CallPath(NamedTuple):
+    """A path as a call spells it."""
+
+    path: str
+    folder: str = ""
+    """What it is relative to, as a shell's `cd` said; "" for the folder of the call."""
+    whole: bool = False
+    """Whether all that stands below it is meant, where it is a folder."""
+    brought: str = ""
+    """The name of what comes into it, where it is a folder."""
+    back: str = ""
+    """RESTORED or REMOVED where that may take back a change of it; "" for any other write."""
+
+
+class CallEffects(NamedTuple):
+    """What one tool call does, as far as it can be told before it is made."""
+
+    reads: tuple[CallPath, ...] = ()
+    writes: tuple[CallPath, ...] = ()
+    asked: tuple[str, ...] = ()
+    """The commands or tools of kb by which it asks for records."""
+    forges: str = ""
+    """What in it passes for a person's word, as it stands there."""
+    decides: str = ""
+    """What in it decides for a person, as it stands there: the person is asked."""
+    many: bool = False
+    """Whether it writes more files, or others, than can be told."""
+
+
+class _Program(NamedTuple):
+    """A row of the table: what a program does with its arguments that are no options."""
+
+    reads: bool = False
+    writes: bool = False
+    copies: bool = False
+    """Whether it writes the last with what the others name."""
+    moves: bool = False
+    """Whether these are gone afterwards."""
+    removes: bool = False
+    """Whether what it writes is gone with all that stands below it."""
+    back: str = ""
+    """See CallPath."""
+    analyse: Callable[[ShellCommand, Mapping[str, str], int], CallEffects] | None = None
+    """What reads its command, where the columns before do not say it: from the variables and the depth."""
+
 
 _DEEP = 6
 _MANY = 100
 """Words of a command that `find` runs, and places where it looks, that are read."""
-_READERS = frozenset([
-    "cat", "head", "tail", "less", "more", "bat", "nl", "tac", "grep", "egrep", "fgrep", "rg", "ag", "ack", "awk",
-    "sed", "cut", "sort", "uniq", "diff", "jq", "yq", "strings", "view", "wc", "glow", "mdcat", "ls", "tree", "fd",
-])  # fmt: skip
-"""Programs that show what is in the files they are given."""
-_WRITERS = frozenset([
-    "truncate", "touch", "tee", "sponge", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "set-content",
-    "add-content", "clear-content", "out-file", "new-item",
-])  # fmt: skip
-"""Programs that write every path they are given; those of PowerShell are among them."""
-_REMOVERS = frozenset(["rm", "rmdir", "unlink", "shred", "trash", "remove-item"])
-"""Programs that take away every path they are given."""
-_MOVERS = frozenset(["mv", "move-item", "rename-item"])
-_COPIERS = frozenset(["cp", "ln", "rsync", "copy-item"])
-"""Programs that write the last path they are given."""
-_PATCHERS = frozenset(["patch", "apply_patch", "applypatch"])
-_SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "fish"])
+_QUIET = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-")
+_NOWHERE = ("/dev/null", "dev/null")
 _INTERPRETERS = regex(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|osascript)[\d.]*$")
 _AGENTS = frozenset(host.program for host in HOSTS.values())
-_TERMINALS = frozenset(["expect", "script", "unbuffer"])
+_TERMINALS = ("expect", "script", "unbuffer")
 """Programs that give the command they run a terminal of its own."""
-_WRAPPERS = frozenset([
-    "sudo", "doas", "env", "nice", "time", "stdbuf", "timeout", "eval", "xargs", "parallel", "watch", "unbuffer",
-    "script", "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv", "npx",
-])  # fmt: skip
-"""Programs that run another one."""
-_KNOWN = (_READERS | _WRITERS | _REMOVERS | _MOVERS | _COPIERS | _PATCHERS | _SHELLS | _AGENTS | _WRAPPERS
-          | {"git", "find", "kb", "kb-hook"})  # fmt: skip
+_EDITORS_IN_PLACE = ("sed", "gsed", "perl", "ruby")
 _IN_PLACE = regex(r"--in-place|-[a-zE0]{0,3}i")
 _OPENED = regex(r"\bopen\(\s*f?['\"]([^'\"\n]{1,300})['\"]\s*,\s*(?:mode=)?['\"][wax]")
 """What a program in Python writes by a name that stands in it."""
-_WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
+_PATCHED = regex(
+    r"(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:\+\+\+|---) |rename (?:from|to) |copy to "
+    r"|diff --git (?:\"?a/[^\n]*?) )(\"?[^\t\r\n]+)"
+)
+
+_ANSWER = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
 _BY_HAND = regex(r"\bkb-hook\W{1,4}(?!write\b|-)[\w-]+|-m\s+kb\.hooks\b|kb\.hooks\s+import")
 """What in a program sends kb an event by hand."""
 _BY_CODE = (regex(r"\bkb\.(?:cli|capture|knowledge_base)\b"), regex(r"\bproposals?\b"), regex(r"\b(?:confirm|reject)"))
 _BY_KB = regex(
     r"\bkb\W{1,6}(?:-\S{1,40}\W{1,6})?(proposal|review|inbox)\W{1,6}(?:-\S{1,40}\W{1,6})?(?:confirm|accept|reject|promote)\b"
 )
-"""What in a program says a person's word by the command line of kb."""
+"""What in a program gives a person's answer by the command line of kb."""
 _OVERRULING = ("edit", "rm", "status", "supersede", "write")
 """The commands of kb that take a record out of force where `--yes` says that a person has decided so, or somebody types
 them at a terminal; else they open a review."""
 _TYPED = regex(rf"\bkb\W{{1,6}}(?:-\S{{1,40}}\W{{1,6}})?(?:{'|'.join(_OVERRULING)})\b")
 """What in such a terminal passes for typed by a person."""
-_ASKING = frozenset([
-    "show", "search", "list", "hint", "context", "history", "refs", "log", "review", "anchors", "锚点", "load", "加载",
-    "spawn",
-])  # fmt: skip
+_ASKING = ("show", "search", "list", "hint", "context", "history", "refs", "log", "review", "anchors", "锚点", "load",
+           "加载", "spawn")  # fmt: skip
 """The commands of kb that show records."""
 _DECIDING = {"inbox": ("promote",), "review": ("accept", "reject")}
 """The commands of kb that let something through which kb has kept back."""
-_VALUED = frozenset(["--kb", "--why", "--scope", "--by", "--code", "--lang"])
-_SHOWING = frozenset(["list", "show", "add", "--help", "-h", "--json"])
+_VALUED = ("--kb", "--why", "--scope", "--by", "--code", "--lang")
+_SHOWING = ("list", "show", "add", "--help", "-h", "--json")
 _REVIEW = "kb/review/"
 _DECIDING_GIT = ("merge", "cherry-pick", "rebase", "pull", "update-ref")
-_GIT_VALUED = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"])
-_QUIET = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"])
+_GIT_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path")
 
 
 def analyse_command_line(
@@ -85,17 +115,71 @@ def analyse_command_line(
                      for one in parse_commands(words[0], known)])  # fmt: skip
 
 
+def merge_effects(calls: Sequence[CallEffects]) -> CallEffects:
+    """Return *calls* as one."""
+    return CallEffects(
+        tuple(dict.fromkeys(path for call in calls for path in call.reads)),
+        tuple(dict.fromkeys(path for call in calls for path in call.writes)),
+        tuple(dict.fromkeys(word for call in calls for word in call.asked)),
+        next((call.forges for call in calls if call.forges), ""),
+        next((call.decides for call in calls if call.decides), ""),
+        any(call.many for call in calls),
+    )
+
+
+def list_patched_files(text: str) -> list[str]:
+    """Return the files that the patch *text* names, in the form of git, of `diff -u` or of `apply_patch`."""
+    found = []
+    for match in _PATCHED.finditer(text):
+        name = match.group(1).strip().strip('"')
+        if match.group().startswith(("+++", "---", "diff")) and name[:2] in ("a/", "b/"):
+            name = name[2:]
+        if name and name not in _NOWHERE:
+            found.append(name)
+    return list(dict.fromkeys(found))
+
+
 def _join_folder(folder: str, inner: str) -> str:
     return inner if not folder or inner.startswith(("/", "~")) else f"{folder}/{inner}" if inner else folder
 
 
 def _analyse_command(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what one simple command touches."""
-    name = command.words[0].rpartition("/")[2].lower() if command.words else ""
+    """Return what one simple command touches: where its output goes, and what its program does."""
+    name = _get_name(command)
     if name == "[[":
         return CallEffects()
     sent = CallEffects(_build_paths(command, command.reads), _build_paths(command, command.writes))
     return merge_effects([sent, _analyse_program(name, command, known, depth)]) if name and depth <= _DEEP else sent
+
+
+def _get_name(command: ShellCommand) -> str:
+    return command.words[0].rpartition("/")[2].lower() if command.words else ""
+
+
+def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
+    """Return what the program *name* does in *command*, by its row of the table."""
+    words = command.words[1:]
+    row = _PROGRAMS.get(name, _Program())
+    is_in_place = name in _EDITORS_IN_PLACE and any(map(_IN_PLACE.match, words))
+    if row.analyse:
+        return row.analyse(command, known, depth)
+    if words[:2] == ("-m", "kb"):
+        return _analyse_kb(command._replace(words=words[1:]), known, depth)
+    if is_in_place:
+        return CallEffects(writes=_build_paths(command, _list_edited_files(words)))
+    if _INTERPRETERS.match(name):
+        return _analyse_interpreter(command, known, depth)
+    paths = _drop_options(words)
+    if not row.copies:
+        reads, writes = (paths if given else [] for given in (row.reads, row.writes))
+        written = _build_paths(command, writes, whole=row.removes, back=row.back)
+        return CallEffects(_build_paths(command, reads), written)
+    *sources, into = paths or [""]
+    names = [source.rstrip("/").rpartition("/")[2] for source in sources]
+    copied = tuple(CallPath(into, command.folder, brought=name) for name in names)
+    if row.moves:
+        return CallEffects(writes=(*_build_paths(command, sources, whole=True), *copied))
+    return CallEffects(_build_paths(command, sources), copied)
 
 
 def _build_paths(
@@ -108,50 +192,21 @@ def _drop_options(words: Sequence[str]) -> list[str]:
     return [word for word in words if not word.startswith("-")]
 
 
-def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what the program *name* does in *command*."""
-    words = command.words[1:]
-    is_in_place = name in ("sed", "gsed", "perl", "ruby") and any(map(_IN_PLACE.match, words))
-    if name in _WRAPPERS:
-        return _analyse_wrapper(name, command, known, depth)
-    if name in _SHELLS:
-        return _analyse_shell(command, known, depth)
-    if name == "git":
-        return _analyse_git(command)
-    if name == "find":
-        return _analyse_find(command)
-    if name in _PATCHERS:
-        return _analyse_patch(command)
-    if name == "kb-hook":
-        is_told = words and words[0] != "write" and not words[0].startswith("-")
-        return CallEffects(forges=" ".join(command.words).replace(UNKNOWN, "…")) if is_told else CallEffects()
-    if name == "kb" or words[:2] == ("-m", "kb"):
-        return _analyse_kb(words[2:] if words[:1] == ("-m",) else words)
-    if not is_in_place and (_INTERPRETERS.match(name) or name in _AGENTS or name == "expect"):
-        return _analyse_interpreter(name, command)
-    if name in _WRITERS or is_in_place:
-        return CallEffects(
-            writes=_build_paths(command, _list_edited_files(words) if is_in_place else _drop_options(words))
-        )
-    if name in _REMOVERS:
-        return CallEffects(
-            writes=_build_paths(command, _drop_options(words), whole=True, back=REMOVED if name == "rm" else "")
-        )
-    if name in _COPIERS or name in _MOVERS:
-        return _analyse_copy(command, moves=name in _MOVERS)
-    return CallEffects(_build_paths(command, _drop_options(words))) if name in _READERS else CallEffects()
+def _narrow_paths(paths: Sequence[CallPath]) -> tuple[CallPath, ...]:
+    """Return *paths* when a filter says what below them is meant: nothing is known of what stands there."""
+    return tuple(path._replace(whole=False) for path in paths)
 
 
 # -- programs that run others ------------------------------------------------------------------------
 
 
-def _analyse_wrapper(name: str, command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Read the command that *name* is given to run: behind its options, and what may be a value of theirs."""
-    rest = list(command.words[1:])
+def _analyse_wrapper(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
+    """Read the command that the program is given to run: behind its options, and what may be a value of theirs."""
+    name, rest = _get_name(command), list(command.words[1:])
     if name == "eval":
         return analyse_command_line([" ".join(rest)], command.folder, known, as_text=True, depth=depth + 1)
-    if name in _TERMINALS and (said := _TYPED.search(" ".join(rest)[:MOST])):
-        return CallEffects(decides=said.group())
+    if name in _TERMINALS and (typed := _TYPED.search(" ".join(rest)[:MOST])):
+        return CallEffects(decides=typed.group())
     if name == "script":
         return _analyse_shell(command, known, depth)
     is_fed = name in ("xargs", "parallel")
@@ -159,14 +214,9 @@ def _analyse_wrapper(name: str, command: ShellCommand, known: Mapping[str, str],
         rest += " ".join(_drop_options(command.before[1:])).replace("\\n", " ").split()
     likely = [n for n, word in enumerate(rest) if not (word[:1] in "-0123456789" or "=" in word)][:3]
     names = {n: rest[n].rpartition("/")[2] for n in likely}
-    at = next((n for n, one in names.items() if one in _KNOWN or _INTERPRETERS.match(one)), len(rest))
+    at = next((n for n, one in names.items() if one in _PROGRAMS or _INTERPRETERS.match(one)), len(rest))
     call = _analyse_command(command._replace(words=tuple(rest[at:]), reads=(), writes=()), known, depth + 1)
     return call._replace(writes=_narrow_paths(call.writes)) if is_fed else call
-
-
-def _narrow_paths(places: Sequence[CallPath]) -> tuple[CallPath, ...]:
-    """Return *places* when a filter says what below them is meant: nothing is known of what stands there."""
-    return tuple(place._replace(whole=False) for place in places)
 
 
 def _analyse_shell(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
@@ -177,21 +227,34 @@ def _analyse_shell(command: ShellCommand, known: Mapping[str, str], depth: int) 
     return analyse_command_line([text], command.folder, known, as_text=True, depth=depth + 1) if text else CallEffects()
 
 
-def _analyse_interpreter(name: str, command: ShellCommand) -> CallEffects:
+def _analyse_interpreter(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what in a program, or in the prompt of an agent, passes for a person's word, and the files it opens."""
-    text = "\n".join((*command.words[1:], command.given, *command.before))[:MOST]
+    name, text = _get_name(command), "\n".join((*command.words[1:], command.given, *command.before))[:MOST]
     if name in _AGENTS:
-        word = _WORD.search(text)
-        return CallEffects(forges=word.group()) if word else CallEffects()
+        answer = _ANSWER.search(text)
+        return CallEffects(forges=answer.group()) if answer else CallEffects()
     if found := _BY_HAND.search(text):
         return CallEffects(forges=found.group())
     if all(part.search(text) for part in _BY_CODE):
         return CallEffects(forges="kb proposal")
-    if said := _BY_KB.search(text):
-        return CallEffects(forges=said.group()) if said.group(1) == "proposal" else CallEffects(decides=said.group())
-    if name in _TERMINALS and (said := _TYPED.search(text)):
-        return CallEffects(decides=said.group())
+    if found := _BY_KB.search(text):
+        return CallEffects(forges=found.group()) if found.group(1) == "proposal" else CallEffects(decides=found.group())
+    if name in _TERMINALS and (found := _TYPED.search(text)):
+        return CallEffects(decides=found.group())
     return CallEffects(writes=_build_paths(command, _OPENED.findall(text)))
+
+
+def _analyse_find(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
+    """Return what `find` touches: with -delete or -exec it writes some of what stands where it looks."""
+    words = command.words[1:]
+    tops = list(takewhile(lambda word: word[:1] not in "-(!", words)) or ["."]
+    at = next((n for n, word in enumerate(words) if word in ("-delete", "-exec", "-execdir", "-ok")), len(words))
+    run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 : at + _MANY]
+    run = tuple(takewhile(lambda word: word not in (";", "+"), run))
+    filled = [path for word in run for path in (tops[:_MANY] if "{}" in word else [word])]
+    call = _analyse_command(ShellCommand(tuple(filled), command.folder), {}, _DEEP)
+    reads = (*_build_paths(command, tops), *call.reads)
+    return CallEffects(reads, _narrow_paths(call.writes), many=bool(call.writes))
 
 
 # -- programs that change files ----------------------------------------------------------------------
@@ -206,43 +269,18 @@ def _list_edited_files(words: Sequence[str]) -> list[str]:
     return files if any(is_script) or any(word.startswith(("--expression", "--file")) for word in words) else files[1:]
 
 
-def _analyse_copy(command: ShellCommand, *, moves: bool) -> CallEffects:
-    *sources, into = _drop_options(command.words[1:]) or [""]
-    names = [source.rstrip("/").rpartition("/")[2] for source in sources]
-    landed = tuple(CallPath(into, command.folder, brought=name) for name in names)
-    if moves:
-        return CallEffects(writes=(*_build_paths(command, sources, whole=True), *landed))
-    return CallEffects(_build_paths(command, sources), landed)
-
-
-def _analyse_patch(command: ShellCommand) -> CallEffects:
+def _analyse_patch(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what `patch` or `apply_patch` writes: what the patch names, and the file named to it."""
     words = command.words[1:]
-    named = [
-        *list_patched_files("\n".join((command.given, *words))),
-        *(word for word in _drop_options(words) if "\n" not in word),
-    ]
+    files = [word for word in _drop_options(words) if "\n" not in word]
+    named = [*list_patched_files("\n".join((command.given, *words))), *files]
     return CallEffects(writes=_build_paths(command, named), many=not named or bool(command.reads) or "-i" in words)
-
-
-def _analyse_find(command: ShellCommand) -> CallEffects:
-    """Return what `find` touches: with -delete or -exec it writes some of what stands where it looks."""
-    words = command.words[1:]
-    places = list(takewhile(lambda word: word[:1] not in "-(!", words)) or ["."]
-    at = next((n for n, word in enumerate(words) if word in ("-delete", "-exec", "-execdir", "-ok")), len(words))
-    run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 : at + _MANY]
-    run = tuple(takewhile(lambda word: word not in (";", "+"), run))
-    filled = [path for word in run for path in (places[:_MANY] if "{}" in word else [word])]
-    call = _analyse_command(ShellCommand(tuple(filled), command.folder), {}, _DEEP)
-    return CallEffects(
-        (*_build_paths(command, places), *call.reads), _narrow_paths(call.writes), many=bool(call.writes)
-    )
 
 
 # -- git and kb --------------------------------------------------------------------------------------
 
 
-def _analyse_git(command: ShellCommand) -> CallEffects:
+def _analyse_git(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what a git command writes in the work tree by name; what moves branches is git's own business."""
     words, folder = list(command.words[1:]), command.folder
     while words and words[0].startswith("-"):
@@ -264,22 +302,22 @@ def _analyse_git(command: ShellCommand) -> CallEffects:
     if verb == "checkout":
         named = rest[rest.index("--") + 1 :] if "--" in rest else [word for word in plain if "/" in word or "." in word]
         return CallEffects(writes=_build_paths(here, named))
-    shown = [word.rpartition(":")[2] for word in plain]
-    return (
-        CallEffects(_build_paths(here, shown))
-        if verb in ("show", "diff", "grep", "blame", "log", "cat-file")
-        else CallEffects()
-    )
+    if verb in ("show", "diff", "grep", "blame", "log", "cat-file"):
+        return CallEffects(_build_paths(here, [word.rpartition(":")[2] for word in plain]))
+    return CallEffects()
 
 
 def _find_review_decision(verb: str, words: Sequence[str]) -> str:
     """Return a git command that accepts or rejects a review; "" for any other."""
-    named = [word for word in words if _REVIEW in word]
-    flags = {"-d", "-D", "--delete"} & set(words)
-    deletes = (verb == "branch" and (flags or {"-m", "-M", "--move", "-f", "--force"} & set(words))) or (
-        verb == "push" and (flags or any(word.startswith(":") for word in named))
-    )
-    return " ".join(["git", verb, *words]) if named and (deletes or verb in _DECIDING_GIT) else ""
+    named, given = [word for word in words if _REVIEW in word], set(words)
+    deletes = bool(given & {"-d", "-D", "--delete"})
+    if verb == "branch":
+        decides = deletes or bool(given & {"-m", "-M", "--move", "-f", "--force"})
+    elif verb == "push":
+        decides = deletes or any(word.startswith(":") for word in named)
+    else:
+        decides = verb in _DECIDING_GIT
+    return " ".join(["git", verb, *words]) if named and decides else ""
 
 
 def _analyse_git_clean(command: ShellCommand, words: Sequence[str]) -> CallEffects:
@@ -292,8 +330,17 @@ def _analyse_git_clean(command: ShellCommand, words: Sequence[str]) -> CallEffec
     return CallEffects(writes=_build_paths(command, named or (["."] if takes_state else []), whole=takes_state))
 
 
-def _analyse_kb(words: Sequence[str]) -> CallEffects:
+def _analyse_hook(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
+    """Return what `kb-hook` passes off: an event that no host has sent."""
+    event = command.words[1] if len(command.words) > 1 else "write"
+    if event == "write" or event.startswith("-"):
+        return CallEffects()
+    return CallEffects(forges=" ".join(command.words).replace(UNKNOWN, "…"))
+
+
+def _analyse_kb(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what a kb command asks for; deciding on a proposal is a person's, whatever stands for the word."""
+    words = command.words[1:]
     rest = [word for before, word in pairwise(("", *words)) if not word.startswith("-") and before not in _VALUED]
     shown = " ".join(["kb", *words]).replace(UNKNOWN, "…")
     if rest[:1] in (["proposal"], [UNKNOWN]):
@@ -303,3 +350,33 @@ def _analyse_kb(words: Sequence[str]) -> CallEffects:
     if set(_DECIDING.get(rest[0], ())) & set(rest[1:]) or (rest[0] in _OVERRULING and "--yes" in words):
         return CallEffects(decides=shown)
     return CallEffects(asked=(rest[0],)) if rest[0] in _ASKING else CallEffects()
+
+
+# -- the table ---------------------------------------------------------------------------------------
+
+_PROGRAMS: Mapping[str, _Program] = {
+    name: row
+    for names, row in (
+        # Programs that show what is in the files they are given.
+        ("cat head tail less more bat nl tac grep egrep fgrep rg ag ack awk sed cut sort uniq diff jq yq strings view "
+         "wc glow mdcat ls tree fd", _Program(reads=True)),
+        # Programs that write every path they are given; those of PowerShell are among them.
+        ("truncate touch tee sponge ed ex vi vim nvim nano emacs set-content add-content clear-content out-file "
+         "new-item", _Program(writes=True)),
+        ("rm", _Program(writes=True, removes=True, back=REMOVED)),
+        ("rmdir unlink shred trash remove-item", _Program(writes=True, removes=True)),
+        ("mv move-item rename-item", _Program(copies=True, moves=True)),
+        ("cp ln rsync copy-item", _Program(copies=True)),
+        ("patch apply_patch applypatch", _Program(analyse=_analyse_patch)),
+        ("sh bash zsh dash ksh fish", _Program(analyse=_analyse_shell)),
+        ("sudo doas env nice time stdbuf timeout eval xargs parallel watch unbuffer script uv uvx pipx poetry pdm "
+         "hatch pipenv npx", _Program(analyse=_analyse_wrapper)),
+        (f"expect {' '.join(_AGENTS)}", _Program(analyse=_analyse_interpreter)),
+        ("find", _Program(analyse=_analyse_find)),
+        ("git", _Program(analyse=_analyse_git)),
+        ("kb", _Program(analyse=_analyse_kb)),
+        ("kb-hook", _Program(analyse=_analyse_hook)),
+    )
+    for name in names.split()
+}  # fmt: skip
+"""The programs kb knows by their names in small letters. One that is not here, and no interpreter, touches nothing."""
