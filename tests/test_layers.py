@@ -61,7 +61,7 @@ IMPURE = {
         "consent flush_spool form_choice prompt_commands proposals refusals save_session "
         "session_candidates submit turns usage_alerts"
     ),
-    "guard": "call_paths call_targets decide outside_changes policy set_aside subagent_tasks agent_commits",
+    "guard": "attribution call_paths call_targets decide outside_changes policy set_aside subagent_tasks",
     "checks": ("collect_checks compare find_secret merge_conflicts purge_steps run_checks verify"),
     "history": (
         "authors changes dependents digest record_life record_links revision_spec search_past snapshot timeline"

@@ -1,24 +1,20 @@
-"""Find out what changed in the files that only kb writes, and who changed it: an agent's call, a person, git or kb."""
+"""Find out what changed in the files that only kb writes, against a snapshot of them. Who changed it: `attribution`."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from kb.errors import KbError
 from kb.files import write_atomic
 from kb.git import worktree
-from kb.git.git_log import is_ancestor
 from kb.git.repository import Head
-from kb.guard import agent_commits
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
-from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import record_stamps as snapshots
-from kb.state.project import load_kb_edits
 from kb.state.record_stamps import GONE, FileStamp, GuardSnapshot
 
 if TYPE_CHECKING:
@@ -35,7 +31,6 @@ _MANY = 400
 """Paths above which git is asked for a whole tree, and not for each."""
 DAYS = 90
 """Days for which a text is kept at least that no file needs: what a person has stashed may come back."""
-_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
 class OutsideChange(NamedTuple):
@@ -60,17 +55,6 @@ class SnapshotDiff(NamedTuple):
     now: GuardSnapshot
     """With the stamps of now; what changed has the content of now."""
     changes: tuple[OutsideChange, ...]
-
-
-class AttributedChanges(NamedTuple):
-    """What an agent's call has done."""
-
-    edits: tuple[OutsideChange, ...] = ()
-    """Changed outside kb."""
-    discarded: tuple[OutsideChange, ...] = ()
-    """A person's text that no commit has, and that git has put a committed one in the place of."""
-    moved: tuple[OutsideChange, ...] = ()
-    """Taken out of the checkout, or given another status, because another commit is checked out."""
 
 
 # -- looking -----------------------------------------------------------------------------------------
@@ -165,8 +149,7 @@ def can_revert_change(kb: Workspace, path: str, *, removes: bool) -> bool:
 
 def adopt_all_changes(kb: Workspace, seen: SnapshotDiff) -> None:
     """Keep everything as it is now: it was no agent."""
-    is_as_saved = seen.before == seen.now and not seen.changes
-    if not is_as_saved:
+    if seen.before != seen.now or seen.changes:
         adopt_changes(kb, seen, seen.changes)
 
 
@@ -222,6 +205,7 @@ def _read_data(root: str, path: str) -> bytes | None:
 
 
 def _hash_blob(kb: Workspace, data: bytes | None) -> str:
+    """Return git's name of *data*; GONE for None."""
     return GONE if data is None else kb.repository.compute_oid(b"blob", data)
 
 
@@ -232,11 +216,15 @@ def _copy_content(kb: Workspace, entry: FileStamp, data: bytes | None) -> FileSt
     """Keep a copy of *data*, the content of *entry*, which no commit has."""
     if data is None or len(data) > _LARGEST:
         return entry
-    path = snapshots.guard_path(kb.root, COPIES, entry.oid)
-    if not os.path.exists(path):
+    if not has_copy(kb, entry.oid):
         kb.state.ensure_folder()
-        write_atomic(path, data)
+        write_atomic(snapshots.guard_path(kb.root, COPIES, entry.oid), data)
     return entry._replace(mark=COPIED)
+
+
+def has_copy(kb: Workspace, oid: str) -> bool:
+    """Return whether a copy of the content *oid* is kept."""
+    return os.path.exists(snapshots.guard_path(kb.root, COPIES, oid))
 
 
 def read_content(kb: Workspace, oid: str) -> bytes | None:
@@ -266,75 +254,3 @@ def read_tree_oids(kb: Workspace, head: Head, paths: Iterable[str]) -> dict[str,
     listed = kb.repository.git("ls-tree", "-r", "-z", "--full-tree", head.oid, "--", *names, check=False)
     rows = (os.fsdecode(row).split("\t", 1) for row in listed.split(b"\0") if row)
     return {kb.repository.to_kb_path(path): about.split()[2] for about, path in rows}
-
-
-# -- judging -----------------------------------------------------------------------------------------
-
-
-def is_merge_in_progress(kb: Workspace) -> bool:
-    """Return whether git is in the middle of bringing changes together: what it has then is not yet anybody's."""
-    return any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _UNDER_WAY)
-
-
-def attribute_changes(kb: Workspace, seen: SnapshotDiff, began: int, allowed: Sequence[str] = ()) -> AttributedChanges:
-    """Return what the call that *began* then (nanoseconds) has done; what kb, a person or git has done is not in it."""
-    head = Head(seen.now.ref, seen.now.head)
-    has_moved = seen.before.head != head.oid
-    names = [kb.repository.to_git_path(change.path) for change in seen.changes if not os.path.isabs(change.path)]
-    known = read_tree_oids(kb, head, [change.path for change in seen.changes])
-    earlier = (
-        read_tree_oids(kb, Head("", seen.before.head), [change.path for change in seen.changes]) if has_moved else known
-    )
-    has_left = has_moved and not _is_fast_forward(kb, seen)
-    by_call = (
-        agent_commits.find_committed_changes(kb, seen.before.head, head, names[:_MANY], began)
-        if has_moved and names
-        else set()
-    )
-    ours = load_kb_edits(kb)
-    edits: list[OutsideChange] = []
-    discarded: list[OutsideChange] = []
-    moved: list[OutsideChange] = []
-    for change in seen.changes:
-        is_committed = known.get(change.path, GONE) == change.after
-        was_text = change.mark == COPIED and change.before not in (GONE, earlier.get(change.path, GONE))
-        if change.path in allowed or (change.data is not None and _is_written_by_kb(change, ours)):
-            continue
-        if _is_restored_text(kb, change) or change.mark == LEFT + change.after:
-            continue
-        if not is_committed or (change.path, change.after) in by_call:
-            edits.append(change)
-        elif was_text:
-            (edits if change.after == GONE and not has_moved else discarded).append(change)
-        elif has_left and change.before == earlier.get(change.path, GONE) and _has_status_changed(kb, change):
-            moved.append(change)
-    return AttributedChanges(tuple(edits), tuple(discarded), tuple(moved))
-
-
-def _is_fast_forward(kb: Workspace, seen: SnapshotDiff) -> bool:
-    """Return whether the same branch is checked out, with more commits: then no record is left behind."""
-    return seen.before.ref == seen.now.ref and is_ancestor(kb.repository, seen.before.head, seen.now.head)
-
-
-def _is_written_by_kb(change: OutsideChange, ours: Mapping[str, str]) -> bool:
-    return ours.get(change.path) == sha256(change.data or b"").hexdigest()
-
-
-def _is_restored_text(kb: Workspace, change: OutsideChange) -> bool:
-    """Return whether a person's text that was away for a while, as with `git stash pop`, is there again."""
-    return change.after != GONE and os.path.exists(snapshots.guard_path(kb.root, COPIES, change.after))
-
-
-def _has_status_changed(kb: Workspace, change: OutsideChange) -> bool:
-    """Return whether a record is gone, or has another status than it had."""
-    if change.before == GONE or not change.path.startswith(f"{CONTENT}/") or not change.path.endswith(".md"):
-        return False
-    if change.after == GONE:
-        return True
-    return _parse_status(read_content(kb, change.before)) != _parse_status(change.data)
-
-
-def _parse_status(data: bytes | None) -> bytes:
-    """Return what the front matter says of the status; b"" for a text that says nothing."""
-    rows = (data or b"")[:64_000].split(b"\n---", 1)[0].split(b"\n")
-    return next((row[7:].strip() for row in rows if row.startswith(b"status:")), b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shlex
 import time
@@ -12,8 +13,20 @@ from kb.errors import BadRecord, KbError
 from kb.files import remove_file, write_atomic
 from kb.git import worktree
 from kb.git.repository import Head, RefMove, format_commit_message
-from kb.guard import outside_changes, policy
-from kb.guard.outside_changes import SETTINGS, AttributedChanges, OutsideChange, SnapshotDiff
+from kb.guard import policy
+from kb.guard.attribution import AttributedChanges, attribute_changes, is_merge_in_progress
+from kb.guard.outside_changes import (
+    COPIED,
+    DAYS,
+    SETTINGS,
+    OutsideChange,
+    SnapshotDiff,
+    adopt_all_changes,
+    compare_snapshot,
+    read_content,
+    read_tree_oids,
+    refresh_snapshot,
+)
 from kb.guard.response import HookResponse
 from kb.i18n import Message, msg
 from kb.records import record_file
@@ -54,9 +67,9 @@ def check_before_call(kb: Workspace, caller: Caller, *, asked: bool = False) -> 
     if record_stamps.read_call_start(kb.root, caller.session):
         said = check_after_call(kb, caller)
     else:
-        seen = outside_changes.compare_snapshot(kb, caller.folder)
+        seen = compare_snapshot(kb, caller.folder)
         if seen and not record_stamps.has_other_calls(kb.root, caller.session):
-            outside_changes.adopt_all_changes(kb, seen)
+            adopt_all_changes(kb, seen)
     record_stamps.mark_call_started(kb.root, caller.session, record_stamps.SETTINGS if asked else "")
     return said
 
@@ -66,17 +79,14 @@ def check_after_call(kb: Workspace, caller: Caller) -> HookResponse:
     began = record_stamps.read_call_start(kb.root, caller.session)
     allowed = record_stamps.read_allowed_file(kb.root, caller.session).split("\n")
     if not kb.state.clone_mark:  # before the call it was there
-        outside_changes.compare_snapshot(kb, caller.folder)
-        gone = kb.localise(
-            msg(
-                "kb: {path}, kb's own state, was deleted; what can be made anew is. Next: tell the person",
-                path=os.path.relpath(kb.state.folder, kb.root),
-            )
-        )
+        compare_snapshot(kb, caller.folder)
+        path = os.path.relpath(kb.state.folder, kb.root)
+        gone = kb.localise(msg("kb: {path}, kb's own state, was deleted; what can be made anew is. Next: tell the "
+                               "person", path=path))  # fmt: skip
         return HookResponse(context=gone, message=gone)
     record_stamps.mark_call_ended(kb.root, caller.session)
-    seen = outside_changes.compare_snapshot(kb, caller.folder)
-    if not seen or outside_changes.is_merge_in_progress(kb):
+    seen = compare_snapshot(kb, caller.folder)
+    if not seen or is_merge_in_progress(kb):
         return HookResponse()
     return _handle_changes(kb, caller, seen, began, allowed)
 
@@ -86,20 +96,18 @@ def check_end_of_turn(kb: Workspace, caller: Caller) -> HookResponse:
 
     Where there are so many files that a call looks at a part of them, what has changed since the turn began is named.
     """
-    running, since = (
-        record_stamps.read_call_start(kb.root, caller.session),
-        record_stamps.read_turn_start(kb.root, caller.session),
-    )
+    running = record_stamps.read_call_start(kb.root, caller.session)
+    since = record_stamps.read_turn_start(kb.root, caller.session)
     allowed = record_stamps.read_allowed_file(kb.root, caller.session).split("\n")
     record_stamps.mark_turn_ended(kb.root, caller.session)
     if not (running or since):
         return HookResponse()
-    seen = outside_changes.compare_snapshot(kb, caller.folder)
-    if not seen or outside_changes.is_merge_in_progress(kb):
+    seen = compare_snapshot(kb, caller.folder)
+    if not seen or is_merge_in_progress(kb):
         return HookResponse()
     if not running:
         if len(seen.now.files) <= record_stamps.MOST:
-            outside_changes.adopt_all_changes(kb, seen)
+            adopt_all_changes(kb, seen)
             return HookResponse()
         seen = seen._replace(changes=tuple(one for one in seen.changes if one.changed >= since))
     said = _handle_changes(kb, caller, seen, running or since, allowed, only_named=not running)
@@ -113,13 +121,11 @@ def _handle_changes(
 ) -> HookResponse:
     """Do what the settings of before the call ask for, and tell of it."""
     mode = policy.resolve_mode(kb.environment.get(policy.MODE), seen.before.mode).name
-    found = (
-        outside_changes.attribute_changes(kb, seen, began, allowed)
-        if seen.changes and mode != policy.OFF
-        else AttributedChanges()
-    )
+    found = AttributedChanges()
+    if seen.changes and mode != policy.OFF:
+        found = attribute_changes(kb, seen, began, allowed)
     if seen.before.writer == "direct" or found == AttributedChanges():
-        outside_changes.adopt_all_changes(kb, seen)
+        adopt_all_changes(kb, seen)
         return HookResponse()
     is_blocking = mode == policy.BLOCK and not only_named
     back = [one for one in found.edits if is_blocking or (one.path in SETTINGS and not only_named)]
@@ -131,11 +137,11 @@ def _handle_changes(
             said.append((_format_commit_warning(kb, seen, committed), True))
     if left:
         said.append((_format_edit_warning(kb, seen, left), False))
-    if lost := [one for one in (*found.discarded, *left) if one.mark == outside_changes.COPIED and one.before != GONE]:
+    if lost := [one for one in (*found.discarded, *left) if one.mark == COPIED and one.before != GONE]:
         said.append((_keep_lost_text(kb, lost), True))
     if found.moved:
         said.append((_format_moved_warning(seen, found.moved), False))
-    outside_changes.refresh_snapshot(kb, caller.folder, left)
+    refresh_snapshot(kb, caller.folder, left)
     texts = [(kb.localise(text), for_person) for text, for_person in said]
     person = "\n".join(text for text, for_person in texts if for_person)
     return HookResponse(context="\n".join(text for text, _ in texts), message=person)
@@ -175,8 +181,8 @@ def _list_committed(kb: Workspace, seen: SnapshotDiff, changes: Sequence[Outside
     """Return the files of *changes* of which the commit that is checked out now has the agent's version."""
     inside = [change for change in changes if not os.path.isabs(change.path)]
     paths = [change.path for change in inside]
-    now = outside_changes.read_tree_oids(kb, kb.repository.head(), paths)
-    before = outside_changes.read_tree_oids(kb, Head("", seen.before.head), paths)
+    now = read_tree_oids(kb, kb.repository.head(), paths)
+    before = read_tree_oids(kb, Head("", seen.before.head), paths)
     return [one.path for one in inside
             if now.get(one.path, GONE) == one.after and before.get(one.path, GONE) != one.after]  # fmt: skip
 
@@ -211,19 +217,20 @@ def _commit_review_branch(kb: Workspace, caller: Caller, seen: SnapshotDiff, cha
     }  # fmt: skip
     masked = {change.path: _redact_data(kb, change.data) for change in changes}
     paths = [change.path for change in changes]
-    reason = kb.localise(
-        msg("An agent changed {paths} outside kb; the files were put back.", paths=_format_paths(paths))
-    )
+    shown = _format_paths(paths)
+    reason = kb.localise(msg("An agent changed {paths} outside kb; the files were put back.", paths=shown))
     words = format_commit_message(f"Keep what an agent changed outside kb: {name}", reason, trailers)
     with repository.hold_lock(), kb.state.open_stage() as stage:
-        stem = branch = f"kb/review/{name}-outside"
-        number = 1
-        while repository.resolve_ref(f"refs/heads/{branch}"):
-            number += 1
-            branch = f"{stem}-{number}"
+        ref = _find_free_ref(kb, f"refs/heads/kb/review/{name}-outside")
         commit = repository.build_commit(tip, masked, words, stage=stage)
-        repository.update_refs([RefMove(f"refs/heads/{branch}", commit, "")], "kb: changed outside kb")
-    return branch
+        repository.update_refs([RefMove(ref, commit, "")], "kb: changed outside kb")
+    return ref.removeprefix("refs/heads/")
+
+
+def _find_free_ref(kb: Workspace, stem: str) -> str:
+    """Return *stem*, with the first number behind it under which there is no ref."""
+    names = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
+    return next(name for name in names if not kb.repository.resolve_ref(name))
 
 
 def _redact_data(kb: Workspace, data: bytes | None) -> bytes | None:
@@ -238,7 +245,7 @@ def _redact_data(kb: Workspace, data: bytes | None) -> bytes | None:
 
 def _read_record(kb: Workspace, change: OutsideChange) -> Record | None:
     """Return the record that the file of *change* was, or is; None for none."""
-    before = outside_changes.read_content(kb, change.before) if change.before != GONE else None
+    before = read_content(kb, change.before) if change.before != GONE else None
     for data in (before, change.data):
         try:
             if data is not None and change.path.startswith(f"{CONTENT}/") and change.path.endswith(".md"):
@@ -253,7 +260,7 @@ def _restore_file(kb: Workspace, change: OutsideChange) -> bool:
     place = os.path.join(kb.root, change.path)
     if record_stamps.compute_stamp(place).partition(":")[0] != (str(change.changed) if change.changed else GONE):
         return False  # somebody has changed it since it was looked at
-    before = None if change.before == GONE else outside_changes.read_content(kb, change.before)
+    before = None if change.before == GONE else read_content(kb, change.before)
     if change.before != GONE and before is None:
         return False
     if os.path.islink(place) or before is None:
@@ -299,7 +306,7 @@ def _format_edit_warning(kb: Workspace, seen: SnapshotDiff, changes: Sequence[Ou
 
 def _format_undo_commands(kb: Workspace, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
     """Return the commands that take *changes* back; what a commit holds, from the commit of before."""
-    known = outside_changes.read_tree_oids(kb, kb.repository.head(), [change.path for change in changes])
+    known = read_tree_oids(kb, kb.repository.head(), [change.path for change in changes])
     committed = _list_committed(kb, seen, changes) if seen.before.head else []
     rest = [change.path for change in changes if change.path not in committed]
     paths = [path for path in rest if path in known]
@@ -324,10 +331,8 @@ def _format_git_command(kb: Workspace, *words: str) -> str:
 
 def _keep_lost_text(kb: Workspace, changes: Sequence[OutsideChange]) -> Message:
     """Keep a person's text that no commit has, and tell how it comes back."""
-    ref = save_to_kept_ref(
-        kb, {_build_kept_path(change): outside_changes.read_content(kb, change.before) for change in changes}
-    )
-    paths = [_build_kept_path(change) for change in changes]
+    contents = {_build_kept_path(change): read_content(kb, change.before) for change in changes}
+    ref, paths = save_to_kept_ref(kb, contents), list(contents)
     return msg(
         "kb: {paths} held text that was not committed, and a command of the agent took it away; it is kept as {ref}. "
         "It comes back with: {command}",
@@ -340,10 +345,7 @@ def save_to_kept_ref(kb: Workspace, contents: Mapping[str, bytes | None]) -> str
     """Keep *contents*, by path, in a commit under a ref of its own that goes to no remote; return the ref."""
     stamp = time.strftime(_TIME, time.gmtime(kb.now()))
     with kb.repository.hold_lock(), kb.state.open_stage() as stage:
-        ref, number = KEPT + stamp, 1
-        while kb.repository.resolve_ref(ref):
-            number += 1
-            ref = f"{KEPT}{stamp}-{number}"
+        ref = _find_free_ref(kb, KEPT + stamp)
         words = format_commit_message("Keep text that no commit has", "", {"Kb-Op": "kept"})
         commit = kb.repository.build_commit(kb.repository.head().oid, dict(contents), words, stage=stage)
         moves = [RefMove(ref, commit, ""), *_build_expiry_moves(kb)]
@@ -352,8 +354,8 @@ def save_to_kept_ref(kb: Workspace, contents: Mapping[str, bytes | None]) -> str
 
 
 def _build_expiry_moves(kb: Workspace) -> list[RefMove]:
-    """Return the moves that take away what has been kept for longer than `outside.DAYS`; their names say since when."""
-    last = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - outside_changes.DAYS * 86_400))
+    """Return the moves that take away what has been kept for longer than DAYS; their names say since when."""
+    last = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))
     rows = (row.split(" ") for row in kb.repository.list_refs(KEPT, "%(refname) %(objectname)"))
     return [RefMove(ref, "", oid) for ref, oid in rows if ref < last]
 
