@@ -23,7 +23,6 @@ from kb.wiki.data_files import iter_chunks
 from kb.wiki.graph import iter_edges, render_graph_data
 from kb.wiki.markup import (
     escape_markdown,
-    format_code_span,
     format_link,
     format_table,
     replace_citations,
@@ -33,7 +32,7 @@ from kb.wiki.render import render_page
 from kb.wiki.wiki_model import SessionForms, Wiki, WikiPage, WikiSources, build_wiki
 from kb.wiki.wiki_site import (
     build_pages,
-    list_file_names,
+    iter_site_files,
     list_navigation,
     map_permalinks,
     render_redirect,
@@ -77,7 +76,7 @@ def made(
     whole = build_wiki(records, WikiSources(sessions=archives, **told), Config(language=language))  # type: ignore[arg-type]
     found = Made({page.uri: page for page in build_pages(whole)})
     found.wiki = whole
-    found.files = list_file_names(whole)
+    found.files = {file.path for file in iter_site_files(PageFingerprints(whole), {uri: uri for uri in found})}
     return found
 
 
@@ -145,8 +144,8 @@ def test_plain_text_shows_exactly_itself(text: str) -> None:
 
 
 @given(st.text(min_size=1))
-def test_code_shows_itself_in_a_cell(text: str) -> None:
-    page = render_page([format_table(["a", "b"], [[format_code_span("x" + text), "last"]])], lambda href: "", str).html
+def test_text_shows_itself_in_a_cell(text: str) -> None:
+    page = render_page([format_table(["a", "b"], [[escape_markdown("x" + text), "last"]])], lambda href: "", str).html
     seen = Seen(page)
     assert seen.cells == ["a", "b", "x" + one_line("x" + text)[1:], "last"]
 
@@ -281,10 +280,14 @@ def test_a_former_id_is_still_cited_and_found() -> None:
 
 def test_a_permalink_needs_no_script_and_a_doubtful_one_asks() -> None:
     known = made(record("D001", ATTACK, uid="U1"), record("D001", "other", scope="project/shop"))
-    one = render_redirect(known.wiki, "r/U1/index.html", [0], lambda place: "../../anchors/global/D001.html")
-    assert 'content="0; url=../../anchors/global/D001.html"' in one and "<script" not in one and "<img" not in one
-    both = render_redirect(known.wiki, "D001/index.html", [0, 1], lambda place: f"x{place}.html")
-    assert "refresh" not in both and 'href="x0.html"' in both and 'href="x1.html"' in both
+    one = render_redirect(known.wiki, "r/U1/index.html", [0], lambda uri: f"../../{uri}")
+    assert 'content="0; url=../../anchors/global/D001.md"' in one and "<script" not in one and "<img" not in one
+    both = render_redirect(known.wiki, "D001/index.html", [0, 1], lambda uri: f"x/{uri}")
+    assert (
+        "refresh" not in both
+        and 'href="x/anchors/global/D001.md"' in both
+        and 'href="x/anchors/projects/shop/D001.md"' in both
+    )
 
 
 def test_similar_records_share_rare_words() -> None:
@@ -304,7 +307,7 @@ def test_history_shows_what_changed_word_by_word() -> None:
         RecordVersion("b" * 40, "2026-05-02T10:00:00+00:00", "Ann", "codex", "Change <b>", before, after),
         RecordVersion("a" * 40, "2026-05-01T10:00:00+00:00", "Bob", "", "Write"),
     )
-    known = made(record("D001", path="p.md"), story=Timeline({"p.md": versions}))
+    known = made(record("D001", path="p.md"), timeline=Timeline({"p.md": versions}))
     page = known["anchors/global/D001.md"]
     history = page.parts[page.parts.index("## History") + 1]
     assert "<del>5</del><ins>30</ins> seconds &lt;b&gt;." in history
@@ -316,7 +319,7 @@ def test_history_shows_what_changed_word_by_word() -> None:
 def test_paths_and_edits_lead_to_the_code_host_where_it_is_known() -> None:
     one = record("D001", scope="project/shop", impact=("src/a b.py", "../../x"), path="content/D001-x.md")
     told = Timeline({}, "https://github.com/o/r/edit/main/", code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
-    known = made(one, story=told)
+    known = made(one, timeline=told)
     seen = Seen(html_of(known["anchors/projects/shop/D001.md"], known))
     assert "https://github.com/o/r/blob/HEAD/src/a%20b.py" in seen.hrefs
     assert "https://github.com/o/r/edit/main/content/D001-x.md" in seen.hrefs
@@ -329,7 +332,7 @@ def test_paths_and_edits_lead_to_the_code_host_where_it_is_known() -> None:
 def test_a_pitfall_says_what_fixed_it_and_what_keeps_it_from_coming_back() -> None:
     fixed = {"fixed_by": "ab12cd", "regression_test": "tests/test_x.py"}
     told = Timeline(code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
-    known = made(record("P001", scope="project/shop", extra=fixed), story=told)
+    known = made(record("P001", scope="project/shop", extra=fixed), timeline=told)
     page = known["anchors/projects/shop/P001.md"]
     assert facts(page, known)["Fixed by"] == "ab12cd" and facts(page, known)["Regression test"] == "tests/test_x.py"
     assert "https://github.com/o/r/commit/ab12cd" in Seen(html_of(page, known)).hrefs
@@ -429,7 +432,7 @@ def test_home_names_what_changed_in_the_last_seven_days() -> None:
     days = ("2026-05-09", "2026-05-03", "2026-05-02")
     story = Timeline({f"{day}.md": (RecordVersion("c", f"{day}T10:00:00Z", "Ann", "", "s"),) for day in days})
     records = [record(f"D00{n}", f"changed {day}", path=f"{day}.md") for n, day in enumerate(days, 1)]
-    known = made(*records, story=story, today=TODAY)
+    known = made(*records, timeline=story, today=TODAY)
     parts = known["index.md"].parts
     changed = parts[parts.index("## Changed last week") + 1]
     assert changed.index("changed 2026-05-09") < changed.index("changed 2026-05-03")
@@ -441,7 +444,7 @@ def test_a_review_shows_both_sides_with_every_word_that_differs() -> None:
     new = record("D002", f"Wait 30 seconds {ATTACK}", status="accepted", decision="Wait 30 seconds <b>.")
     review = Review("kb/review/D002-wait", "c", "p.md", "2026-05-06T10:00:00Z", new, ("D001",), "codex", "s1")
     sides = ReviewSides(review, (old,), "", f"it says 30\n{ATTACK}\n\nKb-Op: review")
-    known = made(old, reviews=[sides], today=TODAY, story=Timeline(request="https://github.com/o/r/compare/"))
+    known = made(old, reviews=[sides], today=TODAY, timeline=Timeline(request="https://github.com/o/r/compare/"))
     seen = Seen(html_of(known["reviews.md"], known))
     assert "Wait <del>5</del> seconds &lt;b&gt;." in known["reviews.md"].text
     assert "Wait <ins>30</ins> seconds &lt;b&gt;." in known["reviews.md"].text
@@ -727,7 +730,7 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
         uid="U2", confirmed=payload, extra={"aliases": [payload]}, sections=(Section("", payload, payload),),
     )  # fmt: skip
     version = RecordVersion(payload, payload, payload, payload, payload, f"{payload}\nold", f"{payload}\nnew")
-    known = made(record("D001", decision="[D002]"), bad, story=Timeline({"p.md": (version,)}), today=TODAY)
+    known = made(record("D001", decision="[D002]"), bad, timeline=Timeline({"p.md": (version,)}), today=TODAY)
     for page in known.values():
         seen = Seen(html_of(page, known))
         is_first = page.uri in ("index.md", "timeline.md")

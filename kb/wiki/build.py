@@ -22,7 +22,7 @@ from kb.wiki.build_cache import (
     save_built_site,
 )
 from kb.wiki.markup import sanitise_title
-from kb.wiki.search_index_update import TermCache
+from kb.wiki.search_index import TermCache
 
 if TYPE_CHECKING:
     from typing import Any
@@ -40,40 +40,72 @@ POLL = 0.2
 OWN_CONFIG = "mkdocs.yml"
 PLAIN = {"material/search", "search", "kb"}
 """Plugins beside which a page is made of nothing that we do not know."""
+MOST_WARNINGS = 10
+"""Warnings that a failed strict build prints."""
 _MARK = os.path.join("assets", "kb-search.js")
 """What every wiki we built has, and no other folder."""
 
 
-def build_mkdocs_settings(kb: KnowledgeBase, docs: str) -> dict[str, Any]:
+# -- settings -------------------------------------------------------------------------------------
+
+
+def has_own_config(kb: KnowledgeBase) -> bool:
+    """Return whether the knowledge base brings a `mkdocs.yml`."""
+    return os.path.isfile(os.path.join(kb.root, OWN_CONFIG))
+
+
+@contextmanager
+def prepare_config_file(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
+    """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
+    if own_config and not has_own_config(kb):
+        raise BadInput(msg("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=msg("leave out --own-config"))
+    if own_config:
+        yield os.path.join(kb.root, OWN_CONFIG)
+        return
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="kb-wiki-") as folder:
+        docs = os.path.join(folder, "docs")
+        os.mkdir(docs)
+        path = os.path.join(folder, OWN_CONFIG)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(_build_mkdocs_settings(kb, docs), file)
+        yield path
+
+
+def _build_mkdocs_settings(kb: KnowledgeBase, docs: str) -> dict[str, Any]:
     """Return the mkdocs settings of a knowledge base that brings none; *docs* is an empty folder."""
-    chinese = kb.config.language == "zh"
-    light, dark = ("浅色", "深色") if chinese else ("Light", "Dark")
+    is_chinese = kb.config.language == "zh"
+    light, dark = ("浅色", "深色") if is_chinese else ("Light", "Dark")
+    palettes = (
+        ("light", "default", "material/weather-night", dark),
+        ("dark", "slate", "material/weather-sunny", light),
+    )
     return {
         "site_name": sanitise_title(kb.config.name),
         "docs_dir": docs,
         "use_directory_urls": False,
         "theme": {
             "name": "material",
-            "language": "zh" if chinese else "en",
+            "language": "zh" if is_chinese else "en",
             "font": False,
             "features": ["navigation.top", "search.highlight", "content.code.copy", "toc.follow"],
             "palette": [
-                _build_palette("(prefers-color-scheme: light)", "default", "material/weather-night", dark),
-                _build_palette("(prefers-color-scheme: dark)", "slate", "material/weather-sunny", light),
+                {
+                    "media": f"(prefers-color-scheme: {preferred})",
+                    "scheme": scheme,
+                    "primary": "teal",
+                    "accent": "teal",
+                    "toggle": {"icon": icon, "name": name},
+                }
+                for preferred, scheme, icon, name in palettes
             ],
         },
         "plugins": {"search": {}, "kb": {"root": os.path.abspath(kb.root)}},
     }
 
 
-def _build_palette(media: str, scheme: str, icon: str, name: str) -> dict[str, Any]:
-    return {
-        "media": media,
-        "scheme": scheme,
-        "primary": "teal",
-        "accent": "teal",
-        "toggle": {"icon": icon, "name": name},
-    }
+# -- build ----------------------------------------------------------------------------------------
 
 
 def build(
@@ -106,16 +138,38 @@ def build(
     return os.path.join(target, "index.html")
 
 
-_NAMED = 10
-"""Warnings that a failed strict build prints."""
+def _check_target(target: str, root: str) -> None:
+    """Raise BadInput for a folder that a build must not write over."""
+    real, top = os.path.realpath(target), os.path.realpath(root)
+    if os.path.commonpath([real, top]) == real:
+        raise BadInput(msg("the wiki cannot be built over the knowledge base itself"), path=target)
+    if os.path.isdir(target) and os.listdir(target) and not os.path.isfile(os.path.join(target, _MARK)):
+        raise BadInput(
+            msg("the folder holds something else than a wiki, which building would delete"),
+            path=target,
+            hint=msg("name an empty or a new folder"),
+        )
+
+
+@contextmanager
+def _collect_warnings() -> Iterator[list[str]]:
+    """Collect what mkdocs warns of."""
+    found: list[str] = []
+    logger, collector = logging.getLogger("mkdocs"), logging.Handler(logging.WARNING)
+    collector.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(collector)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(collector)
 
 
 def _format_build_failure(problems: Sequence[str]) -> Message:
     """Return the message of a failed build: one problem alone, or their number and the first of them, one a line."""
     if len(problems) == 1:
         return msg("the wiki cannot be built: {problem}", problem=problems[0])
-    lines = [f"\n    {problem}" for problem in problems[:_NAMED]]
-    lines += ["\n    …"] if len(problems) > _NAMED else []
+    lines = [f"\n    {problem}" for problem in problems[:MOST_WARNINGS]]
+    lines += ["\n    …"] if len(problems) > MOST_WARNINGS else []
     return msg("the wiki cannot be built, {number} problems:{problems}", number=len(problems), problems="".join(lines))
 
 
@@ -128,10 +182,14 @@ def _build_site(
     anew: bool,
     progress: Callable[[int, int], object] | None = None,
 ) -> None:
-    """Build the site, and where that is possible not *anew* but over the one that stands there."""
+    """Build the site, and where that is possible not *anew* but over the one that is there."""
     from mkdocs.commands.build import build as mkdocs_build
 
-    plugin, target = _find_plugin(config), config.site_dir
+    target = config.site_dir
+    plugin: KbPlugin | None = config.plugins.get("kb")
+    if plugin is None:
+        hint = msg("add it there under plugins: - kb")
+        raise BadInput(msg("the plugin kb is not switched on"), path=OWN_CONFIG, hint=hint)
     plugin.knowledge, plugin.progress = kb, progress
     plugin.site = _collect_site_state(config)
     is_plain = set(config.plugins) <= PLAIN and not config.hooks and "INHERIT" not in str(plugin.site)
@@ -146,115 +204,17 @@ def _build_site(
     remove_stale_files(target, plugin.before, plugin.built)
     if is_plain:
         save_built_site(kb, target, plugin.built)
-    for words in dict.fromkeys([*warnings, *(words for page in plugin.pages for words in page.wrong)]):
-        tell(words)
-
-
-def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False) -> None:
-    """Show the wiki of *kb* at *address* ("host:port") until interrupted, built again whenever a record changes.
-
-    *own_config*: as for `build`.
-    """
-    from mkdocs.exceptions import MkDocsException
-
-    logger = logging.getLogger("mkdocs")
-    logger.setLevel(logging.INFO)
-    logger.addHandler(logging.StreamHandler())
-    _check_address(address)
-    with prepare_config_file(kb, own_config) as config_file:
-        try:
-            server = create_server(kb, config_file, address)
-            try:
-                with contextlib.suppress(KeyboardInterrupt):
-                    server.serve()  # type: ignore[no-untyped-call]
-            finally:
-                server.shutdown()
-        except MkDocsException as error:
-            raise KbError(msg("the wiki cannot be served: {problem}", problem=error.format_message())) from None
-        except OSError as error:
-            said = msg("nothing can listen at {address}: {problem}", address=address, problem=error.strerror or error)
-            host, _, port = address.rpartition(":")
-            other = f"{host}:{int(port) + 1 if int(port) < _LAST_PORT else _LAST_PORT - 1}"
-            raise KbError(said, hint=msg("try another port: kb wiki serve --address {other}", other=other)) from None
-
-
-def _check_address(address: str) -> None:
-    """Raise BadInput where *address* is no host with a port."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > _LAST_PORT:
-        raise BadInput(
-            msg("{address} is no address to listen at", address=address),
-            hint=msg("give a host and a port up to {last}: {example}", last=_LAST_PORT, example=ADDRESS),
-        )
-
-
-def create_server(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServer:
-    """Return a server, not yet started, of the wiki of *kb*: built, and built over whenever what it watches changes."""
-    from mkdocs.config import load_config
-    from mkdocs.livereload import LiveReloadServer
-
-    site = _find_served_folder(kb, address.rpartition(":")[2])
-
-    def load_server_config() -> MkDocsConfig:
-        config = load_config(config_file=config_file, site_dir=site, dev_addr=address)
-        config.site_url = f"http://{address}/"
-        return config
-
-    def rebuild_site() -> None:
-        _build_site(load_server_config(), kb, [], str, anew=False)
-
-    rebuild_site()
-    config = load_server_config()
-    host, port = config.dev_addr
-    server = LiveReloadServer(rebuild_site, host, port, config.site_dir, polling_interval=POLL)
-    tops = [config.docs_dir, config_file, os.path.join(kb.root, "content"), os.path.join(kb.root, "kb.toml")]
-    tops += _list_ref_paths(kb)
-    for place in filter(os.path.exists, [*tops, *filter(None, [config.theme.custom_dir]), *config.watch]):
-        server.watch(place)
-    return server
-
-
-def _list_ref_paths(kb: KnowledgeBase) -> list[str]:
-    """Return where git keeps the refs of reviews and of the inbox.
-
-    Folders that are there for as long as the repository: git deletes one below them with its last ref, and makes it
-    again with the next.
-    """
-    names = ("refs/heads", "refs/kb", "packed-refs")
-    heads, own, packed = (os.path.join(kb.repository.common_dir, *name.split("/")) for name in names)
-    with contextlib.suppress(OSError):
-        os.makedirs(own, exist_ok=True)
-    return [heads, own, packed]
-
-
-def _find_served_folder(kb: KnowledgeBase, port: str) -> str:
-    """Return where the served site is built: in the same place each time, where something can be kept."""
-    try:
-        kb.state.ensure_folder()
-        return kb.state.path("wiki", f"served-{port}")
-    except OSError:
-        from tempfile import mkdtemp
-
-        return mkdtemp(prefix="kb-wiki-")
-
-
-def _find_plugin(config: MkDocsConfig) -> KbPlugin:
-    """Return our plugin in a site that must have it."""
-    plugin: KbPlugin | None = config.plugins.get("kb")
-    if plugin is None:
-        raise BadInput(
-            msg("the plugin kb is not switched on"), path=OWN_CONFIG, hint=msg("add it there under plugins: - kb")
-        )
-    return plugin
+    for problem in dict.fromkeys([*warnings, *(problem for page in plugin.pages for problem in page.problems)]):
+        tell(problem)
 
 
 def _collect_site_state(config: MkDocsConfig) -> object:
     """Return what of the site's own settings and files all pages may show."""
     with open(config.config_file_path, encoding="utf-8") as file:
-        told = file.read().replace(config.docs_dir, "")
+        settings = file.read().replace(config.docs_dir, "")
     tops = [config.docs_dir, *filter(None, [config.theme.custom_dir])]
     files = (os.path.join(folder, name) for top in tops for folder, _, names in os.walk(top) for name in names)
-    return told, sorted((os.path.basename(path), os.stat(path).st_mtime_ns) for path in files)
+    return settings, sorted((os.path.basename(path), os.stat(path).st_mtime_ns) for path in files)
 
 
 @contextmanager
@@ -281,58 +241,88 @@ def _reduce_garbage_collection() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-def _check_target(target: str, root: str) -> None:
-    real, top = os.path.realpath(target), os.path.realpath(root)
-    if os.path.commonpath([real, top]) == real:
-        raise BadInput(msg("the wiki cannot be built over the knowledge base itself"), path=target)
-    if os.path.isdir(target) and os.listdir(target) and not os.path.isfile(os.path.join(target, _MARK)):
-        raise BadInput(
-            msg("the folder holds something else than a wiki, which building would delete"),
-            path=target,
-            hint=msg("name an empty or a new folder"),
-        )
+# -- serve ----------------------------------------------------------------------------------------
 
 
-def has_own_config(kb: KnowledgeBase) -> bool:
-    """Return whether the knowledge base brings a `mkdocs.yml`."""
-    return os.path.isfile(os.path.join(kb.root, OWN_CONFIG))
+def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False) -> None:
+    """Show the wiki of *kb* at *address* ("host:port") until interrupted, built again whenever a record changes.
 
-
-@contextmanager
-def prepare_config_file(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
-    """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
-    if own_config and not has_own_config(kb):
-        raise BadInput(msg("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=msg("leave out --own-config"))
-    if own_config:
-        yield os.path.join(kb.root, OWN_CONFIG)
-        return
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="kb-wiki-") as folder:
-        docs = os.path.join(folder, "docs")
-        os.mkdir(docs)
-        path = os.path.join(folder, OWN_CONFIG)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(build_mkdocs_settings(kb, docs), file)
-        yield path
-
-
-@contextmanager
-def _collect_warnings() -> Iterator[list[str]]:
-    """Collect what mkdocs warns of."""
-    found: list[str] = []
-
-    class Collector(logging.Handler):
-        """Keeps the messages instead of printing them."""
-
-        def emit(self, record: logging.LogRecord) -> None:
-            """Keep one message."""
-            found.append(record.getMessage())
+    *own_config*: as for `build`. Raise BadInput where *address* is no host with a port.
+    """
+    from mkdocs.exceptions import MkDocsException
 
     logger = logging.getLogger("mkdocs")
-    collector = Collector(logging.WARNING)
-    logger.addHandler(collector)
+    logger.setLevel(logging.INFO)
+    logger.addHandler(logging.StreamHandler())
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > _LAST_PORT:
+        raise BadInput(
+            msg("{address} is no address to listen at", address=address),
+            hint=msg("give a host and a port up to {last}: {example}", last=_LAST_PORT, example=ADDRESS),
+        )
+    with prepare_config_file(kb, own_config) as config_file:
+        try:
+            server = create_server(kb, config_file, address)
+            try:
+                with contextlib.suppress(KeyboardInterrupt):
+                    server.serve()  # type: ignore[no-untyped-call]
+            finally:
+                server.shutdown()
+        except MkDocsException as error:
+            raise KbError(msg("the wiki cannot be served: {problem}", problem=error.format_message())) from None
+        except OSError as error:
+            problem = msg(
+                "nothing can listen at {address}: {problem}", address=address, problem=error.strerror or error
+            )
+            other = f"{host}:{int(port) + 1 if int(port) < _LAST_PORT else _LAST_PORT - 1}"
+            raise KbError(problem, hint=msg("try another port: kb wiki serve --address {other}", other=other)) from None
+
+
+def create_server(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServer:
+    """Return a server, not yet started, of the wiki of *kb*: built, and built over whenever what it watches changes."""
+    from mkdocs.config import load_config
+    from mkdocs.livereload import LiveReloadServer
+
+    site = _find_served_folder(kb, address.rpartition(":")[2])
+
+    def load_server_config() -> MkDocsConfig:
+        config = load_config(config_file=config_file, site_dir=site, dev_addr=address)
+        config.site_url = f"http://{address}/"
+        return config
+
+    def rebuild_site() -> None:
+        _build_site(load_server_config(), kb, [], str, anew=False)
+
+    rebuild_site()
+    config = load_server_config()
+    host, port = config.dev_addr
+    server = LiveReloadServer(rebuild_site, host, port, config.site_dir, polling_interval=POLL)
+    paths = [config.docs_dir, config_file, os.path.join(kb.root, "content"), os.path.join(kb.root, "kb.toml")]
+    paths += [*_list_ref_paths(kb), *filter(None, [config.theme.custom_dir]), *config.watch]
+    for path in filter(os.path.exists, paths):
+        server.watch(path)
+    return server
+
+
+def _find_served_folder(kb: KnowledgeBase, port: str) -> str:
+    """Return where the served site is built: the same folder each time, where something can be kept."""
     try:
-        yield found
-    finally:
-        logger.removeHandler(collector)
+        kb.state.ensure_folder()
+        return kb.state.path("wiki", f"served-{port}")
+    except OSError:
+        from tempfile import mkdtemp
+
+        return mkdtemp(prefix="kb-wiki-")
+
+
+def _list_ref_paths(kb: KnowledgeBase) -> list[str]:
+    """Return where git keeps the refs of reviews and of the inbox.
+
+    Folders that are there for as long as the repository: git deletes one below them with its last ref, and makes it
+    again with the next.
+    """
+    names = ("refs/heads", "refs/kb", "packed-refs")
+    heads, own, packed = (os.path.join(kb.repository.common_dir, *name.split("/")) for name in names)
+    with contextlib.suppress(OSError):
+        os.makedirs(own, exist_ok=True)
+    return [heads, own, packed]

@@ -1,8 +1,8 @@
-"""From a knowledge base to the wiki of it: everything is asked here, once, and what is to stay private is left here."""
+"""From a knowledge base to its wiki: everything is asked here, once, and what the settings leave out stays here."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.run_checks import recheck_records
@@ -10,14 +10,12 @@ from kb.history.timeline import Timeline, build_timeline
 from kb.records.kinds import find_kind
 from kb.records.model import GLOBAL, Record
 from kb.search.synonyms import collect_word_lists, load_synonyms
-from kb.sessions.session_archive import SessionArchive, read_session_file
+from kb.sessions.session_archive import read_session_file
 from kb.text.segment import normalise
 from kb.wiki.record_pages import FORMS
 from kb.wiki.wiki_model import SessionForms, Wiki, WikiSources, build_wiki
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kb.checks.findings import Finding
     from kb.knowledge_base import KnowledgeBase
     from kb.writing.inbox import HeldCandidate
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class WikiExclusions(NamedTuple):
-    """What is left out."""
+    """What the wiki leaves out, wherever it would show."""
 
     scopes: frozenset[str]
     kinds: frozenset[str]
@@ -51,9 +49,9 @@ def parse_exclusions(words: Sequence[str]) -> WikiExclusions:
 
 def is_revealing(text: str, records: Collection[Record]) -> bool:
     """Return whether *text* gives away one of *records*: its title, its file or its uid."""
-    said = normalise(text) if records else ""
+    words = normalise(text) if records else ""
     return any(
-        normalise(one.title) in said or (one.path and one.path in text) or (one.uid and one.uid in text)
+        normalise(one.title) in words or (one.path and one.path in text) or (one.uid and one.uid in text)
         for one in records
     )
 
@@ -63,70 +61,62 @@ def collect_wiki(kb: KnowledgeBase) -> Wiki:
     records = kb.records()
     without = parse_exclusions(kb.config.wiki_without)
     private = [record for record in records if without.is_record_excluded(record)]
-    told = WikiSources(
+    sources = WikiSources(
         sessions=list(_collect_sessions(kb, without, private)) if kb.config.wiki_sessions == "show" else (),
-        story=_hide_private_subjects(build_timeline(kb), private),
+        timeline=_hide_private_subjects(build_timeline(kb), private),
         reviews=list(_collect_reviews(kb, without, private)),
         held=list(_collect_held(kb, without, private)),
         findings=list(_collect_findings(kb, records, private)),
         hidden=private,
         today=kb.today(),
-        wording=collect_word_lists(() if private else load_synonyms(kb)),
+        word_lists=collect_word_lists(() if private else load_synonyms(kb)),
     )
-    return build_wiki((record for record in records if not without.is_record_excluded(record)), told, kb.config)
+    return build_wiki((record for record in records if not without.is_record_excluded(record)), sources, kb.config)
 
 
 def _collect_sessions(kb: KnowledgeBase, without: WikiExclusions, private: Sequence[Record]) -> Iterator[SessionForms]:
     for session in kb.sessions():
         scope = GLOBAL if session.project in ("", GLOBAL) else f"project/{session.project}"
-        forms = _read_forms(kb, session)
+        forms = {}
+        for name in FORMS:
+            try:
+                forms[name] = read_session_file(kb, session, f"{name}.md")
+            except FileNotFoundError:  # an archive may have lost some
+                continue
         if scope not in without.scopes and not is_revealing("\n".join((session.task, *forms.values())), private):
             yield SessionForms(session, forms)
 
 
-def _read_forms(kb: KnowledgeBase, session: SessionArchive) -> dict[str, str]:
-    """Return the forms of *session*; an archive may have lost some."""
-    found = {}
-    for name in FORMS:
-        try:
-            found[name] = read_session_file(kb, session, f"{name}.md")
-        except FileNotFoundError:
-            continue
-    return found
-
-
-def _hide_private_subjects(told: Timeline, private: Sequence[Record]) -> Timeline:
-    """Return *told* without the subjects of commits that give away what is private."""
+def _hide_private_subjects(timeline: Timeline, private: Sequence[Record]) -> Timeline:
+    """Return *timeline* without the subjects of commits that give away what is private."""
     if not private:
-        return told
-    return told._replace(
-        versions={
-            path: tuple(one._replace(subject="") if is_revealing(one.subject, private) else one for one in versions)
-            for path, versions in told.versions.items()
-        }
-    )
+        return timeline
+    shown = {
+        path: tuple(one._replace(subject="") if is_revealing(one.subject, private) else one for one in versions)
+        for path, versions in timeline.versions.items()
+    }
+    return timeline._replace(versions=shown)
 
 
 def _collect_reviews(kb: KnowledgeBase, without: WikiExclusions, private: Sequence[Record]) -> Iterator[ReviewSides]:
     for review in kb.reviews():
         sides = kb.sides(review.branch)
-        if not any(map(without.is_record_excluded, (review.record, *sides.old))) and not is_revealing(
-            sides.reasons, private
-        ):
+        is_excluded = any(map(without.is_record_excluded, (review.record, *sides.old)))
+        if not is_excluded and not is_revealing(sides.reasons, private):
             yield sides
 
 
 def _collect_held(kb: KnowledgeBase, without: WikiExclusions, private: Sequence[Record]) -> Iterator[HeldCandidate]:
     for held in kb.held():
-        one = held.candidate
-        told = "\n".join((one.title, *held.reasons))
-        if not without.is_excluded(one.scope or GLOBAL, one.kind, one.tags) and not is_revealing(told, private):
+        candidate = held.candidate
+        is_excluded = without.is_excluded(candidate.scope or GLOBAL, candidate.kind, candidate.tags)
+        if not is_excluded and not is_revealing("\n".join((candidate.title, *held.reasons)), private):
             yield held
 
 
 def _collect_findings(kb: KnowledgeBase, records: Sequence[Record], private: Sequence[Record]) -> Iterator[Finding]:
-    paths = {record.path for record in private}
+    paths, language = {record.path for record in private}, kb.config.language
     for finding in recheck_records(kb, records):
-        told = f"{finding.message.translate(kb.config.language)} {finding.fix.translate(kb.config.language)}"
-        if finding.path not in paths and not is_revealing(told, private):
+        text = f"{finding.message.translate(language)} {finding.fix.translate(language)}"
+        if finding.path not in paths and not is_revealing(text, private):
             yield finding

@@ -1,10 +1,14 @@
-"""What programs read: all records as JSON, decisions as Atom feeds, and data for the scripts of the pages."""
+"""What programs read: all records as JSON, decisions as Atom feeds, and data for the scripts of the pages.
+
+docs/wiki.md describes the JSON and the feeds. The data for the scripts comes in pieces, a card for each link and rows
+for the lists: scripts that call `kbData(name, value)`, which pages opened from the disk can load as well.
+"""
 
 from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -17,89 +21,98 @@ from kb.records.short_form import render_short_form
 from kb.text.segment import first_sentence, one_line
 from kb.wiki.build_cache import PageFingerprints, hash_parts
 from kb.wiki.library import sanitise_path_part
-from kb.wiki.page_parts import STATUSES, format_title, get_status_sign, label_scope, label_status
+from kb.wiki.page_parts import STATUSES, format_title, label_scope, label_status_with_sign
 from kb.wiki.render import START
 from kb.wiki.wiki_model import SiteFile, Wiki
 
+
+def _to_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+# -- all records as JSON --------------------------------------------------------------------------
+
 RECORDS = "records.json"
-FEED = "feed.xml"
 VERSION = 1
 """The version of the form of `records.json`."""
-ENTRIES = 50
-"""Entries of one feed, at most."""
-
-_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF))
-"""Characters that no XML may hold and that `one_line` lets through."""
-_NEVER = "1970-01-01T00:00:00Z"
 
 
 def render_records_json(wiki: Wiki, url: Callable[[str], str], known: Mapping[str, Any] | None = None) -> str:
-    """Return every record as JSON; *url* answers a page with its address, relative to the file.
+    """Return every record as JSON; *url* returns the address of a page, relative to the file.
 
     *known* are the rows that are as they were before, by their pages.
     """
-    uris, rows_before = wiki.library.uris, known or {}
-    rows = [rows_before.get(uris[place]) or _build_row(wiki, place, url) for place in range(len(wiki.library.records))]
-    told = {"version": VERSION, "name": wiki.config.name, "language": wiki.config.language, "records": rows}
-    return json.dumps(told, ensure_ascii=False, indent=None, separators=(",", ":")) + "\n"
+    uris, unchanged = wiki.library.uris, known or {}
+    rows = [unchanged.get(uris[n]) or _build_record(wiki, n, url) for n in range(len(wiki.library.records))]
+    value = {"version": VERSION, "name": wiki.config.name, "language": wiki.config.language, "records": rows}
+    return _to_json(value) + "\n"
 
 
-def _build_row(wiki: Wiki, place: int, url: Callable[[str], str]) -> dict[str, Any]:
-    record, shelf = wiki.library.records[place], wiki.library
+def _build_record(wiki: Wiki, position: int, url: Callable[[str], str]) -> dict[str, Any]:
+    record, library = wiki.library.records[position], wiki.library
     versions = wiki.list_versions(record)
+
+    def name_of(other: int) -> str:
+        return f"{library.records[other].scope.removeprefix('project/')}:{library.records[other].id}"
+
     return {
         **{key: getattr(record, key) for key in ("id", "uid", "kind", "title", "scope", "status", "date", "confirmed")},
         **{key: list(getattr(record, key)) for key in ("tags", "impact", "supersedes", "amends")},
         "claims": dict(record.claims),
         "former_ids": list_aliases(record.extra),
-        "superseded_by": [_format_key(shelf.records[n]) for n in shelf.superseded_by.get(place, ())],
-        "cited_by": [_format_key(shelf.records[n]) for n in shelf.cited_by.get(place, ())],
+        "superseded_by": [*map(name_of, library.superseded_by.get(position, ()))],
+        "cited_by": [*map(name_of, library.cited_by.get(position, ()))],
         "updated": versions[0].time if versions else "",
         "authors": [*dict.fromkeys(version.author for version in reversed(versions))],
         "file": record.path,
-        "url": url(shelf.uris[place]),
+        "url": url(library.uris[position]),
         "permalink": f"r/{sanitise_path_part(record.uid)}/" if record.uid else "",
         "short": render_short_form(record, wiki.config.language),
     }
 
 
-def _format_key(record: Record) -> str:
-    return f"{record.scope.removeprefix('project/')}:{record.id}"
+# -- feeds ----------------------------------------------------------------------------------------
+
+FEED = "feed.xml"
+ENTRIES = 50
+"""Entries of one feed, at most."""
+_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF))
+"""Characters that no XML may hold and that `one_line` lets through."""
+_NEVER = "1970-01-01T00:00:00Z"
 
 
 def list_feeds(wiki: Wiki) -> dict[str, str]:
     """Return each feed's file with its scope; "" is the feed of all."""
-    return {FEED: "", **{f"feeds/{listed.stem.rpartition('/')[2]}.xml": scope for scope, listed in wiki.scopes.items()}}
+    own = {f"feeds/{listing.stem.rpartition('/')[2]}.xml": scope for scope, listing in wiki.scopes.items()}
+    return {FEED: "", **own}
 
 
 def render_feed(wiki: Wiki, scope: str, name: str, address: Callable[[str], str]) -> str:
     """Return the Atom feed *name* of the decisions in force in *scope* ("": in all), the latest first.
 
-    *address* answers a page, or a file of the wiki, with what a feed reader can open: absolute where the site says
-    where it is published, else relative to the feed.
+    *address* returns for a page, or a file of the wiki, what a feed reader can open: an absolute address where the
+    site says where it is published, else one relative to the feed.
     """
-    title = f"{wiki.config.name} · {label_scope(wiki, scope) if scope else wiki.translate_message(msg('decisions'))}"
-    found = [place for place in _list_decisions(wiki) if scope in ("", wiki.library.records[place].scope)][:ENTRIES]
-    entries = "".join(_render_entry(wiki, place, address) for place in found)
-    updated = _format_update_time(wiki, found[0]) if found else _NEVER
+    title = f"{wiki.config.name} · {label_scope(wiki, scope) if scope else wiki.translate(msg('decisions'))}"
+    decisions = [
+        (_format_update_time(wiki, record), record.id, n)
+        for n, record in enumerate(wiki.library.records)
+        if record.kind == "decision" and record.status == Status.ACCEPTED and scope in ("", record.scope)
+    ]
+    latest = sorted(decisions, key=lambda one: one[:2], reverse=True)[:ENTRIES]
+    entries = "".join(_render_feed_entry(wiki, position, updated, address) for updated, _, position in latest)
     own = address(name)
     identity = own if "://" in own else f"urn:kb:{sanitise_path_part(wiki.config.name)}:{name}"
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
-        f"<title>{_escape_text(title)}</title>\n<id>{_escape_text(identity)}</id>\n"
-        f'<updated>{updated}</updated>\n<link rel="self" href={quoteattr(own)}/>\n{entries}</feed>\n'
+        f"<title>{_escape_xml(title)}</title>\n<id>{_escape_xml(identity)}</id>\n"
+        f"<updated>{latest[0][0] if latest else _NEVER}</updated>\n"
+        f'<link rel="self" href={quoteattr(own)}/>\n{entries}</feed>\n'
     )
 
 
-def _list_decisions(wiki: Wiki) -> list[int]:
-    records = wiki.library.records
-    accepted = (n for n, one in enumerate(records) if one.kind == "decision" and one.status == Status.ACCEPTED)
-    return sorted(accepted, key=lambda n: (_format_update_time(wiki, n), records[n].id), reverse=True)
-
-
-def _format_update_time(wiki: Wiki, place: int) -> str:
-    """Return when the record at *place* last changed, in a form that Atom takes and that sorts."""
-    record = wiki.library.records[place]
+def _format_update_time(wiki: Wiki, record: Record) -> str:
+    """Return when *record* last changed, in a form that Atom takes and that sorts."""
     versions = wiki.list_versions(record)
     try:
         moment = datetime.datetime.fromisoformat(versions[0].time if versions else record.date)
@@ -109,65 +122,53 @@ def _format_update_time(wiki: Wiki, place: int) -> str:
         return _NEVER
 
 
-def _render_entry(wiki: Wiki, place: int, address: Callable[[str], str]) -> str:
-    record = wiki.library.records[place]
+def _render_feed_entry(wiki: Wiki, position: int, updated: str, address: Callable[[str], str]) -> str:
+    record = wiki.library.records[position]
     versions = wiki.list_versions(record)
-    author = versions[-1].author if versions else wiki.config.name
     key = record.uid or f"{record.scope}:{record.id}"
+    tags = "".join(f"<category term={quoteattr(one_line(tag).translate(_NO_XML))}/>" for tag in record.tags)
+    summary = escape(render_short_form(record, wiki.config.language).translate(_NO_XML))
     return (
-        f"<entry>\n<title>{_escape_text(f'[{record.id}] {record.title}')}</title>\n"
-        f"<id>urn:kb:{_escape_text(key)}</id>\n<updated>{_format_update_time(wiki, place)}</updated>\n"
-        f"<author><name>{_escape_text(author)}</name></author>\n"
-        f"<link href={quoteattr(address(wiki.library.uris[place]))}/>\n"
-        f"{''.join(f'<category term={quoteattr(one_line(tag).translate(_NO_XML))}/>' for tag in record.tags)}"
-        f"<summary>{escape(render_short_form(record, wiki.config.language).translate(_NO_XML))}</summary>\n</entry>\n"
+        f"<entry>\n<title>{_escape_xml(f'[{record.id}] {record.title}')}</title>\n"
+        f"<id>urn:kb:{_escape_xml(key)}</id>\n<updated>{updated}</updated>\n"
+        f"<author><name>{_escape_xml(versions[-1].author if versions else wiki.config.name)}</name></author>\n"
+        f"<link href={quoteattr(address(wiki.library.uris[position]))}/>\n"
+        f"{tags}<summary>{summary}</summary>\n</entry>\n"
     )
 
 
-def _escape_text(text: str) -> str:
+def _escape_xml(text: str) -> str:
     return escape(one_line(text).translate(_NO_XML))
 
+
+# -- data for the scripts of the pages ------------------------------------------------------------
 
 ROWS = 1_000
 """Records in one piece of the lists."""
 CARDS = 100
 """Cards in one piece, about."""
-SAID = 240
+LONGEST_SENTENCE = 240
 """Characters of a decision that a card shows."""
 
 
-def list_chunk_files(wiki: Wiki) -> set[str]:
-    """Return every file that `iter_chunks` makes, relative to the wiki's top."""
-    rows, cards = _count_pieces(wiki, ROWS), _count_pieces(wiki, CARDS)
-    return {START, *(f"data/rows-{n}.js" for n in range(rows)), *(f"data/cards-{n}.js" for n in range(cards))}
-
-
-def iter_chunks(stamps: PageFingerprints, url: Callable[[str], str]) -> Iterator[SiteFile]:
-    """Yield every piece; *url* answers a page with its address, relative to the wiki's top."""
-    wiki = stamps.wiki
+def iter_chunks(fingerprints: PageFingerprints, url: Callable[[str], str]) -> Iterator[SiteFile]:
+    """Yield every piece; *url* returns the address of a page, relative to the wiki's top."""
+    wiki = fingerprints.wiki
+    records = range(len(wiki.library.records))
     yield SiteFile(START, "", lambda: _render_script("lists", _build_start(wiki)))
-    places = range(len(wiki.library.records))
     for number in range(_count_pieces(wiki, ROWS)):
-        here = places[number * ROWS : (number + 1) * ROWS]
+        here = records[number * ROWS : (number + 1) * ROWS]
+        made_of = hash_parts([fingerprints.record_hashes[n] for n in here])
         make = partial(_render_rows, wiki, f"rows-{number}", here, url)
-        yield SiteFile(f"data/rows-{number}.js", hash_parts([stamps.record_hashes[place] for place in here]), make)
+        yield SiteFile(f"data/rows-{number}.js", made_of, make)
     pieces: list[dict[str, int]] = [{} for _ in range(_count_pieces(wiki, CARDS))]
-    for place in places:
-        name = unquote(url(wiki.library.uris[place]))
-        pieces[hash_to_piece(name, len(pieces))][name] = place
+    for position in records:
+        name = unquote(url(wiki.library.uris[position]))
+        pieces[hash_to_piece(name, len(pieces))][name] = position
     for number, cards in enumerate(pieces):
+        made_of = hash_parts([fingerprints.page_hashes[n] for n in cards.values()])
         make = partial(_render_cards, wiki, f"cards-{number}", cards)
-        yield SiteFile(
-            f"data/cards-{number}.js", hash_parts([stamps.page_hashes[place] for place in cards.values()]), make
-        )
-
-
-def _render_rows(wiki: Wiki, name: str, places: Iterable[int], url: Callable[[str], str]) -> str:
-    return _render_script(name, [_build_list_row(wiki, place, url) for place in places])
-
-
-def _render_cards(wiki: Wiki, name: str, places: Mapping[str, int]) -> str:
-    return _render_script(name, {uri: _build_card(wiki, place) for uri, place in places.items()})
+        yield SiteFile(f"data/cards-{number}.js", made_of, make)
 
 
 def hash_to_piece(name: str, pieces: int) -> int:
@@ -183,11 +184,11 @@ def _count_pieces(wiki: Wiki, size: int) -> int:
 
 
 def _render_script(name: str, value: object) -> str:
-    return f"kbData({json.dumps(name)},{json.dumps(value, ensure_ascii=False, separators=(',', ':'))});\n"
+    return f"kbData({json.dumps(name)},{_to_json(value)});\n"
 
 
 def _build_start(wiki: Wiki) -> dict[str, Any]:
-    language = wiki.config.language
+    """Return the names of the other pieces, and what the fields above a list offer."""
     words = {
         "text": msg("Filter"),
         "kind": msg("Kind"),
@@ -202,41 +203,41 @@ def _build_start(wiki: Wiki) -> dict[str, Any]:
         "found": msg("{found} of {all} records", found="{found}", all="{all}"),
         "heads": msg("Status|Record|Scope|Date|Tags"),
     }
+    statuses = (*STATUSES, *sorted({record.status for record in wiki.library.records} - {*STATUSES}))
     return {
         "records": len(wiki.library.records),
         "rows": _count_pieces(wiki, ROWS),
         "cards": _count_pieces(wiki, CARDS),
-        "kind": {kind: kind_label(kind, language) for kind in wiki.kinds},
+        "kind": {kind: kind_label(kind, wiki.config.language) for kind in wiki.kinds},
         "scope": {scope: label_scope(wiki, scope) for scope in wiki.scopes},
-        "status": {
-            status: f"{get_status_sign(status)} {label_status(wiki, status)}"
-            for status in (*STATUSES, *sorted({record.status for record in wiki.library.records} - {*STATUSES}))
-        },
+        "status": {status: label_status_with_sign(wiki, status) for status in statuses},
         "tag": [*wiki.tags.uris],
         "month": [month for month in wiki.months.uris if month[:1].isdigit()],
-        "words": {name: wiki.translate_message(said) for name, said in words.items()},
+        "words": {name: wiki.translate(word) for name, word in words.items()},
     }
 
 
-def _build_list_row(wiki: Wiki, place: int, url: Callable[[str], str]) -> list[Any]:
-    record = wiki.library.records[place]
-    return [*_list_common_fields(record), url(wiki.library.uris[place]), list(record.tags), list(record.impact)]
+def _render_rows(wiki: Wiki, name: str, positions: range, url: Callable[[str], str]) -> str:
+    rows = []
+    for position in positions:
+        record = wiki.library.records[position]
+        address = url(wiki.library.uris[position])
+        rows.append([*_list_common_fields(record), address, list(record.tags), list(record.impact)])
+    return _render_script(name, rows)
 
 
-def _build_card(wiki: Wiki, place: int) -> list[Any]:
-    record, shelf = wiki.library.records[place], wiki.library
-    after = () if record.status in LIVE else shelf.superseded_by.get(place, ())
-    newer = ", ".join(format_title(shelf.records[n]) for n in after)
-    over = f"{wiki.translate_message(msg('No longer in force. Read instead:'))} {newer}" if newer else ""
-    return [*_list_common_fields(record), first_sentence(record.section("decision"), SAID), over]
+def _render_cards(wiki: Wiki, name: str, positions: Mapping[str, int]) -> str:
+    cards, library = {}, wiki.library
+    for address, position in positions.items():
+        record = library.records[position]
+        after = () if record.status in LIVE else library.superseded_by.get(position, ())
+        newer = ", ".join(format_title(library.records[n]) for n in after)
+        over = f"{wiki.translate(msg('No longer in force. Read instead:'))} {newer}" if newer else ""
+        sentence = first_sentence(record.section("decision"), LONGEST_SENTENCE)
+        cards[address] = [*_list_common_fields(record), sentence, over]
+    return _render_script(name, cards)
 
 
 def _list_common_fields(record: Record) -> list[str]:
-    return [
-        one_line(record.id),
-        one_line(record.title),
-        record.kind,
-        record.scope,
-        record.status,
-        one_line(record.date[:10]),
-    ]
+    name, day = (one_line(record.id), one_line(record.title)), one_line(record.date[:10])
+    return [*name, record.kind, record.scope, record.status, day]

@@ -34,15 +34,6 @@ def escape_markdown(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", one_line(text))
 
 
-def format_code_span(text: str) -> str:
-    """Return *text* on one line as inline code, fit for a table cell."""
-    line = one_line(text).replace("|", "\\|")
-    if not line:
-        return ""
-    fence = "`" * (max((len(run) for run in _TICKS.findall(line)), default=0) + 1)
-    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
-
-
 def sanitise_title(text: str) -> str:
     """Return *text* for the places where themes print a title without escaping it, some after unescaping it."""
     return one_line(text).translate(_LOOKALIKES)
@@ -65,7 +56,7 @@ def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def parse_reference(words: str) -> Reference:
     """Return what *words* ("D001", "shop:D001") refer to; a word of another form is an id as it stands."""
     match = _REFERENCE.fullmatch(words.strip().strip("[]"))
-    return Reference(match.group(1) or "", match.group(2)) if match else Reference("", words)
+    return Reference(match[1] or "", match[2]) if match else Reference("", words)
 
 
 def limit_open_brackets(text: str) -> str:
@@ -75,18 +66,18 @@ def limit_open_brackets(text: str) -> str:
     """
     if text.count("[") <= _MOST_OPEN:
         return text
-    return "\n\n".join([_fence_text(part) if part.count("[") > _MOST_OPEN else part for part in text.split("\n\n")])
-
-
-def _fence_text(text: str) -> str:
-    fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
-    return f"{fence}text\n{text}\n{fence}"
+    parts = text.split("\n\n")
+    for number, part in enumerate(parts):
+        if part.count("[") > _MOST_OPEN:
+            fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(part)), default=0))
+            parts[number] = f"{fence}text\n{part}\n{fence}"
+    return "\n\n".join(parts)
 
 
 def replace_citations(text: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:
-    """Return the block of markdown *text* with its citations replaced; code stays, and a fence left open is closed.
+    """Return the markdown *text* with its citations replaced; code stays, and a fence left open is closed.
 
-    *citation* answers `[D001]`, *named* answers `[[what|label]]`.
+    *citation* returns what replaces `[D001]`, *named* what replaces `[[what|label]]`.
     """
     if "[" not in text and "```" not in text and "~~~" not in text:
         return text
@@ -102,20 +93,17 @@ def iter_wiki_links(text: str) -> Iterator[tuple[str, str]]:
     if "[[" not in text:
         return
     in_code = _find_code_rows(_parse_blocks(text))
-    for number, row in enumerate(text.split("\n")):
-        if "[[" in row and number not in in_code:
-            yield from ((words, row) for words in _list_wiki_links(row))
-
-
-def _list_wiki_links(row: str) -> list[str]:
     found: list[str] = []
 
-    def collect_words(words: str, label: str) -> str:
+    def collect(words: str, label: str) -> str:
         found.append(words)
         return label
 
-    _replace_line_citations(row, lambda what: what.id, collect_words)
-    return found
+    for number, row in enumerate(text.split("\n")):
+        if "[[" in row and number not in in_code:
+            found.clear()
+            _replace_line_citations(row, lambda reference: reference.id, collect)
+            yield from [(words, row) for words in found]
 
 
 def _find_code_rows(tokens: Sequence[Any]) -> set[int]:
@@ -138,12 +126,15 @@ def _replace_line_citations(line: str, citation: Callable[[Reference], str], nam
             continue
         stop = mention.end()
         if mention[1]:
-            said = named(mention[1].strip(), (mention[2] or "").strip())
+            shown = named(mention[1].strip(), (mention[2] or "").strip())
         else:
+            # In `[D001][C002](url)` the last bracket is a link's label: it stays.
             if line[stop : stop + 1] in ("(", "["):
                 stop = line.rindex("[", mention.start(), stop)
-            said = _replace_ids(line[mention.start() : stop], citation)
-        pieces += [line[start : mention.start()], said]
+            shown = _CITATION.sub(
+                lambda match: citation(Reference(match[1] or "", match[2])), line[mention.start() : stop]
+            )
+        pieces += [line[start : mention.start()], shown]
         start = stop
     return "".join(pieces) + line[start:]
 
@@ -151,21 +142,17 @@ def _replace_line_citations(line: str, citation: Callable[[Reference], str], nam
 def _iter_code_spans(line: str) -> Iterator[tuple[int, int]]:
     """Yield where inline code stands: a run of backticks up to the next run of the same length."""
     runs = [match.span() for match in _TICKS.finditer(line)]
-    place = 0
-    while place < len(runs):
-        start, end = runs[place]
-        close = next((n for n in range(place + 1, len(runs)) if runs[n][1] - runs[n][0] == end - start), None)
+    at = 0
+    while at < len(runs):
+        start, end = runs[at]
+        close = next((n for n in range(at + 1, len(runs)) if runs[n][1] - runs[n][0] == end - start), None)
         if close is not None:
             yield start, runs[close][1]
-        place = place + 1 if close is None else close + 1
-
-
-def _replace_ids(text: str, citation: Callable[[Reference], str]) -> str:
-    return _CITATION.sub(lambda match: citation(Reference(match.group(1) or "", match.group(2))), text)
+        at = at + 1 if close is None else close + 1
 
 
 def _parse_blocks(text: str) -> list[Any]:
-    """Return the blocks of *text*; what stands in their lines is not read: many open brackets would cost minutes."""
+    """Return the blocks of *text* with their lines unread: many open brackets in them would cost minutes."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": False}).disable("inline").parse(text)
@@ -182,15 +169,15 @@ def _find_missing_fence(tokens: list[Any], rows: list[str]) -> str:
     return "" if closes else "\n" + last.markup
 
 
-def number_duplicates(names: Iterable[str], joint: str) -> list[str]:
-    """Return *names* in order, numbered behind *joint* where one, upper or lower case, came before."""
+def number_duplicates(names: Iterable[str], separator: str) -> list[str]:
+    """Return *names* in order, numbered behind *separator* where one, upper or lower case, came before."""
     taken: set[str] = set()
     found = []
     for stem in names:
         name, number = stem, 1
         while name.casefold() in taken:
             number += 1
-            name = f"{stem}{joint}{number}"
+            name = f"{stem}{separator}{number}"
         taken.add(name.casefold())
         found.append(name)
     return found

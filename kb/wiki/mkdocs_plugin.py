@@ -23,6 +23,7 @@ from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.structure.toc import get_toc
 from mkdocs.utils import nest_paths
 
+from kb.files import write_file
 from kb.i18n import msg
 from kb.records.model import is_imported
 from kb.wiki.build_cache import BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
@@ -30,18 +31,10 @@ from kb.wiki.collect import collect_wiki
 from kb.wiki.data_files import RECORDS
 from kb.wiki.markup import sanitise_title
 from kb.wiki.render import PageHeading, render_page
-from kb.wiki.search_index import (
-    FOLDER,
-    SearchDoc,
-    build_engine_script,
-    iter_index_files,
-    iter_page_docs,
-    iter_wiki_docs,
-)
-from kb.wiki.search_index_update import TermCache, build_changed_files, compare_index
+from kb.wiki.search_docs import SearchDoc, build_engine_script, iter_page_docs, iter_wiki_docs
+from kb.wiki.search_index import FOLDER, TermCache, build_changed_files, compare_index, iter_index_files
 from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage
-from kb.wiki.wiki_site import iter_drafts, list_navigation, resolve_record_href
-from kb.wiki.wiki_site import iter_site_files as files_of
+from kb.wiki.wiki_site import iter_drafts, iter_site_files, list_navigation, resolve_record_href
 
 if TYPE_CHECKING:
     from typing import Any
@@ -72,6 +65,38 @@ class PluginSettings(Config):  # type: ignore[no-untyped-call]
     """Where the pages stand in a site that has pages of its own; without any they are the whole site."""
 
 
+class PublishedWiki(NamedTuple):
+    """A wiki, and where the site has put it."""
+
+    wiki: Wiki
+    folder: str
+    """"", or the folder of the wiki within the site, with a slash."""
+    root: str
+    """The knowledge base on disk."""
+    urls: dict[str, str]
+    """Page of the wiki → its address, relative to the wiki's top."""
+
+    def resolve_href(self, page: WikiPage, href: str, file: File, files: Files, problems: list[str]) -> str:
+        """Return the address that *href* means on *page*, which is *file*; "" for nothing, which joins *problems*."""
+        path, mark, anchor = href.partition("#")
+        if not path:
+            return href
+        own = resolve_record_href(self.wiki, page, href)
+        if own:
+            path, mark, anchor = own.partition("#")
+        else:
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(page.uri), unquote(path)))
+        found = files.get_file_from_path(self.folder + path)
+        if found:
+            return found.url_relative_to(file) + mark + anchor
+        if page.source and not os.path.exists(os.path.join(self.root, os.path.dirname(page.source), unquote(href))):
+            # What came from another repository links to files that nobody has here.
+            position = self.wiki.library.by_path.get(page.source)
+            if position is None or not is_imported(self.wiki.library.records[position].extra):
+                problems.append(f"{page.source}: {msg('the link {target} leads nowhere', target=href)}")
+        return ""
+
+
 class KbFile(File):
     """The file of a page, which a build over an earlier one may find there as it would be made."""
 
@@ -85,12 +110,12 @@ class KbFile(File):
 class KbPage(MkDocsPage):
     """A page that renders itself, safely, instead of by the site's Markdown extensions."""
 
-    def __init__(self, draft: PageDraft, file: File, config: MkDocsConfig, shown: PublishedWiki) -> None:
+    def __init__(self, draft: PageDraft, file: File, config: MkDocsConfig, published: PublishedWiki) -> None:
         """Put the page that *draft* makes in the place of *file*."""
         super().__init__(None, file, config)
         self.draft = draft
-        self.shown = shown
-        self.wrong: list[str] = []
+        self.published = published
+        self.problems: list[str] = []
         """What leads nowhere."""
 
     def read_source(self, config: MkDocsConfig) -> None:
@@ -100,63 +125,24 @@ class KbPage(MkDocsPage):
 
     def render(self, config: MkDocsConfig, files: Files) -> None:
         """Turn the markdown into HTML, and warn of what leads nowhere."""
-        page = self.draft.make()
-
-        def resolve_target(href: str) -> str:
-            return self.shown.resolve_href(page, href, self.file, files, self.wrong)
-
-        done = render_page(page.parts, resolve_target, self.shown.build_url_resolver(self.file))
+        page, published = self.draft.make(), self.published
+        top = "../" * self.file.url.count("/") + published.folder
+        done = render_page(
+            page.parts,
+            lambda href: published.resolve_href(page, href, self.file, files, self.problems),
+            lambda uri: top + published.urls.get(uri, uri),
+        )
         self.content = done.html
-        self.toc = get_toc(build_toc(done.headings))
+        self.toc = get_toc(_build_toc(done.headings))
         self.present_anchor_ids = {heading.anchor for heading in done.headings}
         self.title = sanitise_title(page.name or done.headings[0].text)
         for words in page.broken:
-            self.wrong.append(f"{page.source or page.uri}: {msg('{words}: no such record', words=words)}")
-        for words in self.wrong:
-            _LOG.warning("%s", words)
+            self.problems.append(f"{page.source or page.uri}: {msg('{words}: no such record', words=words)}")
+        for problem in self.problems:
+            _LOG.warning("%s", problem)
 
 
-class PublishedWiki(NamedTuple):
-    """A wiki, and where the site has put it."""
-
-    wiki: Wiki
-    folder: str
-    """"", or the folder of the wiki within the site, with a slash."""
-    root: str
-    """The knowledge base on disk."""
-    urls: dict[str, str]
-    """Page of the wiki → its address, relative to the wiki's top."""
-
-    def build_url_resolver(self, file: File) -> Callable[[str], str]:
-        """Return what answers a page or a file of the wiki with its address as *file* sees it."""
-        top = "../" * file.url.count("/") + self.folder
-        return lambda uri: top + self.urls.get(uri, uri)
-
-    def resolve_href(self, page: WikiPage, href: str, file: File, files: Files, wrong: list[str]) -> str:
-        """Return the address of what *href* means on *page*, which is *file*; for nothing "" and a word in *wrong*."""
-        path, mark, anchor = href.partition("#")
-        if not path:
-            return href
-        own = resolve_record_href(self.wiki, page, href)
-        path, mark, anchor = own.partition("#") if own else (self._join_page_path(page, path), mark, anchor)
-        found = files.get_file_from_path(self.folder + path)
-        if found:
-            return found.url_relative_to(file) + mark + anchor
-        here = os.path.join(self.root, os.path.dirname(page.source), unquote(href))
-        if page.source and not self._is_imported(page.source) and not os.path.exists(here):
-            wrong.append(f"{page.source}: {msg('the link {target} leads nowhere', target=href)}")
-        return ""
-
-    def _is_imported(self, source: str) -> bool:
-        """Return whether the record at *source* came from another repository, whose other files nobody has here."""
-        place = self.wiki.library.by_path.get(source)
-        return place is not None and is_imported(self.wiki.library.records[place].extra)
-
-    def _join_page_path(self, page: WikiPage, path: str) -> str:
-        return posixpath.normpath(posixpath.join(posixpath.dirname(page.uri), unquote(path)))
-
-
-def build_toc(headings: tuple[PageHeading, ...]) -> list[Any]:
+def _build_toc(headings: tuple[PageHeading, ...]) -> list[Any]:
     """Return *headings* as the tree of which mkdocs makes the table of contents."""
     top: list[Any] = []
     path: list[Any] = []
@@ -185,13 +171,13 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
     memory: TermCache | None = None
     """Of which terms the index before was made."""
     known: BuiltSite
-    """The same, as far as it is made in the way in which it would be made now."""
+    """The site before, as far as it is made in the way in which it would be made now."""
     built: BuiltSite
-    shown: PublishedWiki
+    published: PublishedWiki
     pages: list[KbPage]
     others: list[SearchDoc]
     """What can be found in pages of the site that are none of the wiki."""
-    stamps: PageFingerprints
+    fingerprints: PageFingerprints
     scripts: dict[str, str]
     """Files made of the scripts that stood in pages, relative to the site's top."""
 
@@ -216,57 +202,55 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         """Add the pages, and the search that knows Chinese in the place of the theme's."""
         assert self.knowledge is not None
         try:
-            made = collect_wiki(self.knowledge)
+            wiki = collect_wiki(self.knowledge)
         finally:
             if self.opened:
                 self.knowledge.close()
         own = [file.src_uri for file in files.documentation_pages() if file.inclusion.is_in_nav()]  # type: ignore[no-untyped-call]
         folder = self.config.folder.strip("/") + "/" if own else ""
-        self.shown = PublishedWiki(made, folder, self.knowledge.root, {})
+        self.published = PublishedWiki(wiki, folder, self.knowledge.root, {})
         self._add_pages(files, config)
-        self._set_nav(config, own, folder, [folder + uri for uri in list_navigation(made)])
-        self._set_search(files, config)
+        # The pages of the wiki join the navigation, unless the site's own already names one of them.
+        ours = [folder + uri for uri in list_navigation(wiki)]
+        nav = config.nav if config.nav is not None else nest_paths(own)  # type: ignore[no-untyped-call]
+        if folder and f"'{folder}" in repr(nav):
+            config.nav = nav
+        else:
+            config.nav = [*nav, {sanitise_title(self.knowledge.config.name): ours}] if folder else ours
+        self._add_assets(files, config)
         return files
 
     def _add_pages(self, files: Files, config: MkDocsConfig) -> None:
-        wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
-        self.stamps = PageFingerprints(wiki)
+        wiki, folder, urls = self.published.wiki, self.published.folder, self.published.urls
+        self.fingerprints = PageFingerprints(wiki)
         self.built = BuiltSite(hash_common_parts(wiki, self.site))
         self.known = self.before if self.before.frame == self.built.frame else BuiltSite()
         for other in files.documentation_pages():
             other.is_modified = lambda: True  # type: ignore[method-assign]
-        named = list_navigation(wiki)
-        for draft in iter_drafts(wiki, self.stamps):
-            inclusion = InclusionLevel.INCLUDED if draft.uri in named else InclusionLevel.NOT_IN_NAV
+        in_nav = list_navigation(wiki)
+        for draft in iter_drafts(self.fingerprints):
+            inclusion = InclusionLevel.INCLUDED if draft.uri in in_nav else InclusionLevel.NOT_IN_NAV
             file = KbFile.generated(config, folder + draft.uri, content="", inclusion=inclusion)
             assert isinstance(file, KbFile)
             kept = self.known.pages.get(draft.uri)
-            is_same = kept is not None and kept.stamp == draft.stamp and draft.uri not in named
+            is_same = kept is not None and kept.fingerprint == draft.fingerprint and draft.uri not in in_nav
             file.is_kept = is_same and os.path.isfile(file.abs_dest_path)
             files.append(file)
-            page = KbPage(draft, file, config, self.shown)
-            page.wrong += kept.wrong if kept and file.is_kept else ()
+            page = KbPage(draft, file, config, self.published)
+            page.problems += kept.problems if kept and file.is_kept else ()
             self.pages.append(page)
             self.stale += not file.is_kept
             urls[draft.uri] = file.url.removeprefix(folder) or "./"
 
-    def _set_nav(self, config: MkDocsConfig, own: list[str], folder: str, ours: list[str]) -> None:
-        """Name *ours* in the navigation, unless the site's own navigation already names a page of the wiki."""
-        assert self.knowledge is not None
-        given = config.nav if config.nav is not None else nest_paths(own)  # type: ignore[no-untyped-call]
-        if folder and f"'{folder}" in repr(given):
-            config.nav = given
-        else:
-            config.nav = [*given, {sanitise_title(self.knowledge.config.name): ours}] if folder else ours
-
-    def _set_search(self, files: Files, config: MkDocsConfig) -> None:
+    def _add_assets(self, files: Files, config: MkDocsConfig) -> None:
         script = build_engine_script()
         for worker in [file for file in files if _WORKER.fullmatch(file.src_uri)]:
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
         files.append(File.generated(config, ENGINE, content=script))
         for uri in (STYLE, SCRIPT, SEARCH, FILTERS, *LATER):
-            files.append(File.generated(config, uri, content=_read_asset(posixpath.basename(uri))))
+            with open(os.path.join(os.path.dirname(__file__), uri), encoding="utf-8") as asset:
+                files.append(File.generated(config, uri, content=asset.read()))
 
     @event_priority(-100)
     def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
@@ -295,62 +279,64 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page, and leave the search index as a script where pages can be read without a server."""
         for page in self.pages:
-            self.built.pages[page.draft.uri] = BuiltPage(page.draft.stamp, page.file.dest_uri, tuple(page.wrong))
+            built = BuiltPage(page.draft.fingerprint, page.file.dest_uri, tuple(page.problems))
+            self.built.pages[page.draft.uri] = built
         self._write_files(config)
         self._write_search(config)
         for name, text in self.scripts.items():
-            _write_text(os.path.join(config.site_dir, name), text)
+            write_file(os.path.join(config.site_dir, name), text.encode())
         path = os.path.join(config.site_dir, "search", "search_index.json")
         if config.use_directory_urls or not os.path.isfile(path):
             return
         with open(path, encoding="utf-8") as file:
-            index = file.read()
-        _write_text(path.removesuffix("on"), f"var __index = {index}")
-
-    def _write_search(self, config: MkDocsConfig) -> None:
-        wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
-        found = [*iter_wiki_docs(self.stamps, lambda uri: folder + urls[uri].removeprefix("./")), *self.others]
-        docs = sorted(found, key=lambda doc: doc.sort_key)
-        self.built.docs.update((doc.url, doc.stamp) for doc in docs)
-        language, words = wiki.config.language, wiki.told.wording
-        parts = {path for path in self.known.files if path.startswith(FOLDER)}
-        told = compare_index(self.known.docs, docs) if parts and parts <= _list_files(config.site_dir, FOLDER) else None
-        files = (
-            build_changed_files(config.site_dir, told, self.memory, language, words) if told and self.memory else None
-        )
-        if files is not None:
-            self.built.files.update((path, "") for path in (*parts, *files))
-        keep = self.memory.add_terms if self.memory else None
-        for path, text in files.items() if files is not None else iter_index_files(docs, language, words, keep):
-            if text:
-                self._write_if_changed(config, path, "", partial(str, text))
-            else:
-                del self.built.files[path]
-        if self.memory:
-            self.memory.save()
+            write_file(path.removesuffix("on"), f"var __index = {file.read()}".encode())
 
     def _write_files(self, config: MkDocsConfig) -> None:
-        folder = self.shown.folder
-        published = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
-        known = self._load_known_rows(os.path.join(config.site_dir, folder + RECORDS))
-        for path, made_of, make in files_of(self.shown.wiki, self.stamps, self.shown.urls, published, known):
-            self._write_if_changed(config, folder + path, made_of, make)
+        folder, urls = self.published.folder, self.published.urls
+        top = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
+        unchanged = self._load_unchanged_rows(os.path.join(config.site_dir, folder + RECORDS))
+        for path, fingerprint, make in iter_site_files(self.fingerprints, urls, top, unchanged):
+            self._write_if_changed(config, folder + path, fingerprint, make)
 
-    def _load_known_rows(self, path: str) -> dict[str, Any]:
+    def _load_unchanged_rows(self, path: str) -> dict[str, Any]:
         """Return what the file *path* of the site before says of the records that are as they were."""
-        kept = {page.draft.uri: self.shown.urls[page.draft.uri] for page in self.pages if not page.file.is_modified()}
+        kept = {
+            page.draft.uri: self.published.urls[page.draft.uri] for page in self.pages if not page.file.is_modified()
+        }
         if not kept or not os.path.isfile(path):
             return {}
         with open(path, encoding="utf-8") as file:
             rows = {row["url"]: row for row in json.load(file)["records"]}
         return {uri: rows[url] for uri, url in kept.items() if url in rows}
 
-    def _write_if_changed(self, config: MkDocsConfig, path: str, made_of: str, make: Callable[[], str]) -> None:
-        """Write the file *path*, unless one that is *made_of* the same stands there."""
-        place = os.path.join(config.site_dir, path)
-        self.built.files[path] = made_of
-        if not made_of or self.known.files.get(path) != made_of or not os.path.isfile(place):
-            _write_text(place, make())
+    def _write_search(self, config: MkDocsConfig) -> None:
+        """Write the index of the search: where few pages have changed, over the one that is there."""
+        wiki, folder, urls = self.published.wiki, self.published.folder, self.published.urls
+        found = [*iter_wiki_docs(self.fingerprints, lambda uri: folder + urls[uri].removeprefix("./")), *self.others]
+        docs = sorted(found, key=lambda doc: doc.sort_key)
+        self.built.docs.update((doc.url, doc.fingerprint) for doc in docs)
+        language, words, memory = wiki.config.language, wiki.sources.word_lists, self.memory
+        parts = {path for path in self.known.files if path.startswith(FOLDER)}
+        is_whole = parts and all(os.path.isfile(os.path.join(config.site_dir, path)) for path in parts)
+        change = compare_index(self.known.docs, docs) if is_whole else None
+        files = build_changed_files(config.site_dir, change, memory, language, words) if change and memory else None
+        if files is not None:
+            self.built.files.update((path, "") for path in (*parts, *files))
+        keep = memory.add_terms if memory else None
+        for path, text in files.items() if files is not None else iter_index_files(docs, language, words, keep):
+            if text:
+                self._write_if_changed(config, path, "", partial(str, text))
+            else:
+                del self.built.files[path]
+        if memory:
+            memory.save()
+
+    def _write_if_changed(self, config: MkDocsConfig, path: str, fingerprint: str, make: Callable[[], str]) -> None:
+        """Write the file *path*, unless one with the same *fingerprint* is there."""
+        target = os.path.join(config.site_dir, path)
+        self.built.files[path] = fingerprint
+        if not fingerprint or self.known.files.get(path) != fingerprint or not os.path.isfile(target):
+            write_file(target, make().encode())
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
         """Let `mkdocs serve` build again when a record changes."""
@@ -359,21 +345,3 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         if os.path.isdir(content):
             server.watch(content)
         return server
-
-
-def _list_files(site: str, folder: str) -> set[str]:
-    """Return the files below the *folder* of the *site*, relative to the site, with forward slashes."""
-    places = (os.path.join(place, name) for place, _, names in os.walk(os.path.join(site, folder)) for name in names)
-    return {os.path.relpath(place, site).replace(os.sep, "/") for place in places}
-
-
-def _write_text(path: str, text: str) -> None:
-    if not os.path.isdir(os.path.dirname(path)):
-        os.makedirs(os.path.dirname(path))
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-
-
-def _read_asset(name: str) -> str:
-    with open(os.path.join(os.path.dirname(__file__), "assets", name), encoding="utf-8") as file:
-        return file.read()

@@ -9,24 +9,25 @@ import html
 import os
 import posixpath
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.compare import compare_with_revision
 from kb.errors import BadInput
+from kb.files import write_file
 from kb.i18n import msg
 from kb.wiki.collect import collect_wiki, is_revealing, parse_exclusions
 from kb.wiki.markup import escape_markdown
-from kb.wiki.page_parts import format_title, render_badge, render_list
+from kb.wiki.page_parts import format_title, render_badge, render_message
 from kb.wiki.pending_pages import render_both_sides
 from kb.wiki.record_pages import build_record_page
-from kb.wiki.render import Html, build_href, element, join_html, render_page
-from kb.wiki.wiki_model import Wiki, WikiPage
+from kb.wiki.render import element, link_to, render_list, render_page
+from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page
 from kb.wiki.wiki_site import resolve_record_href
 
 if TYPE_CHECKING:
-    from kb.checks.record_diff import Comparison, PartChange, RecordChange
+    from kb.checks.record_diff import Comparison, RecordChange
     from kb.knowledge_base import KnowledgeBase
     from kb.records.model import Record
 
@@ -56,20 +57,20 @@ def write_preview(kb: KnowledgeBase, revision: str, out: str, published: str = "
             path=target,
             hint=msg("name an empty or a new folder"),
         )
-    made, compared = collect_wiki(kb), compare_with_revision(kb, revision)
+    wiki, compared = collect_wiki(kb), compare_with_revision(kb, revision)
     changes, private = _split_private_changes(kb, compared)
-    meaning = [one.translate(kb.config.language) for one in compared.meaning]
-    told = [one for one in meaning if not is_revealing(one, [*made.told.hidden, *private])]
-    places = {place for change in changes if (place := made.library.by_path.get(change.record.path)) is not None}
-    pages = [build_report_page(made, revision, told, changes), _build_elsewhere_page(made)]
-    pages += [build_record_page(made, place) for place in sorted(places)]
+    sentences = [one.translate(kb.config.language) for one in compared.meaning]
+    shown = [one for one in sentences if not is_revealing(one, [*wiki.sources.hidden, *private])]
+    positions = (wiki.library.by_path.get(change.record.path) for change in changes)
+    pages = [_build_report_page(wiki, revision, shown, changes), _build_elsewhere_page(wiki)]
+    pages += [build_record_page(wiki, n) for n in sorted({n for n in positions if n is not None})]
     if os.path.isdir(target):
         shutil.rmtree(target)
-    for page, text in _render_pages(made, pages, published):
-        _write_file(os.path.join(target, page), text)
+    for name, text in _render_pages(wiki, pages, published):
+        write_file(os.path.join(target, name), text.encode())
     for name in STYLES:
-        _write_file(os.path.join(target, name), resources.files("kb.wiki").joinpath("assets", name).read_text("utf-8"))
-    return os.path.join(target, _convert_to_html_path(FIRST)), len(changes)
+        write_file(os.path.join(target, name), resources.files("kb.wiki").joinpath("assets", name).read_bytes())
+    return os.path.join(target, _to_html_path(FIRST)), len(changes)
 
 
 def _split_private_changes(kb: KnowledgeBase, compared: Comparison) -> tuple[list[RecordChange], list[Record]]:
@@ -86,91 +87,77 @@ def _split_private_changes(kb: KnowledgeBase, compared: Comparison) -> tuple[lis
     return shown, private
 
 
-def build_report_page(wiki: Wiki, revision: str, meaning: list[str], changes: list[RecordChange]) -> WikiPage:
+def _build_report_page(wiki: Wiki, revision: str, sentences: list[str], changes: list[RecordChange]) -> WikiPage:
     """Return the page that says what merging into *revision* means, with both sides of what is not new."""
-    title = wiki.translate_message(msg("What merging into {revision} changes", revision=revision))
-    parts: list[str] = [f"# {escape_markdown(title)}", *([render_list(map(join_html, meaning))] if meaning else [])]
-    parts += [] if changes else [escape_markdown(wiki.translate_message(msg("No record that the wiki shows changes.")))]
+    parts: list[str] = [render_list(sentences)] if sentences else []
+    parts += [] if changes else [render_message(wiki, msg("No record that the wiki shows changes."))]
     for change in changes:
         parts += _render_change(wiki, change)
-    return WikiPage(FIRST, tuple(parts), listing=True)
+    return build_list_page(
+        FIRST, wiki.translate(msg("What merging into {revision} changes", revision=revision)), *parts
+    )
 
 
 def _build_elsewhere_page(wiki: Wiki) -> WikiPage:
     """Return the page to which links lead that leave the preview."""
-    said = msg("Pages that stay as they are, are not part of this preview.")
-    back = element("a", wiki.translate_message(msg("back to the report")), href=build_href(FIRST))
-    return WikiPage(
-        ELSEWHERE,
-        (
-            f"# {escape_markdown(wiki.translate_message(msg('Not here')))}",
-            escape_markdown(wiki.translate_message(said)),
-            element("p", back),
-        ),
-    )
+    words = render_message(wiki, msg("Pages that stay as they are, are not part of this preview."))
+    back = element("p", link_to(FIRST, wiki.translate(msg("back to the report"))))
+    return build_list_page(ELSEWHERE, wiki.translate(msg("Not here")), words, back)
 
 
 def _render_change(wiki: Wiki, change: RecordChange) -> Iterator[str]:
-    step = escape_markdown(wiki.translate_message(_STEPS[change.step]))
-    yield f"## {step}: {escape_markdown(format_title(change.record))}"
-    place = wiki.library.by_path.get(change.record.path)
-    page = (
-        element("a", wiki.translate_message(msg("its page")), href=build_href(wiki.library.uris[place]))
-        if place is not None
-        else Html("")
-    )
+    yield f"## {render_message(wiki, _STEPS[change.step])}: {escape_markdown(format_title(change.record))}"
+    position = wiki.library.by_path.get(change.record.path)
+    page = link_to(wiki.library.uris[position], wiki.translate(msg("its page"))) if position is not None else ""
     yield element("p", render_badge(wiki, change.record.status), " ", page, class_="kb-plate")
-    rows = (element("tr", *_render_field_cells(part)) for part in change.parts if not part.is_section)
-    yield from [element("table", element("tbody", *rows))] if any(not part.is_section for part in change.parts) else []
+    rows = []
+    for part in change.parts:
+        if not part.is_section:
+            before = element("td", element("del", part.before) if part.before else "")
+            after = element("td", element("ins", part.after) if part.after else "")
+            rows.append(element("tr", element("th", part.name), before, after))
+    if rows:
+        yield element("table", element("tbody", *rows))
     if change.before is not None and any(part.is_section for part in change.parts):
         yield render_both_sides(wiki, change.before, change.record, changed_only=True)
 
 
-def _render_field_cells(part: PartChange) -> Iterator[Html]:
-    """Yield the cells that tell what became of a key of the front, or of what people wrote."""
-    yield element("th", part.name)
-    yield element("td", element("del", part.before) if part.before else "")
-    yield element("td", element("ins", part.after) if part.after else "")
-
-
 def _render_pages(wiki: Wiki, pages: list[WikiPage], published: str) -> Iterator[tuple[str, str]]:
     """Yield path and text of every page."""
-    known = {page.uri for page in pages}
+    in_preview, records = frozenset(page.uri for page in pages), frozenset(wiki.library.uris.values())
     for page in pages:
-        leads = _build_page_resolver(known, published, posixpath.dirname(page.uri) or ".")
-        done = render_page(page.parts, _build_link_resolver(wiki, page, leads), leads)
-        top = posixpath.relpath(".", posixpath.dirname(page.uri) or ".")
-        yield _convert_to_html_path(page.uri), _wrap_html_page(wiki, done.headings[0].text, done.html, top)
+        here = posixpath.dirname(page.uri) or "."
+        links = _PreviewLinks(wiki, page, here, in_preview, records, published)
+        done = render_page(page.parts, links.resolve_target, links.resolve_page)
+        top = posixpath.relpath(".", here)
+        yield _to_html_path(page.uri), _wrap_html_page(wiki, done.headings[0].text, done.html, top)
 
 
-def _build_page_resolver(known: set[str], published: str, here: str) -> Callable[[str], str]:
-    """Return what answers a page of the wiki with where it is seen from the folder *here*.
+class _PreviewLinks(NamedTuple):
+    """Where the links of one page of a preview lead."""
 
-    That is in the preview, or else in the whole wiki; where nobody says where that is, a page that says so.
-    """
+    wiki: Wiki
+    page: WikiPage
+    here: str
+    """The folder of the page."""
+    in_preview: frozenset[str]
+    records: frozenset[str]
+    """The pages of records in the whole wiki."""
+    published: str
+    """The address of the whole wiki, or ""."""
 
-    def resolve_page(uri: str) -> str:
-        if uri in known:
-            return posixpath.relpath(_convert_to_html_path(uri), here)
-        whole = f"{published.rstrip('/')}/{_convert_to_html_path(uri)}"
-        return whole if published else posixpath.relpath(_convert_to_html_path(ELSEWHERE), here)
+    def resolve_page(self, uri: str) -> str:
+        """Return where the page *uri* is: in the preview, else in the whole wiki, else a page that says "not here"."""
+        if uri not in self.in_preview and self.published:
+            return f"{self.published.rstrip('/')}/{_to_html_path(uri)}"
+        return posixpath.relpath(_to_html_path(uri if uri in self.in_preview else ELSEWHERE), self.here)
 
-    return resolve_page
-
-
-def _build_link_resolver(wiki: Wiki, page: WikiPage, leads: Callable[[str], str]) -> Callable[[str], str]:
-    """Return what answers a link in the text of *page* with its address, "" for none."""
-    uris = frozenset(wiki.library.uris.values())
-
-    def resolve_target(href: str) -> str:
+    def resolve_target(self, href: str) -> str:
+        """Return the address of a link in the text of the page, "" for none."""
         if href.startswith("#"):
             return href
-        own = resolve_record_href(wiki, page, href) or posixpath.normpath(
-            posixpath.join(posixpath.dirname(page.uri), href)
-        )
-        return leads(own) if own in uris else ""
-
-    return resolve_target
+        own = resolve_record_href(self.wiki, self.page, href) or posixpath.normpath(posixpath.join(self.here, href))
+        return self.resolve_page(own) if own in self.records else ""
 
 
 def _wrap_html_page(wiki: Wiki, title: str, body: str, top: str) -> str:
@@ -184,11 +171,5 @@ def _wrap_html_page(wiki: Wiki, title: str, body: str, top: str) -> str:
     )
 
 
-def _convert_to_html_path(uri: str) -> str:
+def _to_html_path(uri: str) -> str:
     return uri.removesuffix(".md") + ".html" if uri.endswith(".md") else uri
-
-
-def _write_file(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)

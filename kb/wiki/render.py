@@ -1,4 +1,4 @@
-"""Markdown of the wiki to HTML in which no text can do more than be read.
+"""Elements of the wiki's own, and its markdown, as HTML in which no text can do more than be read.
 
 Records hold what agents and transcripts said. Raw HTML is shown as text, links lead to pages of the wiki or to http,
 https and mailto, and pictures become links, whatever extensions the site itself has switched on.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,8 +18,15 @@ from kb.wiki.markup import slugify_headings
 if TYPE_CHECKING:
     from typing import Any
 
+START = "data/lists.js"
+"""The data with which the scripts of every page begin; kb/wiki/data_files.py makes it."""
+OUTSIDE = re.compile(r"(?i)(?:https?://|mailto:)")
+LARGEST_COLOURED = 20_000
+"""Characters beyond which code is shown without colours."""
+_HREF = re.compile(r'href="kb:([^"]*)"')
 
-_LINK = re.compile(r'href="kb:([^"]*)"')
+
+# -- elements -------------------------------------------------------------------------------------
 
 
 class Html(str):
@@ -41,6 +48,14 @@ def join_html(*children: str) -> Html:
     return Html("".join([child if isinstance(child, Html) else html.escape(child) for child in children]))
 
 
+def join_with(separator: str, parts: Iterable[str]) -> Html:
+    """Return *parts* with *separator* between them."""
+    pieces: list[str] = []
+    for part in parts:
+        pieces += [separator, part] if pieces else [part]
+    return join_html(*pieces)
+
+
 def open_tag(tag: str, **attributes: str) -> Html:
     """Return the beginning of an element that a later part of the page ends with `close_tag`."""
     return Html(element(tag, **attributes).removesuffix(f"</{tag}>"))
@@ -51,26 +66,29 @@ def close_tag(tag: str) -> Html:
     return Html(f"</{tag}>")
 
 
-def build_href(uri: str) -> str:
-    """Return the href that leads to the page *uri* ("tags.md#x"), wherever the site puts it."""
-    return f"kb:{uri}"
+def link_to(uri: str, *children: str, **attributes: str) -> Html:
+    """Return a link to the page or file *uri* of the wiki ("tags.md#x"), wherever the site puts it."""
+    return element("a", *children, href=f"kb:{uri}", **attributes)
 
 
-def resolve_hrefs(text: str, address: Callable[[str], str]) -> str:
-    """Return the Html *text* with what `build_href` has made replaced by the *address* of each page or file."""
-
-    def replace_href(match: re.Match[str]) -> str:
-        uri, mark, anchor = html.unescape(match[1]).partition("#")
-        return f'href="{html.escape(address(uri) + mark + anchor)}"'
-
-    return _LINK.sub(replace_href, text)
+def render_list(rows: Iterable[str], **attributes: str) -> Html:
+    """Return *rows* as a list; "" for none."""
+    items = [element("li", row) for row in rows]
+    return element("ul", *items, **attributes) if items else Html("")
 
 
-START = "data/lists.js"
-"""The data with which the scripts of every page begin; kb/wiki/data_files.py makes it."""
-OUTSIDE = re.compile(r"(?i)(?:https?://|mailto:)")
-LARGEST_COLOURED = 20_000
-"""Characters beyond which code is shown without colours."""
+def render_row(cells: Iterable[str]) -> Html:
+    """Return *cells* as a row of a table."""
+    return element("tr", *(element("td", cell) for cell in cells))
+
+
+def render_table(heads: Iterable[str], rows: Iterable[Html], **attributes: str) -> Html:
+    """Return a table with *heads* above *rows*, which `render_row` has made."""
+    head = element("thead", element("tr", *(element("th", word) for word in heads)))
+    return element("table", head, element("tbody", *rows), **attributes)
+
+
+# -- pages ----------------------------------------------------------------------------------------
 
 
 class PageHeading(NamedTuple):
@@ -92,20 +110,26 @@ class RenderedPage(NamedTuple):
 def render_page(parts: Sequence[str], target: Callable[[str], str], own: Callable[[str], str]) -> RenderedPage:
     """Return the *parts* of a page as HTML.
 
-    *target* answers a link of the text with its address, "" if there is none; *own* answers a page or a file of the
-    wiki that the page itself names. Every part stands for itself: nothing that one opens reaches into the next.
+    *target* returns the address of a link of the text, "" if there is none; *own* that of a page or file of the wiki
+    that the page itself names. Every part stands for itself: nothing that one opens reaches into the next.
     """
     parser = _create_parser()
     parsed = [[] if isinstance(part, Html) else parser.parse(part) for part in parts]
-    found = [
+    opened = [
         (token, _extract_text(tokens[n + 1]))
         for tokens in parsed
         for n, token in enumerate(tokens)
         if token.type == "heading_open"
     ]
-    slugs = slugify_headings(words for _, words in found)
-    for (token, _), slug in zip(found, slugs, strict=True):
+    headings = []
+    for (token, text), slug in zip(opened, slugify_headings(text for _, text in opened), strict=True):
         token.attrSet("id", slug)
+        headings.append(PageHeading(int(token.tag[1]), slug, text))
+
+    def resolve_href(match: re.Match[str]) -> str:
+        uri, mark, anchor = html.unescape(match[1]).partition("#")
+        return f'href="{html.escape(own(uri) + mark + anchor)}"'
+
     shown = []
     for part, tokens in zip(parts, parsed, strict=True):
         for token in tokens:
@@ -113,11 +137,8 @@ def render_page(parts: Sequence[str], target: Callable[[str], str], own: Callabl
                 _resolve_links(token.children or [], target)
             elif token.type in ("th_open", "td_open") and token.attrs:
                 token.attrs = {"class": f"kb-{str(token.attrGet('style')).rpartition(':')[2]}"}
-        html = (
-            resolve_hrefs(part, own) if isinstance(part, Html) else parser.renderer.render(tokens, parser.options, {})
-        )
-        shown.append(html)
-    headings = (PageHeading(int(token.tag[1]), slug, words) for (token, words), slug in zip(found, slugs, strict=True))
+        is_html = isinstance(part, Html)
+        shown.append(_HREF.sub(resolve_href, part) if is_html else parser.renderer.render(tokens, parser.options, {}))
     shown.append(element("div", data_kb=own(START), hidden="hidden"))
     return RenderedPage("\n".join(shown), tuple(headings))
 
@@ -133,10 +154,8 @@ def _create_parser() -> Any:
 
 
 def _extract_text(token: Any) -> str:
-    parts = (
-        child.content or " " for child in token.children or [] if child.type in ("text", "code_inline", "softbreak")
-    )
-    return one_line("".join(parts))
+    shown = (child for child in token.children or [] if child.type in ("text", "code_inline", "softbreak"))
+    return one_line("".join(child.content or " " for child in shown))
 
 
 def _resolve_links(tokens: list[Any], target: Callable[[str], str]) -> None:
@@ -165,9 +184,8 @@ def _render_image(renderer: Any, tokens: list[Any], index: int, options: Any, en
 
 
 def _render_fence(renderer: Any, tokens: list[Any], index: int, options: Any, env: Any) -> str:
-    token = tokens[index]
-    words = token.info.split()
-    code = _highlight_code(token.content, words[0] if words else "")
+    words = tokens[index].info.split()
+    code = _highlight_code(tokens[index].content, words[0] if words else "")
     return f'<div class="highlight"><pre><code>{code}</code></pre></div>\n'
 
 
