@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kb.context.hint_text import Hint
     from kb.context.pack import Pack
     from kb.git.blame import FileCommit
-    from kb.history.record_life import LifeEvent
-    from kb.history.record_links import RecordLink
+    from kb.history.dependents import RecordLink
+    from kb.history.timeline import LifeEvent
     from kb.search.answer import SearchAnswer
     from kb.sessions.session_archive import SessionArchive
     from kb.writing.inbox import HeldCandidate
@@ -196,7 +196,7 @@ class KnowledgeBase(Workspace):
 
     def refs(self, name: str, *, scope: str = "") -> list[RecordLink]:
         """Return what the record *name* points to and what points to it."""
-        from kb.history.record_links import list_links
+        from kb.history.dependents import list_links
 
         return list_links(self, name, scope=scope)
 
@@ -214,7 +214,7 @@ class KnowledgeBase(Workspace):
 
     def history(self, name: str, *, scope: str = "") -> list[LifeEvent]:
         """Return the life of the record *name*, oldest first."""
-        from kb.history.record_life import build_history
+        from kb.history.timeline import build_history
 
         return build_history(self, name, scope=scope)
 

@@ -63,9 +63,7 @@ IMPURE = {
     ),
     "guard": "attribution call_paths call_targets decide outside_changes policy set_aside subagent_tasks",
     "checks": ("collect_checks compare find_secret merge_conflicts purge_steps run_checks verify"),
-    "history": (
-        "authors changes dependents digest record_life record_links revision_spec search_past snapshot timeline"
-    ),
+    "history": "changes dependents snapshot timeline",
     "importers": "project_layout",
 }
 """The rooms that are pure but for these modules: the others take values, give values and ask nothing of the machine."""

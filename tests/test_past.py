@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from kb.cli.history_commands import iter_digest_lines
 from kb.errors import BadInput, UnknownId
-from kb.history import revision_spec, snapshot
-from kb.history.authors import find_agent_paths
-from kb.history.changes import build_change_log
+from kb.history import snapshot
+from kb.history.changes import build_change_log, build_digest
 from kb.history.dependents import find_dependents
-from kb.history.digest import build_digest
-from kb.history.search_past import search_history
+from kb.history.snapshot import search_history
+from kb.history.timeline import find_agent_paths
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records import record_file
 from kb.records.model import Candidate, Record, Section
@@ -81,7 +80,7 @@ def kb(told: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 def titles(kb: KnowledgeBase, query: str, revision: str, **more: str) -> list[str]:
     """Return the ids that answer *query* as of *revision*."""
-    commit = revision_spec.resolve_revision(kb, revision) if revision else ""
+    commit = snapshot.resolve_revision(kb, revision) if revision else ""
     found = search_history(kb, query, wanted=Filter(), project="global", limit=10, commit=commit, **more)
     return [answer.record.id for answer in found.answers]
 
@@ -97,7 +96,7 @@ def test_search_answers_as_it_did_then(told: Path, tmp_path: Path) -> None:
         with KnowledgeBase(str(clone), os.environ) as then, KnowledgeBase(str(told), os.environ) as now:
             for query in ("orders", "MySQL", "PostgreSQL ledger", "replica", "team", "nothing of this"):
                 expected = then.recall(query)
-                commit = revision_spec.resolve_revision(now, revision)
+                commit = snapshot.resolve_revision(now, revision)
                 assert (
                     search_history(now, query, wanted=Filter(), project="global", limit=10, commit=commit).answers
                     == expected
@@ -105,7 +104,7 @@ def test_search_answers_as_it_did_then(told: Path, tmp_path: Path) -> None:
 
 
 def test_search_of_the_past_keeps_to_filters(kb: KnowledgeBase) -> None:
-    commit = revision_spec.resolve_revision(kb, "v2")
+    commit = snapshot.resolve_revision(kb, "v2")
     found = search_history(kb, "", wanted=Filter(kinds=("pitfall",)), project="global", limit=10, commit=commit)
     assert [(one.record.id, one.record.status) for one in found.answers] == [("P001", "accepted")]
 
@@ -180,43 +179,33 @@ def test_an_index_of_the_past_is_made_once_and_a_few_are_kept(kb: KnowledgeBase)
 
 
 def test_days_mean_the_end_of_the_day_and_revisions_any_commit(kb: KnowledgeBase) -> None:
-    v1, head = revision_spec.resolve_revision(kb, "v1"), revision_spec.resolve_revision(kb, "HEAD")
+    v1, head = snapshot.resolve_revision(kb, "v1"), snapshot.resolve_revision(kb, "HEAD")
     assert (
-        revision_spec.find_last_commit_of_day(kb, "2026-02-10")
-        == revision_spec.find_last_commit_of_day(kb, "2026-05-04")
-        == v1
+        snapshot.find_last_commit_of_day(kb, "2026-02-10") == snapshot.find_last_commit_of_day(kb, "2026-05-04") == v1
     )
+    assert snapshot.find_last_commit_of_day(kb, "2030-01-01") == snapshot.find_last_commit_of_day(kb, "today") == head
     assert (
-        revision_spec.find_last_commit_of_day(kb, "2030-01-01")
-        == revision_spec.find_last_commit_of_day(kb, "today")
-        == head
+        snapshot.find_commit_before_day(kb, "2026-05-05") == v1
+        and snapshot.find_commit_before_day(kb, "2020-01-01") == ""
     )
+    assert snapshot.find_commit_before_day(kb, "1970-01-01") == snapshot.find_commit_before_day(kb, "0001-01-01") == ""
+    assert snapshot.resolve_range(kb, "v1..v2") == (v1, snapshot.resolve_revision(kb, "v2"))
     assert (
-        revision_spec.find_commit_before_day(kb, "2026-05-05") == v1
-        and revision_spec.find_commit_before_day(kb, "2020-01-01") == ""
-    )
-    assert (
-        revision_spec.find_commit_before_day(kb, "1970-01-01")
-        == revision_spec.find_commit_before_day(kb, "0001-01-01")
-        == ""
-    )
-    assert revision_spec.resolve_range(kb, "v1..v2") == (v1, revision_spec.resolve_revision(kb, "v2"))
-    assert (
-        revision_spec.resolve_range(kb, "v1")
-        == revision_spec.resolve_range(kb, "v1..")
-        == revision_spec.resolve_range(kb, "v1...HEAD")
+        snapshot.resolve_range(kb, "v1")
+        == snapshot.resolve_range(kb, "v1..")
+        == snapshot.resolve_range(kb, "v1...HEAD")
         == (v1, head)
     )
     for name in ("nope", "", "--all", "-1", "HEAD~999", "v1:content"):
         with pytest.raises(BadInput, match="git does not know"):
-            revision_spec.resolve_revision(kb, name)
+            snapshot.resolve_revision(kb, name)
     for day in ("2026-02-30", "someday"):
         with pytest.raises(BadInput, match="is no day"):
-            revision_spec.find_last_commit_of_day(kb, day)
+            snapshot.find_last_commit_of_day(kb, day)
     with pytest.raises(BadInput, match="nothing was committed yet on 1960-01-01"):
-        revision_spec.find_last_commit_of_day(kb, "1960-01-01")
+        snapshot.find_last_commit_of_day(kb, "1960-01-01")
     with pytest.raises(BadInput, match="nothing was committed yet on 2020-01-01"):
-        revision_spec.find_last_commit_of_day(kb, "2020-01-01")
+        snapshot.find_last_commit_of_day(kb, "2020-01-01")
 
 
 def test_show_prints_the_file_as_it_stood(told: Path) -> None:
@@ -245,7 +234,7 @@ def test_an_agent_is_known_by_what_it_handed_in_or_by_its_commits(kb: KnowledgeB
 
 
 def test_changes_tell_what_became_of_every_record(kb: KnowledgeBase) -> None:
-    v1, v2, head = (revision_spec.resolve_revision(kb, name) for name in ("v1", "v2", "HEAD"))
+    v1, v2, head = (snapshot.resolve_revision(kb, name) for name in ("v1", "v2", "HEAD"))
 
     def became(older: str, newer: str) -> list[tuple[str, str]]:
         return [(entry.what, entry.record.id) for entry in build_change_log(kb, older, newer).entries]

@@ -21,8 +21,7 @@ from kb.records.short_form import summarise_section
 from kb.text.segment import clip
 
 if TYPE_CHECKING:
-    from kb.history.changes import ChangeLog, ChangeLogEntry
-    from kb.history.digest import Digest
+    from kb.history.changes import ChangeLog, ChangeLogEntry, Digest
     from kb.knowledge_base import KnowledgeBase
     from kb.records.model import Record
 
@@ -69,7 +68,7 @@ def show_changes(kb: KnowledgeBase, span: str, as_json: bool) -> None:
     The release notes of decisions, as markdown. A alone means A..HEAD.
     """
     from kb.history.changes import build_change_log
-    from kb.history.revision_spec import resolve_range
+    from kb.history.snapshot import resolve_range
 
     happened = build_change_log(kb, *resolve_range(kb, span))
     if as_json:
@@ -134,7 +133,7 @@ def show_digest(kb: KnowledgeBase, since: str, as_json: bool) -> None:
 
     What was used is what this clone has handed to agents; other clones count for themselves.
     """
-    from kb.history.digest import build_digest
+    from kb.history.changes import build_digest
 
     found = build_digest(kb, kb.day_named(since))
     if as_json:

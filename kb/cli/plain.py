@@ -171,7 +171,7 @@ def print_search_results(
     kb.start_scan()
     project, query = kb.project(os.getcwd()), " ".join(words)
     if commit or agent:
-        from kb.history.search_past import search_history
+        from kb.history.snapshot import search_history
 
         found = search_history(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
     else:

@@ -53,9 +53,9 @@ def _resolve_commit(kb: KnowledgeBase, as_of: str, revision: str) -> str:
         raise usage_error(msg("give --as-of or --at, not both"))
     if not as_of and not revision:
         return ""
-    from kb.history import revision_spec
+    from kb.history import snapshot
 
-    return revision_spec.find_last_commit_of_day(kb, as_of) if as_of else revision_spec.resolve_revision(kb, revision)
+    return snapshot.find_last_commit_of_day(kb, as_of) if as_of else snapshot.resolve_revision(kb, revision)
 
 
 @click.command(short_help="Print a record.")
@@ -215,7 +215,7 @@ def show_history(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> Non
 
     播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete.
     """
-    from kb.history.record_life import STAGES
+    from kb.history.timeline import STAGES
 
     moments = kb.history(name, scope=scope)
     if as_json:

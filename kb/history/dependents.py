@@ -1,4 +1,4 @@
-"""What depends on a record, and would need a look if it changed."""
+"""What points to what, in both directions; and what depends on a record and would need a look if it changed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.collect_checks import find_project_folders
 from kb.errors import Busy, GitFailed
 from kb.git.repository import Repository
-from kb.history.record_links import resolve_citation
+from kb.index.database import Index
+from kb.index.record_ids import find_renumbered, list_scopes, qualify_name_for
+from kb.records import record_file
 from kb.records.model import GLOBAL, LIVE, Record, list_aliases
 from kb.records.record_paths import CONTENT
 from kb.sessions.session_archive import list_sessions, read_session_file
@@ -19,8 +22,79 @@ from kb.sessions.session_archive import list_sessions, read_session_file
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
+
+# -- links ----------------------------------------------------------------------------------------
+
+
+class RecordLink(NamedTuple):
+    """One end of a link, seen from a record."""
+
+    relation: str
+    """cites, supersedes or amends; seen from the other end the same word with `outward` False."""
+    outward: bool
+    name: str
+    """The id at the other end, with its project where that is another."""
+    title: str
+    """The title at the other end; "" for a link that leads nowhere."""
+    line: int = 0
+
+
+def list_links(kb: Workspace, name: str, *, scope: str = "") -> list[RecordLink]:
+    """Return all links of the record *name*, outward ones first.
+
+    The other ends have the names by which the caller finds them; where nothing is known of the caller, those of the
+    record's own scope, as they are written in it.
+    """
+    index = kb.sync_index()
+    record = kb.record(name, scope=scope)
+    body = "\n".join([*(section.text for section in record.sections), record.user])
+    targets = [("cites", *cited) for cited in (*record_file.find_citations(body), *record_file.find_record_links(body))]
+    targets += [("supersedes", "", target, 0) for target in record.supersedes]
+    targets += [("amends", "", target, 0) for target in record.amends]
+    found = []
+    for relation, project, target, line in targets:
+        aimed = resolve_citation(index, record, project, target)
+        written = f"{project}:{target}" if project else target
+        shown = _qualify_name(index, kb.caller_scope, aimed) if aimed and kb.caller_scope else written
+        found.append(RecordLink(relation, True, shown, aimed.title if aimed else "", line))
+    for relation in ("cites", "supersedes", "amends"):
+        for other, line_text in _find_referrers(index, record, relation):
+            shown = _qualify_name(index, kb.caller_scope or record.scope, other)
+            found.append(RecordLink(relation, False, shown, other.title, int(line_text or 0)))
+    return list(dict.fromkeys(found))
+
+
+def _qualify_name(index: Index, reader: str, other: Record) -> str:
+    return qualify_name_for(partial(list_scopes, index), other.id, other.scope, reader)
+
+
+def _find_referrers(index: Index, record: Record, facet: str) -> Iterator[tuple[Record, str]]:
+    """Yield the records that refer to *record* under any id it has had, each with the line that does."""
+    for name in (record.id, *list_aliases(record.extra)):
+        for other, rest in index.find_referrers(name, facet):
+            project, _, line = rest.partition(":")
+            aimed = resolve_citation(index, other, project, name)
+            if aimed and aimed.path == record.path:
+                yield other, line
+
+
+def resolve_citation(index: Index, citing: Record, project: str, record_id: str) -> Record | None:
+    """Return what `[project:ID]` in *citing* means: its own scope, then global; with a project, that one (SHI-18).
+
+    Where nothing has the number, what once had it.
+    """
+    scopes = [GLOBAL if project == GLOBAL else f"project/{project}"] if project else [citing.scope, GLOBAL]
+    for find in (index.find_by_id, partial(find_renumbered, index)):
+        named = {record.scope: record for record in find(record_id)}
+        if found := next((named[scope] for scope in scopes if scope in named), None):
+            return found
+    return None
+
+
+# -- dependents -----------------------------------------------------------------------------------
+
 RELATIONS = ("superseded by", "amended by", "cited by", "supersedes", "amends", "same claim", "same files")
-_MOST = 1000
+MOST_LINES = 1000
 """Lines of code that are named."""
 
 
@@ -60,22 +134,20 @@ def find_dependents(kb: Workspace, name: str, *, scope: str = "") -> ImpactRepor
     for one in _find_related_records(kb, record):
         found.setdefault((one.relation, one.record.path), one)
     records = sorted(found.values(), key=lambda one: RELATIONS.index(one.relation))
-    return ImpactReport(
-        record,
-        tuple(records),
-        (*_find_code_references(kb, record), *_find_impact_files(kb, record), *_find_citing_sessions(kb, record)),
-    )
+    folders = find_project_folders(kb)
+    if record.scope != GLOBAL:
+        own = record.scope.removeprefix("project/")
+        folders = {own: folders[own]} if own in folders else {}
+    outside = [*_find_code_references(kb, record, [*folders.values()])]
+    if record.scope != GLOBAL:
+        outside += _find_impact_files(record, [*folders.values()])
+    return ImpactReport(record, tuple(records), (*outside, *_find_citing_sessions(kb, record)))
 
 
 def _find_related_records(kb: Workspace, record: Record) -> Iterator[Dependent]:
     index = kb.index
     for facet, relation in (("supersedes", "superseded by"), ("amends", "amended by"), ("cites", "cited by")):
-        for name in (record.id, *list_aliases(record.extra)):
-            for other, rest in index.find_referrers(name, facet):
-                project, _, line = rest.partition(":")
-                aimed = resolve_citation(index, other, project, name)
-                if aimed and aimed.path == record.path:
-                    yield Dependent(relation, other, line)
+        yield from (Dependent(relation, other, line) for other, line in _find_referrers(index, record, facet))
     for relation, names in (("supersedes", record.supersedes), ("amends", record.amends)):
         aims = (resolve_citation(index, record, "", name) for name in names)
         yield from (Dependent(relation, aim) for aim in aims if aim)
@@ -83,44 +155,33 @@ def _find_related_records(kb: Workspace, record: Record) -> Iterator[Dependent]:
     for relation, facet, values in (("same claim", "claim", record.claims), ("same files", "impact", record.impact)):
         for value in values:
             for other, _ in index.find_referrers(value, facet):
-                near = other.scope in scopes or record.scope == GLOBAL
-                if other.path != record.path and other.status in LIVE and near:
+                is_near = other.scope in scopes or record.scope == GLOBAL
+                if other.path != record.path and other.status in LIVE and is_near:
                     yield Dependent(relation, other, value)
 
 
-# -- outside the records --------------------------------------------------------------------------
-
-
-def _find_project_folders(kb: Workspace, record: Record) -> dict[str, str]:
-    """Return name and folder of the projects on this machine in which *record* holds."""
-    known = find_project_folders(kb)
-    if record.scope == GLOBAL:
-        return known
-    name = record.scope.removeprefix("project/")
-    return {name: known[name]} if name in known else {}
-
-
-def _find_code_references(kb: Workspace, record: Record) -> Iterator[OutsideReference]:
+def _find_code_references(kb: Workspace, record: Record, folders: list[str]) -> Iterator[OutsideReference]:
     """Yield the lines of code that cite *record* as `[D001]` or `kb:D001`, `[shop:D001]` from elsewhere."""
     project = record.scope.removeprefix("project/")
     names = [f"[{record.id}]", f"kb:{record.id}", f"[{project}:{record.id}]"]
-    left = _MOST
-    for top in dict.fromkeys([*_find_project_folders(kb, record).values(), kb.repository.top]):
+    left = MOST_LINES
+    for top in dict.fromkeys([*folders, kb.repository.top]):
         for path, line, text in _grep_tracked_files(kb, top, names):
-            inside = os.path.join(top, path).startswith(os.path.join(kb.root, CONTENT) + os.sep)
-            exact = any(re.search(rf"{re.escape(name)}(?![0-9A-Za-z])", text) for name in names)
-            if exact and not inside and left:
+            is_record = os.path.join(top, path).startswith(os.path.join(kb.root, CONTENT) + os.sep)
+            # `kb:D001` must not be found in `kb:D0012`.
+            is_whole = any(re.search(rf"{re.escape(name)}(?![0-9A-Za-z])", text) for name in names)
+            if is_whole and not is_record and left:
                 left -= 1
                 yield OutsideReference("code", os.path.join(top, path), line, text.strip())
 
 
 def _grep_tracked_files(kb: Workspace, top: str, words: list[str]) -> Iterator[tuple[str, int, str]]:
     """Yield path, line number and text of the lines in the tracked files of *top* with one of *words*."""
-    given = [part for word in words for part in ("-e", word)]
+    patterns = [argument for word in words for argument in ("-e", word)]
     with contextlib.suppress(GitFailed, Busy):
         repository = Repository(top, kb.environment)
         if repository.top == top:
-            out = repository.run_git(["grep", "-n", "-z", "-I", "-F", "--no-color", "--full-name", *given]).out
+            out = repository.run_git(["grep", "-n", "-z", "-I", "-F", "--no-color", "--full-name", *patterns]).out
             for row in out.decode("utf-8", "replace").split("\n"):
                 path, _, rest = row.partition("\0")
                 number, _, text = rest.partition("\0")
@@ -128,13 +189,13 @@ def _grep_tracked_files(kb: Workspace, top: str, words: list[str]) -> Iterator[t
                     yield path, int(number), text
 
 
-def _find_impact_files(kb: Workspace, record: Record) -> Iterator[OutsideReference]:
-    """Yield the files that *record* is about, where they stand on this machine."""
-    for top in _find_project_folders(kb, record).values() if record.scope != GLOBAL else ():
+def _find_impact_files(record: Record, folders: list[str]) -> Iterator[OutsideReference]:
+    """Yield the files below *folders* that *record* is about, where they are on this machine."""
+    for top in folders:
         for path in record.impact:
-            place = os.path.normpath(os.path.join(top, path))
-            if place.startswith(top + os.sep) and os.path.lexists(place):
-                yield OutsideReference("file", place)
+            file = os.path.normpath(os.path.join(top, path))
+            if file.startswith(top + os.sep) and os.path.lexists(file):
+                yield OutsideReference("file", file)
 
 
 def _find_citing_sessions(kb: Workspace, record: Record) -> Iterator[OutsideReference]:

@@ -1,6 +1,6 @@
-"""What git tells of all records at once: every version of each, and where files and code can be seen on the web.
+"""What git tells of the records: every version of all of them, who had a hand in them, the life of one.
 
-One `git log` and one `git cat-file` for the whole knowledge base, however many records it has.
+All records at once take one `git log` and one `git cat-file`, however many there are.
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.context.give_hints import list_uses
 from kb.files import read_if_exists
+from kb.i18n import msg
 from kb.records.kinds import KINDS
-from kb.records.record_paths import CONTENT
-from kb.records.record_paths import PROJECT_FILE as MARK
+from kb.records.model import Status
+from kb.records.record_paths import CONTENT, PROJECT_FILE
 from kb.state.project import find_identity, parse_owners
 
 if TYPE_CHECKING:
@@ -22,9 +25,10 @@ if TYPE_CHECKING:
 SHOWN = 10
 """How many of the newest changes of one record come with its text before and after."""
 
-_PLACE = re.compile(r"(?a:[\w.-]+)(?::\d+)?(?:/(?a:[\w.~-]+))+")
-"""host/owner/repository, as a remote says it: it becomes an address, so it holds nothing else."""
-_FORM = "%x00%H%x00%cI%x00%an%x00%B%x00"
+_ADDRESS = re.compile(r"(?a:[\w.-]+)(?::\d+)?(?:/(?a:[\w.~-]+))+")
+"""host/owner/repository, as a remote says it: it becomes a link, so it holds nothing else."""
+_VERSION_FORM = "%x00%H%x00%cI%x00%an%x00%B%x00"
+_AUTHOR_FORM = "%x01%an%x00%(trailers:key=Kb-Host,valueonly,separator=%x2C)%x00"
 
 
 class RecordVersion(NamedTuple):
@@ -66,49 +70,49 @@ class _FileChange(NamedTuple):
 
 def build_timeline(kb: Workspace) -> Timeline:
     """Return what git knows of all records of *kb*."""
-    own = _find_own_address(kb)
+    own = _validate_address(find_identity(kb, kb.repository.top, kb.repository.common_dir))
     branch = kb.repository.head().ref.removeprefix("refs/heads/")
-    edit = _build_address(own, "edit")
+    edit = _build_link(own, "edit")
+    request = "merge_requests/new?merge_request%5Bsource_branch%5D=" if "/-/" in edit else "compare/"
     return Timeline(
         _collect_versions(kb),
         f"{edit}/{branch}/{kb.repository.prefix}" if edit and branch else "",
-        _build_request_address(own),
-        _build_code_addresses(kb, own),
+        _build_link(own, request),
+        _build_code_links(kb, own),
     )
 
 
+# -- versions and authors -------------------------------------------------------------------------
+
+
 def _collect_versions(kb: Workspace) -> dict[str, tuple[RecordVersion, ...]]:
-    steps: dict[str, list[_FileChange]] = {}
-    now: dict[str, str] = {}
-    for step in _iter_file_changes(kb):
-        path = now.get(step.path, step.path)
-        steps.setdefault(path, []).append(step)
-        if step.letter == "R":
-            now[step.before] = path
-    wanted = [
-        place
-        for path in steps
-        for step in steps[path][:SHOWN]
-        if step.letter in "MR"
-        for place in ((f"{step.version.commit}^", step.before), (step.version.commit, step.path))
-    ]
+    """Return the versions of every record by its path of today, the newest ones with their texts."""
+    changes: dict[str, list[_FileChange]] = {}
+    path_now: dict[str, str] = {}
+    for change in _iter_file_changes(kb):
+        path = path_now.get(change.path, change.path)
+        changes.setdefault(path, []).append(change)
+        if change.letter == "R":
+            path_now[change.before] = path
+    wanted = []
+    for found in changes.values():
+        for version, letter, before, path in found[:SHOWN]:
+            if letter in "MR":
+                wanted += [(f"{version.commit}^", before), (version.commit, path)]
     texts = dict(zip(wanted, kb.repository.read_blobs(wanted), strict=True))
 
-    def add_texts(step: _FileChange) -> RecordVersion:
-        before = texts.get((f"{step.version.commit}^", step.before)) or b""
-        after = texts.get((step.version.commit, step.path)) or b""
-        return step.version._replace(before=before.decode("utf-8", "replace"), after=after.decode("utf-8", "replace"))
+    def add_texts(change: _FileChange) -> RecordVersion:
+        before = texts.get((f"{change.version.commit}^", change.before)) or b""
+        after = texts.get((change.version.commit, change.path)) or b""
+        return change.version._replace(before=before.decode("utf-8", "replace"), after=after.decode("utf-8", "replace"))
 
-    return {path: tuple(add_texts(step) for step in found) for path, found in steps.items()}
+    return {path: tuple(map(add_texts, found)) for path, found in changes.items()}
 
 
 def _iter_file_changes(kb: Workspace) -> Iterator[_FileChange]:
     """Yield what every commit did to every record, newest first."""
-    if not kb.repository.head().oid:
-        return
-    folders = sorted({kb.repository.to_git_path(f"{CONTENT}/{kind.folder}") for kind in KINDS})
-    said = kb.repository.git("log", "-z", "--raw", "-M", "--no-abbrev", f"--format={_FORM}", "--", *folders)
-    words = iter(said.decode("utf-8", "replace").split("\0"))
+    log = _read_record_log(kb, "--raw", "--no-abbrev", f"--format={_VERSION_FORM}")
+    words = iter(log.decode("utf-8", "replace").split("\0"))
     version = RecordVersion("", "", "", "", "")
     for word in words:
         row = word.lstrip("\n")
@@ -119,52 +123,114 @@ def _iter_file_changes(kb: Workspace) -> Iterator[_FileChange]:
             if letter in "AMRC" and path.endswith(".md"):
                 yield _FileChange(version, letter, before, path)
         elif row.isalnum():
-            version = _parse_version(row, next(words, ""), next(words, ""), next(words, ""))
+            time, author, lines = next(words, ""), next(words, ""), next(words, "").splitlines()
+            host = next((line[9:] for line in reversed(lines) if line.startswith("Kb-Host: ")), "")
+            version = RecordVersion(row, time, author, host, lines[0] if lines else "")
 
 
-def _parse_version(commit: str, time: str, author: str, message: str) -> RecordVersion:
-    lines = message.splitlines()
-    host = next((line[9:] for line in reversed(lines) if line.startswith("Kb-Host: ")), "")
-    return RecordVersion(commit, time, author, host, lines[0] if lines else "")
+def _read_record_log(kb: Workspace, *options: str) -> bytes:
+    """Return what `git log` says of all commits that touched records, newest first; nothing before the first."""
+    if not kb.repository.head().oid:
+        return b""
+    folders = sorted({kb.repository.to_git_path(f"{CONTENT}/{kind.folder}") for kind in KINDS})
+    return kb.repository.git("log", "-z", "-M", *options, "--", *folders)
+
+
+def find_agent_paths(kb: Workspace, agent: str) -> set[str]:
+    """Return the paths of the records that *agent* wrote or changed, under the names they had then and have now.
+
+    *agent*: what a candidate names as its host ("claude"), or the name of a commit's author; case does not count.
+    """
+    wanted = agent.strip().casefold()
+    found: set[str] = set()
+    path_now: dict[str, str] = {}
+    log = _read_record_log(kb, "--name-status", f"--format={_AUTHOR_FORM}")
+    for commit in log.decode("utf-8", "surrogateescape").split("\x01")[1:]:
+        author, hosts, *words = commit.split("\0")
+        is_theirs = wanted == author.casefold() or wanted in {host.strip().casefold() for host in hosts.split(",")}
+        rest = iter(word.lstrip("\n") for word in words)
+        for letter in rest:
+            if letter[:1] not in tuple("AMDTRC"):
+                continue
+            before = path = kb.repository.to_kb_path(next(rest, ""))
+            if letter[0] in "RC":
+                path = kb.repository.to_kb_path(next(rest, ""))
+            path_now[before] = path_now.get(path, path)
+            if is_theirs:
+                found |= {path_now[before], path}
+    return found
 
 
 # -- on the web -----------------------------------------------------------------------------------
 
 
-def _find_own_address(kb: Workspace) -> str:
-    """Return host, owner and name of the repository around *kb*, or ""."""
-    return _validate_address(find_identity(kb, kb.repository.top, kb.repository.common_dir))
+def _validate_address(address: str) -> str:
+    return address if _ADDRESS.fullmatch(address) and "/.." not in address else ""
 
 
-def _validate_address(place: str) -> str:
-    return place if _PLACE.fullmatch(place) and "/.." not in place else ""
-
-
-def _build_address(place: str, what: str) -> str:
-    """Return where *place* shows ("blob") or edits ("edit") files, without the branch; "" for an unknown host."""
-    host = place.partition("/")[0]
+def _build_link(address: str, page: str) -> str:
+    """Return where the repository at *address* shows ("blob") or edits ("edit") files; "" for an unknown host."""
+    host = address.partition("/")[0]
     if "github" in host:
-        return f"https://{place}/{what}"
-    return f"https://{place}/-/{what}" if "gitlab" in host else ""
+        return f"https://{address}/{page}"
+    return f"https://{address}/-/{page}" if "gitlab" in host else ""
 
 
-def _build_request_address(place: str) -> str:
-    if "/-/" in _build_address(place, "edit"):
-        return _build_address(place, "merge_requests/new?merge_request%5Bsource_branch%5D=")
-    return _build_address(place, "compare/")
-
-
-def _build_code_addresses(kb: Workspace, own: str) -> dict[str, str]:
+def _build_code_links(kb: Workspace, own: str) -> dict[str, str]:
     """Return for the scope of every project whose repository is known where it shows files."""
     top = os.path.join(kb.root, CONTENT, "anchors", "projects")
-    names = sorted(os.listdir(top)) if os.path.isdir(top) else []
-    marks = {name: os.path.join(top, name, MARK) for name in names}
-    places = {name: _read_owner(mark) for name, mark in marks.items() if os.path.isfile(mark)}
+    addresses = {}
+    for name in sorted(os.listdir(top)) if os.path.isdir(top) else []:
+        file = os.path.join(top, name, PROJECT_FILE)
+        if os.path.isfile(file):
+            owners = parse_owners(read_if_exists(file)) or ()
+            addresses[name] = next(filter(None, map(_validate_address, owners)), "")
     if kb.config.project:
-        places[kb.config.project] = own
-    found = {f"project/{name}": _build_address(place, "blob") for name, place in places.items() if place}
-    return {scope: f"{address}/HEAD/" for scope, address in found.items() if address}
+        addresses[kb.config.project] = own
+    links = {name: _build_link(address, "blob") for name, address in addresses.items() if address}
+    return {f"project/{name}": f"{link}/HEAD/" for name, link in links.items() if link}
 
 
-def _read_owner(mark: str) -> str:
-    return next(filter(None, map(_validate_address, parse_owners(read_if_exists(mark)) or ())), "")
+# -- the life of one record -----------------------------------------------------------------------
+
+_OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
+STAGES: Mapping[str, str] = {
+    "seeded": "播种", "dormant": "休眠", "matured": "成熟", "fruited": "果报", "updated": "更新", "obsolete": "废弃",
+}  # fmt: skip
+
+
+class LifeEvent(NamedTuple):
+    """One step in a record's life (RUYI "种子生命周期")."""
+
+    stage: str
+    """One of STAGES, the English word."""
+    time: str
+    """ISO 8601."""
+    cause: str
+    commit: str
+    author: str
+
+
+def build_history(kb: Workspace, name: str, *, scope: str = "") -> list[LifeEvent]:
+    """Return the life of the record *name*, oldest first, from git and from what cites it."""
+    from kb.git.blame import list_file_commits
+
+    record = kb.record(name, scope=scope)
+    events: list[LifeEvent] = []
+    for change in list_file_commits(kb.repository, record.path):
+        step, _, status = change.operation.partition(" ")
+        stage = "obsolete" if step in ("superseded", "review") or status in _OVER else "updated"
+        signature = (change.commit, change.author)
+        events.append(LifeEvent(stage if events else "seeded", change.time, change.subject, *signature))
+        if len(events) == 1:
+            events.append(LifeEvent("dormant", change.time, kb.localise(msg("until a task needs it")), *signature))
+    events += [LifeEvent(use.stage, use.time, use.cause, "", "") for use in list_uses(kb, record)]
+    return sorted(events, key=lambda event: _parse_timestamp(event.time))
+
+
+def _parse_timestamp(time: str) -> float:
+    """Return the ISO *time* in seconds since 1970: as texts, times of two zones stand in the wrong order."""
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except ValueError:
+        return 0.0
