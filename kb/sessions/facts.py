@@ -13,12 +13,15 @@ from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
     SUMMARY,
+    AnsweredCall,
     ToolCall,
-    ToolResult,
     Transcript,
     TranscriptMessage,
     get_own_texts,
     get_prompt,
+    list_agent_texts,
+    list_calls,
+    list_prompts,
 )
 from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, one_line
 
@@ -38,7 +41,7 @@ _SIGNATURE = re.compile(
     r"^[ \t]*+((?:(?:export|default|pub(?:\([a-z]+\))?|public|static|async|abstract)[ \t]++)*+"
     r"(?:def|func|fn|function|class|interface|struct|trait|enum|defmodule|defmacro)\s+[A-Za-z][^\n]{0,140}?)"
     r"\s*+(?:\bdo|[{:]|=>)?[ \t]*+$",
-    8,
+    re.MULTILINE,
 )
 _CODE = re.compile(r"\.(?:py|pyi|js|mjs|ts|tsx|jsx|go|rs|ex|exs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|php|scala)$")
 _TEST = re.compile(r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_|_test\.|\.(?:test|spec)\.")
@@ -46,34 +49,35 @@ _PRIVATE = re.compile(r" (?:_|test_|test$)")
 _NEXT = re.compile(
     r"\b(?:next(?: step)?s?(?: is| are|:)|remaining|still (?:to do|needs?|missing)|not yet|left to do|to-?do:)"
     r"|下一步|待处理|剩下|剩余|还需要?|尚未|接下来",
-    2,
+    re.IGNORECASE,
 )
 _ALL_DONE = re.compile(
     r"\ball (?:\w+ )?(?:tasks?|steps?|tests?|beads?) (?:are |were |have been )?(?:done|complete|pass|finish)"
     r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
     r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
-    2,
+    re.IGNORECASE,
 )
 _GREETING = re.compile(
     r"^\s*+(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|morning)(?: (?:there|all))?"
     r"|早上好|上午好|下午好|晚上好|早|你好|您好|嗨|大家好)\s*+[，,。.!！~～]++\s*+",
-    2,
+    re.IGNORECASE,
 )
 """What a prompt may begin with that is no task."""
 _FAREWELL = re.compile(
     r"\b(?:that'?s (?:all|it|enough) for (?:today|now)|see you|good night|bye|let'?s stop here)\b"
     r"|(?:今天|先)(?:就)?(?:先)?到(?:这里|这儿|此)|下班了|明天见|再见",
-    2,
+    re.IGNORECASE,
 )
 """With this a person ends a session: nothing is under way."""
-_LATER = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", 2)
+_LATER = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", re.IGNORECASE)
 _DONE = re.compile(
     r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|passes?)\b"
     r"|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了",
-    2,
+    re.IGNORECASE,
 )
 _NOISE = re.compile(
-    r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", 2
+    r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)",
+    re.IGNORECASE,
 )
 
 
@@ -106,6 +110,9 @@ class FailedCall(NamedTuple):
     """What went well later in its place; "" for nothing."""
 
 
+# -- the task and how far it is --------------------------------------------------------------------
+
+
 def find_task(transcript: Transcript) -> str:
     """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
     prompts = list_prompts(transcript)
@@ -114,33 +121,6 @@ def find_task(transcript: Transcript) -> str:
         return (telling or prompts)[0]
     given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
     return given[0] if given else ""
-
-
-def list_prompts(transcript: Transcript) -> list[str]:
-    """Return what a person asked, in order."""
-    return [prompt for message in transcript.messages if (prompt := get_prompt(message))]
-
-
-def read_task_list(transcript: Transcript) -> SessionProgress:
-    """Return the latest state of the session's task list, whichever tool kept it."""
-    todos: list[tuple[str, str]] = []
-    tasks: dict[str, tuple[str, str]] = {}
-    answers = {result.id: result.text for message in transcript.messages for result in message.results}
-    for message in transcript.messages:
-        for call in message.calls:
-            if call.name == "TodoWrite":
-                todos = list(_iter_todos(call.input))
-            elif call.name == "TaskCreate" and (subject := _get_text(call.input, "subject")):
-                number = _CREATED.search(answers.get(call.id, ""))
-                tasks[number.group(1) if number else str(len(tasks) + 1)] = (subject, "pending")
-            elif call.name == "TaskUpdate":
-                _update_task(tasks, call.input)
-    items = list(tasks.values()) or todos
-    return SessionProgress(
-        tuple(text for text, status in items if status == "completed"),
-        tuple(text for text, status in items if status == "in_progress"),
-        tuple(text for text, status in items if status not in ("completed", "in_progress", "deleted", "cancelled")),
-    )
 
 
 def find_progress(transcript: Transcript) -> SessionProgress:
@@ -154,32 +134,57 @@ def find_progress(transcript: Transcript) -> SessionProgress:
     return SessionProgress(tuple(done), tuple(doing), tuple(_iter_next_steps(transcript)))
 
 
-def _find_completion_claim(transcript: Transcript) -> str:
-    """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
-    since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
-    told = [
-        text for message in transcript.messages[since:] if message.origin == AGENT for text in get_own_texts(message)
-    ]
-    texts = (text for text in told[:-4:-1] if _can_match(_ALL_DONE, text))
-    rows = (strip_markdown(one_line(row)) for text in texts for row in split_sentences(text))
-    return next(
-        (row for row in rows if _ALL_DONE.search(row) and 3 < count_words(row) < 60 and not _NEXT.search(row)), ""
+def read_task_list(transcript: Transcript) -> SessionProgress:
+    """Return the latest state of the session's task list, whichever tool kept it."""
+    todos: list[tuple[str, str]] = []
+    tasks: dict[str, tuple[str, str]] = {}
+    for answered in list_calls(transcript):
+        name, given = answered.call.name, answered.call.input
+        if name == "TodoWrite":
+            todos = list(_iter_todos(given.get("todos")))
+        elif name == "TaskCreate" and (subject := _get_text(given, "subject")):
+            number = _CREATED.search(answered.output)
+            tasks[number[1] if number else str(len(tasks) + 1)] = (subject, "pending")
+        elif name == "TaskUpdate" and (task := str(given.get("taskId", ""))) in tasks:
+            subject, status = tasks[task]
+            tasks[task] = (_get_text(given, "subject") or subject, _get_text(given, "status") or status)
+    items = list(tasks.values()) or todos
+    return SessionProgress(
+        tuple(text for text, status in items if status == "completed"),
+        tuple(text for text, status in items if status == "in_progress"),
+        tuple(text for text, status in items if status not in ("completed", "in_progress", "deleted", "cancelled")),
     )
 
 
-def _can_match(pattern: re.Pattern[str], text: str) -> bool:
-    """Return whether a sentence of *text* may match *pattern*: most texts need not be cut into sentences for it."""
-    return pattern.search(strip_markdown(one_line(text))) is not None
+def _iter_todos(items: object) -> Iterator[tuple[str, str]]:
+    for item in items if isinstance(items, list) else []:
+        if isinstance(item, dict) and (text := _get_text(item, "content") or _get_text(item, "subject")):
+            yield text, _get_text(item, "status")
 
 
 def list_commits(transcript: Transcript) -> list[str]:
     """Return the subjects of the commits that were made, in order."""
-    found = []
-    for call, result in iter_calls_with_results(transcript):
-        match = _COMMIT.search(_get_text(call.input, "command")) if call.name == "Bash" else None
-        if match and result and not result.is_error:
-            found.append(one_line(match.group(1)))
-    return list(dict.fromkeys(found))
+    made = [one for one in list_calls(transcript) if one.call.name == "Bash" and one.result and not one.is_error]
+    matches = (_COMMIT.search(_get_text(one.call.input, "command")) for one in made)
+    return list(dict.fromkeys(one_line(match[1]) for match in matches if match))
+
+
+def _find_completion_claim(transcript: Transcript) -> str:
+    """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
+    since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
+    said = [text for _, text in list_agent_texts(transcript._replace(messages=transcript.messages[since:]))]
+    for text in said[:-4:-1]:
+        for row in _iter_matching_sentences(_ALL_DONE, text):
+            if 3 < count_words(row) < 60 and not _NEXT.search(row):
+                return row
+    return ""
+
+
+def _iter_matching_sentences(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    """Yield the sentences of *text* that match *pattern*; most texts need not be cut into sentences for that."""
+    if pattern.search(strip_markdown(one_line(text))):
+        rows = (strip_markdown(one_line(sentence)) for sentence in split_sentences(text))
+        yield from (row for row in rows if pattern.search(row))
 
 
 def _find_current_work(transcript: Transcript) -> list[str]:
@@ -189,11 +194,6 @@ def _find_current_work(transcript: Transcript) -> list[str]:
         return []
     if len(prompts) > 1 and prompts[-1] != find_task(transcript):
         return [one_line(prompts[-1])]
-    return _find_last_statement(transcript)
-
-
-def _find_last_statement(transcript: Transcript) -> list[str]:
-    """Return the first of the `list_last_statements`: the other sentences of a long text are not looked at for it."""
     announced: list[str] = []
     for row in _iter_last_statements(transcript, 1):
         if not _NOISE.search(row):
@@ -210,8 +210,8 @@ def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
 
 def _iter_last_statements(transcript: Transcript, texts: int) -> Iterator[str]:
     """Yield the sentences of the *texts* that the agent said last, the last first, without the shortest."""
-    told = [text for message in transcript.messages if message.origin == AGENT for text in get_own_texts(message)]
-    return (row for text in told[: -texts - 1 : -1] for row in _iter_sentences(text) if count_words(row) > 3)
+    last = [text for _, text in list_agent_texts(transcript)][: -texts - 1 : -1]
+    return (row for text in last for row in _iter_sentences(text) if count_words(row) > 3)
 
 
 def _iter_sentences(text: str) -> Iterator[str]:
@@ -229,25 +229,21 @@ def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
 
     What was done after it was said is left out: a commit or a sentence of the agent's that names most of its words.
     """
-    told = [(m.line, text) for m in transcript.messages if m.origin == AGENT for text in get_own_texts(m)]
-    for line, text in told[-2:]:
-        if not _can_match(_NEXT, text):
-            continue
-        rows = (strip_markdown(one_line(sentence)) for sentence in split_sentences(text))
-        steps = list(islice((row for row in rows if _NEXT.search(row) and count_words(row) < 60), _MOST_STEPS))
+    for line, text in list_agent_texts(transcript)[-2:]:
+        wanted = (row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < 60)
+        steps = list(islice(wanted, _MOST_STEPS))
         done = [_extract_terms(row) for row in _list_done_after(transcript, line)[-_MOST_STEPS:]] if steps else []
         yield from (row for row in steps if not _is_step_done(row, done))
     for prompt in list_prompts(transcript)[-1:]:
         if _FAREWELL.search(prompt):
-            yield from (row for line in split_sentences(prompt) if _LATER.search(row := strip_markdown(one_line(line))))
+            rows = (strip_markdown(one_line(sentence)) for sentence in split_sentences(prompt))
+            yield from (row for row in rows if _LATER.search(row))
 
 
 def _list_done_after(transcript: Transcript, line: int) -> list[str]:
     """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
     later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
-    rows = (
-        row for m in later.messages if m.origin == AGENT for text in get_own_texts(m) for row in split_sentences(text)
-    )
+    rows = (row for _, text in list_agent_texts(later) for row in split_sentences(text))
     return [*list_commits(later), *(row for row in rows if _DONE.search(row) and not _NEXT.search(row))]
 
 
@@ -262,37 +258,22 @@ def _extract_terms(text: str) -> frozenset[str]:
     return frozenset(term for term in extract_ranking_terms(text) if len(term) > (1 if has_cjk(term) else 3))
 
 
-def iter_calls_with_results(transcript: Transcript) -> Iterator[tuple[ToolCall, ToolResult | None]]:
-    """Yield every call with its answer, in order."""
-    answers = {result.id: result for message in transcript.messages for result in message.results}
-    for message in transcript.messages:
-        for call in message.calls:
-            yield call, answers.get(call.id)
-
-
 # -- files -----------------------------------------------------------------------------------------
 
 
 def list_edits(transcript: Transcript) -> list[FileEdit]:
     """Return every change that was made to a file by a tool for that."""
     found = []
-    for call, result in iter_calls_with_results(transcript):
-        path = _get_text(call.input, "file_path") or _get_text(call.input, "notebook_path")
-        if call.name in ("Edit", "Write", "NotebookEdit") and path and not (result and result.is_error):
-            old = _get_text(call.input, "old_string")
-            new = (
-                _get_text(call.input, "new_string")
-                or _get_text(call.input, "content")
-                or _get_text(call.input, "new_source")
-            )
-            found.append(_build_edit(make_relative(path, transcript.cwd), call, old, new))
+    for one in list_calls(transcript):
+        path = _get_text(one.call.input, "file_path", "notebook_path")
+        if one.call.name in ("Edit", "Write", "NotebookEdit") and path and not one.is_error:
+            old = _get_text(one.call.input, "old_string")
+            new = _get_text(one.call.input, "new_string", "content", "new_source")
+            rows = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
+            added, removed = (sum(row.startswith(mark) for row in rows) for mark in "+-")
+            path, is_new = make_relative(path, transcript.cwd), one.call.name == "Write"
+            found.append(FileEdit(path, one.call.line, is_new, added, removed, "\n".join(rows)))
     return found
-
-
-def _build_edit(path: str, call: ToolCall, old: str, new: str) -> FileEdit:
-    rows = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
-    added, removed = (sum(row.startswith(mark) for row in rows) for mark in "+-")
-    return FileEdit(path, call.line, call.name == "Write", added, removed, "\n".join(rows))
 
 
 def list_changed_files(changes: Sequence[FileEdit]) -> list[str]:
@@ -306,18 +287,12 @@ def list_changed_files(changes: Sequence[FileEdit]) -> list[str]:
 def list_signatures(transcript: Transcript) -> list[str]:
     """Return the signatures that were written into code outside tests, in order, each once, the last one said."""
     found: dict[str, str] = {}
-    for call, result in iter_calls_with_results(transcript):
-        path = _get_text(call.input, "file_path")
-        if (
-            call.name not in ("Edit", "Write")
-            or not _CODE.search(path)
-            or _TEST.search(make_relative(path, transcript.cwd))
-        ):
-            continue
-        new = _get_text(call.input, "new_string") or _get_text(call.input, "content")
-        if not (result and result.is_error):
-            for match in _SIGNATURE.finditer(new):
-                row = one_line(match.group(1))
+    for one in list_calls(transcript):
+        path = _get_text(one.call.input, "file_path")
+        is_code = _CODE.search(path) and not _TEST.search(make_relative(path, transcript.cwd))
+        if one.call.name in ("Edit", "Write") and is_code and not one.is_error:
+            for match in _SIGNATURE.finditer(_get_text(one.call.input, "new_string", "content")):
+                row = one_line(match[1])
                 found[row.partition("(")[0]] = row
     whole = (row for row in found.values() if row.count("(") == row.count(")"))
     return [row for row in whole if not _PRIVATE.search(row.partition("(")[0])]
@@ -328,16 +303,14 @@ def list_signatures(transcript: Transcript) -> list[str]:
 
 def list_failed_calls(transcript: Transcript) -> list[FailedCall]:
     """Return the calls that failed, with what went well later in their place."""
-    calls = list(iter_calls_with_results(transcript))
+    calls = list_calls(transcript)
     found = []
-    for number, (call, result) in enumerate(calls):
-        if result is None or not result.is_error or result.text.startswith("The user doesn't want"):
-            continue
-        later = (c for c, r in calls[number + 1 :] if r and not r.is_error and _has_same_target(call, c))
-        mended = next(later, None)
-        found.append(
-            FailedCall(format_call(call), _format_error(result.text), call.line, format_call(mended) if mended else "")
-        )
+    for number, one in enumerate(calls):
+        if one.result and one.has_failed:
+            later = (other for other in calls[number + 1 :] if other.result and not other.is_error)
+            mended = next((other.call for other in later if _has_same_target(one.call, other.call)), None)
+            error, better = _format_error(one.output), format_call(mended) if mended else ""
+            found.append(FailedCall(format_call(one.call), error, one.call.line, better))
     return found
 
 
@@ -352,8 +325,8 @@ def _has_same_target(one: ToolCall, other: ToolCall) -> bool:
 
 def format_call(call: ToolCall, limit: int = 100) -> str:
     """Return *call* as a person knows it."""
-    given = next((v for v in call.input.values() if isinstance(v, str) and v.strip()), "")
-    return f"{call.name} {clip(given.strip().splitlines()[0] if given.strip() else '', limit)}".strip()
+    given = next((v.strip() for v in call.input.values() if isinstance(v, str) and v.strip()), "")
+    return f"{call.name} {clip(given.splitlines()[0] if given else '', limit)}".strip()
 
 
 def _format_error(text: str) -> str:
@@ -367,29 +340,22 @@ def _format_error(text: str) -> str:
 
 def list_entries(transcript: Transcript) -> list[dict[str, Any]]:
     """Return everything that was said and called, in order: who, when and what."""
-    answers = {result.id: result for message in transcript.messages for result in message.results}
-    return [entry for message in transcript.messages for entry in _iter_entries(message, answers)]
+    calls = iter(list_calls(transcript))
+    own = ((message, list(islice(calls, len(message.calls)))) for message in transcript.messages)
+    return [entry for message, made in own for entry in _iter_entries(message, made)]
 
 
-def _iter_entries(message: TranscriptMessage, answers: Mapping[str, ToolResult]) -> Iterator[dict[str, Any]]:
-    when = message.time[:16].replace("T", " ")
+def _iter_entries(message: TranscriptMessage, calls: Sequence[AnsweredCall]) -> Iterator[dict[str, Any]]:
+    about = {"time": message.time[:16].replace("T", " "), "line": message.line}
     if (prompt := get_prompt(message)) or message.origin in (DELEGATED, SUMMARY):
         text = prompt or "\n\n".join(message.texts)
-        yield {
-            "who": "person" if prompt else message.origin,
-            "time": when,
-            "line": message.line,
-            "text": _quote_text(text),
-        }
+        yield {"who": "person" if prompt else message.origin, **about, "text": _quote_text(text)}
     if message.origin == AGENT:
         for text in get_own_texts(message):
-            yield {"who": "agent", "time": when, "line": message.line, "text": _quote_text(text)}
-        for call in message.calls:
-            result = answers.get(call.id)
-            bad = result is not None and result.is_error
-            about = f" — {_format_error(result.text)}" if result and bad else ""
-            told = f"{format_call(call, 160)}{about}"
-            yield {"who": "tool", "time": when, "line": call.line, "text": told, "failed": bad}
+            yield {"who": "agent", **about, "text": _quote_text(text)}
+        for one in calls:
+            error = f" — {_format_error(one.output)}" if one.is_error else ""
+            yield {"who": "tool", **about, "text": f"{format_call(one.call, 160)}{error}", "failed": one.is_error}
 
 
 def _quote_text(text: str) -> str:
@@ -397,20 +363,6 @@ def _quote_text(text: str) -> str:
     return "\n".join(f"> {row}".rstrip() for row in text.strip().splitlines())
 
 
-def _iter_todos(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    items = given.get("todos")
-    for item in items if isinstance(items, list) else []:
-        if isinstance(item, dict) and (text := _get_text(item, "content") or _get_text(item, "subject")):
-            yield text, _get_text(item, "status")
-
-
-def _update_task(tasks: dict[str, tuple[str, str]], given: Mapping[str, Any]) -> None:
-    number = str(given.get("taskId", ""))
-    if number in tasks:
-        subject, status = tasks[number]
-        tasks[number] = (_get_text(given, "subject") or subject, _get_text(given, "status") or status)
-
-
-def _get_text(given: Mapping[str, Any], key: str) -> str:
-    value = given.get(key)
-    return value if isinstance(value, str) else ""
+def _get_text(given: Mapping[str, Any], *keys: str) -> str:
+    """Return the first of the values of *keys* that is a text and not empty, or ""."""
+    return next((value for key in keys if isinstance(value := given.get(key), str) and value), "")

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.i18n import Message, msg
 from kb.records.model import Candidate, Record
 from kb.sessions import facts
-from kb.sessions.facts import SessionProgress, find_progress, find_task, list_prompts
-from kb.sessions.transcript import AGENT, Transcript, get_own_texts
-from kb.text.segment import clip, count_words, one_line
+from kb.sessions.facts import SessionProgress, find_progress, find_task
+from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
+from kb.text.segment import clip, count_words, iter_sentence_spans, one_line, split_sentences
 
 if TYPE_CHECKING:
     from typing import Any
-
 
 COMPACT, NORMAL, EXPANDED = "compact", "normal", "expanded"
 FORMS = (COMPACT, NORMAL, EXPANDED)
@@ -31,25 +30,25 @@ _SHARE = 12
 """An entry of a list gets at most this part of the limit (of 499: 41 字), the task twice as much."""
 _LEAST_REASON = 5
 """A reason that has less room than this is left out."""
-_PER_PART = {"rules": 6, "decided": 8, "doing": 4, "open": 6, "anchors": 10, "done": 8}
-_PRIORITY = ("rules", "decided", "doing", "open", "anchors", "done")
-"""What is kept first when there is little room; the task comes before all of them (SHI-11)."""
-_NORMAL_PRIORITY = (
-    "background", "decided", "caveats", "progress", "method", "troubles", "anchors", "interfaces", "done", "files",
-    "plans", "papers", "designs",
-)  # fmt: skip
-_NORMAL_PER_PART = {"background": 4, "decided": 12, "caveats": 8, "progress": 12, "method": 2, "troubles": 4,
-                    "anchors": 30, "interfaces": 16, "done": 12, "files": 12, "plans": 3, "papers": 4,
-                    "designs": 4}  # fmt: skip
+_COMPACT_PARTS = {"rules": 6, "decided": 8, "doing": 4, "open": 6, "anchors": 10, "done": 8}
+"""The lists of the compact form, each with its most entries; what stands first is kept first when there is little room,
+and the task comes before all of them (SHI-11)."""
+_NORMAL_PARTS = {
+    "background": 4, "decided": 12, "caveats": 8, "progress": 12, "method": 2, "troubles": 4, "anchors": 30,
+    "interfaces": 16, "done": 12, "files": 12, "plans": 3, "papers": 4, "designs": 4,
+}  # fmt: skip
 _ENTRY = 60
 """An entry of the normal form gets at most so many 字."""
-_SENTENCE = re.compile(r"[。！？]++[\"'”’」』)）]*|(?<![!?.])[!?.]++[\"'”’)]*+(?=\s|$)")
 _CLAUSE = re.compile(r"[，；：、]|[,;:](?=\s)|\s[—–-]+(?=\s)")
 _WITHIN = re.compile(r"[A-Za-z0-9_./-][A-Za-z0-9_]")
 """Two letters between which no word ends."""
-_INTENT = re.compile(r"\b(?:let me|i'll|i will|going to|the plan|approach)\b|让我|我将|我会|计划|方案|思路", 2)
-_LANGUAGES = {"py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "rs": "rust", "go": "go",
-              "ex": "elixir", "exs": "elixir", "java": "java", "rb": "ruby", "kt": "kotlin"}  # fmt: skip
+_INTENT = re.compile(
+    r"\b(?:let me|i'll|i will|going to|the plan|approach)\b|让我|我将|我会|计划|方案|思路", re.IGNORECASE
+)
+_LANGUAGES = {
+    "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "rs": "rust", "go": "go",
+    "ex": "elixir", "exs": "elixir", "java": "java", "rb": "ruby", "kt": "kotlin",
+}  # fmt: skip
 _REASON = {"zh": "原因", "en": "reason"}
 _CUT = "…"
 _MORE = {"zh": "… 另有 {n} 项", "en": "… {n} more"}
@@ -57,6 +56,9 @@ _MORE = {"zh": "… 另有 {n} 项", "en": "… {n} more"}
 
 Write = Callable[[Mapping[str, object]], str]
 """Fills the template of a form."""
+
+
+# -- the three forms -------------------------------------------------------------------------------
 
 
 def render_compact(
@@ -71,125 +73,138 @@ def render_compact(
 ) -> str:
     """Return the compact form of a session in markdown, never longer than *limit* 字 (from 60 on).
 
-    *now* is `where_it_stands`, where that is known.
-    *anchors* are records, or ids, that the session cites. What does not fit is left out by priority: task, constraints,
-    decisions, what is under way and open, anchors, what is done; of constraints and decisions the newest are kept.
-    Where something was left out, its part says so: a part says “none” only where there is none.
+    *now* is `find_progress`, where that is known. *anchors* are records, or ids, that the session cites. What does not
+    fit is left out by priority: task, constraints, decisions, what is under way and open, anchors, what is done; of
+    constraints and decisions the newest are kept. Where something was left out, its part says so: a part says “none”
+    only where there is none.
     """
-    now = now or find_progress(transcript)
-    reason = _REASON.get(language, _REASON["en"])
+    now, task = now or find_progress(transcript), find_task(transcript)
     longest = max(limit // _SHARE, 5)
     wanted = {
         "rules": _list_titles(candidates, ("constraint", "preference", "pitfall")),
         "decided": _list_titles(
-            candidates, ("decision", "interface", "pattern", "checklist", "domain-note"), reason, longest
+            candidates,
+            ("decision", "interface", "pattern", "checklist", "domain-note"),
+            _REASON.get(language, _REASON["en"]),
+            longest,
         ),
         "doing": list(now.doing),
         "open": list(now.open),
-        "anchors": [_format_anchor(anchor) for anchor in anchors],
+        "anchors": [f"[{one}]" if isinstance(one, str) else f"[{one.id}] {clip(one.title, 60)}" for one in anchors],
         "done": list(now.done)[::-1],
     }
-    short = {part: [shorten_text(entry, longest) for entry in wanted[part][: _PER_PART[part]]] for part in _PRIORITY}
-    task, empty = "", dict.fromkeys(_PRIORITY, ())
+    short = {part: [shorten_text(row, longest) for row in wanted[part][:most]] for part, most in _COMPACT_PARTS.items()}
+    empty = dict.fromkeys(_COMPACT_PARTS, ())
+    shown = ""
     for share in (2 * longest, longest, 5, 0):
-        task = shorten_text(find_task(transcript), share) if share else _CUT * bool(find_task(transcript))
-        if count_words(write({**empty, "task": task})) <= limit:
+        shown = shorten_text(task, share) if share else _CUT * bool(task)
+        if count_words(write({**empty, "task": shown})) <= limit:
             break
-    totals = {part: len(wanted[part]) for part in _PRIORITY}
-    return fill_parts(short, _PRIORITY, {"task": task}, write, limit, totals=totals, language=language)
+    totals = {part: len(rows) for part, rows in wanted.items()}
+    return _fill_parts(short, totals, {"task": shown}, write, limit, language)
 
 
 def render_normal(
-    transcript: Transcript, *, write: Write, anchors: Sequence[str] = (), candidates: Sequence[Candidate] = (),
-    ids: Mapping[str, str] | None = None, limit: int = NORMAL_LIMIT, language: str = "en",
-) -> str:  # fmt: skip
+    transcript: Transcript,
+    *,
+    write: Write,
+    anchors: Sequence[str] = (),
+    candidates: Sequence[Candidate] = (),
+    ids: Mapping[str, str] | None = None,
+    limit: int = NORMAL_LIMIT,
+    language: str = "en",
+) -> str:
     """Return the normal form of a session in markdown, never longer than *limit* 字 (from 200 on).
 
     *ids* holds the ids of records by the titles of the *candidates* that became them.
     """
-    now, changes = find_progress(transcript), facts.list_edits(transcript)
-    paths = facts.list_changed_files(changes)
-    decided = [one for one in candidates if one.kind in ("decision", "pattern", "domain-note", "checklist")]
-    minding = [one for one in candidates if one.kind in ("constraint", "pitfall", "preference")]
-    prompts = list_prompts(transcript)
-    open_failures = [one for one in facts.list_failed_calls(transcript)[-8:] if not one.mended]
-    wanted: dict[str, Iterable[object]] = {
-        "background": [
-            *_split_sentences(find_task(transcript)),
-            *(shorten_text(one, _ENTRY) for one in prompts[1:][-2:]),
-        ],
-        "decided": [_build_decision(one, ids or {}) for one in reversed(decided)],
-        "caveats": _shorten_rows([*(one.title for one in reversed(minding)), *now.open]),
+    now, task, prompts = find_progress(transcript), find_task(transcript), list_prompts(transcript)
+    paths = facts.list_changed_files(facts.list_edits(transcript))
+    newest = list(reversed(candidates))
+    decided = [one for one in newest if one.kind in ("decision", "pattern", "domain-note", "checklist")]
+    minding = [one.title for one in newest if one.kind in ("constraint", "pitfall", "preference")]
+    failures = [one for one in facts.list_failed_calls(transcript)[-8:] if not one.mended]
+    interfaces = [one.title for one in candidates if one.kind == "interface"]
+    wanted: dict[str, Sequence[object]] = {
+        "background": [*_split_entries(task), *(shorten_text(one, _ENTRY) for one in prompts[1:][-2:])],
+        "decided": [_build_decision(one, ids or {}) for one in decided],
+        "caveats": _shorten_rows([*minding, *now.open]),
         "progress": _shorten_rows(facts.list_last_statements(transcript, texts=4)),
         "method": _shorten_rows(_list_methods(transcript)),
-        "troubles": _shorten_rows(f"{one.what}: {one.error}" for one in reversed(open_failures)),
-        "anchors": list(anchors),
-        "interfaces": [clip(row, 160) for row in _list_interfaces(transcript, candidates)],
+        "troubles": _shorten_rows([f"{one.what}: {one.error}" for one in reversed(failures)]),
+        "anchors": anchors,
+        "interfaces": [clip(row, 160) for row in [*interfaces, *facts.list_signatures(transcript)[-16:]]],
         "done": _shorten_rows(now.done[::-1]),
         "files": paths,
         "plans": _shorten_rows(_list_plans(transcript)),
         "papers": [path for path in paths if _is_document_named(path, ("require", "prd", "需求"))],
         "designs": [path for path in paths if _is_document_named(path, ("design", "plan", "adr", "设计", "架构"))],
     }
-    short = {part: list(wanted[part])[: _NORMAL_PER_PART[part]] for part in _NORMAL_PRIORITY}
-    goal = (*now.doing, *prompts[-1:], find_task(transcript))[0]
+    known_languages = (_LANGUAGES.get(path.rpartition(".")[2]) for path in paths)
     fixed = {
-        "task": shorten_text(find_task(transcript), 40),
-        "goal": shorten_text(goal, _ENTRY),
-        "code": _guess_language(paths),
+        "task": shorten_text(task, 40),
+        "goal": shorten_text((*now.doing, *prompts[-1:], task)[0], _ENTRY),
+        "code": next(filter(None, known_languages), "python"),
     }
-    totals = {part: len(list(wanted[part])) for part in _NORMAL_PRIORITY}
-    return fill_parts(short, _NORMAL_PRIORITY, fixed, write, limit, totals=totals, language=language)
+    short = {part: wanted[part][:most] for part, most in _NORMAL_PARTS.items()}
+    totals = {part: len(rows) for part, rows in wanted.items()}
+    return _fill_parts(short, totals, fixed, write, limit, language)
 
 
 def render_expanded(
-    transcript: Transcript, *, write: Write, anchors: Sequence[str] = (), candidates: Sequence[Candidate] = (),
+    transcript: Transcript,
+    *,
+    write: Write,
+    anchors: Sequence[str] = (),
+    candidates: Sequence[Candidate] = (),
     ids: Mapping[str, str] | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """Return the expanded form of a session in markdown, as long as it comes. *anchors* are whole texts."""
     decisions = [one for one in candidates if one.kind not in ("preference", "pitfall")]
     pitfalls = [_build_problem(one) for one in candidates if one.kind == "pitfall"]
-    return write({
+    values: dict[str, object] = {
         "history": facts.list_entries(transcript),
         "decisions": [_build_decision(one, ids or {}) for one in decisions],
         "changes": [{**one._asdict(), "fence": _choose_fence(one.diff)} for one in facts.list_edits(transcript)],
         "problems": [*pitfalls, *(one._asdict() for one in facts.list_failed_calls(transcript))],
         "preferences": [one.title for one in candidates if one.kind == "preference"],
         "anchors": list(anchors),
-    })  # fmt: skip
+    }
+    return write(values)
 
 
-def fill_parts(
-    wanted: Mapping[str, Sequence[object]], order: Sequence[str], fixed: Mapping[str, object], write: Write, limit: int,
-    *, totals: Mapping[str, int] | None = None, language: str = "en",
-) -> str:  # fmt: skip
-    """Return what *write* makes of as many entries of *wanted* as fit into *limit* 字, by the *order* of the parts.
+def _fill_parts(
+    wanted: Mapping[str, Sequence[object]],
+    totals: Mapping[str, int],
+    fixed: Mapping[str, object],
+    write: Write,
+    limit: int,
+    language: str,
+) -> str:
+    """Return what *write* makes of as many entries of *wanted* as fit into *limit* 字, by the order of its parts.
 
     *totals* has how many entries there are of each part; what is missing is said at the end of the part: how many, or
     where not even that fits, "…".
     """
-    totals = totals or {part: len(wanted[part]) for part in order}
-    tables = {part for part in order if any(isinstance(entry, dict) for entry in wanted[part])}
+    tables = {part for part, entries in wanted.items() if any(isinstance(entry, dict) for entry in entries)}
 
     def render_parts(kept: Mapping[str, Sequence[object]], more: str) -> str:
-        marked = {part: _append_more_mark(kept[part], totals[part], more, is_table=part in tables) for part in order}
+        marked = {part: _append_more_mark(kept[part], totals[part], more, is_table=part in tables) for part in wanted}
         return write({**fixed, **marked})
 
     more = _MORE.get(language, _MORE["en"])
-    kept: dict[str, Sequence[object]] = {part: list(wanted[part]) for part in order}
-    text = render_parts(kept, more)
-    if count_words(text) <= limit:
+    if count_words(text := render_parts(wanted, more)) <= limit:
         return text
-    kept = {part: [] for part in order}
+    kept: dict[str, Sequence[object]] = {part: [] for part in wanted}
     if count_words(text := render_parts(kept, more)) > limit:
         text = render_parts(kept, more := _CUT)
-    first = [(part, entry) for part in order for entry in wanted[part][:1]]
-    rest = [(part, entry) for part in order for entry in wanted[part][1:]]
+    first = [(part, entry) for part, entries in wanted.items() for entry in entries[:1]]
+    rest = [(part, entry) for part, entries in wanted.items() for entry in entries[1:]]
     for part, entry in (*first, *rest):  # one of each part before a second of any: what is under way is told too
-        tried = {**kept, part: [*kept[part], entry]}
-        longer = render_parts(tried, more)
-        if count_words(longer) <= limit:
-            kept, text = tried, longer
+        longer = {**kept, part: [*kept[part], entry]}
+        rendered = render_parts(longer, more)
+        if count_words(rendered) <= limit:
+            kept, text = longer, rendered
     return text
 
 
@@ -202,10 +217,7 @@ def _append_more_mark(kept: Sequence[object], total: int, more: str, *, is_table
     return [*kept, row if is_table else mark]
 
 
-def _build_problem(pitfall: Candidate) -> dict[str, str]:
-    """Return a pitfall that was overcome as a form says it: what was seen, then why; its title is that in short."""
-    seen = one_line(pitfall.decision) or pitfall.title
-    return {"what": seen, "error": one_line(pitfall.why) or pitfall.title, "mended": pitfall.verification or _CUT}
+# -- entries ---------------------------------------------------------------------------------------
 
 
 def shorten_text(text: str, limit: int) -> str:
@@ -216,28 +228,25 @@ def shorten_text(text: str, limit: int) -> str:
     line = one_line(text[: 12 * limit + 200].replace("【", "[").replace("】", "]"))
     if count_words(line) <= limit and len(text) <= 12 * limit + 200:
         return line
-    for ends, mark in ((_SENTENCE, ""), (_CLAUSE, "…")):
-        fits = [match for match in ends.finditer(line) if count_words(line[: match.end()]) <= limit]
-        if fits and count_words(line[: fits[-1].start()]):
-            return line[: fits[-1].end()] if not mark else line[: fits[-1].start()].rstrip() + mark
+    # the last sentence never fits whole: with it the line is too long, or its end was cut off above
+    ends = [end for _, end in list(iter_sentence_spans(line, with_breaks=False))[:-1]]
+    if fits := [end for end in ends if count_words(line[:end]) <= limit]:
+        return line[: fits[-1]]
+    fits = [match.start() for match in _CLAUSE.finditer(line) if count_words(line[: match.end()]) <= limit]
+    if fits and count_words(line[: fits[-1]]):
+        return line[: fits[-1]].rstrip() + _CUT
     low, high = 0, len(line)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if count_words(line[:middle]) <= limit else (low, middle - 1)
-    while low and count_words(line[:low]) > limit:
-        low -= 1
     while low > 1 and _WITHIN.match(line, low - 1):
         low -= 1
-    return line[:low].rstrip() + "…"
+    return line[:low].rstrip() + _CUT
 
 
-def _split_sentences(text: str) -> list[str]:
-    found, at = [], 0
-    line = one_line(text[:2000])
-    for match in _SENTENCE.finditer(line):
-        found.append(line[at : match.end()].strip())
-        at = match.end()
-    return [shorten_text(row, _ENTRY) for row in [*found, line[at:].strip()] if row][:3]
+def _split_entries(text: str) -> list[str]:
+    """Return the first three sentences of *text*, each short enough for an entry."""
+    return [shorten_text(row, _ENTRY) for row in split_sentences(one_line(text[:2000]), with_breaks=False)[:3]]
 
 
 def _shorten_rows(rows: Iterable[str]) -> list[str]:
@@ -246,23 +255,26 @@ def _shorten_rows(rows: Iterable[str]) -> list[str]:
 
 def _list_methods(transcript: Transcript) -> list[str]:
     """Return the last sentences in which the agent says how it goes about it, the newest first."""
-    told = [text for message in transcript.messages if message.origin == AGENT for text in get_own_texts(message)]
-    rows = [
-        row
-        for text in told[-30:]
-        for row in _split_sentences(text)
-        if _INTENT.search(row) and count_words(row) > 4 and not row.endswith(":")
-    ]
-    return rows[::-1][:2]
+    rows = [row for _, text in list_agent_texts(transcript)[-30:] for row in _split_entries(text)]
+    return [row for row in rows if _INTENT.search(row) and count_words(row) > 4 and not row.endswith(":")][:-3:-1]
 
 
 def _list_plans(transcript: Transcript) -> list[str]:
-    plans = [call.input.get("plan") for m in transcript.messages for call in m.calls if call.name == "ExitPlanMode"]
+    plans = [one.call.input.get("plan") for one in list_calls(transcript) if one.call.name == "ExitPlanMode"]
     return [plan.strip().splitlines()[0].lstrip("# ") for plan in plans if isinstance(plan, str) and plan.strip()]
 
 
-def _list_interfaces(transcript: Transcript, candidates: Sequence[Candidate]) -> list[str]:
-    return [*(one.title for one in candidates if one.kind == "interface"), *facts.list_signatures(transcript)[-16:]]
+def _list_titles(
+    candidates: Sequence[Candidate], kinds: tuple[str, ...], reason: str = "", longest: int = 0
+) -> list[str]:
+    """Return the candidates by *kinds*, the newest first, with their reasons where *longest* has the room."""
+    found = []
+    for one in sorted((c for c in reversed(candidates) if c.kind in kinds), key=lambda c: kinds.index(c.kind)):
+        room = longest - count_words(one.title) - 1
+        has_news = one.why and one.why not in one.title and room > _LEAST_REASON
+        why = shorten_text(one.why, room).rstrip("。.") if has_news else ""
+        found.append(f"{one.title} ({reason}: {why})" if why else one.title)
+    return found
 
 
 def _build_decision(one: Candidate, ids: Mapping[str, str]) -> dict[str, Any]:
@@ -272,14 +284,15 @@ def _build_decision(one: Candidate, ids: Mapping[str, str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _build_problem(pitfall: Candidate) -> dict[str, str]:
+    """Return a pitfall that was overcome as a form says it: what was seen, then why; its title is that in short."""
+    seen = one_line(pitfall.decision) or pitfall.title
+    return {"what": seen, "error": one_line(pitfall.why) or pitfall.title, "mended": pitfall.verification or _CUT}
+
+
 def _is_document_named(path: str, words: Sequence[str]) -> bool:
     name = path.rpartition("/")[2].lower()
     return name.endswith((".md", ".txt", ".rst")) and any(word in name for word in words)
-
-
-def _guess_language(paths: Sequence[str]) -> str:
-    known = (_LANGUAGES.get(path.rpartition(".")[2]) for path in paths)
-    return next((name for name in known if name), "python")
 
 
 def _choose_fence(text: str) -> str:
@@ -289,23 +302,7 @@ def _choose_fence(text: str) -> str:
     return fence
 
 
-def _list_titles(
-    candidates: Sequence[Candidate], kinds: tuple[str, ...], reason: str = "", longest: int = 0
-) -> list[str]:
-    """Return the candidates by *kinds*, the newest first, with their reasons where *longest* has the room."""
-    chosen = sorted((c for c in reversed(candidates) if c.kind in kinds), key=lambda c: kinds.index(c.kind))
-    return [f"{c.title} ({reason}: {why})" if (why := _shorten_reason(c, longest)) else c.title for c in chosen]
-
-
-def _shorten_reason(candidate: Candidate, longest: int) -> str:
-    room = longest - count_words(candidate.title) - 1
-    wanted = candidate.why and candidate.why not in candidate.title and room > _LEAST_REASON
-    return shorten_text(candidate.why, room).rstrip("。.") if wanted else ""
-
-
-def _format_anchor(anchor: Record | str) -> str:
-    return f"[{anchor}]" if isinstance(anchor, str) else f"[{anchor.id}] {clip(anchor.title, 60)}"
-
+# -- what is wrong with a form that somebody wrote (RUYI-55) ---------------------------------------
 
 TITLES = {
     COMPACT: ("## 🔸 缩形态上下文", "## 🔸 Compact context"),
@@ -346,59 +343,66 @@ def find_problems(text: str) -> tuple[str, list[FormProblem]]:
     """Return which form *text* is ("" for none) and what is wrong with it, by line."""
     rows = text.replace("\r\n", "\n").split("\n")
     for form, titles in TITLES.items():
-        starts = [number for number, row in enumerate(rows) if row.strip() in titles]
-        if starts:
-            end = next((n for n in range(starts[0] + 1, len(rows)) if rows[n].startswith("## ")), len(rows))
-            found = [*_check_sections(form, rows, starts[0], end), *_check_size(form, rows[starts[0] : end], starts[0])]
-            found += _check_references(rows, starts[0], end) if form != EXPANDED else []
-            return form, sorted(found, key=lambda one: one.line)
-    return "", [
-        FormProblem(
-            1, msg("none of the titles stands here: {titles}", titles=", ".join(map(" / ".join, TITLES.values())))
-        )
-    ]
+        start = next((number for number, row in enumerate(rows) if row.strip() in titles), None)
+        if start is not None:
+            end = next((n for n in range(start + 1, len(rows)) if rows[n].startswith("## ")), len(rows))
+            own = rows[start:end]
+            found = [*_check_sections(form, own), *_check_size(form, own)]
+            found += _check_references(own) if form != EXPANDED else []
+            placed = (one._replace(line=start + one.line) for one in found)
+            return form, sorted(placed, key=lambda one: one.line)
+    titles_of_all = ", ".join(map(" / ".join, TITLES.values()))
+    return "", [FormProblem(1, msg("none of the titles stands here: {titles}", titles=titles_of_all))]
 
 
-def _check_sections(form: str, rows: Sequence[str], start: int, end: int) -> Iterator[FormProblem]:
-    last = start
-    speech = TITLES[form].index(rows[start].strip())
-    for spoken in SECTIONS[form]:
-        heading = spoken[speech]
-        places = [number for number in range(start, end) if rows[number].startswith(spoken)]
-        if not places:
-            yield FormProblem(last + 1, msg("the section {heading} is missing", heading=heading))
+def _check_sections(form: str, rows: Sequence[str]) -> Iterator[FormProblem]:
+    """Yield what is wrong with the headings of a form; *rows* begin with its title, as line 1."""
+    last = 1
+    language = TITLES[form].index(rows[0].strip())
+    for headings in SECTIONS[form]:
+        heading = headings[language]
+        lines = [number for number, row in enumerate(rows, 1) if row.startswith(headings)]
+        if not lines:
+            yield FormProblem(last, msg("the section {heading} is missing", heading=heading))
             continue
-        if len(places) > 1:
-            yield FormProblem(places[1] + 1, msg("the section {heading} stands here twice", heading=heading))
-        if places[0] < last:
-            yield FormProblem(places[0] + 1, msg("the section {heading} is out of order", heading=heading))
-        last = max(last, places[0])
+        if len(lines) > 1:
+            yield FormProblem(lines[1], msg("the section {heading} stands here twice", heading=heading))
+        if lines[0] < last:
+            yield FormProblem(lines[0], msg("the section {heading} is out of order", heading=heading))
+        last = max(last, lines[0])
     for words in BULLETS[form]:
-        if not any(rows[number].replace("：", ":").startswith(words) for number in range(start, end)):
-            yield FormProblem(start + 1, msg("the line {words} is missing", words=words[speech]))
-    if form == COMPACT and any(row.strip() in ("【任务】", "【Task】") for row in rows[start:end]):
-        yield FormProblem(start + 1, msg("the task is empty"))
+        if not any(row.replace("：", ":").startswith(words) for row in rows):
+            yield FormProblem(1, msg("the line {words} is missing", words=words[language]))
+    if form == COMPACT and any(row.strip() in ("【任务】", "【Task】") for row in rows):
+        yield FormProblem(1, msg("the task is empty"))
 
 
-def _check_size(form: str, rows: Sequence[str], start: int) -> Iterator[FormProblem]:
+def _check_size(form: str, rows: Sequence[str]) -> Iterator[FormProblem]:
     size = count_words("\n".join(rows))
     if form == COMPACT and size > LIMIT:
-        yield FormProblem(start + 1, msg("the compact form has {size} words; it must have fewer than {most}",
-                                     size=size, most=LIMIT + 1))  # fmt: skip
-    if form == NORMAL and not NORMAL_LEAST <= size <= NORMAL_LIMIT:
-        problem = msg("the normal form has {size} words; it should have {least} to {most}",
-                      size=size, least=NORMAL_LEAST, most=NORMAL_LIMIT)  # fmt: skip
-        yield FormProblem(start + 1, problem, is_warning=size < NORMAL_LEAST)
+        most = LIMIT + 1
+        problem = msg("the compact form has {size} words; it must have fewer than {most}", size=size, most=most)
+        yield FormProblem(1, problem)
+    if form == NORMAL and (misfit := check_normal_size(size)):
+        yield FormProblem(1, misfit, is_warning=size < NORMAL_LEAST)
 
 
-def _check_references(rows: Sequence[str], start: int, end: int) -> Iterator[FormProblem]:
-    for number in range(start, end):
-        for match in _REFERENCE.finditer(rows[number]):
-            if len(match.group(2)) < 3:
-                yield FormProblem(number + 1, msg("{reference} is no id: it has three digits or more",
-                                              reference=match.group()))  # fmt: skip
-        typed = _TYPED.match(rows[number])
-        letters = [match.group(1) for match in _REFERENCE.finditer(typed.group(2))] if typed else []
-        if typed and letters and TYPES[typed.group(1)] not in letters:
-            yield FormProblem(number + 1, msg("{type} names an anchor whose id begins with {letter}",
-                                          type=typed.group(1), letter=TYPES[typed.group(1)]))  # fmt: skip
+def check_normal_size(size: int) -> Message | None:
+    """Return what is wrong with a normal form of *size* 字, or None."""
+    if NORMAL_LEAST <= size <= NORMAL_LIMIT:
+        return None
+    return msg("the normal form has {size} words; it should have {least} to {most}",
+               size=size, least=NORMAL_LEAST, most=NORMAL_LIMIT)  # fmt: skip
+
+
+def _check_references(rows: Sequence[str]) -> Iterator[FormProblem]:
+    for number, row in enumerate(rows, 1):
+        for match in _REFERENCE.finditer(row):
+            if len(match[2]) < 3:
+                problem = msg("{reference} is no id: it has three digits or more", reference=match[0])
+                yield FormProblem(number, problem)
+        if typed := _TYPED.match(row):
+            letters, letter = [match[1] for match in _REFERENCE.finditer(typed[2])], TYPES[typed[1]]
+            if letters and letter not in letters:
+                problem = msg("{type} names an anchor whose id begins with {letter}", type=typed[1], letter=letter)
+                yield FormProblem(number, problem)
