@@ -43,6 +43,13 @@ _SIGNATURE = regex(
 """A call with what it returns, or a request: `Agent.review() -> ReviewResult`, `GET /health`."""
 
 
+_YES_GROUNDS = (
+    msg("self-check: it affects later decisions"),
+    msg("self-check: it will be worth looking up"),
+    msg("self-check: it prevents a repeated discussion or mistake"),
+)
+
+
 class SelfCheck(NamedTuple):
     """The three questions before writing (RUYI "写入前自检"), each answered with yes, no or not at all."""
 
@@ -72,19 +79,27 @@ def assess_admission(
     answers = answer_self_check(candidate)
     if set(answers) == {False}:
         return Admission(False, (), (DECLINED,))
-    grounds = (
-        *_find_repetition(sightings, config, in_sessions=in_sessions),
-        *((msg("updates [{id}], which has passed the gate", id=candidate.updates),) if candidate.updates else ()),
-        *_find_large_impact(candidate, known_modules),
-        *_find_reuse_ground(candidate, config.language),
-        *_list_yes_grounds(answers),
-        *((msg("contradicts [{id}], which is in force", id=overturns),) if overturns else ()),
-    )
-    return (
-        Admission(True, grounds)
-        if grounds
-        else Admission(False, (), (_build_gate_objection(candidate, sightings, config),))
-    )
+    grounds: list[Message] = []
+    if sightings >= config.repeat:
+        grounds.append(
+            msg("repeated: seen in {count} sessions", count=sightings)
+            if in_sessions
+            else msg("repeated: seen at least {count} times", count=sightings)
+        )
+    if candidate.updates:
+        grounds.append(msg("updates [{id}], which has passed the gate", id=candidate.updates))
+    grounds += _find_large_impact(candidate, known_modules)
+    if candidate.reusable:
+        grounds.append(msg("reusable: useful in other projects"))
+    elif candidate.reusable is None and BY_NAME[candidate.kind].reusable:
+        kind = kind_label(candidate.kind, config.language).lower()
+        grounds.append(msg("reusable: a {kind} is made to be used again", kind=kind))
+    grounds += [ground for ground, answer in zip(_YES_GROUNDS, answers, strict=True) if answer]
+    if overturns:
+        grounds.append(msg("contradicts [{id}], which is in force", id=overturns))
+    if grounds:
+        return Admission(True, tuple(grounds))
+    return Admission(False, (), (_build_gate_objection(candidate, sightings, config),))
 
 
 def require_approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
@@ -112,21 +127,14 @@ def answer_self_check(candidate: Candidate) -> SelfCheck:
     )
 
 
-def _find_repetition(sightings: int, config: Config, *, in_sessions: bool) -> tuple[Message, ...]:
-    if sightings < config.repeat:
-        return ()
-    if in_sessions:
-        return (msg("repeated: seen in {count} sessions", count=sightings),)
-    return (msg("repeated: seen at least {count} times", count=sightings),)
-
-
-def _find_large_impact(candidate: Candidate, known: Sequence[str]) -> tuple[Message, ...]:
+def _find_large_impact(candidate: Candidate, known: Sequence[str]) -> list[Message]:
     """Return why the impact is large: what the caller named, then what the words name, then the touched modules."""
     named = [msg("large impact: {area}", area=area_name(area)) for area in candidate.impact_areas]
     if _is_confident(candidate):
-        read = {area: word for area, word in find_impact_areas(candidate).items() if area not in candidate.impact_areas}
         named += [
-            msg("large impact: {area} (“{word}”)", area=area_name(area), word=word) for area, word in read.items()
+            msg("large impact: {area} (“{word}”)", area=area_name(area), word=word)
+            for area, word in find_impact_areas(candidate).items()
+            if area not in candidate.impact_areas
         ]
     signature = _SIGNATURE.search(f"{candidate.title}\n{candidate.decision}")
     if candidate.kind == "interface" and signature and not named:
@@ -135,24 +143,7 @@ def _find_large_impact(candidate: Candidate, known: Sequence[str]) -> tuple[Mess
     if len(touched) > 1:
         names = ", ".join(touched)
         named.append(msg("large impact: touches {count} modules ({names})", count=len(touched), names=names))
-    return tuple(named)
-
-
-def _find_reuse_ground(candidate: Candidate, language: str) -> tuple[Message, ...]:
-    if candidate.reusable:
-        return (msg("reusable: useful in other projects"),)
-    if candidate.reusable is None and BY_NAME[candidate.kind].reusable:
-        return (msg("reusable: a {kind} is made to be used again", kind=kind_label(candidate.kind, language).lower()),)
-    return ()
-
-
-def _list_yes_grounds(answers: SelfCheck) -> tuple[Message, ...]:
-    said = (
-        msg("self-check: it affects later decisions"),
-        msg("self-check: it will be worth looking up"),
-        msg("self-check: it prevents a repeated discussion or mistake"),
-    )
-    return tuple(sentence for sentence, answer in zip(said, answers, strict=True) if answer)
+    return named
 
 
 def _is_confident(candidate: Candidate) -> bool:

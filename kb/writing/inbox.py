@@ -12,8 +12,7 @@ from kb.files import json_bytes, read_if_exists
 from kb.git.repository import LostRace, RefMove, format_commit_message
 from kb.i18n import Message, msg
 from kb.records import record_file
-from kb.records.candidate import build_candidates as candidates_of
-from kb.records.candidate import candidate_to_json
+from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
 from kb.records.record_paths import INBOX, parse_path_scope
 from kb.similarity.duplicates import compute_similarity, find_duplicate
@@ -26,7 +25,6 @@ from kb.text.segment import count_words, normalise, slugify
 from kb.writing.quality import Objection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from kb.workspace import Workspace
@@ -34,7 +32,10 @@ if TYPE_CHECKING:
 
 
 _TELLING = 8
-"""So many 字 of a decision, and its words are its own."""
+"""Characters or words of a decision from which on its wording is its own: who writes it again means the same matter."""
+_TITLES = regex(r"(?m)^(?:title:[ \t]*|#[ \t]+\[[A-Z]{1,3}[0-9]{3,9}\][ \t]*)([^\r\n]{1,400})")
+_TITLE_AREA = 8_000
+"""Bytes at the beginning of a file in which its title is looked for."""
 
 
 class HeldCandidate(NamedTuple):
@@ -54,7 +55,7 @@ def parse_held(name: str, entry: Mapping[str, Any]) -> HeldCandidate:
     It may have come from anybody who shares the inbox.
     """
     try:
-        found = candidates_of(entry["candidate"], f"inbox:{name}")
+        found = build_candidates(entry["candidate"], f"inbox:{name}")
         sightings, reasons = entry.get("sightings", []), entry.get("reasons", [])
         is_one = len(found) == 1 and isinstance(sightings, list) and isinstance(reasons, list)
         words = [*reasons, *(word for sighting in sightings for pair in sighting.items() for word in pair)]
@@ -71,16 +72,8 @@ def encode_held(held: HeldCandidate) -> bytes:
 
 
 def _build_entry(held: HeldCandidate) -> dict[str, Any]:
-    return {
-        "candidate": candidate_to_json(held.candidate),
-        "sightings": list(held.sightings),
-        "reasons": list(held.reasons),
-    }
-
-
-def index_held(kb: Workspace, held: HeldCandidate) -> None:
-    """Let the index know *held*."""
-    kb.index.save_held_entry(held.name + ".json", _build_entry(held))
+    candidate = candidate_to_json(held.candidate)
+    return {"candidate": candidate, "sightings": list(held.sightings), "reasons": list(held.reasons)}
 
 
 def build_held_name(candidate: Candidate) -> str:
@@ -131,16 +124,14 @@ def hold_candidate(
         sighting = {"session": candidate.session, "host": candidate.host, "day": kb.today()}
         held = held._replace(sightings=(*held.sightings, sighting), reasons=reasons)
         transaction.inbox[held.name + ".json"] = encode_held(held)
-        index_held(kb, held)
+        kb.index.save_held_entry(held.name + ".json", _build_entry(held))
+    remedy = objections[0].remedy if objections else msg("")
+    if "held" in remedy.values:  # the command it names is for the name under which the candidate waits
+        remedy = remedy._replace(values={**remedy.values, "held": held.name})
     return Verdict(
         "held", candidate.title, candidate.kind, id=held.name, scope=candidate.scope, reasons=reasons,
-        next=kb.localise(_fill_in_name(objections[0].remedy, held)) if objections else "", similar=tuple(alike)
+        next=kb.localise(remedy) if objections else "", similar=tuple(alike),
     )  # fmt: skip
-
-
-def _fill_in_name(remedy: Message, held: HeldCandidate) -> Message:
-    """Return *remedy* with the name under which the candidate waits, where it names a command for it."""
-    return remedy._replace(values={**remedy.values, "held": held.name}) if "held" in remedy.values else remedy
 
 
 def hold_uncommitted(
@@ -191,9 +182,8 @@ def list_held(kb: Workspace) -> list[HeldCandidate]:
 def list_unreadable(kb: Workspace) -> list[str]:
     """Return the names of the files in the inbox that hold no candidate."""
     sync_with_ref(kb)
-    return sorted(
-        {name for name, _ in kb.index.list_held_entries()} - {held.name + ".json" for held in list_indexed(kb)}
-    )
+    readable = {held.name + ".json" for held in list_indexed(kb)}
+    return sorted({name for name, _ in kb.index.list_held_entries()} - readable)
 
 
 def sync_with_ref(kb: Workspace) -> None:
@@ -216,9 +206,9 @@ def sync_with_ref(kb: Workspace) -> None:
 def build_move(kb: Workspace, changes: Mapping[str, bytes | None]) -> RefMove:
     """Build the commit that makes *changes* to the inbox and return the move that publishes it."""
     old = kb.repository.resolve_ref(INBOX)
-    words = format_commit_message("Keep what is held", "", {"Kb-Op": "inbox"})
+    message = format_commit_message("Keep what is held", "", {"Kb-Op": "inbox"})
     with kb.state.open_stage() as stage:
-        return RefMove(INBOX, kb.repository.build_commit(old, changes, words, stage=stage), old)
+        return RefMove(INBOX, kb.repository.build_commit(old, changes, message, stage=stage), old)
 
 
 def find_held(kb: Workspace, name: str) -> HeldCandidate:
@@ -242,9 +232,7 @@ def drop_held(kb: Workspace, name: str) -> HeldCandidate:
     return held
 
 
-_TITLES = regex(r"(?m)^(?:title:[ \t]*|#[ \t]+\[[A-Z]{1,3}[0-9]{3,9}\][ \t]*)([^\r\n]{1,400})")
-_LOOKED_AT = 8_000
-"""Bytes of a file in which its title stands."""
+# -- files that cannot be read --------------------------------------------------------------------
 
 
 def find_damaged_twin(kb: Workspace, candidate: Candidate) -> BadRecord | None:
@@ -275,21 +263,15 @@ def find_checkout_damage(kb: Workspace, path: str, tip: bytes | None) -> BadReco
 
 
 def _has_similar_title(kb: Workspace, title: str, path: str) -> bool:
+    """Return whether the damaged file *path* has a title like *title*, as far as that can be told."""
     slug = os.path.basename(path).removesuffix(".md").partition("-")[2]
     if slug and slug == slugify(title):
         return True
-    limit = kb.config.title_similarity
-    return any(
-        normalise(one) == normalise(title) or compute_similarity(one, title, limit) > limit
-        for one in _iter_titles(kb, path)
-    )
-
-
-def _iter_titles(kb: Workspace, path: str) -> Iterator[str]:
-    """Yield what may be the title of the damaged file *path*."""
     try:
         data = read_if_exists(os.path.join(kb.root, *path.split("/"))) or b""
     except OSError:
-        return
-    for match in _TITLES.finditer(data[:_LOOKED_AT].decode("utf-8", "replace")):
-        yield match[1].strip().strip("\"'")
+        return False
+    limit, plain = kb.config.title_similarity, normalise(title)
+    text = data[:_TITLE_AREA].decode("utf-8", "replace")
+    others = (match[1].strip().strip("\"'") for match in _TITLES.finditer(text))
+    return any(normalise(other) == plain or compute_similarity(other, title, limit) > limit for other in others)

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kb.errors import Busy, IndexFailed, KbError
 from kb.files import read_file_stamp, read_if_exists, remove_half_written
@@ -14,7 +14,7 @@ from kb.git import dropped_records, worktree
 from kb.git.git_locks import list_rewriting_commands
 from kb.git.git_log import diff_trees, read_objects, resolve_tree
 from kb.git.repository import PATIENCE, Head, LostRace, RefMove, Repository, format_commit_message
-from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, StagedFile, read_index_stamp
+from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, read_index_stamp
 from kb.i18n import Message, msg
 from kb.index import index_sync, record_ids
 from kb.records.record_paths import CONTENT, is_record_path
@@ -32,16 +32,22 @@ _INTENT = "follow.json"
 
 Where it has followed, and the index of the records has not yet kept what it knows of that: both commits, and no path.
 """
+_BESIDE, _KEPT = "beside", "kept work"
+"""Notes: the git command that ran while kb published, as JSON [seconds, command]; the refs not told of yet."""
+_WINDOW = 120
+"""Seconds before and after it in which such a command has saved what it put away."""
+_REFS = "refs/kb/rescue/work-"
+_LOSING = "merge"
+"""The one command that may lose work: the others put it into the stash list before they touch a file.
+
+What `git stash` made and `git stash pop` brought back looks just like it: only a merge is a reason to look.
+"""
 
 
 def publish_moves(
-    kb: Workspace,
-    head: Head,
-    moves: Sequence[RefMove],
-    changes: Changes,
-    reason: str,
+    kb: Workspace, head: Head, moves: Sequence[RefMove], changes: Changes, reason: str,
     mover: BackgroundCommand | None = None,
-) -> dict[str, str]:
+) -> dict[str, str]:  # fmt: skip
     """Make all *moves* or none, the first from *head*; return what became of the file of each of *changes*.
 
     Raise LostRace when a ref, or what is checked out, is no longer as *head* and *moves* say. *mover* is the command
@@ -57,21 +63,22 @@ def publish_moves(
     edited = [path for path, (before, _) in changes.items() if before is not None]
     tip = moves[0].new
     owed = list_pending_files(kb)
-    follows = _adjust_to_checkout(kb, changes, owed)
+    behind = _read_files(kb, {path: old for path, old in owed.items() if path in changes})
+    follows = {path: (behind.get(path, before), now) for path, (before, now) in changes.items()}
     stamp = read_index_stamp(kb.repository)
     reserved = worktree.read_staged_files(kb.repository, head.oid, edited)
     others = wait_for_git(kb.repository)
+    # Written before the refs move: a process that dies from here on leaves what the checkout has still to follow.
     _save_intent(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
     try:
-        with worktree.hold_index(
-            kb.repository
-        ) as following:  # held as short as can be: a git command may need it meanwhile
+        # git's lock is held as short as can be: a git command may need it meanwhile
+        with worktree.hold_index(kb.repository) as following:
             if kb.repository.head() != head:
                 raise LostRace(head.ref)
             following.start_reading_flags(edited)
             if stamp != read_index_stamp(kb.repository):
                 reserved = worktree.read_staged_files(kb.repository, head.oid, edited)
-            was_settled, was_compared = index_sync.is_synced(kb, head.oid), dropped_records.is_index_unchanged(kb)
+            was_synced, was_compared = index_sync.is_synced(kb, head.oid), dropped_records.is_index_unchanged(kb)
             kb.repository.update_refs(moves, reason, mover)
             outcomes = following.apply_published(follows, tip, reserved)
     except (LostRace, KbError):
@@ -88,62 +95,12 @@ def publish_moves(
         dropped_records.remember_published(kb, head.oid, tip)
         if was_compared:
             dropped_records.mark_index_compared(kb, following.stamp)
-        if was_settled and all(outcome == CLEAN for outcome in outcomes.values()):
+        if was_synced and all(outcome == CLEAN for outcome in outcomes.values()):
             index_sync.mark_synced(kb, tip, following.stamp)
         else:
             index_sync.mark_dirty(kb, outcomes)
         record_ids.save_shared_numbers(kb)
     return outcomes
-
-
-def _adjust_to_checkout(kb: Workspace, changes: Changes, owed: Mapping[str, str]) -> Changes:
-    """Return *changes*, those of files that are behind already counted from where these are."""
-    behind = {path: old for path, old in owed.items() if path in changes}
-    before = _read_files(kb, behind)
-    return {path: (before.get(path, was), now) for path, (was, now) in changes.items()}
-
-
-def catch_up_checkout(kb: Workspace) -> bool:
-    """Let the checkout follow what was published by a process that ended, or could not write a file, before it did.
-
-    Return whether there was any such file.
-    """
-    worktree.release_abandoned_lock(kb.repository)
-    kb.state.remove_half_written()
-    remove_half_written(kb.repository.private, 0)
-    intent = _load_intent(kb)
-    if "old" in intent:
-        dropped_records.remember_published_once(kb, intent["old"], intent["new"])
-    owed = list_pending_files(kb)
-    for folder in {os.path.dirname(path) for path in owed}:
-        remove_half_written(os.path.join(kb.root, *folder.split("/")), 0)
-    if not owed:
-        if intent:  # its files have followed, but it died before the index kept what it had given out
-            if intent.get("new") != kb.repository.head().oid:
-                record_ids.reserve_ids_from_history(kb)
-            _save_intent(kb, "", {})
-        return False
-    if kb.repository.find_commit_obstacle():
-        return False
-    repository, head = kb.repository, kb.repository.head().oid
-    if intent.get("new") != head:
-        record_ids.reserve_ids_from_history(kb)
-        dropped_records.note_undone_paths(kb, owed, intent.get("new", ""), head)
-    before, now = _read_files(kb, owed), _read_files(kb, dict.fromkeys(owed, head))
-    changes = {path: (before[path], now[path]) for path in owed if before[path] != now[path]}
-    with worktree.hold_index(repository) as following:
-        following.start_reading_flags(list(changes))
-        theirs = worktree.read_staged_files(repository, head, list(changes))
-        outcomes = following.apply_published(changes, head, _drop_unstaged(theirs, changes))
-    _save_intent(kb, head, {path: owed[path] for path, outcome in outcomes.items() if outcome == FAILED})
-    for old in sorted(set(owed.values()) - {head}):
-        dropped_records.remember_published(kb, old, head)
-    return True
-
-
-def _drop_unstaged(theirs: Mapping[str, StagedFile], changes: Changes) -> dict[str, StagedFile]:
-    """Return what of the staged *theirs* a person has staged: not what was there before it was published."""
-    return {path: entry for path, entry in theirs.items() if entry.data != changes[path][0]}
 
 
 def _read_files(kb: Workspace, revisions: Mapping[str, str]) -> dict[str, bytes | None]:
@@ -153,20 +110,78 @@ def _read_files(kb: Workspace, revisions: Mapping[str, str]) -> dict[str, bytes 
     return {**dict.fromkeys(revisions), **{path: data for (_, path), data in found}}
 
 
+def _update_index(kb: Workspace, outcomes: Mapping[str, str], changes: Changes) -> None:
+    """Let the index know which files are as planned; the others it reads as the user has them, or left them since."""
+    records = {path: outcome for path, outcome in outcomes.items() if is_record_path(path)}
+    stamps = {}
+    for path in (path for path, outcome in records.items() if outcome == CLEAN):
+        stamp = read_file_stamp(kb.root, path)  # before the file is read: who edits it in between is seen next time
+        mine = read_if_exists(os.path.join(kb.root, *path.split("/")))
+        texts = {None if data is None else data.replace(b"\r\n", b"\n") for data in (mine, changes[path][1])}
+        if stamp and len(texts) == 1 and mine is not None:
+            stamps[path] = stamp
+    kb.index.save_stamps(stamps)
+    kb.index.reload_files([path for path in records if path not in stamps])
+
+
+# -- what the checkout has still to follow --------------------------------------------------------
+
+
+def catch_up_checkout(kb: Workspace) -> bool:
+    """Let the checkout follow what was published by a process that ended, or could not write a file, before it did.
+
+    Return whether there was any such file.
+    """
+    repository = kb.repository
+    worktree.release_abandoned_lock(repository)
+    kb.state.remove_half_written()
+    remove_half_written(repository.private, 0)
+    intent = _load_intent(kb)
+    if "old" in intent:
+        dropped_records.remember_published_once(kb, intent["old"], intent["new"])
+    owed = list_pending_files(kb)
+    for folder in {os.path.dirname(path) for path in owed}:
+        remove_half_written(os.path.join(kb.root, *folder.split("/")), 0)
+    if not owed:
+        if intent:  # its files have followed, but it died before the index kept what it had given out
+            if intent.get("new") != repository.head().oid:
+                record_ids.reserve_ids_from_history(kb)
+            _save_intent(kb, "", {})
+        return False
+    if repository.find_commit_obstacle():
+        return False
+    head = repository.head().oid
+    if intent.get("new") != head:
+        record_ids.reserve_ids_from_history(kb)
+        dropped_records.note_undone_paths(kb, owed, intent.get("new", ""), head)
+    before, now = _read_files(kb, owed), _read_files(kb, dict.fromkeys(owed, head))
+    changes = {path: (before[path], now[path]) for path in owed if before[path] != now[path]}
+    with worktree.hold_index(repository) as following:
+        following.start_reading_flags(list(changes))
+        staged = worktree.read_staged_files(repository, head, list(changes))
+        # what was there before it was published is nothing that a person has staged
+        theirs = {path: entry for path, entry in staged.items() if entry.data != changes[path][0]}
+        outcomes = following.apply_published(changes, head, theirs)
+    _save_intent(kb, head, {path: owed[path] for path, outcome in outcomes.items() if outcome == FAILED})
+    for old in sorted(set(owed.values()) - {head}):
+        dropped_records.remember_published(kb, old, head)
+    return True
+
+
 def list_pending_files(kb: Workspace) -> dict[str, str]:
     """Return path → commit of the files that are still as they were in that commit."""
     paths = _load_intent(kb).get("paths")
     return {str(path): str(old) for path, old in paths.items()} if isinstance(paths, dict) else {}
 
 
-def _load_intent(kb: Workspace) -> Mapping[str, Any]:
-    return kb.state.load(_INTENT) or {}
-
-
 def clear_followed(kb: Workspace) -> None:
     """Forget what the checkout has followed, once the index of the records has kept what it knows of that."""
     if not list_pending_files(kb):
         _save_intent(kb, "", {})
+
+
+def _load_intent(kb: Workspace) -> Mapping[str, Any]:
+    return kb.state.load(_INTENT) or {}
 
 
 def _save_intent(kb: Workspace, new: str, paths: Mapping[str, str], old: str | None = None) -> None:
@@ -176,24 +191,6 @@ def _save_intent(kb: Workspace, new: str, paths: Mapping[str, str], old: str | N
     else:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(kb.state.path(_INTENT))
-
-
-def _update_index(kb: Workspace, outcomes: Mapping[str, str], changes: Changes) -> None:
-    """Let the index know which files are as planned; the others it reads as the user has them, or left them since."""
-    records = {path: outcome for path, outcome in outcomes.items() if is_record_path(path)}
-    seen = {
-        path: _stamp_if_planned(kb, path, changes[path][1]) for path, outcome in records.items() if outcome == CLEAN
-    }
-    kb.index.save_stamps({path: stamp for path, stamp in seen.items() if stamp})
-    kb.index.reload_files([path for path in records if not seen.get(path)])
-
-
-def _stamp_if_planned(kb: Workspace, path: str, planned: bytes | None) -> str:
-    """Return the stamp of the file *path* if it is as *planned*; "" where it is gone, or somebody has been faster."""
-    stamp = read_file_stamp(kb.root, path)
-    mine = read_if_exists(os.path.join(kb.root, *path.split("/")))
-    texts = {None if data is None else data.replace(b"\r\n", b"\n") for data in (mine, planned)}
-    return stamp if len(texts) == 1 and mine is not None else ""
 
 
 def explain_outcome(path: str, outcome: str) -> Message | None:
@@ -216,11 +213,10 @@ def recommit_undone(kb: Workspace, head: Head) -> Head:
         return head
     subject = "Put back what a git command beside kb had dropped"
     body = "\n".join(f"- {path}" for path in sorted(changes))
+    message = format_commit_message(subject, body, {"Kb-Op": "restored"})
     with kb.state.open_stage() as stage:
         files = {path: now for path, (_, now) in changes.items()}
-        commit = kb.repository.build_commit(
-            head.oid, files, format_commit_message(subject, body, {"Kb-Op": "restored"}), stage=stage
-        )
+        commit = kb.repository.build_commit(head.oid, files, message, stage=stage)
     publish_moves(kb, head, [RefMove(head.ref, commit, head.oid)], changes, f"kb: {subject}")
     there = kb.repository.list_files(commit, CONTENT)
     dropped_records.note_put_back(kb, [(path, there.get(path, "")) for path in changes])
@@ -228,16 +224,12 @@ def recommit_undone(kb: Workspace, head: Head) -> Head:
     return head._replace(oid=commit)
 
 
-_BESIDE, _KEPT = "beside", "kept work"
-"""Notes: the git command that ran while kb published, as JSON [seconds, command]; the refs not told of yet."""
-_WINDOW = 120
-"""Seconds before and after it in which such a command has saved what it put away."""
-_REFS = "refs/kb/rescue/work-"
-_LOSING = "merge"
-"""The one command that may lose work: the others put it into the stash list before they touch a file.
-
-What `git stash` made and `git stash pop` brought back looks just like it: only a merge is a reason to look.
-"""
+# -- git commands that a person runs meanwhile ----------------------------------------------------
+#
+# `git merge` with uncommitted work saves it as a commit that nothing names, resets, and brings it back. When another
+# process holds the lock on the index at that moment, it does not bring it back, and says nothing. So kb waits while
+# such a command works in the repository. Where one was there all the same, kb looks at its next call for work that was
+# saved and not brought back, keeps it under a ref, and names it.
 
 
 def wait_for_git(repository: Repository) -> list[str]:
@@ -265,11 +257,10 @@ def rescue_lost_work(kb: Workspace) -> None:
         for commit in _find_stash_commits(kb.repository, since):
             if not _is_restored(kb, commit):
                 ref = _REFS + commit[:12]
-                kb.repository.update_refs(
-                    [RefMove(ref, commit, kb.repository.resolve_ref(ref))], "kb: keep uncommitted work"
-                )
-                told = [*json.loads(kb.index.get_note(_KEPT) or "[]"), [command, ref]]
-                kb.index.set_note(_KEPT, json.dumps(told))
+                move = RefMove(ref, commit, kb.repository.resolve_ref(ref))
+                kb.repository.update_refs([move], "kb: keep uncommitted work")
+                kept = [*json.loads(kb.index.get_note(_KEPT) or "[]"), [command, ref]]
+                kb.index.set_note(_KEPT, json.dumps(kept))
 
 
 def report_rescued_work(kb: Workspace) -> Message | None:
@@ -288,22 +279,18 @@ def report_rescued_work(kb: Workspace) -> Message | None:
 
 def _find_stash_commits(repository: Repository, since: float) -> list[str]:
     """Return the commits that `git stash create` made around the moment *since* and that no stash names."""
-    recent = list(_iter_recent_objects(repository, since))
+    recent = []
+    top = os.path.join(repository.common_dir, "objects")
+    for folder in (name for name in os.listdir(top) if len(name) == 2):  # loose objects: `git stash create` packs none
+        with contextlib.suppress(OSError), os.scandir(os.path.join(top, folder)) as entries:
+            for entry in entries:
+                if not entry.name.startswith("tmp") and abs(entry.stat().st_mtime - since) < _WINDOW:
+                    recent.append(folder + entry.name)
     rows = repository.git("cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in recent).encode()).decode()
     found = [row.split(" ")[0] for row in rows.splitlines() if " commit " in row]
     texts = read_objects(repository, found)
     stashes = repository.run_git(["log", "--walk-reflogs", "--format=%H", "refs/stash", "--"]).out.decode().split()
     return [oid for oid in found if oid not in stashes and b"\n\nWIP on " in texts[oid]]
-
-
-def _iter_recent_objects(repository: Repository, since: float) -> Iterator[str]:
-    """Yield the loose objects that were written around the moment *since*."""
-    top = os.path.join(repository.common_dir, "objects")
-    for folder in (name for name in os.listdir(top) if len(name) == 2):
-        with contextlib.suppress(OSError), os.scandir(os.path.join(top, folder)) as entries:
-            for entry in entries:
-                if not entry.name.startswith("tmp") and abs(entry.stat().st_mtime - since) < _WINDOW:
-                    yield folder + entry.name
 
 
 def _is_restored(kb: Workspace, commit: str) -> bool:
