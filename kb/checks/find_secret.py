@@ -1,4 +1,4 @@
-"""A secret that got in by hand: where it stands, and what removes it from the history; nothing here removes anything.
+"""A secret that got in by hand: where it is, and what removes it from the history; nothing here removes anything.
 
 What is found is told without the secret: a name that holds it is shown with a mask. What is prepared names it in clear
 text only where no pattern of fixed length finds it and nothing else.
@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from kb.checks.purge_steps import RENAMED, render_steps
+from kb.checks.purge_steps import render_steps
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.safety import redaction
@@ -32,6 +32,15 @@ _COMMITS = 100
 """Commits that are asked about in one call."""
 _ISSUED = re.compile(r"[A-Za-z][A-Za-z0-9]{1,11}(?:[-_][a-z0-9]{2,8})?[-_.]|AKIA|ASIA|AIza|LTAI|AKID")
 """How tokens begin that a service has issued; that much of them is no secret."""
+_RENAME = """\
+import re
+for line in open({replacements!r}, "rb").read().splitlines():
+    kind, _, rest = line.partition(b":")
+    old = rest.rpartition(b"==>")[0]
+    filename = re.sub(old if kind == b"regex" else re.escape(old), b"redacted", filename)
+return filename
+"""
+"""The body of git filter-repo's callback for the names of files."""
 
 
 class SecretHit(NamedTuple):
@@ -46,7 +55,7 @@ class SecretHit(NamedTuple):
 
 
 class SecretReport(NamedTuple):
-    """Where the secret stands."""
+    """Where the secret is."""
 
     files: tuple[str, ...]
     """Lines of files in the work tree, `path:line`."""
@@ -125,25 +134,28 @@ def _build_token_pattern(secret: str) -> str:
 
 
 def locate_secret(kb: Workspace, wanted: SecretQuery) -> tuple[SecretReport, bool]:
-    """Return where the secret stands, and whether its pattern finds it everywhere and nothing else in the history."""
+    """Return where the secret is, and whether its pattern finds it everywhere and nothing else in the history."""
     repository = kb.repository
-    alone = bool(wanted.pattern)
-    own = re.compile(wanted.pattern.encode()) if alone else None
+    pattern = re.compile(wanted.pattern.encode()) if wanted.pattern else None
+    is_exact = pattern is not None
     oids: list[tuple[str, str]] = []
     for kind, oid, data in _iter_objects(kb):
         if wanted.is_found_in(data):
             oids.append((kind, oid))
-        if own and alone:
-            alone = own.findall(data) == [wanted.literals[0]] * data.count(wanted.literals[0])
+        if pattern and is_exact:
+            is_exact = pattern.findall(data) == [wanted.literals[0]] * data.count(wanted.literals[0])
     hits = tuple(_explain_hits(kb, oids, wanted))
-    found = SecretReport(
-        tuple(_find_in_work_tree(kb, wanted)), tuple(_find_in_state(kb, wanted)), hits,
+    urls = repository.git("config", "--get-regexp", r"^remote\..*\.url$", check=False).decode().split()[::2]
+    report = SecretReport(
+        tuple(_find_in_work_tree(kb, wanted)),
+        tuple(_find_in_state(kb, wanted)),
+        hits,
         tuple(map(wanted.mask_secret, _find_refs(kb, hits))),
-        tuple(map(wanted.mask_secret, _find_ref_names(kb, wanted))), tuple(_find_in_git_dir(kb, wanted)),
-        tuple(repository.git("config", "--get-regexp", r"^remote\..*\.url$", check=False).decode().split()[::2]),
-    )  # fmt: skip
-    remotes = tuple(name.removeprefix("remote.").removesuffix(".url") for name in found.remotes)
-    return found._replace(remotes=remotes), alone
+        tuple(map(wanted.mask_secret, _find_ref_names(kb, wanted))),
+        tuple(_find_in_git_dir(kb, wanted)),
+        tuple(key.removeprefix("remote.").removesuffix(".url") for key in urls),
+    )
+    return report, is_exact
 
 
 def _iter_objects(kb: Workspace) -> Iterator[tuple[str, str, bytes]]:
@@ -205,11 +217,8 @@ def _find_refs(kb: Workspace, hits: Iterable[SecretHit]) -> list[str]:
     """Return the refs that lead to a commit among *hits*, or are one of the tags."""
     commits = list(dict.fromkeys(commit for hit in hits for commit in hit.commits))
     tags = {hit.oid for hit in hits if hit.kind == "tag"}
-    found = {
-        row.split(" ")[1]
-        for row in kb.repository.list_refs("refs", "%(objectname) %(refname)")
-        if row.split(" ")[0] in tags
-    }
+    rows = (row.split(" ") for row in kb.repository.list_refs("refs", "%(objectname) %(refname)"))
+    found = {row[1] for row in rows if row[0] in tags}
     for start in range(0, len(commits), _COMMITS):
         asked = [f"--contains={commit}" for commit in commits[start : start + _COMMITS]]
         found |= set(kb.repository.git("for-each-ref", "--format=%(refname)", *asked).decode().splitlines())
@@ -266,31 +275,28 @@ def _read_content(path: str) -> bytes:
 
 
 def prepare_purge(kb: Workspace, secret: str, wanted: SecretQuery, found: SecretReport, *, alone: bool) -> PurgePlan:
-    """Write what rewrites the history into a folder only its owner can read, and return it; nothing of it is run."""
+    """Write what rewrites the history into a folder only its owner can read, and return it; nothing of it is run.
+
+    *alone*: the pattern of *wanted* finds the secret and nothing else, so no file names it in clear text.
+    """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(kb.now()))
     kb.state.ensure_folder()
     folder = kb.state.path("purge", stamp)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     os.chmod(kb.state.path("purge"), 0o700)
-    lines = (
-        [f"regex:{wanted.pattern}"]
-        if alone
-        else [f"literal:{one.decode('utf-8', 'surrogateescape')}" for one in wanted.literals]
-    )
+    lines = [f"literal:{one.decode('utf-8', 'surrogateescape')}" for one in wanted.literals]
+    if alone:
+        lines = [f"regex:{wanted.pattern}"]
     replacements = os.path.join(folder, "replacements.txt")
     _write_private(replacements, "".join(f"{line}==>{MASK}\n" for line in lines))
     if names := _find_ref_names(kb, wanted):
         _write_private(os.path.join(folder, "refs.txt"), "".join(f"delete {name}\n" for name in names))
     if any(hit.kind == "tree" for hit in found.hits):
-        _write_private(os.path.join(folder, "filenames.py"), RENAMED.format(replacements=replacements))
-    text = render_steps(kb, found, folder, in_clear=not alone, rule=find_secret_rule(secret))
+        _write_private(os.path.join(folder, "filenames.py"), _RENAME.format(replacements=replacements))
+    rule = next((rule for _, rule in redaction.locate_secrets(secret)), "")
+    text = render_steps(kb, found, folder, in_clear=not alone, rule=rule)
     _write_private(os.path.join(folder, "steps.md"), text)
     return PurgePlan(folder, not alone or bool(found.named), text)
-
-
-def find_secret_rule(secret: str) -> str:
-    """Return the name of the rule that knows a secret like this one; "" for none."""
-    return next((rule for _, rule in redaction.locate_secrets(secret)), "")
 
 
 def _write_private(path: str, text: str) -> None:

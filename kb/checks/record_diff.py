@@ -1,7 +1,8 @@
-"""What a branch does to the records: which are new, changed, superseded, amended or gone, and in which parts."""
+"""What a branch does to the records, part by part, and what merging it will mean in words."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -16,6 +17,8 @@ SHOWN = 200
 """Characters of one side of a change that are shown."""
 _LEAD = 40
 """Characters that both sides share and that are shown before the difference."""
+_TITLE = 60
+"""Characters of a title in a sentence about a merge."""
 
 _KEYS = ("title", "kind", "scope", "id", "date", "tags", "impact", "supersedes", "amends", "coexists_with", "claims")
 _UNIT = re.compile(r"(?<=[。！？；])|(?<=[.!?;])[ \t]+|\n")
@@ -95,33 +98,21 @@ def diff_records(before: Iterable[Record], after: Iterable[Record], world: Mappi
     """
     olds = {record_identity(record): record for record in before}
     news = {record_identity(record): record for record in after}
-    found = [_diff_record(olds.get(key), record) for key, record in news.items()]
-    found += [RecordChange("removed", record, record) for key, record in olds.items() if key not in news]
-    amending = _find_amending(found, world)
+    changes = [RecordChange("removed", record, record) for key, record in olds.items() if key not in news]
+    for key, record in news.items():
+        old = olds.get(key)
+        is_ended = old is not None and record.status == Status.SUPERSEDED != old.status
+        step = "new" if old is None else "superseded" if is_ended else "changed"
+        changes.append(RecordChange(step, record, old, tuple(diff_parts(old, record)) if old else ()))
+    amending = _find_amending(changes, world)
     successors = [record for record in world.values() if record.supersedes]
-    shown = [
-        change._replace(
-            by=_find_replacements(change.record, successors) or amending.get(record_identity(change.record), ())
-        )
-        for change in found
-        if change.step != "changed"
-        or change.parts
-        or change.status_change
-        or record_identity(change.record) in amending
-    ]
-    known = {record_identity(change.record) for change in shown}
-    shown += [
-        RecordChange("amended", world[key], world[key], by=by) for key, by in amending.items() if key not in known
-    ]
-    order = {step: number for number, step in enumerate(STEPS)}
-    return sorted(shown, key=lambda c: (order[c.step], c.record.scope, len(c.record.id), c.record.id))
-
-
-def _diff_record(old: Record | None, new: Record) -> RecordChange:
-    if old is None:
-        return RecordChange("new", new)
-    ended = new.status == Status.SUPERSEDED != old.status
-    return RecordChange("superseded" if ended else "changed", new, old, tuple(diff_parts(old, new)))
+    shown: list[RecordChange] = []
+    for change in changes:
+        by = amending.pop(record_identity(change.record), ())
+        if change.step != "changed" or change.parts or change.status_change or by:
+            shown.append(change._replace(by=_find_replacements(change.record, successors) or by))
+    shown += [RecordChange("amended", world[key], world[key], by=by) for key, by in amending.items()]
+    return sorted(shown, key=lambda c: (STEPS.index(c.step), c.record.scope, len(c.record.id), c.record.id))
 
 
 def _find_replacements(record: Record, successors: Iterable[Record]) -> tuple[Record, ...]:
@@ -131,14 +122,14 @@ def _find_replacements(record: Record, successors: Iterable[Record]) -> tuple[Re
     return tuple(one for one in successors if one.scope == record.scope and has_reference_to(one.supersedes, record))
 
 
-def _find_amending(found: Iterable[RecordChange], world: Mapping[str, Record]) -> dict[str, tuple[Record, ...]]:
+def _find_amending(changes: Iterable[RecordChange], world: Mapping[str, Record]) -> dict[str, tuple[Record, ...]]:
     """Return the identities of the records that changed ones newly amend, each with those."""
     by: dict[str, tuple[Record, ...]] = {}
-    called = group_by_name(world.values())
-    for change in found:
+    by_name = group_by_name(world.values())
+    for change in changes:
         earlier = change.before.amends if change.before else ()
         for reference in change.record.amends:
-            for record in called.get((change.record.scope, reference), ()) if reference not in earlier else ():
+            for record in by_name.get((change.record.scope, reference), ()) if reference not in earlier else ():
                 by[record_identity(record)] = (*by.get(record_identity(record), ()), change.record)
     return by
 
@@ -197,126 +188,90 @@ def _collect_sections(record: Record) -> dict[str, str]:
 
 def diff_texts(before: str, after: str) -> tuple[str, str]:
     """Return the lines and sentences that only one of two texts has, each side cut to SHOWN around the difference."""
-    mine, theirs = _split_units(before), _split_units(after)
+    mine, theirs = ([unit for unit in map(one_line, _UNIT.split(text)) if unit] for text in (before, after))
     gone = " ".join(unit for unit in mine if unit not in theirs)
     come = " ".join(unit for unit in theirs if unit not in mine)
-    start = _count_common_prefix(gone, come)
+    start = len(posixpath.commonprefix([gone, come]))
     return _cut_text(gone, start), _cut_text(come, start)
 
 
-def _split_units(text: str) -> list[str]:
-    return [unit for unit in map(one_line, _UNIT.split(text)) if unit]
-
-
-def _count_common_prefix(one: str, other: str) -> int:
-    """Return how many characters both texts begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
 def _cut_text(text: str, start: int) -> str:
+    """Return *text* cut to SHOWN, with little of what is before the difference at *start*."""
     if len(text) > SHOWN and start > 2 * _LEAD:
         text = "…" + text[start - _LEAD :]
     return clip(text, SHOWN)
 
 
-_TITLE = 60
+# -- what a merge will mean -----------------------------------------------------------------------
 
 
 def summarise_merge(changes: Iterable[RecordChange], world: Mapping[str, Record], language: str) -> tuple[Message, ...]:
-    """Return what will hold after the merge and what no longer will, each said once.
+    """Return what will be accepted after the merge and what no longer will, each said once.
 
     *world* holds every record as it will be after the merge; *language* is that of the sections' names.
     """
     told: set[str] = set()
-    said: list[Message] = []
-    called = group_by_name(world.values())
+    sentences: list[Message] = []
+    by_name = group_by_name(world.values())
     for change in changes:
-        said += (
-            _describe_new(change, called, told) if change.step == "new" else _describe_change(change, told, language)
-        )
-    return tuple(said or [msg("what holds stays as it is")])
+        if change.step == "new":
+            sentences.append(_describe_new(change.record, by_name, told))
+        else:
+            sentences += _describe_change(change, told, language)
+    return tuple(sentences or [msg("what holds stays as it is")])
 
 
-def format_record_name(record: Record) -> Message:
-    """Return how a sentence calls *record*; its id is to be written for the reader."""
-    return msg("[{id}] “{title}”", id=record.scoped_id, title=clip(record.title, _TITLE))
-
-
-def _describe_new(
-    change: RecordChange, called: Mapping[tuple[str, str], Sequence[Record]], told: set[str]
-) -> Iterator[Message]:
-    new = change.record
+def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record]], told: set[str]) -> Message:
+    """Say what a new record means; what it ends is *told* with it."""
+    name = _format_names([new])
     if new.status == Status.PROPOSED:
-        yield msg("{name} is only proposed: it binds nobody yet", name=format_record_name(new))
-        return
+        return msg("{name} is only proposed: it binds nobody yet", name=name)
     if new.status != Status.ACCEPTED:
-        yield msg("{name} is kept, as {status}", name=format_record_name(new), status=status_name(new.status))
-        return
-    replaced = _find_replaced(new, called)
-    ended = [record for record in replaced if record.scope == new.scope and record.status == Status.SUPERSEDED]
-    overridden = [record for record in replaced if record.scope != new.scope]
+        return msg("{name} is kept, as {status}", name=name, status=status_name(new.status))
+    replaced: dict[str, Record] = {}
+    for reference in new.supersedes:  # of its own scope, else of the global one
+        for record in by_name.get((new.scope, reference)) or by_name.get((GLOBAL, reference), ()):
+            replaced[record.path] = record
+    own = [record for record in replaced.values() if record.scope == new.scope]
+    ended = [record for record in own if record.status == Status.SUPERSEDED]
+    overridden = [record for record in replaced.values() if record.scope != new.scope]
     told |= {record.path for record in ended}
     if ended:
-        yield msg("{name} holds, and {old} no longer does", name=format_record_name(new), old=_join_names(ended))
-    elif overridden:
-        yield msg(
-            "{name} holds in its project instead of {old}", name=format_record_name(new), old=_join_names(overridden)
-        )
-    else:
-        yield msg("{name} holds", name=format_record_name(new))
+        return msg("{name} holds, and {old} no longer does", name=name, old=_format_names(ended))
+    if overridden:
+        return msg("{name} holds in its project instead of {old}", name=name, old=_format_names(overridden))
+    return msg("{name} holds", name=name)
 
 
-def _find_replaced(new: Record, called: Mapping[tuple[str, str], Sequence[Record]]) -> list[Record]:
-    """Return what *new* supersedes: of its own scope, else of the global one."""
-    found: dict[str, Record] = {}
-    for reference in new.supersedes:
-        for record in called.get((new.scope, reference)) or called.get((GLOBAL, reference), ()):
-            found[record.path] = record
-    return list(found.values())
-
-
-def _join_names(records: Iterable[Record]) -> Message:
-    found = [format_record_name(record) for record in records]
-    said = found[0]
-    for further in found[1:]:
-        said = msg("{one} and {other}", one=said, other=further)
-    return said
+def _format_names(records: Sequence[Record]) -> Message:
+    """Return how a sentence calls *records*; their ids are to be written for the reader."""
+    first, *others = [msg("[{id}] “{title}”", id=one.scoped_id, title=clip(one.title, _TITLE)) for one in records]
+    for other in others:
+        first = msg("{one} and {other}", one=first, other=other)
+    return first
 
 
 def _describe_change(change: RecordChange, told: set[str], language: str) -> Iterator[Message]:
-    record = change.record
-    held = change.before is not None and change.before.status == Status.ACCEPTED
+    record, old = change.record, change.before
+    name = _format_names([record])
+    is_accepted = record.status == Status.ACCEPTED
+    was_accepted = old is not None and old.status == Status.ACCEPTED
     by = [one for one in change.by if one.status == Status.ACCEPTED]
     if change.step == "removed":
-        yield msg("{name} is gone with its file", name=format_record_name(record))
-    elif change.step != "superseded" and by and record.status == Status.ACCEPTED:
-        yield msg(
-            "{name} holds, but for what {other} says otherwise", name=format_record_name(record), other=_join_names(by)
-        )
+        yield msg("{name} is gone with its file", name=name)
+    elif change.step != "superseded" and by and is_accepted:
+        yield msg("{name} holds, but for what {other} says otherwise", name=name, other=_format_names(by))
     elif change.step == "superseded" and by:
         if record.path not in told:
-            yield msg(
-                "{name} no longer holds; {other} takes its place",
-                name=format_record_name(record),
-                other=_join_names(by),
-            )
-    elif change.status_change and record.status == Status.ACCEPTED:
-        yield msg("{name} holds from now on", name=format_record_name(record))
-    elif change.status_change and (held or change.step == "superseded"):
-        yield msg("{name} no longer holds, and nothing takes its place", name=format_record_name(record))
-    if change.step == "changed":
-        yield from _describe_edits(change, language)
-
-
-def _describe_edits(change: RecordChange, language: str) -> Iterator[Message]:
-    record, old = change.record, change.before
+            yield msg("{name} no longer holds; {other} takes its place", name=name, other=_format_names(by))
+    elif change.status_change and is_accepted:
+        yield msg("{name} holds from now on", name=name)
+    elif change.status_change and (was_accepted or change.step == "superseded"):
+        yield msg("{name} no longer holds, and nothing takes its place", name=name)
+    if change.step != "changed":
+        return
     if old and old.id != record.id:
-        yield msg("{name} was called {old} before", name=format_record_name(record), old=old.id)
+        yield msg("{name} was called {old} before", name=name, old=old.id)
     changed = [part.name for part in change.parts if part.is_section and part.name in ADR_SECTIONS]
-    if changed and record.status == Status.ACCEPTED and not change.status_change:
-        yield msg(
-            "{name} says otherwise: {sections}",
-            name=format_record_name(record),
-            sections=join_section_labels(changed, language),
-        )
+    if changed and is_accepted and not change.status_change:
+        yield msg("{name} says otherwise: {sections}", name=name, sections=join_section_labels(changed, language))

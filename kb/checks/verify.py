@@ -9,9 +9,16 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.checks.staleness import VERIFICATION_FAILED, VERIFIED
 from kb.errors import KbError
 from kb.i18n import msg
 from kb.records.model import Record, Verdict
@@ -22,14 +29,11 @@ from kb.writing.edit import reload_record
 from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
-    import subprocess
     from types import FrameType
 
     from kb.workspace import Workspace
 
-PASSED, FAILED = "passed", "failed"
-KEY = "verified"
-"""The key of the front that says when the commands were run and how that ended."""
+PASSED = "passed"
 TIMEOUT = 60.0
 """Seconds after which a command is killed, with all it has started."""
 
@@ -99,8 +103,6 @@ def _parse_block(rows: Sequence[str], language: str) -> Iterator[str]:
     if language in _TRANSCRIPTS or any(row.lstrip().startswith("$ ") for row in rows):
         yield from _parse_transcript(iter(rows))
     elif any(row.strip() and not row.lstrip().startswith("#") for row in rows):
-        from textwrap import dedent
-
         yield dedent("\n".join(rows)).strip("\n")
 
 
@@ -133,28 +135,26 @@ def run_command(kb: Workspace, command: str, folder: str, timeout: float = TIMEO
 
     A line that fails ends it. It has no input, and its environment nothing of kb's and of an outer git's.
     """
-    import subprocess
-    import time
-
+    environment = {key: value for key, value in kb.environment.items() if not key.startswith(_NOT_PASSED_ON)}
     began = time.monotonic()
     process = None
     try:
         with _defer_interrupts():
             process = subprocess.Popen(
-                ["sh", "-e", "-c", command], cwd=folder, env=_clean_environment(kb.environment), start_new_session=True,
+                ["sh", "-e", "-c", command], cwd=folder, env=environment, start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             )  # fmt: skip
-        output = _read_output(process, began + timeout)
-        process.wait(max(began + timeout - time.monotonic(), 0.01))
-        timed_out = False
-    except (subprocess.TimeoutExpired, _CommandTimeout) as late:
-        output = late.output or b""
-        timed_out = True
+        output, has_ended = _read_output(process, began + timeout)
+        if has_ended:
+            try:
+                process.wait(max(began + timeout - time.monotonic(), 0.01))
+            except subprocess.TimeoutExpired:
+                has_ended = False
     finally:
         if process:
             _kill_group(process)
-    assert process is not None
-    return CommandResult(command, process.returncode, time.monotonic() - began, _format_output(kb, output), timed_out)
+    seconds = time.monotonic() - began
+    return CommandResult(command, process.returncode, seconds, _format_output(kb, output), not has_ended)
 
 
 @contextlib.contextmanager
@@ -164,9 +164,6 @@ def _defer_interrupts() -> Iterator[None]:
     In the middle of `Popen` it would leave a process behind that nobody knows, in a session of its own, where Ctrl-C
     does not reach it.
     """
-    import signal
-    import threading
-
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -181,26 +178,11 @@ def _defer_interrupts() -> Iterator[None]:
         before(number, frame)
 
 
-class _CommandTimeout(Exception):
-    """A command has printed *output* and not ended in time."""
-
-    def __init__(self, output: bytes) -> None:
-        super().__init__()
-        self.output = output
-
-
-def _clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in environment.items() if not key.startswith(_NOT_PASSED_ON)}
-
-
-def _read_output(process: subprocess.Popen[bytes], deadline: float) -> bytes:
-    """Return the last of what *process* prints until it ends; raise _OutOfTime at *deadline*.
+def _read_output(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bool]:
+    """Return the last of what *process* prints, and whether it has ended or closed its output before *deadline*.
 
     Whoever it has started and keeps its output open is not waited for.
     """
-    import select
-    import time
-
     assert process.stdout is not None
     kept = bytearray()
     while time.monotonic() < deadline:
@@ -209,14 +191,12 @@ def _read_output(process: subprocess.Popen[bytes], deadline: float) -> bytes:
         kept += chunk
         del kept[:-_KEPT]
         if not chunk and (ready or process.poll() is not None):
-            return bytes(kept)
-    raise _CommandTimeout(bytes(kept))
+            return bytes(kept), True
+    return bytes(kept), False
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill what is left of the group of *process*."""
-    import signal
-
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -238,16 +218,16 @@ def _format_output(kb: Workspace, output: bytes) -> str:
 
 def save_result(kb: Workspace, record: Record, *, passed: bool) -> Verdict:
     """Note in the front of *record* that its commands were run today; one that passed is confirmed by that too."""
-    stamp = {"date": kb.today(), "result": PASSED if passed else FAILED}
-    changes: dict[str, object] = {KEY: stamp, **({"confirmed": kb.today()} if passed else {})}
+    stamp = {"date": kb.today(), "result": PASSED if passed else VERIFICATION_FAILED}
+    changes: dict[str, object] = {VERIFIED: stamp, **({"confirmed": kb.today()} if passed else {})}
     said = msg("its verification has passed") if passed else msg("its verification has failed")
 
     for transaction in transactions(kb):
         with transaction:
             now = reload_record(transaction, record)
-            if now.extra.get(KEY) == stamp and (not passed or now.confirmed == kb.today()):
+            if now.extra.get(VERIFIED) == stamp and (not passed or now.confirmed == kb.today()):
                 return transaction.build_verdict("unchanged", now, [said])
-            changed = transaction.plan_front_edit(now, changes, KEY)
+            changed = transaction.plan_front_edit(now, changes, VERIFIED)
             verdict = transaction.build_verdict("updated", changed, [said])
-            transaction.commit(f"Verify [{record.id}]: {stamp['result']}", f"{KEY} {stamp['result']}")
+            transaction.commit(f"Verify [{record.id}]: {stamp['result']}", f"{VERIFIED} {stamp['result']}")
     return verdict
