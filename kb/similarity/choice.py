@@ -39,7 +39,7 @@ def parse_choice(words: list[Word], duty: str) -> Choice | None:
     found = _parse_migration(words) or _parse_usage(words) or _parse_assignment(words)
     if found is None:
         return None
-    # "Do not use Redis for sessions", 会话禁止使用 Redis
+    # "Do not use Redis for sessions", 会话不要用 Redis
     if duty == "must not":
         return Choice(rejected=found.picked, role=found.role) if found.picked else None
     # "The default cache is Redis", 唯一的缓存是 Redis
