@@ -12,8 +12,8 @@ import pytest
 from timing import within
 
 from kb.records.model import Candidate
-from kb.safety.deobfuscation import deobfuscate_text
 from kb.safety.redaction import redact_candidate, redact_text
+from kb.safety.secret_search import deobfuscate_text
 
 RNG = random.Random(1109)
 ALNUM = string.ascii_letters + string.digits
