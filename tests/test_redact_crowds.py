@@ -4,8 +4,7 @@ import pytest
 from timing import within
 
 from kb.config import Masking
-from kb.safety.dense_secrets import CROWD
-from kb.safety.redaction import locate_secrets, redact_text
+from kb.safety.redaction import CROWD, locate_secrets, redact_text
 
 MANY = CROWD + 500
 
