@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.safety.randomness import has_letters_and_digits, is_name_like, is_plausible_value, is_random_looking
+from kb.safety.secret_heuristics import has_letters_and_digits, is_name_like, is_plausible_value, is_random_looking
 from kb.safety.secret_rules import NUMBER, RULES, RUN, SecretRule
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
