@@ -177,13 +177,11 @@ def accept_match(match: re.Match[str], group: int) -> bool:
 def is_token(match: re.Match[str], group: int) -> bool:
     """Accept a token that is no placeholder and no word: at least 8 different characters, drawn by lot or mixed."""
     value = match[group]
-    if len(set(value)) < 8 or is_placeholder(value):
+    if not has_distinct_characters(match, group):
         return False
-    return (
-        is_random_looking(value)
-        or (has_letters_and_digits(value) and not is_name_like(value))
-        or CAMEL.search(value) is not None
-    )
+    if is_random_looking(value) or CAMEL.search(value):
+        return True
+    return has_letters_and_digits(value) and not is_name_like(value)
 
 
 def has_distinct_characters(match: re.Match[str], group: int) -> bool:
@@ -210,21 +208,16 @@ def is_iban(match: re.Match[str], group: int) -> bool:
 def is_service_token(match: re.Match[str], group: int) -> bool:
     """Accept what begins as a service's tokens do and goes on as if drawn by lot."""
     value = match[group]
-    if not has_token_prefix(value):
+    if not has_token_prefix(value) or not is_plausible_value(value):
         return False
-    return is_plausible_value(value) and (
-        is_random_looking(value, 4.5) or re.search(r"[0-9a-f]{32}$", value) is not None
-    )
+    return is_random_looking(value, 4.5) or re.search(r"[0-9a-f]{32}$", value) is not None
 
 
 def is_truncated_token(match: re.Match[str], group: int) -> bool:
     """Accept the beginning of a token that was cut short where a text was shortened."""
     value = match[group]
-    return (
-        has_token_prefix(value)
-        and (has_letters_and_digits(value) or CAMEL.search(value) is not None)
-        and not is_name_like(value)
-    )
+    is_mixed = has_letters_and_digits(value) or CAMEL.search(value) is not None
+    return has_token_prefix(value) and is_mixed and not is_name_like(value)
 
 
 def has_key_material(match: re.Match[str], group: int) -> bool:
@@ -235,27 +228,22 @@ def has_key_material(match: re.Match[str], group: int) -> bool:
 def is_command_password(match: re.Match[str], group: int) -> bool:
     """Accept what stands for a password on a command line: no variable, no option, no file."""
     value = match[group]
-    return (
-        is_plausible_value(value) and not value.startswith(("-", "file:", "env:", "<")) and not _PATH.fullmatch(value)
-    )
+    is_reference = value.startswith(("-", "file:", "env:", "<")) or _PATH.fullmatch(value)
+    return is_plausible_value(value) and not is_reference
 
 
 def is_piped_password(match: re.Match[str], group: int) -> bool:
     """Accept what is printed into a program that reads a password."""
     behind = match.string[match.end() : match.end() + 120]
-    return (
-        is_command_password(match, group)
-        and re.match(r"[^\n]{0,80}?(?:chpasswd|passwd\s--stdin|sudo\s-S|--password-stdin)", behind) is not None
-    )
+    reader = re.match(r"[^\n]{0,80}?(?:chpasswd|passwd\s--stdin|sudo\s-S|--password-stdin)", behind)
+    return reader is not None and is_command_password(match, group)
 
 
 def is_netrc_password(match: re.Match[str], group: int) -> bool:
     """Accept what follows "password" where a login or a machine stands before it, as in a .netrc."""
     before = match.string[max(0, match.start() - 160) : match.start()]
-    return (
-        is_command_password(match, group)
-        and re.search(r"(?:login|user|account)\s{1,4}\S{1,64}(?:\s|\\{1,7}n){0,20}$", before) is not None
-    )
+    login = re.search(r"(?:login|user|account)\s{1,4}\S{1,64}(?:\s|\\{1,7}n){0,20}$", before)
+    return login is not None and is_command_password(match, group)
 
 
 def is_url_password(match: re.Match[str], group: int) -> bool:
@@ -269,11 +257,8 @@ def is_authorization_header(match: re.Match[str], group: int) -> bool:
     value = match[group]
     if re.search(r"(?i)basic\s+$", match.string[max(0, match.start(group) - 12) : match.start(group)]):
         return is_basic_credentials(match, group)
-    return (
-        (has_letters_and_digits(value) or is_random_looking(value))
-        and is_plausible_value(value)
-        and not is_name_like(value)
-    )
+    is_mixed = has_letters_and_digits(value) or is_random_looking(value)
+    return is_mixed and is_plausible_value(value) and not is_name_like(value)
 
 
 def is_basic_credentials(match: re.Match[str], group: int) -> bool:
@@ -289,26 +274,15 @@ def is_basic_credentials(match: re.Match[str], group: int) -> bool:
 def has_secret_cookie(match: re.Match[str], group: int) -> bool:
     """Accept a cookie header in which some value looks drawn by a machine."""
     pairs = (pair.strip().partition("=")[::2] for pair in match[group].split(";"))
-    return any(
-        not _ATTRIBUTE.fullmatch(name)
-        and len(value) >= 6
-        and has_letters_and_digits(value)
-        and is_plausible_value(value)
-        for name, value in pairs
-    )
+    values = [value for name, value in pairs if len(value) >= 6 and not _ATTRIBUTE.fullmatch(name)]
+    return any(has_letters_and_digits(value) and is_plausible_value(value) for value in values)
 
 
 def is_assigned_password(match: re.Match[str], group: int) -> bool:
     """Accept an assigned password: 6 characters or more, of two sorts or only digits, no name and no code; or words."""
     value = match[group]
-    if (
-        _is_env_assignment(match)
-        and re.fullmatch(r"\w{6,}", value)
-        and not _KEYWORD.search(value)
-        and is_plausible_value(value)
-    ):
-        return True
-    if is_passphrase(value):
+    is_env = re.fullmatch(r"[A-Z_]+=", match[0]) and re.fullmatch(r"\w{6,}", value)  # SOME_PASSWORD=value
+    if is_passphrase(value) or (is_env and not _KEYWORD.search(value) and is_plausible_value(value)):
         return True
     if len(value) < 6 or value.count(" ") > 1 or not (_is_literal_value(match, group) or is_random_looking(value)):
         return False
@@ -318,9 +292,9 @@ def is_assigned_password(match: re.Match[str], group: int) -> bool:
 def is_pass_value(match: re.Match[str], group: int) -> bool:
     """Accept what is assigned to "pass"; in any other connection the word is a verb, and the value must speak."""
     assigned = re.match(r"[\"'`\])]{0,2}\s?[:=]", match.string[match.start() + 4 : match.start() + 8])
-    return (is_assigned_password if assigned and not match[0].startswith("PASS:") else is_evident_password)(
-        match, group
-    )
+    if assigned and not match[0].startswith("PASS:"):
+        return is_assigned_password(match, group)
+    return is_evident_password(match, group)
 
 
 def is_assigned_secret(match: re.Match[str], group: int) -> bool:
@@ -329,16 +303,17 @@ def is_assigned_secret(match: re.Match[str], group: int) -> bool:
     if len(value) < 8 or " " in value or len(set(value)) < 6 or not is_plausible_value(value):
         return False
     word = match[0][:3].lower()
-    if word == "key" and not _can_be_secret_key(match):
+    before = match.string[max(0, match.start() - 16) : match.start()]
+    if word == "key" and _HARMLESS_KEY.search(before):  # a primary key, a cache key
         return False
     if word == "ses" and _SESSION_NAME.fullmatch(value):
         return _KEYWORD.search(match[0][: match.start(group) - match.start()]) is not None
     if _UUID.fullmatch(value):
         return not match[0].lower().startswith("session")
-    weak = word in _WEAK or (
-        word == "key" and not _KEY_OF.search(match.string[max(0, match.start() - 12) : match.start()])
-    )
-    return is_random_looking(value) or (not weak and has_letters_and_digits(value) and _is_literal_value(match, group))
+    is_weak = word in _WEAK or (word == "key" and not _KEY_OF.search(before[-12:]))
+    if is_random_looking(value):
+        return True
+    return not is_weak and has_letters_and_digits(value) and _is_literal_value(match, group)
 
 
 def is_evident_password(match: re.Match[str], group: int) -> bool:
@@ -346,13 +321,9 @@ def is_evident_password(match: re.Match[str], group: int) -> bool:
     value = match[group]
     if value.count("-") > 2 and is_passphrase(value):
         return True
-    if (
-        len(value) < 8
-        or not is_plausible_value(value)
-        or not has_letters_and_digits(value)
-        or is_name_like(value)
-        or _PATH.fullmatch(value)
-    ):
+    if len(value) < 8 or not is_plausible_value(value) or not has_letters_and_digits(value):
+        return False
+    if is_name_like(value) or _PATH.fullmatch(value):
         return False
     if is_random_looking(value):
         return True
@@ -432,15 +403,9 @@ def is_random_string(match: re.Match[str], group: int) -> bool:
     """
     value = match[group]
     before = match.string[max(0, match.start() - 24) : match.start()]
-    if (
-        _HEX.fullmatch(value)
-        or _ID.fullmatch(value)
-        or _SESSION_NAME.fullmatch(value)
-        or _PUBLIC.search(before)
-        or _PUBLIC_WORD.search(before)
-        or value.startswith("AAAA")
-        or _is_wrapped_base64(match)
-    ):
+    if any(form.fullmatch(value) for form in (_HEX, _ID, _SESSION_NAME)) or value.startswith("AAAA"):
+        return False
+    if _PUBLIC.search(before) or _PUBLIC_WORD.search(before) or _is_wrapped_base64(match):
         return False
     sorts = [0 if c.islower() else 1 if c.isupper() else 2 if c.isdigit() else 3 for c in value]
     changes = sum(a != b for a, b in pairwise(sorts)) / (len(value) - 1)
@@ -458,12 +423,6 @@ def _is_wrapped_base64(match: re.Match[str]) -> bool:
     return any(_BASE64_LINE.fullmatch(line.strip()) for line in lines)
 
 
-def _can_be_secret_key(match: re.Match[str]) -> bool:
-    """Return whether the word before "key" lets a key be secret: a primary key or a cache key is none."""
-    before = match.string[max(0, match.start() - 16) : match.start()]
-    return not _HARMLESS_KEY.search(before)
-
-
 def _is_literal_value(match: re.Match[str], group: int) -> bool:
     """Return whether an assigned value stands for itself: not for a placeholder, a name, code, a path or an amount."""
     value = match[group]
@@ -475,8 +434,3 @@ def _is_literal_value(match: re.Match[str], group: int) -> bool:
     if not quoted and not element and (_CODE.fullmatch(value) or follower in ("(", "[", "{", "<")):
         return False
     return value.isdigit() or not _QUANTITY.fullmatch(value)
-
-
-def _is_env_assignment(match: re.Match[str]) -> bool:
-    """Return whether the assignment has the form of an environment: SOME_PASSWORD=value, without a space."""
-    return re.fullmatch(r"[A-Z_]+=", match[0]) is not None
