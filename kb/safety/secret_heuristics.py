@@ -403,7 +403,7 @@ def is_random_string(match: re.Match[str], group: int) -> bool:
     """
     value = match[group]
     before = match.string[max(0, match.start() - 24) : match.start()]
-    if any(form.fullmatch(value) for form in (_HEX, _ID, _SESSION_NAME)) or value.startswith("AAAA"):
+    if _HEX.fullmatch(value) or _ID.fullmatch(value) or _SESSION_NAME.fullmatch(value) or value.startswith("AAAA"):
         return False
     if _PUBLIC.search(before) or _PUBLIC_WORD.search(before) or _is_wrapped_base64(match):
         return False
