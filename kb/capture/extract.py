@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
@@ -68,19 +67,12 @@ _CLAIM = re.compile(
     r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)`\s*(?:=|:|is set to|must be|is|to|设为|设置为|固定为|必须为|必须是|为"
     r"|是)\s*(?:`([^`\n]{1,60})`|(\d+(?:\.\d+)?)(?![\w.]))"
 )
+"""What gives a setting a value: a dotted key in a code span, a copula, a number or a code span."""
 _FILE_ENDINGS = frozenset(
     {"py", "js", "ts", "md", "json", "yaml", "yml", "toml", "txt", "ex", "exs", "rs", "go", "java", "rb", "sh"}
     | {"css", "html", "sql", "c", "h", "lock", "xml", "cfg", "ini"}
 )
 _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
-
-
-class _SentenceSource(NamedTuple):
-    """Where a sentence stands."""
-
-    message: TranscriptMessage
-    piece: ProsePiece
-    evidence: Evidence
 
 
 def extract_candidates(transcript: Transcript, after_line: int = 0) -> list[Candidate]:
@@ -119,24 +111,21 @@ def _extract_from_message(
     message: TranscriptMessage, transcript: Transcript, known: frozenset[str]
 ) -> Iterator[Candidate]:
     evidence = Evidence("", transcript.session_id, message.line, message.time)
-    for text in get_own_texts(message):
+    texts = get_own_texts(message)
+    # What a person marks in their own words, not in a pasted document, they want to be kept.
+    is_own = message.origin == HUMAN and all(len(text) <= _PASTED for text in texts)
+    for text in texts:
         parts = split_pieces(text)
         marks = list(iter_marked(text, parts, evidence))
         for mark in marks:
             near = find_paths(text[mark.start : mark.end], transcript.cwd, known)
             found = mark.candidate._replace(impact=mark.candidate.impact or near)
-            yield found._replace(affects_future=True) if _is_marked_by_person(found, message) else found
+            yield found._replace(affects_future=True) if is_own and found.affects_future is None else found
         if message.origin == HUMAN and len(text) > _PASTED:
             continue
         for piece in _iter_unmarked(parts, sorted((mark.start, mark.end) for mark in marks)):
             if piece.what in ("prose", "item"):
-                yield from _extract_from_piece(_SentenceSource(message, piece, evidence), transcript, known)
-
-
-def _is_marked_by_person(candidate: Candidate, message: TranscriptMessage) -> bool:
-    """Return whether a person marked the line in their own words: then they want it kept."""
-    own = message.origin == HUMAN and all(len(text) <= _PASTED for text in get_own_texts(message))
-    return own and candidate.affects_future is None
+                yield from _extract_from_piece(piece, message.origin, evidence, transcript, known)
 
 
 def _iter_unmarked(parts: list[ProsePiece], taken: list[tuple[int, int]]) -> Iterator[ProsePiece]:
@@ -149,34 +138,26 @@ def _iter_unmarked(parts: list[ProsePiece], taken: list[tuple[int, int]]) -> Ite
             yield piece
 
 
-def _extract_from_piece(place: _SentenceSource, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
+def _extract_from_piece(
+    piece: ProsePiece, origin: str, evidence: Evidence, transcript: Transcript, known: frozenset[str]
+) -> Iterator[Candidate]:
     near: tuple[str, ...] | None = None
-    for sentence in dict.fromkeys(
-        split_sentences(place.piece.text)
-    ):  # said again in one piece, it is the same candidate
+    for sentence in dict.fromkeys(split_sentences(piece.text)):  # said again in one piece, it is the same candidate
         if len(sentence) > _LONGEST or count_characters(remove_code(sentence)) < _SHORTEST:
             continue
-        told = _SENTENCE_LABEL.sub("", sentence)
-        candidate = _parse_sentence(told, place.message.origin)
-        if candidate and not is_noncommittal(told):
-            quoted = place.evidence._replace(quote=sentence)
+        statement = _SENTENCE_LABEL.sub("", sentence)
+        candidate = _parse_sentence(statement, origin)
+        if candidate and not is_noncommittal(statement):
             if near is None:  # once for all sentences: a piece may hold thousands that are worth keeping
-                near = find_paths(place.piece.text, transcript.cwd, known)
-            yield candidate._replace(impact=near, evidence=(quoted,))
+                near = find_paths(piece.text, transcript.cwd, known)
+            yield candidate._replace(impact=near, evidence=(evidence._replace(quote=sentence),))
 
 
 def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
     main, why = split_reason(sentence)
-    kind = ""
     if origin == HUMAN and has_lasting_wish(sentence, why):
-        return Candidate(
-            "preference",
-            _build_title(main),
-            decision=strip_markdown(main),
-            why=why,
-            affects_future=True,
-            confidence=WISHED,
-        )
+        wish = Candidate("preference", _build_title(main), decision=strip_markdown(main), why=why)
+        return wish._replace(affects_future=True, confidence=WISHED)
     counts = bool(why) or origin == HUMAN
     if counts and has_choice(main) and (why or has_team_choice(main)):
         kind = "decision"
@@ -184,9 +165,9 @@ def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
         kind = "constraint"
     elif origin == AGENT and has_solution(sentence):
         kind = "pitfall"
-    if not kind:
+    else:
         return None
-    title = _build_title(_extract_problem(main)) if kind == "pitfall" else _build_title(main)
+    title = _build_title(_extract_problem(main) if kind == "pitfall" else main)
     return Candidate(
         kind, title, decision=strip_markdown(main), alternatives=find_alternative(main), why=why, confidence=REASONED
     )
@@ -240,31 +221,19 @@ def _complete_candidate(candidate: Candidate, transcript: Transcript) -> Candida
     words = "\n".join((candidate.title, candidate.decision, candidate.why))
     areas = tuple(area for area, pattern in _AREA_PATTERNS if pattern.search(words))
     reusable = True if candidate.reusable is None and _EVERYWHERE.search(words) else candidate.reusable
+    found = _CLAIM.findall(words) if candidate.kind in ("decision", "constraint") else ()
+    claims = {key: quoted or number for key, quoted, number in found if key.rpartition(".")[2] not in _FILE_ENDINGS}
     return candidate._replace(
         impact_areas=candidate.impact_areas or areas,
-        claims=candidate.claims or (_parse_claims(words) if candidate.kind in ("decision", "constraint") else {}),
+        claims=candidate.claims or claims,
         reusable=reusable,
         session=transcript.session_id or candidate.session,
     )
 
 
-def _parse_claims(text: str) -> dict[str, str]:
-    """Return the settings *text* gives a value: a dotted key in a code span, a copula, a number or a code span."""
-    return {
-        key: quoted or number
-        for key, quoted, number in _CLAIM.findall(text)
-        if key.rpartition(".")[2] not in _FILE_ENDINGS
-    }
-
-
 def _list_touched_files(transcript: Transcript) -> frozenset[str]:
     """Return the files the session's tools opened, relative to its folder."""
-    found = set()
-    for message in transcript.messages:
-        for call in message.calls:
-            path = call.input.get("file_path")
-            if call.name in _EDIT_TOOLS and isinstance(path, str):
-                inside = make_relative(path, transcript.cwd)
-                if not inside.startswith("/"):
-                    found.add(inside)
-    return frozenset(found)
+    calls = [call for message in transcript.messages for call in message.calls if call.name in _EDIT_TOOLS]
+    given = (call.input.get("file_path") for call in calls)
+    found = (make_relative(path, transcript.cwd) for path in given if isinstance(path, str))
+    return frozenset(path for path in found if not path.startswith("/"))

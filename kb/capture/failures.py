@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -117,6 +117,7 @@ class _FailureCause(NamedTuple):
 
 def find_pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
     """Yield each pitfall with the line at which it was overcome."""
+    lines = [message.line for message in transcript.messages]
     by_family: dict[str, list[_CommandRun]] = {}
     for run in _collect_runs(transcript.messages):
         by_family.setdefault(run.family, []).append(run)
@@ -126,23 +127,25 @@ def find_pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
             proof = proof if following.result.is_error else following
             if proof is None or not failed.result.is_error or not _is_resolved(failed, following):
                 continue
-            between = _slice_messages(transcript.messages, failed.result.line, following.call.line)
+            first, last = bisect_right(lines, failed.result.line), bisect_left(lines, following.call.line)
+            between = transcript.messages[first:last]
             cause = _find_cause(between)
             if cause:
                 edited = _list_edited_files([m for m in between if m.line > cause.message.line], transcript.cwd)
                 yield proof.result.line, _build_candidate(transcript, failed, cause, proof, edited)
 
 
-def _slice_messages(messages: tuple[TranscriptMessage, ...], after: int, before: int) -> tuple[TranscriptMessage, ...]:
-    first = bisect_right(messages, after, key=lambda message: message.line)
-    return messages[first : bisect_left(messages, before, key=lambda message: message.line)]
-
-
 def identify_command(command: str) -> str:
     """Return what a shell *command* runs: its program with its script or subcommand, or "" for mere looking around."""
     first = _QUOTED_ARGUMENT.sub(" ", command.strip()).split("\n", 1)[0]
     last = re.split(r"&&|\|\||;", first)[-1].split("|")[0]
-    words = _strip_starters([word for word in last.split() if not word.startswith(("<", ">", "2>"))])
+    words = [word for word in last.split() if not word.startswith(("<", ">", "2>"))]
+    while words:  # assignments and commands that only start another
+        starter = next((starter for starter in _STARTERS if words[: len(starter)] == starter), [])
+        skipped = len(starter) or (2 if words[0] == "timeout" else 1 if _ASSIGNMENT.match(words[0]) else 0)
+        if not skipped:
+            break
+        words = words[skipped:]
     if not words:
         return ""
     program = words[0].replace("\\", "/").rpartition("/")[2]
@@ -157,21 +160,6 @@ def identify_command(command: str) -> str:
     if second == "run" and len(plain_words) > 1:
         second = f"run {plain_words[1]}"
     return f"{program} {second}" if re.match(r"[a-z][\w:-]*(?: [\w:.-]+)?$", second) else program
-
-
-def _strip_starters(words: list[str]) -> list[str]:
-    """Return *words* without assignments and commands that only start another."""
-    while words:
-        starter = next((s for s in _STARTERS if words[: len(s)] == s), None)
-        if starter:
-            words = words[len(starter) :]
-        elif words[0] == "timeout":
-            words = words[2:]
-        elif _ASSIGNMENT.match(words[0]):
-            words = words[1:]
-        else:
-            break
-    return words
 
 
 def _collect_runs(messages: tuple[TranscriptMessage, ...]) -> list[_CommandRun]:
@@ -197,13 +185,11 @@ def _is_resolved(failed: _CommandRun, following: _CommandRun) -> bool:
     failures, left = _count_failures(failed.result.text), _count_failures(following.result.text)
     if failures and left and 2 * left < failures:
         return True
-    before, after = _count_error_lines(failed.result.text), _count_error_lines(following.result.text)
+    before, after = (
+        Counter(re.sub(r"\d+", "0", row[:200]) for row in _list_error_lines(run.result.text))
+        for run in (failed, following)
+    )
     return before.total() > 0 and 2 * (before & after).total() < before.total()
-
-
-def _is_tally(row: str) -> bool:
-    """Return whether *row* only counts."""
-    return _TALLY_WORDS.issuperset(_LETTERS.findall(row[:200].lower()))
 
 
 def _count_failures(text: str) -> int:
@@ -212,9 +198,9 @@ def _count_failures(text: str) -> int:
     return int(counted[-1]) if counted else 0
 
 
-def _count_error_lines(text: str) -> Counter[str]:
-    """Return how often each error line stands in an output, numbers left out."""
-    return Counter(re.sub(r"\d+", "0", row[:200]) for row in _list_error_lines(text))
+def _is_tally(row: str) -> bool:
+    """Return whether *row* only counts."""
+    return _TALLY_WORDS.issuperset(_LETTERS.findall(row[:200].lower()))
 
 
 def _list_error_lines(text: str) -> list[str]:
@@ -251,38 +237,31 @@ def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[_Failu
         if is_noncommittal(subject) or _SLIP.search(blank_code(subject)) or _TRIVIAL.search(blank_code(subject)):
             continue
         quote = row if subject is row else text[text.find(subject) : text.find(row) + len(row)]
-        title = strip_markdown(subject[_find_lead_end(subject) :])
+        lead = _LEAD.match(blank_code(subject)) if not subject.startswith("`") else None
+        title = strip_markdown(subject[lead.end() :] if lead else subject)
         if count_words(remove_code(title)) < 4 or count_words(title) < 6:
             continue
-        remedy = _find_remedy(rows[number + 1 : number + 2])
-        yield _FailureCause(message, quote, title, remedy, outright)
-
-
-def _find_remedy(following: list[str]) -> str:
-    """Return the sentence behind an explanation if it says what to do about it."""
-    return next((row for row in following if _REMEDY.match(row) and count_words(row) >= 6 and not is_question(row)), "")
-
-
-def _find_lead_end(sentence: str) -> int:
-    """Return how many characters of *sentence* only announce that a cause follows."""
-    match = _LEAD.match(blank_code(sentence))
-    return match.end() if match and not sentence.startswith("`") else 0
+        behind = rows[number + 1] if number + 1 < len(rows) else ""
+        is_remedy = _REMEDY.match(behind) and count_words(behind) >= 6 and not is_question(behind)
+        yield _FailureCause(message, quote, title, behind if is_remedy else "", outright)
 
 
 def _build_candidate(
     transcript: Transcript, failed: _CommandRun, cause: _FailureCause, proof: _CommandRun, edited: tuple[str, ...]
 ) -> Candidate:
     source, cwd = transcript.session_id, transcript.cwd
-    observed = f"`{_format_command(failed, cwd) or failed.family}`: {_find_main_error(failed.result.text)}".rstrip(": ")
+    command, proven = _format_command(failed, cwd), _format_command(proof, cwd)
+    output = failed.result.text
+    rows = [row for row in output[:200_000].split("\n") if row.strip() and not _is_tally(row)]
+    error = clip((_list_error_lines(output) or rows or [""])[0], 200)
+    observed = f"`{command or failed.family}`: {error}".rstrip(": ")
     remedy = [cause.remedy] if cause.remedy else []
-    named = find_paths(_format_command(failed, cwd), cwd)
-    proven = _format_command(proof, cwd)
     return Candidate(
         kind="pitfall",
         title=clip(cause.title[:1].upper() + cause.title[1:], 120),
         decision="\n".join([observed, *remedy]),
         why=strip_markdown(cause.quote),
-        impact=tuple(dict.fromkeys([*named, *edited]))[:5],
+        impact=tuple(dict.fromkeys([*find_paths(command, cwd), *edited]))[:5],
         verification=f"`{proven}`" if proven else "",
         confidence=EXPLAINED,
         evidence=tuple(
@@ -301,18 +280,9 @@ def _format_command(run: _CommandRun, cwd: str) -> str:
     return command if len(command) <= 160 and "\n" not in command and "`" not in command else ""
 
 
-def _find_main_error(text: str) -> str:
-    """Return the first line of an output that names the error, or its first line."""
-    rows = [row for row in text[:200_000].split("\n") if row.strip() and not _is_tally(row)]
-    return clip((_list_error_lines(text) or rows or [""])[0], 200)
-
-
-def _list_edited_files(messages: list[TranscriptMessage], cwd: str) -> tuple[str, ...]:
+def _list_edited_files(messages: Iterable[TranscriptMessage], cwd: str) -> tuple[str, ...]:
     """Return the files below *cwd* that were edited in *messages*, relative to it."""
-    found = (make_relative(_get_path(call.input), cwd) for m in messages for call in m.calls if call.name in _EDITORS)
+    calls = [call.input for message in messages for call in message.calls if call.name in _EDITORS]
+    given = (call.get("file_path") or call.get("notebook_path") for call in calls)
+    found = (make_relative(path, cwd) for path in given if isinstance(path, str))
     return tuple(dict.fromkeys(path for path in found if path and not path.startswith("/")))
-
-
-def _get_path(given: Mapping[str, object]) -> str:
-    path = given.get("file_path") or given.get("notebook_path")
-    return path if isinstance(path, str) else ""

@@ -6,23 +6,24 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.session_candidates import find_candidates
-from kb.capture.usage_alerts import measure_usage
+from kb.capture.usage_alerts import measure_band, measure_usage
 from kb.errors import BadInput, UnknownId
 from kb.files import write_atomic
 from kb.i18n import msg
 from kb.records.record_paths import sanitise_session_id
 from kb.search.query import find_references
-from kb.sessions import transcript as transcripts
 from kb.sessions.active_sessions import (
     ActiveSession,
     KnownSession,
     find_latest_session,
+    find_latest_transcript,
     parse_judged,
     save_current_form,
 )
 from kb.sessions.forms import COMPACT, EXPANDED, FORMS, LIMIT, NORMAL
 from kb.sessions.host_input import read_transcript
 from kb.sessions.render_forms import FormFacts, RenderedForm, mask_transcript, render_form
+from kb.sessions.transcript import parse_transcript
 from kb.sessions.usage import ContextUsage, UsageBand, find_band
 from kb.text.segment import estimate_tokens
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 
 _FILE = "form.json"
+_SHORTER = (LIMIT, 400, 300, 200, 140, 100, 60)
+"""字 of the compact forms that are tried, one after the other."""
 
 
 class FormStatus(NamedTuple):
@@ -72,16 +75,16 @@ def force_session_form(kb: Workspace, form: str, session: str = "") -> RenderedF
 def expand_session(kb: Workspace, heard: KnownSession) -> RenderedForm:
     """Force the expanded form, keep it beside the running session, and return the normal one with a pointer to it."""
     whole = force_form(kb, EXPANDED, heard)
-    place = kb.state.path("active", sanitise_session_id(heard.session), f"{EXPANDED}.md")
-    write_atomic(place, whole.text.encode("utf-8", "replace"))
+    path = kb.state.path("active", sanitise_session_id(heard.session), f"{EXPANDED}.md")
+    write_atomic(path, whole.text.encode("utf-8", "replace"))
     normal = render_transcript_form(kb, heard.transcript, NORMAL, heard.session)
-    return RenderedForm(f"{normal.text}\n→ {place}\n", normal.notes)
+    return RenderedForm(f"{normal.text}\n→ {path}\n", normal.notes)
 
 
 def describe_forced_form(kb: Workspace, form: str) -> str:
     """Return what a person is told of a forced form."""
-    return kb.localise(msg("the session is shown in its {form} form until the use of its context calls for another",
-                        form=form))  # fmt: skip
+    shown = msg("the session is shown in its {form} form until the use of its context calls for another", form=form)
+    return kb.localise(shown)
 
 
 def render_wanted_form(kb: Workspace, form: str, source: str, *, percent: float = -1.0) -> RenderedForm:
@@ -89,9 +92,6 @@ def render_wanted_form(kb: Workspace, form: str, source: str, *, percent: float 
 
     A source is a transcript or a part of the name of an archived session; "": the session that was heard of last.
     """
-    from kb.capture.usage_alerts import measure_band
-    from kb.sessions.active_sessions import find_latest_transcript
-
     path = source if os.path.exists(source) else ""
     if source and not path:
         return load_archived_form(kb, source, form or COMPACT)
@@ -107,20 +107,19 @@ def load_archived_form(kb: Workspace, name: str, form: str) -> RenderedForm:
     try:
         return RenderedForm(read_session_file(kb, session, f"{form}.md"))
     except FileNotFoundError:
-        with_it = os.path.join(kb.state.path("expanded"), f"{session.name}.md")
-        if form not in (COMPACT, NORMAL) and os.path.isfile(with_it):
-            with open(with_it, encoding="utf-8") as file:
+        path = os.path.join(kb.state.path("expanded"), f"{session.name}.md")
+        if form not in (COMPACT, NORMAL) and os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
                 return RenderedForm(file.read())
+        problem = msg("{session} was archived without its {form} form", session=session.name, form=form)
         hint = msg("name the transcript instead, or archive it with: kb archive --full")
-        raise UnknownId(msg("{session} was archived without its {form} form", session=session.name, form=form),
-                        hint=hint) from None  # fmt: skip
+        raise UnknownId(problem, hint=hint) from None
 
 
 def render_transcript_form(kb: Workspace, path: str, form: str, session: str = "") -> RenderedForm:
     """Return *form* of the transcript *path*, with what is known of its *session*; nothing is kept."""
-    transcript = mask_transcript(
-        transcripts.parse_transcript(read_transcript(path)), kb.config.masking, everything=form != COMPACT
-    )
+    parsed = parse_transcript(read_transcript(path))
+    transcript = mask_transcript(parsed, kb.config.masking, everything=form != COMPACT)
     kb.sync_index()
     session = session or transcript.session_id
     rows = parse_judged(ActiveSession(kb, session).load_cursor()) if session else []
@@ -131,10 +130,6 @@ def render_transcript_form(kb: Workspace, path: str, form: str, session: str = "
     made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
     formed = render_form(kb, form, transcript, FormFacts(tuple(found), tuple(made.values()), made))
     return formed._replace(notes=(*notes, *formed.notes))
-
-
-_SHORTER = (LIMIT, 400, 300, 200, 140, 100, 60)
-"""字 of the compact forms that are tried, one after the other."""
 
 
 def compress_session(kb: Workspace, path: str, budget: int) -> RenderedForm:

@@ -133,7 +133,7 @@ def _collect_noticed(
 
 def _is_already_proposed(kb: Workspace, candidate: Candidate, known: Iterable[Proposal]) -> bool:
     """Return whether the same was proposed before, whatever became of it (repeat guard)."""
-    candidate, _ = redaction.redact_candidate(candidate, kb.config.masking)
+    candidate = redaction.redact_candidate(candidate, kb.config.masking)[0]
     name = inbox.build_held_name(candidate)
     return any(one.name == name or is_same_statement(kb, candidate, one.candidate) for one in known)
 
@@ -142,9 +142,8 @@ def is_same_statement(kb: Workspace, candidate: Candidate, other: Candidate) -> 
     """Return whether both say the same of one scope, in whatever words and under whatever kind."""
     if candidate.scope != other.scope:
         return False
-    as_record = Record(
-        "", candidate.kind, other.title, other.scope, claims=other.claims, sections=build_sections(other)
-    )
+    sections = build_sections(other)
+    as_record = Record("", candidate.kind, other.title, other.scope, claims=other.claims, sections=sections)
     return find_duplicate(candidate, [as_record], kb.config.title_similarity) is not None
 
 
@@ -153,11 +152,11 @@ def _present_proposals(kb: Workspace, session: str, found: Sequence[Proposal], k
     if not found:
         return ""
     first = max((one.number for one in known if one.session == session), default=0) + 1
-    code, salt = _create_code(), os.urandom(8).hex()
-    sealed = _hash_code(code, salt)
+    code, salt = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8)), os.urandom(8).hex()
+    digest = _hash_code(code, salt)
     lines = []
     for number, proposal in enumerate(found, first):
-        shown = proposal._replace(status=PENDING, session=session, number=number, salt=salt, code=sealed)
+        shown = proposal._replace(status=PENDING, session=session, number=number, salt=salt, code=digest)
         _save_proposal(kb, shown)
         lines.append(f"  {number}. {_format_line(kb, proposal)}")
     how = msg(
@@ -170,18 +169,15 @@ def _present_proposals(kb: Workspace, session: str, found: Sequence[Proposal], k
 
 
 def _format_line(kb: Workspace, proposal: Proposal) -> str:
-    kind = kind_label(proposal.candidate.kind, kb.config.language)
-    title = quote_text(proposal.candidate.title, kb.config.title_max)
-    return f"[{kind}] {title}{_format_privacy_note(kb, proposal.candidate)}"
-
-
-def _format_privacy_note(kb: Workspace, candidate: Candidate) -> str:
-    """Return what a person is to know of what is about them, where others would read it."""
+    """Return *proposal* on a line, with what a person is to know of what is about them, where others would read it."""
+    candidate = proposal.candidate
+    line = f"[{kind_label(candidate.kind, kb.config.language)}] {quote_text(candidate.title, kb.config.title_max)}"
     if not can_be_personal_fact(candidate) or not is_shared(kb):
-        return ""
+        return line
     if is_personal_fact(candidate):
-        return kb.localise(msg(" (about you: it stays in this clone)"))
-    return kb.localise(msg(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)"))
+        return line + kb.localise(msg(" (about you: it stays in this clone)"))
+    perhaps = msg(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)")
+    return line + kb.localise(perhaps)
 
 
 def add_personal(kb: Workspace, candidate: Candidate, session: str) -> Proposal:
@@ -215,8 +211,13 @@ class ProposalResponse(NamedTuple):
 
 
 def apply_answer(kb: Workspace, session: str, said: rules.ProposalAnswer, folder: str = "") -> ProposalResponse:
-    """Do what a person has *said*, in *folder*, of the proposals of a session."""
-    pending = _list_answerable(kb, session)
+    """Do what a person has *said*, in *folder*, of the proposals of a session that it was shown.
+
+    A host that can show nothing at the end of a turn counts as having shown them.
+    """
+    mine = [one for one in list_proposals(kb) if one.session == session]
+    pending = [one for one in mine if one.status == PENDING]
+    pending = pending or [one for one in mine if one.status == NEW and one.candidate.host in SILENT]
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
     if not pending:
         return ProposalResponse(message=kb.localise(msg("kb: nothing is proposed here; see: kb proposal list")))
@@ -227,21 +228,14 @@ def apply_answer(kb: Workspace, session: str, said: rules.ProposalAnswer, folder
     if said.word == rules.NO:
         for proposal in wanted:
             reject_proposal(kb, proposal)
-        told = msg("kb: dropped; it is not proposed again: {titles}", titles=_join_titles(kb, wanted))
-        return ProposalResponse(kb.localise(told), kb.localise(told))
+        titles = "; ".join(quote_text(one.candidate.title, kb.config.title_max) for one in wanted)
+        dropped = kb.localise(msg("kb: dropped; it is not proposed again: {titles}", titles=titles))
+        return ProposalResponse(dropped, dropped)
     verdicts = [confirm_proposal(kb, proposal) for proposal in wanted]
     is_written = any(verdict.verdict != "refused" for verdict in verdicts)
-    told = msg("kb: the person confirmed; this was written:") if is_written else msg("kb: this was not written:")
-    text = "\n".join((kb.localise(told), *(_format_outcome(kb, verdict, folder) for verdict in verdicts)))
+    outcome = msg("kb: the person confirmed; this was written:") if is_written else msg("kb: this was not written:")
+    text = "\n".join((kb.localise(outcome), *(_format_outcome(kb, verdict, folder) for verdict in verdicts)))
     return ProposalResponse(text, text)
-
-
-def _list_answerable(kb: Workspace, session: str) -> list[Proposal]:
-    """Return the proposals that the person of *session* has been shown, or of a host that can show none."""
-    mine = [one for one in list_proposals(kb) if one.session == session]
-    return [one for one in mine if one.status == PENDING] or [
-        one for one in mine if one.status == NEW and one.candidate.host in SILENT
-    ]
 
 
 def confirm_proposal(kb: Workspace, proposal: Proposal) -> Verdict:
@@ -274,7 +268,9 @@ def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, t
     *terminal*: somebody can be asked. In the shell of an agent nobody can, whatever it looks like.
     """
     if code:
-        if not all(_is_valid_code(code, proposal) for proposal in wanted):
+        given = code.strip().upper().replace("-", "")
+        valid = [one for one in wanted if one.code and one.tries < _TRIES and _hash_code(given, one.salt) == one.code]
+        if len(valid) < len(wanted):
             for proposal in wanted:
                 _save_proposal(kb, proposal._replace(tries=proposal.tries + 1))
             raise NeedsPerson(msg("this is not the code that was shown"), hint=_ASK)
@@ -294,24 +290,11 @@ def _format_outcome(kb: Workspace, verdict: Verdict, folder: str) -> str:
     return f"  {verdict.verdict}: [{qualify_name(kb, verdict)}] {quote_text(verdict.title, kb.config.title_max)}{where}"
 
 
-def _join_titles(kb: Workspace, proposals: Sequence[Proposal]) -> str:
-    return "; ".join(quote_text(one.candidate.title, kb.config.title_max) for one in proposals)
-
-
-def _create_code() -> str:
-    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
-
-
 def _hash_code(code: str, salt: str) -> str:
     digest = f"{salt}{code}".encode()
     for _ in range(_ROUNDS):
         digest = sha256(digest).digest()
     return digest.hex()
-
-
-def _is_valid_code(code: str, proposal: Proposal) -> bool:
-    given = code.strip().upper().replace("-", "")
-    return bool(proposal.code) and proposal.tries < _TRIES and _hash_code(given, proposal.salt) == proposal.code
 
 
 # -- kept --------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""What the gate has refused of the sessions that this clone heard of: kept with their cursors, never silent."""
+"""What of the sessions that this clone heard of was refused or declined: kept with their cursors, never silent."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import msg
@@ -20,8 +20,6 @@ from kb.writing.gate import DECLINED
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-
-REFUSED = "refused"
 LATELY = 7 * 86_400
 """Seconds for which `kb inbox` counts a refusal."""
 
@@ -38,19 +36,17 @@ class Refusal(NamedTuple):
 
 def list_refusals(kb: Workspace, since: float = 0.0) -> list[Refusal]:
     """Return what was refused in sessions read at the time *since* or later, the latest session first."""
-    return sorted(_iter_refusals(kb, since), key=lambda one: -one.time)
-
-
-def _iter_refusals(kb: Workspace, since: float) -> Iterator[Refusal]:
+    found = []
     for folder, _, names in os.walk(kb.state.path("cursors")):
-        for name in sorted(names):
-            within = os.path.relpath(os.path.join(folder, name), kb.state.folder)
-            kept = kb.state.load(*within.split(os.sep)) if name.endswith(".json") else None
-            if isinstance(kept, dict) and float(kept.get("time") or 0) >= since:
-                session = within.split(os.sep)[1].removesuffix(".json")
-                for row in parse_judged(kept):
-                    if row.verdict.verdict == REFUSED:
-                        yield Refusal(session, float(kept.get("time") or 0), row.candidate.title, row.verdict.reasons)
+        for name in sorted(name for name in names if name.endswith(".json")):
+            within = os.path.relpath(os.path.join(folder, name), kb.state.folder).split(os.sep)
+            cursor = kb.state.load(*within)
+            if not isinstance(cursor, dict) or (when := float(cursor.get("time") or 0)) < since:
+                continue
+            session = within[1].removesuffix(".json")
+            refused = [row for row in parse_judged(cursor) if row.verdict.verdict == "refused"]
+            found += [Refusal(session, when, row.candidate.title, row.verdict.reasons) for row in refused]
+    return sorted(found, key=lambda one: -one.time)
 
 
 def keep_declined(
@@ -58,32 +54,24 @@ def keep_declined(
 ) -> list[Verdict]:
     """Keep the declined ones of *candidates* with their sessions, and return *verdicts* that say where (RUYI-06).
 
-    A candidate that names no session comes from the one that runs in the project of *folder*.
+    A candidate is declined by three answers of "no". One that names no session comes from the one of the project of
+    *folder* that kb heard of last and that has not ended.
     """
     declined = kb.localise(DECLINED.reason)
-    return [
-        _keep_candidate(kb, candidate, verdict, folder) if declined in verdict.reasons else verdict
-        for candidate, verdict in zip(candidates, verdicts, strict=True)
-    ]
-
-
-def _keep_candidate(kb: Workspace, candidate: Candidate, verdict: Verdict, folder: str) -> Verdict:
-    """Keep one declined candidate and return its *verdict* with where it is."""
-    session = candidate.session or _find_running_session(kb, folder)
-    if not session:
-        where = msg("no session is running here that could keep it")
-    else:
-        ActiveSession(kb, session).add_judged([JudgedCandidate(candidate, verdict)])
-        where = msg("the session {session} keeps it, and its archive does", session=session)
-    return verdict._replace(reasons=(*verdict.reasons, kb.localise(where)))
+    noted = []
+    for candidate, verdict in zip(candidates, verdicts, strict=True):
+        if declined in verdict.reasons:
+            session = candidate.session or _find_running_session(kb, folder)
+            where = msg("no session is running here that could keep it")
+            if session:
+                ActiveSession(kb, session).add_judged([JudgedCandidate(candidate, verdict)])
+                where = msg("the session {session} keeps it, and its archive does", session=session)
+            verdict = verdict._replace(reasons=(*verdict.reasons, kb.localise(where)))
+        noted.append(verdict)
+    return noted
 
 
 def _find_running_session(kb: Workspace, folder: str) -> str:
-    """Return the id of the session of *folder*'s project that kb heard of last and that has not ended, or ""."""
     scope = kb.project(folder) if folder else kb.caller_scope
-    running = (
-        heard.session
-        for heard in iter_project_sessions(kb, list_known_sessions(kb), scope)
-        if ActiveSession(kb, heard.session).is_open
-    )
-    return next(running, "")
+    known = [one.session for one in iter_project_sessions(kb, list_known_sessions(kb), scope)]
+    return next((session for session in known if ActiveSession(kb, session).is_open), "")

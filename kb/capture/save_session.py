@@ -8,30 +8,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.capture import extract
 from kb.capture.consent import close_written_proposals, consult_proposals
+from kb.capture.extract import list_broken_blocks
 from kb.capture.session_candidates import find_candidates
 from kb.errors import BadInput, Busy, GitFailed, KbError
 from kb.files import json_bytes
-from kb.i18n import Message, msg
+from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
 from kb.records.model import GLOBAL, Candidate, Verdict
 from kb.records.record_paths import CONTENT
 from kb.safety import redaction
-from kb.sessions import active_sessions, render_forms, subagents
-from kb.sessions import session_archive as archives
-from kb.sessions import transcript as transcripts
+from kb.sessions import active_sessions, session_archive, subagents
 from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate
 from kb.sessions.facts import SessionProgress, find_progress
 from kb.sessions.forms import EXPANDED, NORMAL
-from kb.sessions.host_input import has_content as has_content
-from kb.sessions.host_input import read_transcript as read_transcript
-from kb.sessions.render_forms import FormFacts, mask_transcript, render_compact_form, render_form
-from kb.sessions.transcript import TranscriptMessage
+from kb.sessions.host_input import has_content, read_transcript
+from kb.sessions.render_forms import (
+    FormFacts,
+    build_hui_output,
+    build_shi_result,
+    mask_transcript,
+    render_compact_form,
+    render_form,
+)
+from kb.sessions.transcript import TranscriptMessage, add_answer, parse_transcript
 from kb.state.state_folder import StateFolder, write_atomic
 from kb.text.segment import slugify
 from kb.writing.pipeline import write
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
 
 _HEAD = 4096
 """Bytes of its first line by which a transcript is known: another file in its place is read from its beginning."""
+
+_WRITTEN = ("created", "updated", "appended")
 
 LARGEST_EXPANDED = 200_000
 """Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
@@ -80,7 +86,7 @@ def save(
         saved = saving.run()
     saving.report_to_session()
     if saved.archive:
-        archives.list_sessions(kb)
+        session_archive.list_sessions(kb)
     if not agent:
         extra = extract_postponed(kb, saved.session, landing=landing)
         saved = saved._replace(verdicts=(*saved.verdicts, *extra))
@@ -95,47 +101,42 @@ class _SessionSave:
     ) -> None:
         """Read the transcript, and what is known of the session."""
         data = read_transcript(job.transcript)
-        self.kb = kb
-        self.archive = archive
-        self.full = full
+        self.kb, self.archive, self.full, self.landing = kb, archive, full, landing
         self.notes: list[str] = []
-        self.landing = landing
-        self.state = sha256(data).hexdigest()
+        self.digest = sha256(data).hexdigest()
         self.head = sha256(data[: data.find(b"\n") + 1][:_HEAD]).hexdigest()
-        read = transcripts.parse_transcript(data)
-        whole = transcripts.add_answer(read, answer)
+        read = parse_transcript(data)
+        whole = add_answer(read, answer)
         self.is_late = len(whole.messages) > len(read.messages)
+        """Whether the host has not written the last answer to the file yet."""
         self.transcript = mask_transcript(whole, kb.config.masking)
         session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
         self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
-        self.desk = ActiveSession(kb, session, job.agent)
-        self.before = self.desk.load_cursor()
-        self.scope = self._resolve_scope()
+        self.active = ActiveSession(kb, session, job.agent)
+        self.before = self.active.load_cursor()
+        known = str(self.before.get("scope") or "")  # the folder of a session may be gone by now
+        folder = self.job.folder
+        is_gone = known and not os.path.isdir(folder)
+        self.scope = known if is_gone else kb.project(folder) if folder else GLOBAL
         self.rows = active_sessions.parse_judged(self.before)
         self.new: list[JudgedCandidate] = []
         self.asked: list[Candidate] = []
         """What the person is being asked about: it is written or dropped once they have answered."""
         self.compact = ""
-        self.stands: SessionProgress | None = None
-        self.shelf = ""
-
-    def _resolve_scope(self) -> str:
-        """Return the scope of the session's folder, which may be gone by now."""
-        folder, known = self.job.folder, str(self.before.get("scope") or "")
-        if known and not os.path.isdir(folder):
-            return known
-        return self.kb.project(folder) if folder else GLOBAL
+        self.progress: SessionProgress | None = None
+        self.archive_name = ""
 
     def run(self) -> SavedSession:
         """Extract what is new, write it, archive the whole, and move the cursor."""
+        kb, session = self.kb, self.job.session
         if not self.transcript.messages:
-            active_sessions.remove_postponed(self.kb, self.job.session, self.job.agent)
-            return self._build_result((), (), self.kb.localise(msg("the transcript has no message")))
-        if self.archive and self.before.get("archived") == self.state and self._has_forms():
-            self.shelf = str(self.before.get("archive", ""))
+            active_sessions.remove_postponed(kb, session, self.job.agent)
+            return self._build_result((), (), kb.localise(msg("the transcript has no message")))
+        if self.archive and self.before.get("archived") == self.digest and self._has_forms():
+            self.archive_name = str(self.before.get("archive", ""))
             if not self.before.get("asked"):
-                self.compact = active_sessions.load_compact(self.kb, self.job.session)
-                return self._build_result((), (), self.kb.localise(msg("saved already")))
+                self.compact = active_sessions.load_compact(kb, session)
+                return self._build_result((), (), kb.localise(msg("saved already")))
             self.archive = False
         found, notes = self._find_new_candidates()
         lasting = [candidate for candidate in found if classify_karma(candidate) != NEUTRAL]
@@ -143,51 +144,51 @@ class _SessionSave:
         self._update_compact(lasting, passing)
         try:
             verdicts = self._write_candidates(lasting, passing)
-        except (Busy, GitFailed) as trouble:
+        except (Busy, GitFailed) as error:
             if self.landing:
                 raise
-            return self._postpone_save(trouble, lasting, notes)
+            return self._postpone_save(error, lasting, notes)
         self.new = list(map(JudgedCandidate, lasting, verdicts))
-        close_written_proposals(self.kb, self.new)
+        close_written_proposals(kb, self.new)
         self.rows += self.new
         self._update_compact()
         self._move_cursor()
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
 
     def report_to_session(self) -> None:
-        """Tell the session what its sub-agent found; no longer under the lock of the sub-agent's transcript."""
-        if self.job.agent and self.desk.is_session_running:
+        """Report to the session what its sub-agent found; no longer under the lock of the sub-agent's transcript."""
+        if self.job.agent and self.active.is_session_running:
             subagents.add_agent_results(self.kb, self.job, self.scope, self.new, self.transcript)
 
     def _has_forms(self) -> bool:
         """Return whether the archive of before holds the forms that are wanted now."""
-        shelf = str(self.before.get("archive", ""))
-        return not self.full or os.path.isfile(os.path.join(self.kb.root, CONTENT, "sessions", shelf, "normal.md"))
+        name = str(self.before.get("archive", ""))
+        return not self.full or os.path.isfile(os.path.join(self.kb.root, CONTENT, "sessions", name, "normal.md"))
 
-    def _build_result(self, found: Iterable[Candidate], verdicts: Iterable[Verdict], *notes: str) -> SavedSession:
-        return SavedSession(self.job.session, self.compact, tuple(found), tuple(verdicts), self.shelf, notes)
+    def _build_result(self, found: Sequence[Candidate], verdicts: Sequence[Verdict], *notes: str) -> SavedSession:
+        return SavedSession(self.job.session, self.compact, tuple(found), tuple(verdicts), self.archive_name, notes)
 
     def _find_new_candidates(self) -> tuple[list[Candidate], list[str]]:
         """Return what the transcript has behind the cursor and the session has not said before."""
-        same = self.before.get("transcript") == self.job.transcript
-        after = int(self.before.get("line", 0)) if same and self.before.get("head", self.head) == self.head else 0
-        asked = active_sessions.parse_kept_candidates(self.before.get("asked"))
-        if after == self.transcript.lines and not self.is_late:
+        kb, before, lines = self.kb, self.before, self.transcript.lines
+        is_same = before.get("transcript") == self.job.transcript and before.get("head", self.head) == self.head
+        after = int(before.get("line", 0)) if is_same else 0
+        asked = active_sessions.parse_kept_candidates(before.get("asked"))
+        if after == lines and not self.is_late:
             return self._apply_consent(asked), []
-        after = after if after <= self.transcript.lines else 0
-        found, notes = find_candidates(self.kb, self.transcript, after, self.job.session, self.job.host)
-        counted = [
-            m.line for m in self.transcript.messages if m.line > after and _hash_message(m) == self.before.get("late")
-        ]
-        found = [c for c in found if not (counted and c.evidence) or any(e.line not in counted for e in c.evidence)]
-        notes += [
-            self.kb.localise(_format_broken_block(*broken))
-            for broken in extract.list_broken_blocks(self.transcript, after)
-        ]
-        known = [row.candidate for row in self.rows]
-        safe = [redaction.redact_candidate(candidate, self.kb.config.masking)[0] for candidate in found]
-        new = [candidate for candidate in safe if not active_sessions.is_repeated(candidate, [*known, *asked])]
-        placed = [c._replace(scope=c.scope or self.scope) for c in new]
+        after = after if after <= lines else 0
+        found, notes = find_candidates(kb, self.transcript, after, self.job.session, self.job.host)
+        # An answer that was read before the host had written it to the file stands there now: it is not read twice.
+        read = [m.line for m in self.transcript.messages if m.line > after and _hash_message(m) == before.get("late")]
+        if read:
+            found = [c for c in found if not c.evidence or any(one.line not in read for one in c.evidence)]
+        for line, problem in list_broken_blocks(self.transcript, after):
+            broken = msg("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
+            notes.append(kb.localise(broken))
+        known = [*(row.candidate for row in self.rows), *asked]
+        safe = [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]
+        new = [candidate for candidate in safe if not active_sessions.is_repeated(candidate, known)]
+        placed = [candidate._replace(scope=candidate.scope or self.scope) for candidate in new]
         return self._apply_consent([*asked, *placed]), [redaction.redact_text(note)[0] for note in notes]
 
     def _apply_consent(self, candidates: list[Candidate]) -> list[Candidate]:
@@ -195,36 +196,31 @@ class _SessionSave:
 
         While the session runs, what the person is being asked about waits for the answer; later nobody will answer.
         """
-        has_ended = bool(self.landing) and not self.desk.is_session_running
-        made = consult_proposals(self.kb, candidates, "" if has_ended else self.job.session)
-        self.asked = made.waiting
-        return made.free
+        has_ended = bool(self.landing) and not self.active.is_session_running
+        consulted = consult_proposals(self.kb, candidates, "" if has_ended else self.job.session)
+        self.asked = consulted.waiting
+        return consulted.free
 
     def _update_compact(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
         """Keep the compact form where the running session finds it again; one that has ended gets none."""
-        if self.job.agent or (self.landing and not self.desk.is_open):
+        if self.job.agent or (self.landing and not self.active.is_open):
             return
-        self.desk.add_notes(passing)
-        self.compact = self._render_compact([*lasting, *self.desk.load_notes()])
-        self.desk.save_compact(self.compact, self.scope, self.job.folder)
+        self.active.add_notes(passing)
+        self.compact = self._render_compact(self.rows, [*lasting, *self.active.load_notes()])
+        self.active.save_compact(self.compact, self.scope, self.job.folder)
 
-    def _get_progress(self) -> SessionProgress:
-        """Return where the session stands: up to three compact forms of one call tell it."""
-        self.stands = self.stands or find_progress(self.transcript)
-        return self.stands
-
-    def _render_compact(self, more: Sequence[Candidate]) -> str:
-        made = [row.verdict.id for row in self.rows if row.verdict.verdict in ("created", "updated", "appended")]
-        return render_compact_form(
-            self.kb, self.transcript, [*(row.candidate for row in self.rows), *more], made, self._get_progress()
-        )
+    def _render_compact(self, rows: Sequence[JudgedCandidate], more: Sequence[Candidate] = ()) -> str:
+        self.progress = self.progress or find_progress(self.transcript)  # one call renders up to three compact forms
+        written = [row.verdict.id for row in rows if row.verdict.verdict in _WRITTEN]
+        found = [*(row.candidate for row in rows), *more]
+        return render_compact_form(self.kb, self.transcript, found, written, self.progress)
 
     def _write_candidates(self, lasting: Sequence[Candidate], passing: Sequence[Candidate]) -> list[Verdict]:
         candidates = [*lasting, *passing]
         if not candidates and not self.archive:
             return []
         folder = self.job.folder if os.path.isdir(self.job.folder) else ""
-        subject = f"Archive session {self.desk.name[:8]}"
+        subject = f"Archive session {self.active.name[:8]}"
 
         def build_files(verdicts: Sequence[Verdict]) -> dict[str, bytes]:
             return self._build_archive_files(list(map(JudgedCandidate, lasting, verdicts))) if self.archive else {}
@@ -234,49 +230,50 @@ class _SessionSave:
         )
 
     def _build_archive_files(self, new: list[JudgedCandidate]) -> dict[str, bytes]:
-        """Return the three files of an archive (SHI-04, SHI-05, SHI-06); what holds for the session only is in none."""
+        """Return the files of an archive (SHI-04, SHI-05, SHI-06); what holds for the session only is in none."""
         kb, rows = self.kb, [*self.rows, *new]
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
-        self.shelf = archives.choose_free_name(kb, slugify(self.scope.removeprefix("project/")), self.desk.name)
-        made = [row.verdict.id for row in rows if row.verdict.verdict in ("created", "updated", "appended")]
-        compact = render_compact_form(kb, self.transcript, [row.candidate for row in rows], made, self._get_progress())
-        hui = render_forms.build_hui_output(
-            self.transcript, candidates=[row.candidate for row in rows], compact_md=compact, timestamp=when,
+        project = slugify(self.scope.removeprefix("project/"))
+        self.archive_name = session_archive.choose_free_name(kb, project, self.active.name)
+        compact = self._render_compact(rows)
+        hui = build_hui_output(
+            self.transcript,
+            candidates=[row.candidate for row in rows],
+            compact_md=compact,
+            timestamp=when,
             project_path=self.job.folder,
-        )  # fmt: skip
+        )
         hui["session_id"] = self.job.session
-        place = f"{CONTENT}/sessions/{self.shelf}/"
+        folder = f"{CONTENT}/sessions/{self.archive_name}/"
         report = redaction.redact_text(_build_report(kb, self.job.transcript), kb.config.masking)[0]
         return {
-            **(self._render_archive_forms(place, rows) if self.full else {}),
-            **({place + "dcp-report.md": report.encode()} if report else {}),
-            place + "compact.md": compact.encode(),
-            place + "hui-output.json": _dump_masked_json(kb, hui),
-            place + "shi-result.json": _dump_masked_json(
-                kb, render_forms.build_shi_result([row.verdict for row in rows])
-            ),
+            **(self._render_archive_forms(folder, rows) if self.full else {}),
+            **({folder + "dcp-report.md": report.encode()} if report else {}),
+            folder + "compact.md": compact.encode(),
+            folder + "hui-output.json": _dump_masked_json(kb, hui),
+            folder + "shi-result.json": _dump_masked_json(kb, build_shi_result([row.verdict for row in rows])),
         }
 
-    def _render_archive_forms(self, place: str, rows: list[JudgedCandidate]) -> dict[str, bytes]:
+    def _render_archive_forms(self, folder: str, rows: list[JudgedCandidate]) -> dict[str, bytes]:
         """Return the normal and the expanded form for the archive; one too large for git stays in this clone."""
         made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
-        known = FormFacts(tuple(row.candidate for row in rows), tuple(made.values()), made)
+        facts = FormFacts(tuple(row.candidate for row in rows), tuple(made.values()), made)
         transcript = mask_transcript(self.transcript, self.kb.config.masking, everything=True)
         files = {}
         for form in (NORMAL, EXPANDED):
-            formed = render_form(self.kb, form, transcript, known)
-            self.notes += formed.notes
-            files[f"{place}{form}.md"] = formed.text.encode("utf-8", "replace")
-        if len(files[f"{place}{EXPANDED}.md"]) > LARGEST_EXPANDED:
-            local = self.kb.state.path(EXPANDED, f"{self.shelf}.md")
-            write_atomic(local, files.pop(f"{place}{EXPANDED}.md"))
+            rendered = render_form(self.kb, form, transcript, facts)
+            self.notes += rendered.notes
+            files[f"{folder}{form}.md"] = rendered.text.encode("utf-8", "replace")
+        if len(files[f"{folder}{EXPANDED}.md"]) > LARGEST_EXPANDED:
+            local = self.kb.state.path(EXPANDED, f"{self.archive_name}.md")
+            write_atomic(local, files.pop(f"{folder}{EXPANDED}.md"))
             stays = msg("the expanded form is larger than {limit} bytes and stays in this clone: {path}",
                         limit=LARGEST_EXPANDED, path=local)  # fmt: skip
             self.notes.append(self.kb.localise(stays))
         return files
 
     def _postpone_save(
-        self, trouble: Busy | GitFailed, lasting: Sequence[Candidate], notes: Sequence[str]
+        self, error: Busy | GitFailed, lasting: Sequence[Candidate], notes: Sequence[str]
     ) -> SavedSession:
         """Leave the work to the next call that can commit it.
 
@@ -284,26 +281,30 @@ class _SessionSave:
         """
         words = self.kb.localise
         stays = words(msg("the session is kept and lands with the next call"))
-        problem, way_out = words(trouble.message), words(trouble.hint) or words(msg("see: kb doctor"))
-        kept = f"{problem}; {stays}\n→ {way_out}" if isinstance(trouble, GitFailed) else ""
-        reasons = (*notes, problem, stays)
-        if not self.job.agent:
+        problem, way_out = words(error.message), words(error.hint) or words(msg("see: kb doctor"))
+        kept = f"{problem}; {stays}\n→ {way_out}" if isinstance(error, GitFailed) else ""
+        if self.job.agent:
+            verdicts = spool_candidates(self.kb, lasting, self.job.folder, error) if lasting else []
+            self._move_cursor()
+        else:
+            lasting, verdicts = (), []
             active_sessions.spool_session(self.kb.state, self.job, self.kb.now())
             active_sessions.remove_postponed(self.kb, self.job.session)
-            return self._build_result((), (), *reasons)._replace(kept=kept)
-        verdicts = spool_candidates(self.kb, lasting, self.job.folder, trouble) if lasting else []
-        self._move_cursor()
-        return self._build_result(lasting, verdicts, *reasons)._replace(kept=kept)
+        return self._build_result(lasting, verdicts, *notes, problem, stays)._replace(kept=kept)
 
     def _move_cursor(self) -> None:
         cursor = {
-            "transcript": self.job.transcript, "line": self.transcript.lines, "time": self.kb.now(),
-            "head": self.head, "scope": self.scope,
-            "archived": self.state if self.archive else self.before.get("archived", ""),
-            "archive": self.shelf or self.before.get("archive", ""), "asked": list(map(candidate_to_json, self.asked)),
+            "transcript": self.job.transcript,
+            "line": self.transcript.lines,
+            "time": self.kb.now(),
+            "head": self.head,
+            "scope": self.scope,
+            "archived": self.digest if self.archive else self.before.get("archived", ""),
+            "archive": self.archive_name or self.before.get("archive", ""),
+            "asked": list(map(candidate_to_json, self.asked)),
             "late": _hash_message(self.transcript.messages[-1]) if self.is_late else "",
-        }  # fmt: skip
-        self.desk.move_cursor(cursor, self.rows)
+        }
+        self.active.move_cursor(cursor, self.rows)
         active_sessions.remove_postponed(self.kb, self.job.session, self.job.agent)
 
 
@@ -356,10 +357,6 @@ def spool_for_later(root: str, environment: Mapping[str, str], job: ExtractionJo
 
 
 # -- what a transcript says --------------------------------------------------------------------------
-
-
-def _format_broken_block(line: int, problem: Message | str) -> Message:
-    return msg("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
 
 def _build_report(kb: Workspace, path: str) -> str:

@@ -1,59 +1,28 @@
-"""What a transcript holds that may become records, found by the user's own language model or by rules."""
+"""What a transcript holds that may become records, found by the user's own language model or by rules.
+
+One call asks the model for everything. Only candidates whose quotes stand word for word in the session come through.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kb.capture import extract, session_candidates
+from kb.capture.extract import extract_candidates
 from kb.errors import BadInput, KbError
 from kb.i18n import msg
 from kb.records.candidate import SCHEMA, build_candidates
 from kb.records.model import Candidate, Evidence
 from kb.safety import redaction
-from kb.sessions import transcript as transcripts
 from kb.sessions.host_input import read_transcript
 from kb.sessions.render_forms import mask_transcript
-from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
+from kb.sessions.transcript import Transcript, get_own_texts, parse_transcript
 from kb.text.segment import count_words
 
 if TYPE_CHECKING:
     from typing import Any
 
     from kb.workspace import Workspace
-
-
-def find_candidates(
-    kb: Workspace, transcript: Transcript, after: int, session: str, host: str
-) -> tuple[list[Candidate], list[str]]:
-    """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
-    notes: list[str] = []
-    found: list[Candidate] | None = None
-    if command := kb.environment.get("KB_LLM_CMD"):
-        from kb.state.json_process import run_llm_command
-
-        try:
-            answer = run_llm_command(
-                command, session_candidates.build_request(transcript, kb.config.language), kb.config.llm_timeout
-            )
-            found = [
-                c
-                for c in session_candidates.parse_answer(answer, transcript)
-                if all(e.line > after for e in c.evidence)
-            ]
-        except KbError as error:
-            notes.append(error.translate(kb.config.language))
-    if found is None:
-        found = extract.extract_candidates(transcript, after)
-    return [c._replace(session=session, host=host or c.host) for c in found], notes
-
-
-def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:
-    """Return the candidates in the transcript *path*, without secrets; nothing is written."""
-    transcript = mask_transcript(transcripts.parse_transcript(read_transcript(path)), kb.config.masking)
-    found, _ = find_candidates(kb, transcript, 0, transcript.session_id, "")
-    return [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]
 
 
 MAX_CHARACTERS = 120_000
@@ -80,6 +49,36 @@ _TASK = {
 }
 
 
+def find_candidates(
+    kb: Workspace, transcript: Transcript, after: int, session: str, host: str
+) -> tuple[list[Candidate], list[str]]:
+    """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
+    notes: list[str] = []
+    found: list[Candidate] | None = None
+    if command := kb.environment.get("KB_LLM_CMD"):
+        from kb.state.json_process import run_llm_command
+
+        try:
+            request = build_request(transcript, kb.config.language)
+            answer = run_llm_command(command, request, kb.config.llm_timeout)
+            found = [c for c in parse_answer(answer, transcript) if all(one.line > after for one in c.evidence)]
+        except KbError as error:
+            notes.append(error.translate(kb.config.language))
+    if found is None:
+        found = extract_candidates(transcript, after)
+    return [c._replace(session=session, host=host or c.host) for c in found], notes
+
+
+def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:
+    """Return the candidates in the transcript *path*, without secrets; nothing is written."""
+    transcript = mask_transcript(parse_transcript(read_transcript(path)), kb.config.masking)
+    found, _ = find_candidates(kb, transcript, 0, transcript.session_id, "")
+    return [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]
+
+
+# -- by a language model ---------------------------------------------------------------------------
+
+
 def build_request(transcript: Transcript, language: str) -> dict[str, Any]:
     """Return what the model is asked in *language* ("zh" or "en"): task, schema, input and lang."""
     rows = [
@@ -96,11 +95,8 @@ def build_request(transcript: Transcript, language: str) -> dict[str, Any]:
             break
         kept.append(row)
     item = {key: value for key, value in SCHEMA.items() if key != "$schema"}
-    schema = {
-        "type": "object",
-        "required": ["candidates"],
-        "properties": {"candidates": {"type": "array", "items": item}},
-    }
+    properties = {"candidates": {"type": "array", "items": item}}
+    schema = {"type": "object", "required": ["candidates"], "properties": properties}
     return {"task": _TASK.get(language, _TASK["en"]), "schema": schema, "input": kept[::-1], "lang": language}
 
 
@@ -125,7 +121,11 @@ def parse_answer(answer: object, transcript: Transcript) -> list[Candidate]:
             problem = problem or error
     if problem and not found:
         raise problem
-    mentioned = _join_mentions(transcript)
+    parts: list[str] = []  # all that was said and asked of tools, to look paths up in
+    for message in transcript.messages:
+        parts += get_own_texts(message)
+        parts += (json.dumps(call.input, ensure_ascii=False, default=str) for call in message.calls)
+    mentioned = "\n".join(parts).replace("\\\\", "/")
     return [proven for candidate in found if (proven := _verify_candidate(candidate, transcript, mentioned)).evidence]
 
 
@@ -147,21 +147,7 @@ def _locate_quote(evidence: Evidence, transcript: Transcript) -> Evidence | None
     """Return *evidence* with the line and time at which its quote really stands, the named line first."""
     if count_words(evidence.quote) < _SHORTEST_QUOTE:
         return None
-    ordered = sorted(transcript.messages, key=lambda message: message.line != evidence.line)
-    place: TranscriptMessage | None = next(
-        (m for m in ordered if any(evidence.quote in text for text in get_own_texts(m))), None
-    )
-    return Evidence(evidence.quote, transcript.session_id, place.line, place.time) if place else None
-
-
-def _join_mentions(transcript: Transcript) -> str:
-    """Return all that was said and asked of tools, as one text to look paths up in."""
-    parts: list[str] = []
-    for message in transcript.messages:
-        parts += get_own_texts(message)
-        parts += (_dump_json(call.input) for call in message.calls)
-    return "\n".join(parts).replace("\\\\", "/")
-
-
-def _dump_json(given: Mapping[str, Any]) -> str:
-    return json.dumps(given, ensure_ascii=False, default=str)
+    for message in sorted(transcript.messages, key=lambda message: message.line != evidence.line):
+        if any(evidence.quote in text for text in get_own_texts(message)):
+            return Evidence(evidence.quote, transcript.session_id, message.line, message.time)
+    return None
