@@ -121,18 +121,16 @@ def _flush_job(kb: Workspace, path: str) -> list[Verdict]:
     value = kb.state.unwrap_job(path, json.loads(data.decode()))
     if value is None:
         raise KbError(msg("it does not come from this clone"))
-    verdicts = [] if has_landed(kb, job) else _attempt_job(kb, value, path, job)
+    verdicts: list[Verdict] = []
+    if not has_landed(kb, job):
+        if tries := spool.count_vain_tries(path):
+            raise KbError(msg("it was begun {n} times and did not come to an end", n=tries))
+        with spool.track_attempt(path):
+            verdicts = _write_job(kb, value, path, job)
     spool.delete_tries(path)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     return verdicts
-
-
-def _attempt_job(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
-    if tries := spool.count_vain_tries(path):
-        raise KbError(msg("it was begun {n} times and did not come to an end", n=tries))
-    with spool.track_attempt(path):
-        return _write_job(kb, value, path, job)
 
 
 def _write_job(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:

@@ -123,16 +123,15 @@ def _open_block(row: ProsePiece, block: _MarkedBlock | None) -> _MarkedBlock | N
     end = row.start + len(row.text)
     if row.what == "code":
         return None
-    if row.what == "heading":
-        name = resolve_section_name(strip_markdown(row.text.lstrip("# ")))
-        if name and not (name == "decision" and (block is None or "decision" in block.fields)):
-            return None
+    heading = strip_markdown(row.text.lstrip("# ")) if row.what == "heading" else ""
+    name = resolve_section_name(heading) if heading else ""
+    if name and not (name == "decision" and (block is None or "decision" in block.fields)):
+        return None
     tag = _TAG.match(row.text)
     if tag and _is_content(tag.group(3)) and (not tag.group(2) or row.what == "heading"):
         return _MarkedBlock(BY_PREFIX[tag.group(1)].name, tag.group(3), row.start, end, not tag.group(2), {})
     if row.what == "heading":
-        name = resolve_section_name(strip_markdown(row.text.lstrip("# ")))
-        title = "" if name else strip_markdown(row.text.lstrip("# "))
+        title = "" if name else heading
         return _MarkedBlock("decision", title, row.start, end, False, {name: ""} if name else {}, name, True)
     label = _LABEL.match(row.text)
     if label and _is_content(label.group(2)):
@@ -213,8 +212,7 @@ def _parse_json_block(piece: ProsePiece, evidence: Evidence) -> Iterator[MarkedC
     except (BadInput, ValueError, RecursionError):
         return  # `iter_block_errors` says why
     for candidate in found:
-        quote = piece.text.strip()[:_QUOTE].rstrip()
-        own = evidence._replace(quote=quote)
+        own = evidence._replace(quote=piece.text.strip()[:_QUOTE].rstrip())
         yield MarkedCandidate(candidate._replace(evidence=(own,)), piece.start, piece.start + len(piece.text))
 
 

@@ -25,7 +25,7 @@ _NAME = re.compile(r"[\w.-]+")
 
 
 class PhraseAnswer(NamedTuple):
-    """What a phrase is answered with."""
+    """What a phrase is answered with: what the agent and what the person is told."""
 
     context: str = ""
     message: str = ""

@@ -27,8 +27,8 @@ def begin_turn(kb: Workspace, session: str, prompt: str, name: str = "", folder:
         return None
     from kb.capture.proposals import ProposalResponse, apply_answer
 
-    told = (apply_answer(kb, session, said, folder) if said is not None else None) or ProposalResponse()
-    return told._replace(context="\n".join(filter(None, (owed, told.context))))
+    answer = apply_answer(kb, session, said, folder) if said is not None else ProposalResponse()
+    return answer._replace(context="\n".join(filter(None, (owed, answer.context))))
 
 
 def continue_turn(kb: Workspace, session: str, name: str) -> None:
@@ -55,8 +55,8 @@ def end_turn(kb: Workspace, session: str, folder: str, host: str, verdicts: Sequ
     if kb.config.proposals == "off" or not session:
         return ""
     log = SessionLog(kb, session)
-    something = log.list_turn_values(MOMENT) or any(verdict.verdict == "held" for verdict in verdicts)
-    if log.list_turn_values(SAID) or not (something or os.path.isdir(kb.state.path(rules.FOLDER))):
+    has_news = log.list_turn_values(MOMENT) or any(verdict.verdict == "held" for verdict in verdicts)
+    if log.list_turn_values(SAID) or not (has_news or os.path.isdir(kb.state.path(rules.FOLDER))):
         return ""
     from kb.capture.proposals import propose_at_turn_end
 

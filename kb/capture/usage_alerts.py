@@ -1,4 +1,4 @@
-"""What kb does as an agent's context fills up: a word at 70 %, pruning at 85 %, an archive above 95 %."""
+"""What kb does as an agent's context fills up: a reminder at 70 %, pruning at 85 %, an archive above 95 %."""
 
 from __future__ import annotations
 
@@ -92,34 +92,35 @@ def raise_alerts(
     """
     if not session:
         return UsageAlert()
-    place = ("active", sanitise_session_id(session), FILE)
-    before = _parse_state(kb.state.load(*place))
+    file = ("active", sanitise_session_id(session), FILE)
+    before = _parse_state(kb.state.load(*file))
     try:
         used = measure_usage(kb, transcript, percent=percent, held=before.held)
     except BadInput:
         return UsageAlert()
     now = find_usage_band(used)
-    names = {"yellow"} & set(before.lit) if used.percent < _AGAIN else set(before.lit)
+    lit = {"yellow"} & set(before.lit) if used.percent < _AGAIN else set(before.lit)
     waits = now.light != "yellow" if only_told else now.light == "yellow" and not heard
-    made = UsageAlert(context=before.untold if heard else "")
-    if now.light and now.light not in names and not waits:
-        names |= {now.light, "yellow"}
+    alert = UsageAlert(context=before.untold if heard else "")
+    if now.light and now.light not in lit and not waits:
+        lit |= {now.light, "yellow"}
         done = _run_alert(kb, now, used, session, transcript, folder, host)
-        made = done._replace(context="\n\n".join(filter(None, (made.context, done.context))))
-    after = AlertState(
-        tuple(sorted(names)), "" if heard else made.context or before.untold, max(before.held, used.tokens)
-    )
-    _save_state(kb, place, before, after, used, transcript)
-    return made
+        alert = done._replace(context="\n\n".join(filter(None, (alert.context, done.context))))
+    untold = "" if heard else alert.context or before.untold
+    until = _compute_next_look(used, transcript, before.until)
+    after = AlertState(tuple(sorted(lit)), untold, max(before.held, used.tokens), until)
+    if after != before:
+        kb.state.save(after._asdict(), *file)
+    return alert
 
 
 def reset_alerts(kb: Workspace, session: str) -> tuple[str, ...]:
     """Put orange and red out, as the context is compacted now, and return which were lit before."""
-    place = ("active", sanitise_session_id(session), FILE)
-    before = _parse_state(kb.state.load(*place)) if session else AlertState()
+    file = ("active", sanitise_session_id(session), FILE)
+    before = _parse_state(kb.state.load(*file)) if session else AlertState()
     after = before._replace(lit=tuple(name for name in before.lit if name == "yellow"))
     if after != before:
-        kb.state.save(after._asdict(), *place)
+        kb.state.save(after._asdict(), *file)
     return before.lit
 
 
@@ -135,32 +136,24 @@ def _parse_state(value: object) -> AlertState:
     )
 
 
-def _save_state(
-    kb: Workspace, place: tuple[str, ...], before: AlertState, after: AlertState, used: ContextUsage, transcript: str
-) -> None:
-    """Remember *after*, and from which size of the transcript on a tool call has to look again.
+def _compute_next_look(used: ContextUsage, transcript: str, before: int) -> int:
+    """Return from which size of the transcript in bytes on a tool call has to look again; *before*: as it was.
 
     A token takes a byte of the file at least, so it grows by as many bytes as there are tokens left, or more.
     """
-    size = _get_size(transcript)
+    try:
+        size = os.stat(transcript).st_size
+    except (OSError, ValueError):
+        size = 0
     next_light = next((one.above for one in BANDS if one.light and one.above > used.percent), BANDS[-1].above)
     left = round(used.window * (next_light - used.percent) / 100) if used.is_known else used.window
-    until = before.until if size < before.until else size + max(left, used.window // 50)
-    after = after._replace(until=until)
-    if after != before:
-        kb.state.save(after._asdict(), *place)
-
-
-def _get_size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0
+    return before if size < before else size + max(left, used.window // 50)
 
 
 def _run_alert(
     kb: Workspace, now: UsageBand, used: ContextUsage, session: str, transcript: str, folder: str, host: str
 ) -> UsageAlert:
+    """Remind, prune on paper or archive (RUYI-28), as the light of *now* has it, and return what is to be said."""
     share = f"{used.percent:.0f}"
     if now.light == "yellow":
         room = msg(
@@ -169,30 +162,8 @@ def _run_alert(
         )  # fmt: skip
         return UsageAlert(now.light, kb.localise(room))
     if now.light == "orange":
-        told = _plan_pruning(kb, session, transcript, share, used.percent)
-        return UsageAlert(now.light, "", kb.localise(told) if told else "")
-    return UsageAlert(now.light, *_archive_session(kb, session, transcript, folder, host))
-
-
-def _plan_pruning(kb: Workspace, session: str, transcript: str, share: str, percent: float) -> Message | None:
-    """Prune on paper, and return what the person is told; None where nothing can be saved."""
-    from kb.sessions import prune_transcript
-    from kb.sessions.dcp_settings import load_settings
-
-    trigger = msg("context use {percent}%", percent=share)
-    wanted = prune_transcript.PruneRequest(percent=percent, trigger=trigger)
-    settings = load_settings(kb)
-    made = prune_transcript.prune(transcript, settings, wanted, config=kb.config, now=kb.now())
-    place = prune_transcript.save_report(kb, made.report, session)
-    if not made.plan.saved_tokens:
-        return None
-    return msg("kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); "
-               "a copy to go on with: kb prune {transcript} --out FILE",
-               percent=share, saved=f"{made.plan.saved_tokens:,}", path=place, transcript=transcript)  # fmt: skip
-
-
-def _archive_session(kb: Workspace, session: str, transcript: str, folder: str, host: str) -> tuple[str, str]:
-    """Archive the session; return what the agent and what the person is told (RUYI-28)."""
+        saving = _plan_pruning(kb, session, transcript, share, used.percent)
+        return UsageAlert(now.light, "", kb.localise(saving) if saving else "")
     from kb.capture.flush_spool import flush_and_save
 
     saved = flush_and_save(kb, transcript, session=session, folder=folder, host=host, full=True)
@@ -205,4 +176,21 @@ def _archive_session(kb: Workspace, session: str, transcript: str, folder: str, 
         "kb: the context is nearly full and the session is archived ({name}). Say so, finish the step at hand and go "
         "on from the compact form.", name=name,
     )  # fmt: skip
-    return kb.localise(agent), kb.localise(told)
+    return UsageAlert(now.light, kb.localise(agent), kb.localise(told))
+
+
+def _plan_pruning(kb: Workspace, session: str, transcript: str, share: str, percent: float) -> Message | None:
+    """Prune on paper, and return what the person is told; None where nothing can be saved."""
+    from kb.sessions import prune_transcript
+    from kb.sessions.dcp_settings import load_settings
+
+    trigger = msg("context use {percent}%", percent=share)
+    wanted = prune_transcript.PruneRequest(percent=percent, trigger=trigger)
+    settings = load_settings(kb)
+    made = prune_transcript.prune(transcript, settings, wanted, config=kb.config, now=kb.now())
+    report = prune_transcript.save_report(kb, made.report, session)
+    if not made.plan.saved_tokens:
+        return None
+    return msg("kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); "
+               "a copy to go on with: kb prune {transcript} --out FILE",
+               percent=share, saved=f"{made.plan.saved_tokens:,}", path=report, transcript=transcript)  # fmt: skip
