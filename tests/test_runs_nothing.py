@@ -20,8 +20,7 @@ from kb.knowledge_base import KnowledgeBase
 ROOT = Path(kb.__file__).parent
 STARTS = {
     "git.git_process": "git, with lists of arguments and settings of kb's own",
-    "state.llm_command": "KB_LLM_CMD, which the user's environment names",
-    "state.json_process": "KB_EMBED_CMD and KB_RERANK_CMD, which the user's environment names",
+    "state.json_process": "KB_LLM_CMD, KB_EMBED_CMD and KB_RERANK_CMD, which the user's environment names",
     "doctor.host_checks": "the hook line that kb itself has installed",
     "hooks": "imports the module of a host from the table of hosts",
     "hooks.foreign_hooks": "imports the module of a host from the table of hosts",
