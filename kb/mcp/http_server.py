@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, KbError
+from kb.files import remove_file
 from kb.i18n import msg
 from kb.paths import state_home
 
@@ -57,19 +58,15 @@ def ensure_token(root: str, environment: Mapping[str, str], *, anew: bool = Fals
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
         file.write(made + "\n")
     try:
-        _publish_token(fresh, path, over=anew or is_there)
+        if anew or is_there:
+            os.replace(fresh, path)
+        else:
+            os.link(fresh, path)
     except FileExistsError:  # another server was first: its token holds
         return ensure_token(root, environment)
-    return AccessToken(made, path, True)
-
-
-def _publish_token(fresh: str, path: str, *, over: bool) -> None:
-    """Make the file *fresh* the one at *path*; raise FileExistsError where one is there, unless *over* asks for it."""
-    try:
-        os.replace(fresh, path) if over else os.link(fresh, path)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(fresh)
+        remove_file(fresh)
+    return AccessToken(made, path, True)
 
 
 class ListenAddress(NamedTuple):

@@ -35,34 +35,25 @@ class McpResource(NamedTuple):
     help: Message
 
 
-HOME = McpResource(
-    f"{SCHEME}home", "home", msg("The knowledge base"), msg("What it holds: scopes, kinds, reviews; where to go on.")
-)
+HOME = McpResource(f"{SCHEME}home", "home", msg("The knowledge base"),
+                   msg("What it holds: scopes, kinds, reviews; where to go on."))  # fmt: skip
 TEMPLATES: tuple[McpResource, ...] = (
-    McpResource(
-        f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"), msg("By id (D001), citation (shop:D001) or uid.")
-    ),
-    McpResource(
-        f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"), msg("Those in force, by scope and id.")
-    ),
-    McpResource(
-        f"{SCHEME}{SESSIONS}{{name}}", "session", msg("An archived session"), msg("Its compact form, to go on from.")
-    ),
-)
+    McpResource(f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"), msg("By id (D001), citation (shop:D001) or uid.")),
+    McpResource(f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"),
+                msg("Those in force, by scope and id.")),
+    McpResource(f"{SCHEME}{SESSIONS}{{name}}", "session", msg("An archived session"),
+                msg("Its compact form, to go on from.")),
+)  # fmt: skip
 
 
 def list_resources(language: str) -> list[McpResource]:
     """Return the resources that are always there: the home, and a list for each kind."""
-    lists = [
-        McpResource(
-            f"{SCHEME}{LISTS}{kind.name}",
-            kind.name,
-            msg("{kind}", kind=kind_label(kind.name, language)),
-            msg("The records of the kind {kind}.", kind=kind_label(kind.name, language)),
-        )
-        for kind in KINDS
-    ]
-    return [HOME, *lists]
+    found = [HOME]
+    for kind in KINDS:
+        label = kind_label(kind.name, language)
+        about = msg("The records of the kind {kind}.", kind=label)
+        found.append(McpResource(f"{SCHEME}{LISTS}{kind.name}", kind.name, msg("{kind}", kind=label), about))
+    return found
 
 
 def read(kb: KnowledgeBase, folder: str, uri: str) -> str:
@@ -73,10 +64,8 @@ def read(kb: KnowledgeBase, folder: str, uri: str) -> str:
             return answer(kb, folder, name)
     if rest.rstrip("/") == "home":
         return _render_home(kb, folder)
-    known = ", ".join((HOME.uri, *(place.uri for place in TEMPLATES)))
-    raise UnknownId(
-        msg("there is no resource {uri}", uri=sanitise_text(uri)), hint=msg("there are: {names}", names=known)
-    )
+    known = msg("there are: {names}", names=", ".join(each.uri for each in (HOME, *TEMPLATES)))
+    raise UnknownId(msg("there is no resource {uri}", uri=sanitise_text(uri)), hint=known)
 
 
 def _render_record(kb: KnowledgeBase, folder: str, name: str) -> str:

@@ -1,6 +1,7 @@
 """What the tools do: each takes the knowledge base, the folder of the caller and checked arguments, and answers values.
 
-A text that somebody wrote comes through `handed`, and every answer begins with the line that says it is data.
+A text that somebody wrote comes through `kb.context.disclose`, and every answer begins with the line that says it is
+data.
 """
 
 from __future__ import annotations
@@ -58,14 +59,10 @@ def build_whole_record(kb: KnowledgeBase, record: Record, budget: int, only: str
     """Return *record* with its sections."""
     whole = disclose.build_record_view(kb, record, budget=budget, only=only)
     return {
-        **_translate_row(kb, whole.row),
-        "uid": whole.uid,
-        "tags": list(whole.tags),
-        "impact": list(whole.impact),
-        "supersedes": list(whole.supersedes),
-        "sections": [part._asdict() for part in whole.parts],
+        **_translate_row(kb, whole.row), "uid": whole.uid, "tags": list(whole.tags), "impact": list(whole.impact),
+        "supersedes": list(whole.supersedes), "sections": [part._asdict() for part in whole.parts],
         "left_out": list(whole.left_out),
-    }
+    }  # fmt: skip
 
 
 def _translate_row(kb: KnowledgeBase, row: RecordRow) -> Answer:
@@ -81,9 +78,7 @@ def _parse_filter(kb: KnowledgeBase, given: Given) -> Filter:
     status, scope = ((given[key],) if given.get(key) else () for key in ("status", "scope"))
     since, until = (kb.day_named(given[key]) if given.get(key) else "" for key in ("since", "until"))
     path = os.path.normpath(given["path"]).replace(os.sep, "/") if given.get("path") else ""
-    return Filter(
-        (kind.name,) if kind else (), status, scope, given.get("tag", ""), since, until, path
-    )  # fmt: skip
+    return Filter((kind.name,) if kind else (), status, scope, given.get("tag", ""), since, until, path)
 
 
 def _describe_omitted(total: int, kept: Sequence[object], kb: KnowledgeBase) -> str:
@@ -151,10 +146,8 @@ def write_candidates(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Hand candidates to the gate and answer with what became of each."""
     candidates = [each._replace(host=each.host or "mcp") for each in _parse_candidates(given.get("candidates"))]
     verdicts = kb.write(candidates, folder=folder, dry_run=given.get("dry_run", False))
-    return {
-        "frame": disclose.render_quote_notice(kb),
-        "verdicts": [_format_verdict(kb, verdict) for verdict in verdicts],
-    }
+    rows = [_format_verdict(kb, verdict) for verdict in verdicts]
+    return {"frame": disclose.render_quote_notice(kb), "verdicts": rows}
 
 
 def _parse_candidates(value: object) -> list[Candidate]:
@@ -178,9 +171,9 @@ def _format_verdict(kb: KnowledgeBase, verdict: Verdict) -> Answer:
 
 def check_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with what is wrong with the records."""
-    from kb.checks.run_checks import run_check as looked_at
+    from kb.checks.run_checks import run_check
 
-    found, records, _ = looked_at(kb, below=[path.strip("/") for path in given.get("paths", ())])
+    found, records, _ = run_check(kb, below=[path.strip("/") for path in given.get("paths", ())])
     findings = [
         {
             "rule": one.rule, "severity": one.severity, "path": sanitise_text(one.path), "line": one.line,
@@ -190,14 +183,9 @@ def check_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     ]  # fmt: skip
     kept = limit_to_budget(findings, given.get("budget", BUDGET))
     errors = sum(one.severity == "error" for one in found)
-    return {
-        "frame": disclose.render_quote_notice(kb),
-        "records": records,
-        "errors": errors,
-        "warnings": len(found) - errors,
-        "findings": kept,
-        "more": _describe_omitted(len(found), kept, kb),
-    }
+    counts = {"records": records, "errors": errors, "warnings": len(found) - errors}
+    more = _describe_omitted(len(found), kept, kb)
+    return {"frame": disclose.render_quote_notice(kb), **counts, "findings": kept, "more": more}
 
 
 def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -236,13 +224,8 @@ def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     made = kb.context(given["query"], budget=given.get("budget", BUDGET), project=project)
     log_given_records(kb, "context", [one.record for one in made.shown])
     records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
-    return {
-        "frame": disclose.render_quote_notice(kb),
-        "text": made.text,
-        "records": records,
-        "tokens": made.tokens,
-        "left": made.left,
-    }
+    counts = {"tokens": made.tokens, "left": made.left}
+    return {"frame": disclose.render_quote_notice(kb), "text": made.text, "records": records, **counts}
 
 
 def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:

@@ -5,7 +5,7 @@ No tool confirms, accepts, rejects or deletes: those are a person's, and a model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.context.pack import SCHEMA as PACK
@@ -13,20 +13,6 @@ from kb.errors import BadInput
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
 from kb.mcp import tool_functions
-from kb.mcp.tool_schemas import (
-    HIT,
-    REVIEW,
-    ROW,
-    VERDICT,
-    WHOLE,
-    array,
-    boolean,
-    choice,
-    integer,
-    obj,
-    string,
-    string_list,
-)
 from kb.records import candidate
 from kb.records.kinds import KINDS
 from kb.records.model import Status
@@ -36,6 +22,7 @@ if TYPE_CHECKING:
 
     Given = Mapping[str, Any]
     Answer = dict[str, Any]
+    Schema = Mapping[str, Any]
 
 MOST = 50_000
 """The largest budget that may be asked for."""
@@ -47,9 +34,9 @@ class Tool(NamedTuple):
     name: str
     title: Message
     help: Message
-    arguments: Mapping[str, Mapping[str, Any]]
-    """Name → JSON Schema; its description may be `Said`."""
-    answer: Mapping[str, Any]
+    arguments: Mapping[str, Schema]
+    """Name → JSON Schema; its description may be a Message."""
+    answer: Schema
     """The JSON Schema of what is answered."""
     call: Callable[[KnowledgeBase, str, Given], Answer]
     """From the knowledge base, the folder of the caller and the arguments."""
@@ -77,6 +64,86 @@ def validate_arguments(tool: Tool, given: Given) -> dict[str, Any]:
     return values
 
 
+# -- the forms of what is asked and answered, as JSON Schema --------------------------------------
+
+
+def string(help: Message | None = None) -> dict[str, Any]:
+    """Return the form of a text."""
+    return {"type": "string", **_describe(help)}
+
+
+def string_list(help: Message | None = None) -> dict[str, Any]:
+    """Return the form of a list of texts."""
+    return {"type": "array", "items": {"type": "string"}, **_describe(help)}
+
+
+def boolean(help: Message) -> dict[str, Any]:
+    """Return the form of a yes or no."""
+    return {"type": "boolean", "default": False, **_describe(help)}
+
+
+def choice(help: Message, among: Sequence[str]) -> dict[str, Any]:
+    """Return the form of one of several words."""
+    return {"type": "string", "enum": list(among), **_describe(help)}
+
+
+def integer(help: Message | None = None, least: int = 0, most: int | None = None, default: int | None = None) -> Any:
+    """Return the form of a whole number."""
+    limits = {"minimum": least, "maximum": most, "default": default}
+    return {"type": "integer", **{k: v for k, v in limits.items() if v is not None}, **_describe(help)}
+
+
+def array(inner: Schema) -> dict[str, Any]:
+    """Return the form of a list of *inner*."""
+    return {"type": "array", "items": inner}
+
+
+def obj(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the form of an object with *parts*; those in *maybe* may be missing."""
+    required = [name for name in parts if name not in maybe]
+    return {"type": "object", "properties": dict(parts), "required": required, "additionalProperties": False}
+
+
+def translate_schema(schema: Any, translate: Callable[[Message], str]) -> Any:
+    """Return *schema* with its descriptions as *translate* puts them."""
+    if isinstance(schema, Message):
+        return translate(schema)
+    if isinstance(schema, Mapping):
+        return {key: translate_schema(value, translate) for key, value in schema.items()}
+    return [translate_schema(value, translate) for value in schema] if isinstance(schema, list) else schema
+
+
+def _describe(help: Message | None) -> dict[str, Any]:
+    return {} if help is None else {"description": help}
+
+
+def _drop_dialect(schema: Schema) -> dict[str, Any]:
+    """Return *schema* as a part of another one."""
+    return {key: value for key, value in schema.items() if not key.startswith("$")}
+
+
+_ROW = {name: string() for name in ("id", "scope", "kind", "status", "title", "date", "path", "withheld")}
+ROW = obj(_ROW)
+HIT = obj({**_ROW, "score": {"type": "number"}, "snippet": string(), "note": string()})
+WHOLE = obj({
+    **_ROW, "uid": string(), "tags": string_list(), "impact": string_list(), "supersedes": string_list(),
+    "sections": array(obj({"name": string(), "text": string()})), "left_out": string_list(),
+})  # fmt: skip
+REVIEW = obj({
+    **{name: string() for name in ("branch", "since", "standing", "host", "session")},
+    "against": string_list(), "record": ROW,
+})  # fmt: skip
+VERDICT = obj({
+    **{name: string() for name in ("verdict", "title", "kind", "id", "uid", "scope", "path", "status")},
+    "reasons": string_list(), "next": string(),
+    "similar": array(obj({"id": string(), "scope": string(), "title": string(), "score": {"type": "number"}})),
+    "branch": string(), "commit": string(), "spooled": {"type": "boolean"},
+})  # fmt: skip
+_FINDING = obj({
+    **{name: string() for name in ("rule", "severity", "path", "message", "fix")}, "line": integer(),
+})  # fmt: skip
+
+
 # -- the table ------------------------------------------------------------------------------------
 
 _SCOPE = string(msg("global or project/<name>; without it, all."))
@@ -92,7 +159,7 @@ _NARROW: Mapping[str, Mapping[str, Any]] = {
     "path": string(msg("Only what governs this file: records that name it or a folder it is in.")),
 }
 _CANDIDATE = {
-    **{key: value for key, value in candidate.SCHEMA.items() if not key.startswith("$")},
+    **_drop_dialect(candidate.SCHEMA),
     "properties": {**candidate.SCHEMA["properties"], "kind": _NARROW["kind"]},
 }
 
@@ -163,15 +230,10 @@ TOOLS: tuple[Tool, ...] = (
         msg("Get what a task needs"),
         msg("The records that a question or task is about, whole or in short, as one text in a budget; often none."),
         {"query": string(msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
-        obj(
-            {
-                "frame": string(),
-                "text": string(),
-                "tokens": integer(),
-                "left": integer(),
-                "records": array(obj({"id": string(), "scope": string(), "form": string()})),
-            }
-        ),
+        obj({
+            "frame": string(), "text": string(), "tokens": integer(), "left": integer(),
+            "records": array(obj({"id": string(), "scope": string(), "form": string()})),
+        }),
         tool_functions.get_context,
         required=("query",),
     ),
@@ -183,13 +245,7 @@ TOOLS: tuple[Tool, ...] = (
             " where to look, and where records and code say different things."
         ),
         {"question": string(msg("The question in words.")), "budget": _BUDGET},
-        obj(
-            {
-                "frame": string(),
-                "more": string(),
-                "pack": {key: value for key, value in PACK.items() if not key.startswith("$")},
-            }
-        ),
+        obj({"frame": string(), "more": string(), "pack": _drop_dialect(PACK)}),
         tool_functions.get_pack,
         required=("question",),
     ),
@@ -216,27 +272,10 @@ TOOLS: tuple[Tool, ...] = (
         msg("Check the records"),
         msg("What is wrong with the records: files, ids, links, statuses, secrets, what they speak of. Mends nothing."),
         {"paths": string_list(msg("Only these files or folders, relative to the knowledge base.")), "budget": _BUDGET},
-        obj(
-            {
-                "frame": string(),
-                "records": integer(),
-                "errors": integer(),
-                "warnings": integer(),
-                "more": string(),
-                "findings": array(
-                    obj(
-                        {
-                            "rule": string(),
-                            "severity": string(),
-                            "path": string(),
-                            "line": integer(),
-                            "message": string(),
-                            "fix": string(),
-                        }
-                    )
-                ),
-            }
-        ),
+        obj({
+            "frame": string(), "records": integer(), "errors": integer(), "warnings": integer(), "more": string(),
+            "findings": array(_FINDING),
+        }),
         tool_functions.check_records,
     ),
     Tool(
@@ -252,19 +291,13 @@ TOOLS: tuple[Tool, ...] = (
         msg("Read a review"),
         msg("Both sides of an open review and why they contradict."),
         {"id": string(msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
-        obj(
-            {
-                "frame": string(),
-                "branch": string(),
-                "reasons": string(),
-                "new": WHOLE,
-                "old": array(WHOLE),
-                "next": string(),
-            }
-        ),
+        obj({
+            "frame": string(), "branch": string(), "reasons": string(), "new": WHOLE, "old": array(WHOLE),
+            "next": string(),
+        }),
         tool_functions.show_review,
         required=("id",),
     ),
-)
+)  # fmt: skip
 
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
