@@ -74,7 +74,8 @@ def expand_call_path(place: CallPath, ground: CallFolders) -> list[str]:
     """Return the paths that *place* stands for, absolute, links not yet followed; none where that is not known."""
     found = []
     for path in _expand_braces(place.path):
-        whole = _join_absolute(path, place.folder, ground)
+        parts = (_expand_home(place.folder, ground), _expand_home(path, ground)) if path else ()
+        whole = os.path.join(ground.folder, *parts).replace("\\", "/") if parts else ground.folder
         if UNKNOWN in whole or not _is_encodable(whole):
             continue
         if place.brought and os.path.isdir(whole):
@@ -82,11 +83,6 @@ def expand_call_path(place: CallPath, ground: CallFolders) -> list[str]:
         is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
         found += _expand_glob(whole, ground) if is_pattern else [whole]
     return list(dict.fromkeys(found))[:_MOST]
-
-
-def _join_absolute(path: str, folder: str, ground: CallFolders) -> str:
-    spelled = [_expand_home(folder, ground), _expand_home(path, ground)]
-    return os.path.join(ground.folder, *spelled).replace("\\", "/") if path else ground.folder
 
 
 def _is_encodable(path: str) -> bool:
@@ -143,18 +139,12 @@ def classify_path(path: str, ground: CallFolders, *, whole: bool = False) -> str
     itself = os.path.join(resolve_real_path(folder), name if name not in (".", "..") else "")
     for real in {resolve_real_path(path), itself}:
         for top, what in ground.protected_folders:
-            below = whole and os.path.isdir(real) and is_inside(top, real)
-            if is_inside(real, top) or below:
+            if is_inside(real, top) or (whole and os.path.isdir(real) and is_inside(top, real)):
                 return what
-        if BANK in real.casefold().split("/") and _is_in_memory_bank(real):
+        parts = real.casefold().split("/")
+        if BANK in parts and os.path.isdir("/".join(real.split("/")[: parts.index(BANK) + 1])):
             return "bank"
     return "record" if _is_hard_link(path, ground) else ""
-
-
-def _is_in_memory_bank(path: str) -> bool:
-    parts = path.split("/")
-    at = [part.casefold() for part in parts].index(BANK)
-    return os.path.isdir("/".join(parts[: at + 1]))
 
 
 def is_inside(path: str, top: str) -> bool:

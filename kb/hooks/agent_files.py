@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from kb.errors import BadInput
 from kb.hooks.settings_file import MEND, SettingsEdit, decode_text, encode_text, read_settings
+from kb.hosts import CLAUDE, resolve_settings_path, resolve_user_folder
 from kb.i18n import Message, msg
-from kb.paths import home_folder
 from kb.templates import FOLDER
 from kb.text.line_ends import find_line_number
 
@@ -64,33 +64,32 @@ def find_protocol_files(folder: str, environment: Mapping[str, str], names: Sequ
     A file that is a link to another, or that takes AGENTS.md in, needs no block of its own.
     """
     if not folder:
-        return [os.path.join(_resolve_claude_folder(environment), name) for name in names or ("CLAUDE.md",)]
-    places = [os.path.join(folder, name) for name in names or NAMES]
+        settings = resolve_user_folder(CLAUDE.hooks, environment)
+        return [os.path.join(settings, name) for name in names or ("CLAUDE.md",)]
+    paths = [os.path.join(folder, name) for name in names or NAMES]
     if names:
-        return places
+        return paths
     found: dict[str, str] = {}
-    for place in places:
-        if os.path.isfile(place):
-            found.setdefault(os.path.realpath(place), place)
-    kept = list(found.values()) or places[:1]
-    has_first = places[0] in kept
-    return [place for place in kept if place == places[0] or not (has_first and _has_agents_import(place))]
+    for path in paths:
+        if os.path.isfile(path):
+            found.setdefault(os.path.realpath(path), path)
+    kept = list(found.values()) or paths[:1]
+    if paths[0] not in kept:
+        return kept
+    return [path for path in kept if path == paths[0] or not _has_agents_import(path)]
 
 
-def _has_agents_import(place: str) -> bool:
-    text = (read_settings(place) or b"").decode("utf-8", "replace")
+def _has_agents_import(path: str) -> bool:
+    text = (read_settings(path) or b"").decode("utf-8", "replace")
     return bool(_IMPORT.search(text)) and "kb:begin" not in text
 
 
 def resolve_skill_folder(folder: str, environment: Mapping[str, str], place: str = "") -> str:
     """Return the folder of the skill in the project at *folder* ("": the user's own); *place*: of all skills there."""
-    settings = os.path.join(folder, ".claude") if folder else _resolve_claude_folder(environment)
-    return os.path.join(os.path.join(folder, place) if place else os.path.join(settings, "skills"), SKILL)
-
-
-def _resolve_claude_folder(environment: Mapping[str, str]) -> str:
-    """Return the folder of Claude Code for the user."""
-    return environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home_folder(environment), ".claude")
+    if place:
+        return os.path.join(folder, place, SKILL)
+    settings = os.path.dirname(resolve_settings_path(CLAUDE.hooks, folder, environment))
+    return os.path.join(settings, "skills", SKILL)
 
 
 # -- the block -------------------------------------------------------------------------------------
@@ -156,14 +155,11 @@ def _find_block(text: str, path: str) -> _ProtocolBlock | None:
         return None
     if len(begins) != 1 or len(ends) != 1 or begins[0].start() > ends[0].start():
         line = find_line_number(plain, (begins + ends)[-1].start())
-        raise BadInput(
-            msg("kb's block has no beginning or no end, or stands here twice"), path=path, line=line, hint=MEND
-        )
-    stop = ends[0].end()
-    stop += 1 if plain[stop : stop + 1] == "\n" else 0
-    return _ProtocolBlock(
-        begins[0].start(), stop, int(begins[0].group(2)), begins[0].group(1), bool(begins[0].group(3))
-    )
+        problem = msg("kb's block has no beginning or no end, or stands here twice")
+        raise BadInput(problem, path=path, line=line, hint=MEND)
+    begin, stop = begins[0], ends[0].end()
+    stop += plain[stop : stop + 1] == "\n"
+    return _ProtocolBlock(begin.start(), stop, int(begin.group(2)), begin.group(1), bool(begin.group(3)))
 
 
 # -- the skill -------------------------------------------------------------------------------------
@@ -171,11 +167,8 @@ def _find_block(text: str, path: str) -> _ProtocolBlock | None:
 
 def render_skill(language: str) -> dict[str, bytes]:
     """Return the files of the skill in *language*, by their names in its folder."""
-    return {name: _append_checksum(_read_template(language, name).encode()) for name in SKILL_FILES}
-
-
-def _append_checksum(data: bytes) -> bytes:
-    return data + f"\n<!-- kb:sum {_compute_checksum(data)} -->\n".encode()
+    texts = {name: _read_template(language, name).encode() for name in SKILL_FILES}
+    return {name: data + f"\n<!-- kb:sum {_compute_checksum(data)} -->\n".encode() for name, data in texts.items()}
 
 
 def _compute_checksum(data: bytes) -> str:
@@ -216,9 +209,9 @@ def plan_skill_removal(folder: str) -> tuple[list[SettingsEdit], list[str]]:
 
 def remove_empty_folders(folder: str) -> None:
     """Remove the folders of the skill that are empty."""
-    for place in (os.path.join(folder, "references"), folder):
-        if os.path.isdir(place) and not os.path.islink(place) and not os.listdir(place):
-            os.rmdir(place)
+    for each in (os.path.join(folder, "references"), folder):
+        if os.path.isdir(each) and not os.path.islink(each) and not os.listdir(each):
+            os.rmdir(each)
 
 
 # -- what stands where -----------------------------------------------------------------------------
@@ -235,10 +228,12 @@ def inspect_files(files: Iterable[str], folder: str, language: str) -> list[Agen
     for name, data in render_skill(language).items():
         path = os.path.join(folder, *name.split("/"))
         before = read_settings(path)
-        state = (
-            "absent" if before is None else "current" if before == data
-            else "stale" if is_unedited(before) else "edited"
-        )  # fmt: skip
+        if before is None:
+            state = "absent"
+        elif before == data:
+            state = "current"
+        else:
+            state = "stale" if is_unedited(before) else "edited"
         version = _VERSION_IN_SKILL.search((before or b"").decode("utf-8", "replace")) if name == "SKILL.md" else None
         found.append(AgentFileState(path, "skill", state, version.group(1) if version else ""))
     return found
@@ -248,13 +243,13 @@ def find_version_drift(found: Sequence[AgentFileState]) -> list[Message]:
     """Return where block and skill speak of different versions of the protocol; the block holds."""
     blocks = {one.version for one in found if one.part == "protocol" and one.version}
     skills = {one.version for one in found if one.part == "skill" and one.version}
-    told = [
+    drift = [
         msg("drift: the block says {one}, the skill {other}; the block holds: kb agents install", one=one, other=other)
         for one in sorted(blocks)
         for other in sorted(skills)
         if one != other
     ]
-    return told + [
+    return drift + [
         msg("drift: {one} is not the protocol of this kb ({version})", one=one, version=VERSION)
         for one in sorted(blocks | skills)
         if one != VERSION

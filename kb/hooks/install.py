@@ -26,6 +26,7 @@ from kb.hooks.settings_file import (
 )
 from kb.hosts import COMMAND, EVENTS, HOSTS, MILLISECONDS, SECONDS, Host, resolve_settings_path
 from kb.i18n import msg
+from kb.text.line_ends import find_line_number
 
 if TYPE_CHECKING:
     from typing import Any
@@ -101,28 +102,19 @@ def read_hooks(host: Host, path: str) -> list[Hook]:
 
 
 def _decode_settings(host: Host, data: bytes, path: str) -> str:
-    """Return settings as text, proved to be of the form that hooks are kept in."""
+    """Return settings as text, proved to be of the form that hooks are kept in; else raise BadInput with the line."""
     text, settings = parse_json_object(data, path, comments=host.is_commented)
-    if text.strip():
-        _validate_hooks(settings, text, path)
-    return text
-
-
-def _validate_hooks(settings: dict[str, Any], text: str, path: str) -> None:
-    """Raise BadInput where the hooks or an event's hooks are of another kind than the host reads."""
-    place = text_edit.find_member(text, text_edit.find_root(text), "hooks")
-    if place is None:
-        return
+    hooks = text_edit.find_member(text, text_edit.find_root(text), "hooks") if text.strip() else None
+    if hooks is None:
+        return text
     if not isinstance(settings["hooks"], dict):
-        raise BadInput(msg("“hooks” is no JSON object"), path=path, line=_get_line_number(text, place.start), hint=MEND)
-    for event in text_edit.list_children(text, place.at):
+        line = find_line_number(text, hooks.start)
+        raise BadInput(msg("“hooks” is no JSON object"), path=path, line=line, hint=MEND)
+    for event in text_edit.list_children(text, hooks.at):
         if text[event.at] != "[":
-            problem = msg("the hooks of {event} are no list", event=event.key)
-            raise BadInput(problem, path=path, line=_get_line_number(text, event.start), hint=MEND)
-
-
-def _get_line_number(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
+            line = find_line_number(text, event.start)
+            raise BadInput(msg("the hooks of {event} are no list", event=event.key), path=path, line=line, hint=MEND)
+    return text
 
 
 def _parse_settings(text: str) -> dict[str, Any]:
@@ -136,12 +128,12 @@ def find_own_hooks(text: str) -> list[tuple[str, int, int, Hook]]:
     for event, groups in _parse_settings(text).get("hooks", {}).items():
         for number, group in enumerate(groups):
             entries = group.get("hooks") if isinstance(group, dict) else None
-            held = list(enumerate(entries)) if isinstance(entries, list) else [(-1, group)]
-            for place, entry in held:
+            numbered = list(enumerate(entries)) if isinstance(entries, list) else [(-1, group)]
+            for inner, entry in numbered:
                 command = (entry.get("command") or entry.get("bash")) if isinstance(entry, dict) else None
                 if isinstance(command, str) and is_own_hook(command):
                     matcher = str(group.get("matcher") or "")
-                    found.append((event, number, place, Hook(event, command, _parse_timeout(entry), matcher)))
+                    found.append((event, number, inner, Hook(event, command, _parse_timeout(entry), matcher)))
     return found
 
 
@@ -173,15 +165,15 @@ def add_hooks(host: Host, text: str, hooks: list[Hook]) -> str:
         text = json.dumps(dict(host.top), indent=2) + "\n"
     for hook in hooks:
         root = text_edit.find_root(text)
-        place = text_edit.find_member(text, root, "hooks")
+        hooks_there = text_edit.find_member(text, root, "hooks")
         call = build_entry(host, hook)
         matched = {"matcher": hook.matcher} if hook.matcher else {}
         entry = {**matched, "hooks": [call]} if host.is_grouped else {**call, **matched}
-        event = text_edit.find_member(text, place.at, hook.event) if place else None
-        if place is None:
+        event = text_edit.find_member(text, hooks_there.at, hook.event) if hooks_there else None
+        if hooks_there is None:
             text = text_edit.insert_value(text, root, {hook.event: [entry]}, "hooks")
         elif event is None:
-            text = text_edit.insert_value(text, place.at, [entry], hook.event)
+            text = text_edit.insert_value(text, hooks_there.at, [entry], hook.event)
         else:
             text = text_edit.insert_value(text, event.at, entry)
     return text
@@ -196,12 +188,12 @@ def build_entry(host: Host, hook: Hook) -> dict[str, Any]:
 def remove_hooks(text: str) -> str:
     """Return the settings *text* without kb's hooks, and without what held nothing else."""
     while text.strip() and (ours := find_own_hooks(text)):
-        event, number, place, _ = ours[-1]
-        text = _remove_hook(text, event, number, place)
+        event, number, inner, _ = ours[-1]
+        text = _remove_hook(text, event, number, inner)
     return text
 
 
-def _remove_hook(text: str, event: str, number: int, place: int) -> str:
+def _remove_hook(text: str, event: str, number: int, inner: int) -> str:
     """Take out one hook, then whatever is empty by that: the group, the event, all hooks."""
     root = text_edit.find_root(text)
     hooks = text_edit.find_member(text, root, "hooks")
@@ -209,9 +201,9 @@ def _remove_hook(text: str, event: str, number: int, place: int) -> str:
     events = text_edit.list_children(text, hooks.at)
     at = max(n for n, value in enumerate(events) if value.key == event)
     groups = text_edit.list_children(text, events[at].at)
-    entries = text_edit.find_member(text, groups[number].at, "hooks") if place >= 0 else None
+    entries = text_edit.find_member(text, groups[number].at, "hooks") if inner >= 0 else None
     if entries and len(text_edit.list_children(text, entries.at)) > 1:
-        return text_edit.remove_value(text, entries.at, place)
+        return text_edit.remove_value(text, entries.at, inner)
     for start, which, empty in ((events[at].at, number, "[]"), (hooks.at, at, "{}")):
         left = text_edit.remove_value(text, start, which)
         if left[start : start + 2] != empty:  # others stand there, or their comments
@@ -229,9 +221,8 @@ def plan_installation(
     """Return what installing the hooks changes in the settings *path*; nothing where they stand there already."""
     hooks = build_hooks(host, program, events)
     if not host.entry:
-        return plugin.plan_opencode_plugin(
-            path, PART, plugin.render_opencode_plugin(program, [hook.event for hook in hooks])
-        )
+        text = plugin.render_opencode_plugin(program, [hook.event for hook in hooks])
+        return plugin.plan_opencode_plugin(path, PART, text)
     before = read_settings(path)
     text = _decode_settings(host, before or b"", path)
     if text.strip() and sorted(hook for _, _, _, hook in find_own_hooks(text)) == sorted(hooks):
@@ -239,9 +230,8 @@ def plan_installation(
     is_known, origin = load_original(path, PART, before, environment)
     if not is_known:
         origin = None if before is None else encode_text(remove_hooks(text), before)
-    after = _validate_and_encode(
-        host, origin, path, add_hooks(host, _decode_settings(host, origin or b"", path), hooks), len(hooks)
-    )
+    text = add_hooks(host, _decode_settings(host, origin or b"", path), hooks)
+    after = _validate_and_encode(host, origin, path, text, len(hooks))
     return SettingsEdit(path, before, after, PART, origin, stands=True)
 
 
@@ -254,9 +244,8 @@ def plan_removal(host: Host, path: str, environment: Mapping[str, str]) -> Setti
     if before is None or not text.strip() or not find_own_hooks(text):
         return SettingsEdit(path, before, before, PART)
     is_known, origin = load_original(path, PART, before, environment)
-    return SettingsEdit(
-        path, before, origin if is_known else _validate_and_encode(host, before, path, remove_hooks(text), 0), PART
-    )
+    after = origin if is_known else _validate_and_encode(host, before, path, remove_hooks(text), 0)
+    return SettingsEdit(path, before, after, PART)
 
 
 def _validate_and_encode(host: Host, origin: bytes | None, path: str, text: str, hooks: int) -> bytes:

@@ -6,11 +6,10 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 
+from kb import hosts
 from kb.errors import BadInput, UnknownId
 from kb.hooks import text_edit
 from kb.hooks.settings_file import MEND, SettingsEdit, encode_text, load_original, parse_json_object, read_settings
-from kb.hosts import OPENCODE
-from kb.hosts import resolve_settings_path as resolve_host_settings
 from kb.i18n import msg
 from kb.templates import FOLDER
 
@@ -21,8 +20,8 @@ _FILE = "oh-my-opencode.json"
 
 def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
     """Return the configuration of the agents for the project at *folder*, or with "" for the user."""
-    place = os.path.dirname(os.path.dirname(resolve_host_settings(OPENCODE.hooks, folder, environment)))
-    return os.path.join(place, _FILE)
+    plugin = hosts.resolve_settings_path(hosts.OPENCODE.hooks, folder, environment)
+    return os.path.join(os.path.dirname(os.path.dirname(plugin)), _FILE)
 
 
 def parse_names(words: str) -> tuple[str, ...]:
@@ -86,34 +85,33 @@ def _find_appended_prompt(text: str, name: str) -> text_edit.JsonSpan | None:
 
 
 def _read_appended_prompt(text: str, name: str) -> str:
-    place = _find_appended_prompt(text, name)
-    value = json.loads(text[place.at : place.end]) if place else ""
+    span = _find_appended_prompt(text, name)
+    value = json.loads(text[span.at : span.end]) if span else ""
     return value if isinstance(value, str) else ""
 
 
-def _append_prompt(text: str, name: str, told: str) -> str:
+def _append_prompt(text: str, name: str, addition: str) -> str:
     text = text if text.strip() else "{}\n"
-    if place := _find_appended_prompt(text, name):
-        return text_edit.replace_value(
-            text, place, "\n\n".join(filter(None, (_read_appended_prompt(text, name), told)))
-        )
+    if span := _find_appended_prompt(text, name):
+        before = _read_appended_prompt(text, name)
+        return text_edit.replace_value(text, span, "\n\n".join(filter(None, (before, addition))))
     root = text_edit.find_root(text)
     agents = text_edit.find_member(text, root, "agents")
     agent = text_edit.find_member(text, agents.at, name) if agents else None
     if agent:
-        return text_edit.insert_value(text, agent.at, told, "prompt_append")
+        return text_edit.insert_value(text, agent.at, addition, "prompt_append")
     if agents:
-        return text_edit.insert_value(text, agents.at, {"prompt_append": told}, name)
-    return text_edit.insert_value(text, root, {name: {"prompt_append": told}}, "agents")
+        return text_edit.insert_value(text, agents.at, {"prompt_append": addition}, name)
+    return text_edit.insert_value(text, root, {name: {"prompt_append": addition}}, "agents")
 
 
 def _remove_amendments(text: str) -> str:
     for name in KNOWN:
-        place, value = _find_appended_prompt(text, name), _read_appended_prompt(text, name)
+        span, value = _find_appended_prompt(text, name), _read_appended_prompt(text, name)
         start, end = value.find(f"<!-- KB:{name} -->"), value.find("<!-- KB:end -->")
-        if place and 0 <= start < end:
+        if span and 0 <= start < end:
             rest = (value[:start].rstrip() + value[end + len("<!-- KB:end -->") :]).strip()
-            text = text_edit.replace_value(text, place, rest) if rest else _remove_empty_members(text, name)
+            text = text_edit.replace_value(text, span, rest) if rest else _remove_empty_members(text, name)
     return text
 
 

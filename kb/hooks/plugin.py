@@ -9,37 +9,29 @@ from typing import TYPE_CHECKING
 
 from kb import __version__
 from kb.errors import BadInput
+from kb.files import write_file
 from kb.hooks.settings_file import SettingsEdit, read_settings
 from kb.hosts import CLAUDE, OPENCODE, resolve_settings_path
 from kb.i18n import msg
+from kb.templates import FOLDER
 
 if TYPE_CHECKING:
     from typing import Any
 
-SOURCE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates", "hosts", "opencode.js")
 _FIRST = "// kb's plugin for opencode."
 _PROGRAM, _SECONDS = 'const PROGRAM = "kb-hook"\n', "const SECONDS = {}\n"
 _MARKETPLACE = "kb-tools"
-_README = """# kb for Claude Code
-
-kb keeps what a team and its coding agents decided: decisions, constraints, interfaces, pitfalls and patterns, as
-markdown records in git. This plugin connects Claude Code to it.
-
-- At the start of a session it tells what always holds, and after a compaction what the session was about.
-- At a prompt it names the few records the prompt is about; mostly none.
-- Before a file is written it says which constraints hold for it, and keeps agents from editing records by hand.
-- At the end of a turn it writes what was decided, and asks you about what you said in passing.
-
-It calls `kb-hook`, which has to be on the `PATH`, and does nothing in folders that belong to no knowledge base. Make
-one with `kb init`; look whether all is well with `kb doctor`. Use this plugin or `kb hooks install claude`, not both.
-"""
 _ABOUT = "Keeps what a session decided in the team's knowledge base, and tells the next one."
+
+
+def _read_template(name: str) -> str:
+    with open(os.path.join(FOLDER, "hosts", name), encoding="utf-8") as file:
+        return file.read()
 
 
 def render_opencode_plugin(program: str, events: Sequence[str]) -> str:
     """Return the plugin for opencode, which calls *program* at *events*."""
-    with open(SOURCE, encoding="utf-8") as file:
-        text = file.read()
+    text = _read_template("opencode.js")
     seconds = json.dumps({event: OPENCODE.timeouts[event] for event in events})
     text = text.replace(_PROGRAM, f"const PROGRAM = {json.dumps(program)}\n")
     return text.replace(_SECONDS, f"const SECONDS = {seconds}\n")
@@ -64,15 +56,15 @@ def read_opencode_plugin(path: str) -> tuple[str, Mapping[str, int]]:
     data = read_settings(path) or b""
     if not is_own_plugin(data):
         return "", {}
-    told = {}
+    constants = {}
     for line in data.decode("utf-8", "replace").splitlines():
         name, sign, value = line.removeprefix("const ").partition(" = ")
         if line.startswith("const ") and sign and name in ("PROGRAM", "SECONDS"):
             try:
-                told[name] = json.loads(value)
+                constants[name] = json.loads(value)
             except ValueError:
                 continue
-    program, seconds = told.get("PROGRAM"), told.get("SECONDS")
+    program, seconds = constants.get("PROGRAM"), constants.get("SECONDS")
     if not isinstance(program, str) or not isinstance(seconds, dict):
         return "", {}
     return program, {event: number for event, number in seconds.items() if isinstance(number, int)}
@@ -83,15 +75,11 @@ def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = 
     about: dict[str, Any] = {
         "name": "kb", "version": __version__, "description": _ABOUT, "author": {"name": "the kb project"},
     }  # fmt: skip
-    hooks = {
-        event: [
-            {
-                **({"matcher": CLAUDE.matchers[event]} if event in CLAUDE.matchers else {}),
-                "hooks": [{"type": "command", "command": f"{program} {words[event]}", "timeout": timeout}],
-            }
-        ]
-        for event, timeout in CLAUDE.timeouts.items()
-    }
+    hooks = {}
+    for event, timeout in CLAUDE.timeouts.items():
+        matched = {"matcher": CLAUDE.matchers[event]} if event in CLAUDE.matchers else {}
+        call = {"type": "command", "command": f"{program} {words[event]}", "timeout": timeout}
+        hooks[event] = [{**matched, "hooks": [call]}]
     files = {
         ".claude-plugin/marketplace.json": {
             "name": _MARKETPLACE, "owner": {"name": "the kb project"}, "metadata": {"description": _ABOUT},
@@ -103,7 +91,7 @@ def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = 
     if mcp:
         files["kb/.mcp.json"] = {"mcpServers": {"kb": {"command": "kb", "args": ["mcp"]}}}
     written = {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in files.items()}
-    return {**written, "kb/README.md": _README}
+    return {**written, "kb/README.md": _read_template("claude-plugin.md")}
 
 
 def find_claude_plugin(folder: str, environment: Mapping[str, str]) -> str:
@@ -121,13 +109,11 @@ def find_claude_plugin(folder: str, environment: Mapping[str, str]) -> str:
     for name, installs in known.items() if isinstance(known, dict) else ():
         if enabled.get(name) is True and name.partition("@")[0] == "kb" and isinstance(installs, list):
             paths = [one.get("installPath") for one in installs if isinstance(one, dict)]
-            if place := next((path for path in paths if isinstance(path, str) and _has_kb_hooks(path)), ""):
-                return place
+            for path in paths:
+                hooks = os.path.join(path, "hooks", "hooks.json") if isinstance(path, str) else ""
+                if hooks and b"kb-hook" in (read_settings(hooks) or b""):
+                    return str(path)
     return ""
-
-
-def _has_kb_hooks(folder: str) -> bool:
-    return b"kb-hook" in (read_settings(os.path.join(folder, "hooks", "hooks.json")) or b"")
 
 
 def _load_json(path: str) -> dict[str, Any]:
@@ -141,17 +127,15 @@ def _load_json(path: str) -> dict[str, Any]:
 def write_folder(folder: str, files: Mapping[str, str]) -> list[str]:
     """Write *files* into *folder*, which is new, empty or written by this before; return what changed."""
     known = set(files) | {"kb/.mcp.json"}
-    for place, _, names in os.walk(folder):
+    for inside, _, names in os.walk(folder):
         for name in names:
-            path = os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
+            path = os.path.relpath(os.path.join(inside, name), folder).replace(os.sep, "/")
             if path not in known:
                 raise BadInput(msg("this folder holds other files"), path=folder, hint=msg("name a new folder"))
     changed = []
     for path, text in files.items():
         target = os.path.join(folder, *path.split("/"))
         if read_settings(target) != text.encode():
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
+            write_file(target, text.encode())
             changed.append(path)
     return changed

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput
+from kb.files import json_bytes, remove_file
 from kb.hooks.text_edit import strip_comments
 from kb.i18n import msg
 from kb.paths import state_home
@@ -93,12 +94,12 @@ def encode_text(text: str, before: bytes | None) -> bytes:
 
 def find_project_root(folder: str) -> str:
     """Return the top of the git work tree around *folder*, or *folder* where there is none."""
-    place = os.path.abspath(folder)
-    while not os.path.exists(os.path.join(place, ".git")):
-        if place == os.path.dirname(place):
+    top = os.path.abspath(folder)
+    while not os.path.exists(os.path.join(top, ".git")):
+        if top == os.path.dirname(top):
             return os.path.abspath(folder)
-        place = os.path.dirname(place)
-    return place
+        top = os.path.dirname(top)
+    return top
 
 
 def apply_edit(change: SettingsEdit, environment: Mapping[str, str]) -> None:
@@ -108,9 +109,8 @@ def apply_edit(change: SettingsEdit, environment: Mapping[str, str]) -> None:
     """
     path = os.path.realpath(change.path)
     if _is_outside_project(change.path, path, environment.get("HOME", "")):
-        raise BadInput(
-            msg("{path} leads out of the project", path=change.path), hint=msg("it leads to {path}", path=path)
-        )
+        hint = msg("it leads to {path}", path=path)
+        raise BadInput(msg("{path} leads out of the project", path=change.path), hint=hint)
     if change.after is None:
         os.unlink(path)
         _remove_made_folders(os.path.dirname(path), environment)
@@ -140,9 +140,14 @@ def _write_atomically(path: str, data: bytes, rights: int | None) -> None:
             file.write(data)
         os.replace(beside, path)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)
+        remove_file(beside)
         raise
+
+
+def _write_private(path: str, data: bytes) -> None:
+    """Write a file of kb's own for no one else to read."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    _write_atomically(path, data, 0o600)
 
 
 def _make_folders(folder: str, environment: Mapping[str, str]) -> None:
@@ -175,21 +180,17 @@ def _resolve_folders_path(environment: Mapping[str, str]) -> str:
 
 def _load_made_folders(environment: Mapping[str, str]) -> set[str]:
     """Return the folders that kb has made for settings."""
-    try:
-        with open(_resolve_folders_path(environment), encoding="utf-8") as file:
-            return set(map(str, json.load(file)))
-    except (OSError, ValueError, TypeError):
-        return set()
+    with contextlib.suppress(OSError, ValueError, TypeError), open(_resolve_folders_path(environment), "rb") as file:
+        return set(map(str, json.load(file)))
+    return set()
 
 
 def _save_made_folders(made: Collection[str], environment: Mapping[str, str]) -> None:
     path = _resolve_folders_path(environment)
-    if not made:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-        return
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    _write_atomically(path, json.dumps(sorted(made)).encode(), 0o600)
+    if made:
+        _write_private(path, json.dumps(sorted(made)).encode())
+    else:
+        remove_file(path)
 
 
 def _resolve_backup_path(path: str, part: str, environment: Mapping[str, str]) -> str:
@@ -199,22 +200,16 @@ def _resolve_backup_path(path: str, part: str, environment: Mapping[str, str]) -
 
 
 def _save_original(change: SettingsEdit, environment: Mapping[str, str]) -> None:
-    memory = _resolve_backup_path(change.path, change.part, environment)
+    backup = _resolve_backup_path(change.path, change.part, environment)
     if change.after is None or not change.stands:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(memory)
+        remove_file(backup)
         return
     value = {
         "path": os.path.realpath(change.path),
         "after": hashlib.sha256(change.after).hexdigest(),
         "before": None if change.origin is None else change.origin.decode(),
     }
-    os.makedirs(os.path.dirname(memory), mode=0o700, exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(memory)
-    file = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(file, "w", encoding="utf-8", newline="") as opened:
-        json.dump(value, opened, ensure_ascii=False)
+    _write_private(backup, json_bytes(value))
 
 
 def load_original(path: str, part: str, now: bytes | None, environment: Mapping[str, str]) -> tuple[bool, bytes | None]:
