@@ -109,10 +109,9 @@ def find_claude_plugin(folder: str, environment: Mapping[str, str]) -> str:
     for name, installs in known.items() if isinstance(known, dict) else ():
         if enabled.get(name) is True and name.partition("@")[0] == "kb" and isinstance(installs, list):
             paths = [one.get("installPath") for one in installs if isinstance(one, dict)]
-            for path in paths:
-                hooks = os.path.join(path, "hooks", "hooks.json") if isinstance(path, str) else ""
-                if hooks and b"kb-hook" in (read_settings(hooks) or b""):
-                    return str(path)
+            for place in (place for place in paths if isinstance(place, str)):
+                if b"kb-hook" in (read_settings(os.path.join(place, "hooks", "hooks.json")) or b""):
+                    return place
     return ""
 
 

@@ -38,7 +38,7 @@ class McpResource(NamedTuple):
 HOME = McpResource(f"{SCHEME}home", "home", msg("The knowledge base"),
                    msg("What it holds: scopes, kinds, reviews; where to go on."))  # fmt: skip
 TEMPLATES: tuple[McpResource, ...] = (
-    McpResource(f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"), 
+    McpResource(f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"),
                 msg("By id (D001), citation (shop:D001) or uid.")),
     McpResource(f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"),
                 msg("Those in force, by scope and id.")),
