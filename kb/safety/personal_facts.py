@@ -20,28 +20,24 @@ _ROLE = (
 )
 _OWN = (
     r"(?:(?:full|first|last|family|nick|middle) ?)?names?|surname|nickname|pronouns|e-?mails?(?: address)?|"
-    r"mail address|"
-    r"(?:mobile|phone|cell)(?: number)?|home address|address|(?:\w+ )?(?:handle|username|user name|login|"
-    r"account)|slack|"
-    r"telegram|wechat|whatsapp|linkedin|birthday|date of birth|age|gender|nationality|religion|salary|boss|"
-    r"(?:line )?manager|wife|husband|partner|kids|children|son|daughter|family|home ?town|time ?zone|"
-    r"(?:working|office) hours|work schedule|vacation|holidays|job(?: title)?|profession|occupation|education|degree|"
-    r"hobby|hobbies|disability|eyesight|native language|mother tongue|employee (?:id|number)"
+    r"mail address|(?:mobile|phone|cell)(?: number)?|home address|address|(?:\w+ )?(?:handle|username|user name|login|"
+    r"account)|slack|telegram|wechat|whatsapp|linkedin|birthday|date of birth|age|gender|nationality|religion|salary|"
+    r"boss|(?:line )?manager|wife|husband|partner|kids|children|son|daughter|family|home ?town|time ?zone|(?:working|"
+    r"office) hours|work schedule|vacation|holidays|job(?: title)?|profession|occupation|education|degree|hobby|"
+    r"hobbies|disability|eyesight|native language|mother tongue|employee (?:id|number)"
 )
 _STATE = (
     r"new to|(?:not |very |quite )?familiar with|(?:not )?(?:very )?experienced (?:in|with)|"
-    r"(?:not )?(?:very )?good at|"
-    r"bad at|fluent in|(?:still )?learning|based in|located in|living in|responsible for|in charge of|"
-    r"on (?:\w+ )?(?:vacation|holiday|leave)|on call|out of (?:the )?office|left-handed|right-handed|colou?r-?blind|"
-    r"dyslexic|deaf|blind|allergic|married|single|divorced|pregnant|retired|\d+ years old|"
-    r"(?:working|employed) (?:at|for|as|in)|called|named|known as"
+    r"(?:not )?(?:very )?good at|bad at|fluent in|(?:still )?learning|based in|located in|living in|responsible for|"
+    r"in charge of|on (?:\w+ )?(?:vacation|holiday|leave)|on call|out of (?:the )?office|left-handed|right-handed|"
+    r"colou?r-?blind|dyslexic|deaf|blind|allergic|married|single|divorced|pregnant|retired|\d+ years old|(?:working|"
+    r"employed) (?:at|for|as|in)|called|named|known as"
 )
 _TIMES = r"(?:usually|normally|generally|always|never|often|rarely|mostly|mainly|only|also|currently|now|just|still)"
 _AM = rf"\bi(?:'m| am|, \w+, am) (?:{_TIMES} )?"
 _EN = (
     rf"\bmy (?:\w+ )?(?:{_OWN})(?:'s| is| are| ends?| begins?| starts?|:)",
-    r"\b(?:you can |please |just |to )?call me (?!with|when|back|if|on|at|for|to|the|an?|from|later|out|again|"
-    r"once)\w",
+    r"\b(?:you can |please |just |to )?call me (?!with|when|back|if|on|at|for|to|the|an?|from|later|out|again|once)\w",
     r"\bi go by \w",
     r"\b(?:reach|contact|e-?mail|text|ping|find|message) me (?:on|at|by|via|under|in)\b",
     rf"{_AM}(?:(?:an?|the|one of the|your|their|our) )?(?:[\w/+#.-]+ ){{0,4}}?{_ROLE}\b(?! (?:of|to|for) (?:this|"
@@ -51,8 +47,7 @@ _EN = (
     rf"{_AM}(?:{_STATE})\b",
     rf"\bi (?:{_TIMES} )?(?:live|reside|was born|grew up|studied|graduated|majored|commute|report to|look after|"
     r"take care of|(?:own|lead|manage|head|oversee|run) (?:the|an?|our|all)\b.{0,30}\b(?:team|group|squad|module|"
-    r"service|"
-    r"department|rota|project|product|area)|speak)\b",
+    r"service|department|rota|project|product|area)|speak)\b",
     rf"\bi (?:{_TIMES} )?work(?:ed)? (?:at|for|in|from|as|remotely|part-?time|full-?time|nights|mornings|until|"
     r"(?:mostly|mainly) (?:at|in|from|on)|on (?:the )?(?:[\w-]+ ){0,4}(?:team|squad|group|department)|"
     r"on (?:mon|tues|wednes|thurs|fri|satur|sun)days?|on week)",
@@ -63,17 +58,14 @@ _EN = (
     r"(?:much|any|anything|a lot|enough)\b",
 )
 _ROLE_ZH = (
-    r"(?:工程师|程序员|开发者?|前端|后端|架构师|设计师|经理|总监|负责人|组长|主管|队长|老板|创始人|实习生|学生|"
-    r"老师|教授|研究员|科学家|"
-    r"分析师|测试|运维|顾问|会计|审计|医生|律师|新人|新手|老手|专家|外包|左撇子|右撇子|色盲|色弱|近视|素食者|"
-    r"单身|独生子女|回民|[^，,。；\s]{1,4}人)"
+    r"(?:工程师|程序员|开发者?|前端|后端|架构师|设计师|经理|总监|负责人|组长|主管|队长|老板|创始人|实习生|学生|老师|"
+    r"教授|研究员|科学家|分析师|测试|运维|顾问|会计|审计|医生|律师|新人|新手|老手|专家|外包|左撇子|右撇子|色盲|色弱|"
+    r"近视|素食者|单身|独生子女|回民|[^，,。；\s]{1,4}人)"
 )
 _OWN_ZH = (
-    r"(?:名字|姓名|全名|小名|昵称|网名|称呼|邮箱|邮件地址|电话|手机号?|微信号?|钉钉号?|飞书号?|账号|帐号|用户名|"
-    r"工号|生日|年龄|性别|籍贯|家乡|老家|"
-    r"住址|家庭地址|时区|职位|岗位|职称|职业|上级|领导|直属|老婆|老公|妻子|丈夫|孩子|儿子|女儿|家人|作息|"
-    r"工作时间|上班时间|爱好|学历|专业|母语|工资|"
-    r"薪水|血型|身高|星座|民族)"
+    r"(?:名字|姓名|全名|小名|昵称|网名|称呼|邮箱|邮件地址|电话|手机号?|微信号?|钉钉号?|飞书号?|账号|帐号|用户名|工号|"
+    r"生日|年龄|性别|籍贯|家乡|老家|住址|家庭地址|时区|职位|岗位|职称|职业|上级|领导|直属|老婆|老公|妻子|丈夫|孩子|"
+    r"儿子|女儿|家人|作息|工作时间|上班时间|爱好|学历|专业|母语|工资|薪水|血型|身高|星座|民族)"
 )
 _I = r"(?:我(?!们)|本人)"
 _OFTEN = r"(?:一般|通常|平时|每天|经常|总是|从不|从来不|习惯|主要|目前|现在|还|也|都|刚|今年|下个?月|下周|明年)*"
@@ -93,45 +85,38 @@ _ZH = (
     rf"{_I}(?:完全)?(?:不太|不怎么|不|很|比较|非常|最)?(?:懂(?!了)|熟悉|擅长|精通)",
     rf"{_I}[^，,。；]{{0,10}}(?:上班|下班|起床|睡觉|加班|休[^，,。；]{{0,3}}假|请假|度假|出差|午休|吃素|健身|"
     rf"通勤|在家办公|远程办公)",
-    rf"{_I}(?:今年)?[零一二三四五六七八九十百\d]+岁|{_I}对[^，,。；]{{1,8}}过敏|{_I}(?:已婚|未婚|单身|怀孕|结婚|"
-    rf"离婚)",
+    rf"{_I}(?:今年)?[零一二三四五六七八九十百\d]+岁|{_I}对[^，,。；]{{1,8}}过敏|{_I}(?:已婚|未婚|单身|怀孕|结婚|离婚)",
     rf"{_I}有[^，,。；]{{0,3}}(?:孩子|小孩|女儿|儿子|老婆|老公)|{_I}向[^，,。；]{{1,8}}汇报",
     r"(?:用|通过|可以|在)[^，,。；]{0,12}(?:联系|找)(?:到)?(?:我|本人)(?!们)",
 )
 _LEAD = (
     r"^(?:\W|\b(?:please|and|but|so|because|since|also|note|remember|keep in mind|bear in mind|don't forget|"
-    r"do not forget|"
-    r"for the record|btw|by the way|hi|hey|hello|ok|okay|from now on|going forward|in (?:the )?future|that|as|"
-    r"always remember|never forget)\b)*"
+    r"do not forget|for the record|btw|by the way|hi|hey|hello|ok|okay|from now on|going forward|in (?:the )?future|"
+    r"that|as|always remember|never forget)\b)*"
 )
 _WISHES = (
-    r"want|wish|hope|know (?:that|the|how|why|what)|prefer|would|'d|rather|need|expect|insist|demand|require|"
-    r"request|ask|suggest|propose|recommend|"
-    r"think|believe|guess|suppose|assume|find|consider|see|saw|notice|mean|meant|say|said|tell|told|decid|chose|"
-    r"choose|"
-    r"pick|agree|disagree|will|'ll|shall|must|should|have to|had to|could|may|might|appreciate|care about|trust|"
-    r"doubt|"
-    r"wonder|don't want|do not want|don't like to see|like (?:it|to see|your?|the|this|these|those)"
+    r"want|wish|hope|know (?:that|the|how|why|what)|prefer|would|'d|rather|need|expect|insist|demand|require|request|"
+    r"ask|suggest|propose|recommend|think|believe|guess|suppose|assume|find|consider|see|saw|notice|mean|meant|say|"
+    r"said|tell|told|decid|chose|choose|pick|agree|disagree|will|'ll|shall|must|should|have to|had to|could|may|might|"
+    r"appreciate|care about|trust|doubt|wonder|don't want|do not want|don't like to see|like (?:it|to see|your?|the|"
+    r"this|these|those)"
 )
 _WORKS = (
     r"use(?!d to be)|using|try|tried|test|(?:run|ran) (?!(?:the|an?|our) (?:[\w-]+ ){0,3}(?:team|group|squad|"
-    r"department))|fix|add|write|wrote|chang(?!ed my)|renam|remov|delet|merg|rebas|commit|push|"
-    r"pull|deploy|releas|review|refactor|implement|build|built|debug|configur|install|updat|upgrad|check|look|search|"
-    r"open|clos|creat|mock|squash|format|lint|document|stor|split|pin|cache|follow|avoid|"
-    r"(?:am|'m|was|'ve been|have been) (?:\w+ )?(?!living|learning|working (?:at|for|in|as)|based|leaving|moving|"
-    r"getting|"
-    r"going (?:on|to the|to be (?:away|off|out|on)))\w+ing|(?:am|'m|was) (?:\w+ )?(?:sure|certain|happy|unhappy|glad|"
-    r"afraid|fine|ok|okay|not sure|in favou?r|against|wrong|right|aware|done|ready|able|convinced|ok with|fine with)|"
-    r"like (?:\w+ )?(?:short|small|long|explicit|simple|clear|typed|plain|concise|verbose|clean)|"
-    r"(?:love|hate|dislike|like|prefer) (?:[\w-]+ )*?(?:functions?|files?|commits?|tests?|code|names?|imports?|"
-    r"types?|"
-    r"comments?|classes|modules?|errors?|messages?|requests?|changes?|logs?|docs?|answers?|diffs?|tabs|spaces|lines?)"
+    r"department))|fix|add|write|wrote|chang(?!ed my)|renam|remov|delet|merg|rebas|commit|push|pull|deploy|releas|"
+    r"review|refactor|implement|build|built|debug|configur|install|updat|upgrad|check|look|search|open|clos|creat|"
+    r"mock|squash|format|lint|document|stor|split|pin|cache|follow|avoid|(?:am|'m|was|'ve been|"
+    r"have been) (?:\w+ )?(?!living|learning|working (?:at|for|in|as)|based|leaving|moving|getting|going (?:on|to the|"
+    r"to be (?:away|off|out|on)))\w+ing|(?:am|'m|was) (?:\w+ )?(?:sure|certain|happy|unhappy|glad|afraid|fine|ok|okay|"
+    r"not sure|in favou?r|against|wrong|right|aware|done|ready|able|convinced|ok with|fine with)|"
+    r"like (?:\w+ )?(?:short|small|long|explicit|simple|clear|typed|plain|concise|verbose|clean)|(?:love|hate|dislike|"
+    r"like|prefer) (?:[\w-]+ )*?(?:functions?|files?|commits?|tests?|code|names?|imports?|types?|comments?|classes|"
+    r"modules?|errors?|messages?|requests?|changes?|logs?|docs?|answers?|diffs?|tabs|spaces|lines?)"
 )
 _WORK_NOUNS = (
     r"branch|change|commit|code|tests?|suggestion|proposal|plan|point|question|opinion|view|rule|preference|idea|"
-    r"guess|"
-    r"laptop|machine|computer|container|environment|patch|pull request|pr|task|ticket|requirement|understanding|fix|"
-    r"function|module|class|script|file|repo(?:sitory)?|project|query|build|pipeline|review|request|goal|design|"
+    r"guess|laptop|machine|computer|container|environment|patch|pull request|pr|task|ticket|requirement|understanding|"
+    r"fix|function|module|class|script|file|repo(?:sitory)?|project|query|build|pipeline|review|request|goal|design|"
     r"name as"
 )
 _SUBJECT = r"(?:i\b|my\b(?! (?:\w+ )?(?:NOUNS)))".replace("NOUNS", _WORK_NOUNS)
@@ -146,23 +131,20 @@ _LEAD_ZH = (
     r"|今后|往后|从现在起|因为|由于|所以|但是?|而且|并且|大家好|你好)*"
 )
 _WISHES_ZH = (
-    r"希望|想(?!念)|要(?!带|去|送|接)|不要|需要|要求|期望|期待|建议|提议|推荐|觉得|认为|以为|感觉|相信|知道|记得|"
-    r"发现|看到|看见|注意到|怀疑|担心|确定|确认|决定|选|"
-    r"同意|赞成|支持|反对|坚持|打算|准备|计划|宁可|宁愿|更愿意|倾向|偏好|偏爱|讨厌|受不了|不喜欢|更喜欢|会|将|"
-    r"可以|能|不能|说|是说|是想|是要|是为了|是指|"
-    r"喜欢(?:用|你|把|在|先|让|[^，,。；]{0,12}(?:函数|文件|提交|测试|代码|名字|命名|导入|类型|注释|模块|错误|"
-    r"报错|消息|改动|日志|文档|回答|缩进|空格|格式|风格|请求))"
+    r"希望|想(?!念)|要(?!带|去|送|接)|不要|需要|要求|期望|期待|建议|提议|推荐|觉得|认为|以为|感觉|相信|知道|记得|发现|"
+    r"看到|看见|注意到|怀疑|担心|确定|确认|决定|选|同意|赞成|支持|反对|坚持|打算|准备|计划|宁可|宁愿|更愿意|倾向|偏好|"
+    r"偏爱|讨厌|受不了|不喜欢|更喜欢|会|将|可以|能|不能|说|是说|是想|是要|是为了|是指|喜欢(?:用|你|把|在|先|让|"
+    r"[^，,。；]{0,12}(?:函数|文件|提交|测试|代码|名字|命名|导入|类型|注释|模块|错误|报错|消息|改动|日志|文档|回答|"
+    r"缩进|空格|格式|风格|请求))"
 )
 _WORKS_ZH = (
-    r"用|不用|只用|使用|改|写(?!了)|写的|加|删|跑|测|试|提交|合并|变基|发布|部署|修|查|看(?!不)|调|重构|实现|"
-    r"评审|习惯(?:用|把|先|在|写)|复现|之前对|这个|那个|"
-    r"在(?:用|做|写|改|看|跑|调|试|查|修|测|等|处理|开发|实现|排查|[^，,。；]{0,8}(?:分支|环境|机器|目录|文件|"
-    r"仓库|代码|项目|库)[^，,。；]*)"
+    r"用|不用|只用|使用|改|写(?!了)|写的|加|删|跑|测|试|提交|合并|变基|发布|部署|修|查|看(?!不)|调|重构|实现|评审|"
+    r"习惯(?:用|把|先|在|写)|复现|之前对|这个|那个|在(?:用|做|写|改|看|跑|调|试|查|修|测|等|处理|开发|实现|排查|"
+    r"[^，,。；]{0,8}(?:分支|环境|机器|目录|文件|仓库|代码|项目|库)[^，,。；]*)"
 )
 _WORK_NOUNS_ZH = (
-    r"分支|改动|修改|代码|提交|测试|建议|意思|想法|看法|观点|问题|方案|电脑|机器|容器|环境|补丁|任务|需求|要求|"
-    r"理解|规矩|规则|原则|偏好|计划|函数|模块|脚本|文件|仓库|项目|"
-    r"查询|构建|请求|设计|目标|名字(?!是|叫)"
+    r"分支|改动|修改|代码|提交|测试|建议|意思|想法|看法|观点|问题|方案|电脑|机器|容器|环境|补丁|任务|需求|要求|理解|"
+    r"规矩|规则|原则|偏好|计划|函数|模块|脚本|文件|仓库|项目|查询|构建|请求|设计|目标|名字(?!是|叫)"
 )
 _ADVERBS_ZH = (
     r"(?:一般|通常|平时|每天|每次|今天|明天|经常"
