@@ -38,7 +38,7 @@ class Threat(NamedTuple):
 
 
 class _LocatedThreat(NamedTuple):
-    """A trouble and where in a text it stands."""
+    """A threat and its offset in the text."""
 
     place: int
     kind: str
@@ -53,7 +53,8 @@ def find_threats(text: str) -> list[Threat]:
         *_iter_threats(shown, [*_iter_instructions(shown), *_iter_comments(shown)]),
         *_iter_threats(text, _iter_hidden(text)),
     ]
-    return sorted({(trouble.line, trouble.kind): trouble for trouble in reversed(found)}.values(), key=_sort_key)
+    first = {(threat.line, threat.kind): threat for threat in reversed(found)}
+    return [first[key] for key in sorted(first)]
 
 
 def find_instruction(text: str) -> Threat | None:
@@ -68,10 +69,6 @@ def _iter_threats(text: str, found: Iterable[_LocatedThreat]) -> Iterator[Threat
     rising = sorted(found)
     for one, line in zip(rising, iter_line_numbers(text, (one.place for one in rising)), strict=True):
         yield Threat(one.kind, one.problem, clip(one.words, _SHOWN), line)
-
-
-def _sort_key(trouble: Threat) -> tuple[int, str]:
-    return trouble.line, trouble.kind
 
 
 # -- what nobody sees -----------------------------------------------------------------------------
@@ -282,13 +279,10 @@ def _match_patterns(shown: str) -> Iterator[tuple[re.Match[str], InjectionPatter
     for heads, table in ((WORD, WORDS), (SIGN, SIGNS)):
         for head in heads.finditer(shown):
             for order in table.get(head[0], ()):
-                match = order.pattern.match(shown, head.start())
-                if match and _has_required_lead(order, shown, head.start()):
+                at = head.start()
+                match = order.pattern.match(shown, at)
+                if match and (order.before is None or order.before.search(shown[max(0, at - _BEFORE) : at])):
                     yield match, order
-
-
-def _has_required_lead(order: InjectionPattern, shown: str, place: int) -> bool:
-    return order.before is None or order.before.search(shown[max(0, place - _BEFORE) : place]) is not None
 
 
 def _iter_spaced_instructions(shown: str) -> Iterator[_LocatedThreat]:
@@ -380,14 +374,11 @@ def _iter_comments(shown: str) -> Iterator[_LocatedThreat]:
     code: _CodeSpans | None = None
     for match in _COMMENT.finditer(shown):
         code = code or _find_code_spans(shown)
-        words = _LINK.sub(" ", match[match.lastgroup or 0])
+        words, start = _LINK.sub(" ", match[match.lastgroup or 0]), match.start(match.lastgroup or 0)
+        is_prose = len(_PROSE.findall(words)) >= _WORDS or len(_IDEOGRAPHS.findall(words)) >= _CHARACTERS
         if not words.strip() or code.has_position(match.start()):
             continue
         if AGENT.search(words):
-            yield _locate_threat(INSTRUCTION, _SPEAKS_UNSEEN, match.start(match.lastgroup or 0), words)
-        elif _is_prose(words) and not _FOR_AUTHORS.search(words.strip()):
-            yield _locate_threat(COMMENT, _UNSHOWN, match.start(match.lastgroup or 0), words)
-
-
-def _is_prose(words: str) -> bool:
-    return len(_PROSE.findall(words)) >= _WORDS or len(_IDEOGRAPHS.findall(words)) >= _CHARACTERS
+            yield _locate_threat(INSTRUCTION, _SPEAKS_UNSEEN, start, words)
+        elif is_prose and not _FOR_AUTHORS.search(words.strip()):
+            yield _locate_threat(COMMENT, _UNSHOWN, start, words)

@@ -124,26 +124,26 @@ def _mask_assignment(key: str, value: object, task: SearchTask, found: list[Reda
 
 # -- spans ----------------------------------------------------------------------------------------
 
-_FREE = 100_000
-"""Characters that are looked at again in any text; in a long one, twice its length more."""
+_RESCANNED = 100_000
+"""Characters that may be searched again in any text; in a long one, twice its length more."""
 
-_ROUND = 8
-"""Looking again anywhere costs at least this part of the text: the masks are put into all of it."""
+_ROUND_COST = 8
+"""A further search costs at least this part of the text: the masks are put into all of it."""
 
 _REACH = 200
-"""So near to a new mask it may let something else be seen as a secret."""
+"""Characters round a new mask in which it may uncover another secret."""
 
 
 def _find_spans(text: str, task: SearchTask) -> list[SecretSpan]:
     """Return the disjoint places of *text* to mask, in order.
 
     A mask may uncover another secret: of keys that follow each other without a gap only the first has nothing before
-    it. So it is looked again round each new mask, and at last everywhere. What that may cost is bounded; where a text
-    has used it up, what is still found takes its whole line with it, then four, sixteen, ... lines. A stretch that
-    consists of thousands of secrets is one place from the beginning.
+    it. So the text is searched again round each new mask, and at last everywhere. What that may cost is bounded; once a
+    text has used it up, what is still found takes its whole line with it, then four, sixteen, … lines. A stretch of
+    thousands of secrets is one place from the beginning.
     """
     spans = _merge_overlapping(find_dense_secrets(text, task))
-    now, left, lines, looks = _apply_masks(text, spans), _FREE + 2 * len(text), 1, 0
+    now, left, lines, looks = _apply_masks(text, spans), _RESCANNED + 2 * len(text), 1, 0
     task = task._replace(only=()) if spans else task
     areas: list[Area] | None = None
     while True:
@@ -152,7 +152,7 @@ def _find_spans(text: str, task: SearchTask) -> list[SecretSpan]:
             return spans
         if found and left < 0:
             found, lines = _merge_overlapping(list(_widen_to_lines(found, now, lines))), 4 * lines
-        left -= len(now) if areas is None else sum(end - start for start, end in areas) + len(now) // _ROUND
+        left -= len(now) if areas is None else sum(end - start for start, end in areas) + len(now) // _ROUND_COST
         fresh = list(_map_to_original(found, spans))
         spans = _merge_overlapping([*spans, *fresh])
         now, looks = _apply_masks(text, spans), looks + 1
@@ -238,6 +238,11 @@ def _iter_with_lines(text: str, spans: list[SecretSpan]) -> Iterator[tuple[Secre
         yield span, line
 
 
+# -- crowds ---------------------------------------------------------------------------------------
+# Thousands of assignments to names of secrets, side by side: each would be doubted by itself, which takes seconds for a
+# megabyte. Where a few of them, drawn evenly from such a stretch, prove to be secrets, the stretch is masked as one
+# place instead, with its whole lines: more than need be.
+
 CROWD = 2000
 """So many assignments side by side are a crowd."""
 
@@ -263,7 +268,7 @@ def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
     if len(text) < CROWD * 8 or sum(map(text.lower().count, _NAMES)) < CROWD:
         return []
     spans: list[SecretSpan] = []
-    for crowd in _iter_clusters(text):
+    for crowd in _iter_crowds(text):
         if rule := _sample_rule(crowd, text, task):
             start, end = _find_line_bounds(crowd, text)
             tail = (max(start, crowd[-1].start() - _BEHIND), end)
@@ -273,7 +278,7 @@ def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
     return spans
 
 
-def _iter_clusters(text: str) -> Iterator[Sequence[re.Match[str]]]:
+def _iter_crowds(text: str) -> Iterator[Sequence[re.Match[str]]]:
     """Yield the assignments of each crowd in *text*."""
     crowd: list[re.Match[str]] = []
     for match in _ASSIGNED.finditer(text):

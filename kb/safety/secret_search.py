@@ -229,6 +229,8 @@ def compile_private_word(pattern: str) -> re.Pattern[str]:
         raise BadInput(problem, hint=msg("correct private_words in kb.toml")) from None
 
 
+# -- tables ---------------------------------------------------------------------------------------
+
 _HEAD = regex(
     r"(?i)(?:[\w -]{0,30}[ _-])?(?:password|passwd|passphrase|pwd|secret|token|api[ _-]?key)"
     r"|[\u4e00-\u9fff]{0,6}(?:密码|口令|密钥|令牌)"
@@ -281,6 +283,10 @@ def _is_secret(value: str) -> bool:
         return False
     return is_random_looking(value) or (has_letters_and_digits(value) and not is_name_like(value))
 
+
+# -- disguised text -------------------------------------------------------------------------------
+# What splits or disguises a token is left out: characters that show nothing, colours of a terminal, a shell's line ends
+# inside a word; letters of full width become plain ones. Chinese punctuation stays, as it ends a value.
 
 _DISGUISE = regex(
     r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+|\x1b\[[0-9;?]{0,20}[A-Za-z]|(?<=[\w.+/=-])\\\r?\n(?=[\w.+/=-])"
