@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kb.cli.hooks import command
+from kb.cli.host_commands import hooks as command
 from kb.errors import BadInput, UnknownId
 from kb.hooks import codex, install, orchestrator, plugin, settings_file, text_edit
 from kb.hooks.install import get_host

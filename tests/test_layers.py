@@ -202,12 +202,11 @@ def test_a_heavy_package_has_one_home(package: str) -> None:
 
 
 def test_a_module_name_is_unique() -> None:
-    """But for hosts and their adapters, and for commands, which are named as they are typed."""
+    """But for hosts and their adapters."""
     counted = Counter(
         path.stem
         for path in FILES
         if path.stem not in ("__init__", "claude", "codex", "copilot", "cursor", "gemini", "opencode")
-        and own_floor(path) != "cli"
     )
     assert [name for name, times in counted.items() if times > 1] == []
 

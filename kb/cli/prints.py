@@ -15,7 +15,7 @@ from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import NoReturn, TextIO
+    from typing import TextIO
 
     from kb.knowledge_base import KnowledgeBase
 
@@ -94,16 +94,6 @@ def to_json_value(value: object) -> object:
     if isinstance(value, list | tuple):
         return [to_json_value(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def print_verdicts_and_exit(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: bool) -> NoReturn:
-    """Print *verdicts* and leave with the exit code they call for."""
-    sys.exit(print_verdicts(kb, verdicts, as_json=as_json))
-
-
-def exit_for_verdicts(verdicts: Sequence[Verdict]) -> NoReturn:
-    """Leave with the exit code that *verdicts* call for."""
-    sys.exit(choose_exit_code(verdicts))
 
 
 def print_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: bool) -> int:
