@@ -26,11 +26,13 @@ from kb.importers.adr_fields import (
     parse_status,
     split_title_number,
 )
-from kb.importers.adr_links import AdrLink, find_front_matter_links, find_text_links
-from kb.importers.adr_parts import (
+from kb.importers.adr_text import (
     AdrFields,
+    AdrLink,
     AdrPart,
     choose_preamble_heading,
+    find_front_matter_links,
+    find_text_links,
     flatten_value,
     merge_subparts,
     parse_fields,

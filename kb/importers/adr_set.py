@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kb.i18n import Message, msg
 from kb.importers.adr import ImportedAdr
 from kb.importers.adr_fields import extract_stem, is_day_first, parse_date
-from kb.importers.adr_links import AdrLink, resolve_target_path
+from kb.importers.adr_text import AdrLink, resolve_target_path
 from kb.records.kinds import status_name
 from kb.records.model import LIVE, Record, Status
 

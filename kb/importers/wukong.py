@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import msg
-from kb.importers.adr_parts import PREAMBLES, choose_preamble_heading
+from kb.importers.adr_text import PREAMBLES, choose_preamble_heading
 from kb.importers.wukong_fields import (
     FORM,
     HEAD,
