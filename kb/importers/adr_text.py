@@ -1,8 +1,11 @@
-"""Take the text of a foreign decision record apart: its headings, its field lines, and what it says of other records."""
+"""Take a foreign decision record apart: its headings, its field lines, and what it says of other records.
+
+Which record supersedes or amends which counts only where the subject is the record itself ("Superseded by …", "This ADR
+amends …", "被 … 取代"); a sentence about other records is no link.
+"""
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -51,19 +54,20 @@ def split_parts(body: str) -> list[AdrPart]:
     """Return *body* cut at its headings outside code, of all ranks; the first part has the text before them."""
     rows = split_lines(body)
     code = find_code_lines(body)
-    found: list[tuple[int, str, list[str], str]] = [(0, "", [], "")]
-    skip = -1
-    for number, row in enumerate(rows):
-        if number == skip:
-            continue
+    parts = [AdrPart(0, "", "")]
+    begin = number = 0
+    while number < len(rows):
         heading = None if number in code else _parse_heading(rows, number)
         if heading is None:
-            found[-1][2].append(row)
+            number += 1
             continue
         level, title, length = heading
-        found.append((level, title, [], "".join(rows[number : number + length])))
-        skip = number + 1 if length == 2 else -1
-    return [AdrPart(level, title, "".join(text), line) for level, title, text, line in found]
+        parts[-1] = parts[-1]._replace(text="".join(rows[begin:number]))
+        begin = number + length
+        parts.append(AdrPart(level, title, "", "".join(rows[number:begin])))
+        number = begin
+    parts[-1] = parts[-1]._replace(text="".join(rows[begin:]))
+    return parts
 
 
 def _parse_heading(rows: list[str], number: int) -> tuple[int, str, int] | None:
@@ -71,12 +75,12 @@ def _parse_heading(rows: list[str], number: int) -> tuple[int, str, int] | None:
     bare = rows[number].rstrip("\n")
     match = _ATX.match(bare)
     if match:
-        return len(match.group(1)), _CLOSING.sub("", match.group(2) or "").strip(), 1
+        return len(match[1]), _CLOSING.sub("", match[2] or "").strip(), 1
     after_blank = number == 0 or not rows[number - 1].strip()
     if not after_blank or number + 1 >= len(rows) or _NO_PARAGRAPH.match(bare):
         return None
     under = _UNDERLINE.match(rows[number + 1].rstrip("\n"))
-    return (1 if under.group(1)[0] == "=" else 2, bare.strip(), 2) if under else None
+    return (1 if under[1][0] == "=" else 2, bare.strip(), 2) if under else None
 
 
 def merge_subparts(pieces: list[AdrPart], cut: int) -> list[AdrPart]:
@@ -101,24 +105,13 @@ _ROW = re.compile(
 )
 _BARE_DATE = re.compile(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
 _FIELD_NAMES = {
-    "status": "status",
-    "状态": "status",
-    "当前状态": "status",
-    "date": "date",
-    "日期": "date",
-    "决策日期": "date",
-    "创建日期": "date",
-    "tags": "tags",
-    "标签": "tags",
-    "deciders": "deciders",
-    "decision-makers": "deciders",
-    "decision makers": "deciders",
-    "决策者": "deciders",
-    "决策人": "deciders",
-    "author": "author",
-    "authors": "author",
-    "作者": "author",
+    "status": ("status", "状态", "当前状态"),
+    "date": ("date", "日期", "决策日期", "创建日期"),
+    "tags": ("tags", "标签"),
+    "deciders": ("deciders", "decision-makers", "decision makers", "决策者", "决策人"),
+    "author": ("author", "authors", "作者"),
 }
+_FIELD_OF = {word: field for field, words in _FIELD_NAMES.items() for word in words}
 
 
 def parse_fields(text: str) -> AdrFields:
@@ -128,14 +121,17 @@ def parse_fields(text: str) -> AdrFields:
     bullet = ""
     for row in split_lines(text):
         match = _FIELD.match(row.rstrip("\n")) or _BARE_DATE.match(row) or _ROW.match(row)
-        name = _FIELD_NAMES.get(match.group(2).strip().lower(), "") if match else ""
+        name = _FIELD_OF.get(match[2].strip().lower(), "") if match else ""
         if not match or not name or name in values:
             rest.append(row)
             continue
-        values[name] = match.group(3).strip()
-        bullet = match.group(1) or bullet if name in ("status", "date") else bullet
-        if not _is_fully_parsed(name, values[name]):
-            rest.append(row)
+        value = values[name] = match[3].strip()
+        if name in ("status", "date"):
+            bullet = match[1] or bullet
+            # A line that says more than the field can hold stays in the text as well.
+            day = parse_date(value)
+            is_whole = parse_status(value).exact if name == "status" else day.exact and day.date
+            rest += [] if is_whole else [row]
     return AdrFields(
         status=values.pop("status", ""),
         date=values.pop("date", ""),
@@ -144,13 +140,6 @@ def parse_fields(text: str) -> AdrFields:
         rest="".join(rest).strip("\n"),
         bulleted=bullet,
     )
-
-
-def _is_fully_parsed(name: str, value: str) -> bool:
-    """Return whether the field holds all that its line says, so that the line need not stay in the text."""
-    if name == "status":
-        return parse_status(value).exact
-    return parse_date(value).exact and bool(parse_date(value).date) if name == "date" else True
 
 
 def split_list(value: object) -> tuple[str, ...]:
@@ -211,12 +200,15 @@ def _iter_references(text: str) -> Iterator[_AdrReference]:
         if url.lower().endswith(".md"):
             target = url.rpartition("/")[2] if "://" in url else url
         elif match["url"] and number:
-            target = number.group(1) or number.group(2)
+            target = number[1] or number[2]
         if target:
             yield _AdrReference(target, match.start(), match.end())
 
 
 # -- statements in prose --------------------------------------------------------------------------
+
+_RELATIONS = {"supersede": ("supersedes", "superseded_by"), "amend": ("amends", "amended_by")}
+"""What each verb states in the active and in the passive."""
 
 _SELF = r"(?:this|the (?:present|current))\s+(?:adr|decision|record|document|proposal|rfc)(?:\s+record)?|this|it"
 _PART_WORD = r"partial(?:ly)?|partly|in[- ]part"
@@ -256,7 +248,7 @@ _VERB = re.compile(r"super[sc]|replace|amend|取代|替代|替换|修订|修正"
 _MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_KEEPS_SENTENCE = 160
+LONGEST_GAP = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
 
 
@@ -299,14 +291,14 @@ def _iter_sentence_links(sentence: str) -> Iterator[AdrLink]:
     plain = re.sub(r"^[^\w\[]*(?:\d+[.)]\s+)?", "", sentence)
     if english := _ENGLISH.match(plain):
         yield from _iter_english_links(plain, english)
-    elif chinese := _CHINESE_BY.match(plain):
-        relation = "superseded_by" if chinese["verb"][0] in "取替" else "amended_by"
-        part = bool(chinese["part"] or chinese["tail"])
-        yield from (AdrLink(relation, found.target, part) for found in _iter_references(chinese["refs"]))
-    elif chinese := _CHINESE.match(plain):
-        relation = "supersedes" if chinese["verb"][0] in "取替" else "amends"
-        part = bool(chinese["part"]) or "部分" in chinese["refs"] or "中的" in chinese["refs"]
-        yield from (AdrLink(relation, found.target, part) for found in _iter_references(chinese["refs"]))
+        return
+    passive = _CHINESE_BY.match(plain)
+    chinese = passive or _CHINESE.match(plain)
+    if chinese:
+        relation = _RELATIONS["supersede" if chinese["verb"][0] in "取替" else "amend"][bool(passive)]
+        words = "" if passive else chinese["refs"]  # 取代 D003 中的…: a part of it
+        in_part = bool(chinese["part"] or (passive and passive["tail"])) or "部分" in words or "中的" in words
+        yield from (AdrLink(relation, found.target, in_part) for found in _iter_references(chinese["refs"]))
 
 
 def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink]:
@@ -317,20 +309,19 @@ def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink
     found = [reference for reference in _iter_references(behind) if _is_verb_object(behind, reference.start)]
     if not found:
         return
-    kind = "amend" if verb.startswith("amend") else "supersede"
-    relation = {"amend": ("amends", "amended_by"), "supersede": ("supersedes", "superseded_by")}[kind]
+    relation = _RELATIONS["amend" if verb.startswith("amend") else "supersede"][bool(passive)]
     lead = behind[: found[0].start]
-    said = sentence[: match.start("behind")] + lead
-    part = bool(_IN_PART.search(said) or _PART_OF.search(lead) or match["qualifier"])
-    part = part or (_THE.search(lead) is not None and _NOUN_BEHIND.match(behind, found[0].end) is not None)
+    words = sentence[: match.start("behind")] + lead
+    in_part = bool(_IN_PART.search(words) or _PART_OF.search(lead) or match["qualifier"])
+    in_part = in_part or bool(_THE.search(lead) and _NOUN_BEHIND.match(behind, found[0].end))
     for target, _, end in found:
-        yield AdrLink(relation[bool(passive)], target, part or _PART_BEHIND.match(behind, end) is not None)
+        yield AdrLink(relation, target, in_part or _PART_BEHIND.match(behind, end) is not None)
 
 
 def _is_verb_object(behind: str, offset: int) -> bool:
     """Return whether a reference at *offset* is what the verb speaks of, not a remark behind it."""
     before = _REF.sub("", behind[:offset])
-    return len(before) <= _KEEPS_SENTENCE and not re.search(
+    return len(before) <= LONGEST_GAP and not re.search(
         r"[(（;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by adding)\b", before.lower()
     )
 
@@ -351,23 +342,11 @@ def find_front_matter_links(values: Mapping[str, Any]) -> tuple[AdrLink, ...]:
         match = _KEY.fullmatch(key.lower().replace("-", "_").replace(" ", "_"))
         if not match:
             continue
-        kind = "supersede" if match["verb"][0] in "sr" else "amend"
-        relation = {"supersede": ("supersedes", "superseded_by"), "amend": ("amends", "amended_by")}[kind]
+        relation = _RELATIONS["supersede" if match["verb"][0] in "sr" else "amend"][bool(match["by"])]
         in_part = bool(match["part"] or match["late"])
         for item in value if isinstance(value, list) else [value]:
-            if item not in (None, ""):
-                found += [AdrLink(relation[bool(match["by"])], target, in_part) for target in _parse_targets(str(item))]
+            text = "" if item is None else str(item).strip()
+            targets = [reference.target for reference in _iter_references(text)]
+            targets = targets or [word for word in re.split(r"[,;\s]+", text) if re.search(r"\d|-", word)]
+            found += [AdrLink(relation, target, in_part) for target in targets]
     return tuple(found)
-
-
-def _parse_targets(text: str) -> list[str]:
-    named = [reference.target for reference in _iter_references(text)]
-    return named or [word for word in re.split(r"[,;\s]+", text.strip()) if re.search(r"\d|-", word)]
-
-
-# -- where a target stands ------------------------------------------------------------------------
-
-
-def resolve_target_path(path: str, target: str) -> str:
-    """Return the path that *target*, as written in the file *path*, stands for."""
-    return posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
