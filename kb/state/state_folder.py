@@ -232,3 +232,14 @@ def _is_file_or_folder(entry: os.DirEntry[str]) -> bool:
     """Return whether *entry* is a file or a folder, or gone meanwhile."""
     is_one = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
     return is_one or not os.path.lexists(entry.path)
+
+
+def is_process_running(process: int) -> bool:
+    """Return whether the process of that id runs, whoever it belongs to."""
+    if process <= 0:  # to `kill` these are groups of processes
+        return False
+    try:
+        os.kill(process, 0)
+    except (OSError, OverflowError) as error:
+        return isinstance(error, PermissionError)
+    return True

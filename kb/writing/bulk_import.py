@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _SCOPE = re.compile(SCOPE)
 _ID = re.compile(r"([A-Z]{1,3})\d{3,9}")
 
+_LINKS = ("supersedes", "amends", "coexists_with")
 _NAMED_LOST = 5
 """How many of the files that a record's links no longer reach are told by name."""
 
@@ -50,13 +51,9 @@ class ImportItem(NamedTuple):
 
 
 def import_records(
-    kb: Workspace,
-    records: Sequence[Record],
-    *,
-    origin: str,
-    progress: Callable[[int], None] | None = None,
+    kb: Workspace, records: Sequence[Record], *, origin: str, progress: Callable[[int], None] | None = None,
     dry_run: bool = False,
-) -> list[Verdict]:
+) -> list[Verdict]:  # fmt: skip
     """Write *records* as one commit and return a verdict for each.
 
     An id is kept where it is free in its scope, else the next free one is given and the links among *records* follow.
@@ -74,31 +71,36 @@ def import_records(
 def _import_all(
     transaction: Transaction, records: Sequence[Record], progress: Callable[[int], None] | None
 ) -> list[Verdict]:
-    present = transaction.kb.index.records()
-    private = transaction.kb.config.masking
-    safe = lru_cache(maxsize=1024)(
-        lambda text: redaction.redact_text(text, private)
-    )  # headings, tags and "" come in every one
-    arrivals = _assign_ids(transaction, present, [_sanitise_record(record, safe) for record in records])
+    kb = transaction.kb
+    private = kb.config.masking
+
+    @lru_cache(maxsize=1024)  # headings, tags and "" come in every record
+    def redact_text(text: str) -> tuple[str, tuple[redaction.Redaction, ...]]:
+        return redaction.redact_text(text, private)
+
+    present = kb.index.records()
+    items = _assign_ids(kb, present, [_sanitise_record(record, redact_text) for record in records])
     renamed: dict[tuple[str, str], str] = {}
-    for one in arrivals:
-        renamed.setdefault((one.record.scope, one.wanted), one.record.id)
-    places = _ImportedPaths(present, arrivals)
+    for item in items:
+        renamed.setdefault((item.record.scope, item.wanted), item.record.id)
+    paths = _ImportedPaths(present, items)
     verdicts = []
-    uids = iter_ulids(transaction.kb.now())
-    for number, one in enumerate(arrivals, 1):
-        verdicts.append(_import_item(transaction, one, renamed, places, uids))
+    uids = iter_ulids(kb.now())
+    for number, item in enumerate(items, 1):
+        verdicts.append(_import_item(transaction, item, renamed, paths, uids))
         if progress:
             progress(number)
     return verdicts
 
 
-def _sanitise_record(record: Record, safe: Callable[[str], tuple[str, tuple[redaction.Redaction, ...]]]) -> ImportItem:
+def _sanitise_record(
+    record: Record, redact_text: Callable[[str], tuple[str, tuple[redaction.Redaction, ...]]]
+) -> ImportItem:
     """Return *record* without secrets, control characters in its title, and ids that cannot be kept."""
     rules: set[str] = set()
 
     def mask_text(text: str) -> str:
-        shown, masks = safe(text)
+        shown, masks = redact_text(text)
         rules.update(mask.rule for mask in masks)
         return shown
 
@@ -113,8 +115,15 @@ def _sanitise_record(record: Record, safe: Callable[[str], tuple[str, tuple[reda
         user=mask_text(record.user),
         extra=_mask_value(record.extra, mask_text),
     )
+    objection = None
+    if not _SCOPE.fullmatch(done.scope):
+        objection = msg("there is no scope {scope}", scope=done.scope)
+    elif done.kind not in BY_NAME:
+        objection = msg("there is no kind {kind}", kind=done.kind)
+    elif not done.title:
+        objection = msg("the title shows nothing")
     origin = done.sources[0] if len(done.sources) == 1 else ""
-    return ImportItem(done, record.id, origin, tuple(sorted(rules)), objection=_explain_refusal(done))
+    return ImportItem(done, record.id, origin, tuple(sorted(rules)), objection=objection)
 
 
 def _mask_value(value: Any, masked: Callable[[str], str]) -> Any:
@@ -135,21 +144,10 @@ def _mask_assignment(key: object, value: Any, masked: Callable[[str], str]) -> A
     return _mask_value(value, masked)
 
 
-def _explain_refusal(record: Record) -> Message | None:
-    """Return why *record* cannot be taken over."""
-    if not _SCOPE.fullmatch(record.scope):
-        return msg("there is no scope {scope}", scope=record.scope)
-    if record.kind not in BY_NAME:
-        return msg("there is no kind {kind}", kind=record.kind)
-    return None if record.title else msg("the title shows nothing")
-
-
-def _assign_ids(
-    transaction: Transaction, present: Sequence[Record], arrivals: Sequence[ImportItem]
-) -> list[ImportItem]:
-    """Return *arrivals* with ids and paths: first all that can keep their ids, then new ones for the rest."""
-    index = transaction.kb.index
-    same = {_build_identity_key(record): record for record in present}
+def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[ImportItem]) -> list[ImportItem]:
+    """Return *items* with ids and paths: first all that can keep their ids, then new ones for the rest."""
+    index = kb.index
+    known = {_build_identity_key(record): record for record in present}
     unreadable = {
         (parse_path_scope(path), path.rpartition("/")[2].partition("-")[0]) for path, _, _ in index.list_broken()
     }
@@ -157,26 +155,26 @@ def _assign_ids(
         if _ID.fullmatch(record_id):
             index.reserve_id(scope, record_id)
     taken = {(record.scope, record.id) for record in present} | unreadable
-    found = list(arrivals)
+    found = list(items)
     unnamed: list[int] = []
-    for place, one in enumerate(arrivals):
-        record = one.record
-        match = _ID.fullmatch(record.id)
-        if one.objection:
+    for position, item in enumerate(items):
+        record = item.record
+        if item.objection:
             continue
-        if known := same.get(_build_identity_key(record)):
-            found[place] = one._replace(record=known, known=True)
+        match = _ID.fullmatch(record.id)
+        if same := known.get(_build_identity_key(record)):
+            found[position] = item._replace(record=same, known=True)
         elif match and match[1] == BY_NAME[record.kind].prefix and (record.scope, record.id) not in taken:
             taken.add((record.scope, record.id))
             index.reserve_id(record.scope, record.id)
-            found[place] = one._replace(record=_assign_path(record))
+            found[position] = item._replace(record=_assign_path(record))
         else:
-            unnamed.append(place)
-    for place in unnamed:
-        record = found[place].record
+            unnamed.append(position)
+    for position in unnamed:
+        record = found[position].record
         fresh = index.next_id(record.scope, BY_NAME[record.kind].prefix)
         index.reserve_id(record.scope, fresh)
-        found[place] = found[place]._replace(record=_assign_path(record._replace(id=fresh)))
+        found[position] = found[position]._replace(record=_assign_path(record._replace(id=fresh)))
     return found
 
 
@@ -193,36 +191,36 @@ def _build_identity_key(record: Record) -> tuple[str, str, str]:
 
 
 def _import_item(
-    transaction: Transaction, one: ImportItem, renamed: Names, places: _ImportedPaths, uids: Iterator[str]
+    transaction: Transaction, item: ImportItem, renamed: Names, paths: _ImportedPaths, uids: Iterator[str]
 ) -> Verdict:
-    if one.objection:
-        verdict = transaction.build_verdict("refused", one.record, [one.objection])
-        return verdict._replace(id="", path="", uid="", status="")
-    if one.known:
-        return transaction.build_verdict("unchanged", one.record, [])
-    record, lost = _relink_record(transaction.kb, one, places)
-
-    def renumber_ids(ids: Sequence[str]) -> tuple[str, ...]:
-        return tuple(renamed.get((record.scope, old), old) for old in ids)
-
+    if item.objection:
+        return _refuse_item(transaction, item.record, item.objection)
+    if item.known:
+        return transaction.build_verdict("unchanged", item.record, [])
+    record, lost = _relink_record(transaction.kb, item, paths)
+    ids = {name: [renamed.get((record.scope, old), old) for old in getattr(record, name)] for name in _LINKS}
     done = record._replace(
         uid=record.uid or next(uids),
-        supersedes=renumber_ids(record.supersedes),
-        amends=renumber_ids(record.amends),
-        coexists_with=dict(zip(renumber_ids(list(record.coexists_with)), record.coexists_with.values(), strict=True)),
+        supersedes=tuple(ids["supersedes"]),
+        amends=tuple(ids["amends"]),
+        coexists_with=dict(zip(ids["coexists_with"], record.coexists_with.values(), strict=True)),
     )
     try:
         transaction.add_record(done, "imported")
     except BadRecord as error:
-        return transaction.build_verdict("refused", done, [error.message])._replace(id="", path="", uid="", status="")
-    said = [msg("masked: {rules}", rules=", ".join(one.masked))] if one.masked else []
-    if one.wanted and one.wanted != done.id:
-        said.append(msg("its id {old} is in use here; it is {new} now", old=one.wanted, new=done.id))
+        return _refuse_item(transaction, done, error.message)
+    said = [msg("masked: {rules}", rules=", ".join(item.masked))] if item.masked else []
+    if item.wanted and item.wanted != done.id:
+        said.append(msg("its id {old} is in use here; it is {new} now", old=item.wanted, new=done.id))
     if lost:
         more = f", … ({len(lost)})" if len(lost) > _NAMED_LOST else ""
         named = ", ".join(clip(path, 80) for path in lost[:_NAMED_LOST])
         said.append(msg("it links to files that were not imported: {paths}", paths=named + more))
     return transaction.build_verdict("created", done, said)
+
+
+def _refuse_item(transaction: Transaction, record: Record, reason: Message) -> Verdict:
+    return transaction.build_verdict("refused", record, [reason])._replace(id="", path="", uid="", status="")
 
 
 # -- links between files --------------------------------------------------------------------------
@@ -231,22 +229,23 @@ def _import_item(
 class _ImportedPaths:
     """Where the records stand as which files were taken over, this time or before."""
 
-    def __init__(self, present: Sequence[Record], arrivals: Sequence[ImportItem]) -> None:
+    def __init__(self, present: Sequence[Record], items: Sequence[ImportItem]) -> None:
         self._files: dict[tuple[str, str, str], str] = {}
         self._ends: dict[tuple[str, str, str], tuple[str, str]] = {}
         """The end of an earlier file's name → file and path; "" where several files end so."""
         for old in present:
             for file in map(_fold_path, old.sources):
                 self._files[old.scope, old.kind, file] = old.path
-                for end in _iter_suffixes(file):
+                parts = file.split("/")
+                for end in ("/".join(parts[count:]) for count in range(1, len(parts))):
                     known, _ = self._ends.setdefault((old.scope, old.kind, end), (file, ""))
                     self._ends[old.scope, old.kind, end] = (file, old.path) if known == file else ("", "")
-        told: set[tuple[str, str, str]] = set()
-        for one in arrivals:
-            key = (one.record.scope, one.record.kind, _fold_path(one.origin))
-            if one.origin and not one.objection:
-                self._files[key] = "" if key in told else one.record.path
-                told.add(key)
+        seen: set[tuple[str, str, str]] = set()
+        for item in items:
+            key = (item.record.scope, item.record.kind, _fold_path(item.origin))
+            if item.origin and not item.objection:
+                self._files[key] = "" if key in seen else item.record.path
+                seen.add(key)
 
     def find_path(self, file: str, record: Record) -> str:
         """Return the path of what *file* was taken over as, among its like; "" if nothing, or nobody can tell.
@@ -258,50 +257,42 @@ class _ImportedPaths:
         return self._files[key] if key in self._files else self._ends.get(key, ("", ""))[1]
 
 
-def _iter_suffixes(file: str) -> Iterator[str]:
-    """Yield what stands behind each slash of *file*."""
-    at = file.find("/")
-    while at >= 0:
-        yield file[at + 1 :]
-        at = file.find("/", at + 1)
-
-
 def _fold_path(path: str) -> str:
     """Return *path* so that two ways of writing it are equal: composed or not, in any case."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
-def _relink_record(kb: Workspace, one: ImportItem, places: _ImportedPaths) -> tuple[Record, list[str]]:
+def _relink_record(kb: Workspace, item: ImportItem, paths: _ImportedPaths) -> tuple[Record, list[str]]:
     """Return the record with its links to other files leading there from its new place, and the paths of those lost.
 
     A file that was taken over is where its record is; another one is reached if it lies in the same repository.
     """
-    record = one.record
+    record = item.record
     lost: dict[str, None] = {}
 
     def resolve_link(path: str) -> str:
-        file = posixpath.normpath(posixpath.join(posixpath.dirname(one.origin), path))
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(item.origin), path))
         for name in (file, f"{file}.md"):
-            if place := places.find_path(name, record):
-                return posixpath.relpath(place, posixpath.dirname(record.path))
-        there = _resolve_in_tree(kb, one, file)
-        if not there:
+            if target := paths.find_path(name, record):
+                return posixpath.relpath(target, posixpath.dirname(record.path))
+        target = _resolve_in_tree(kb, item, file)
+        if not target:
             lost[path] = None
-        return there
+        return target
 
-    if not one.origin:
+    if not item.origin:
         return record, []
-    sections = (
+    sections = [
         s._replace(heading=rewrite_links(s.heading, resolve_link), text=rewrite_links(s.text, resolve_link))
         for s in record.sections
-    )
+    ]
     return record._replace(sections=tuple(sections)), list(lost)
 
 
-def _resolve_in_tree(kb: Workspace, one: ImportItem, file: str) -> str:
+def _resolve_in_tree(kb: Workspace, item: ImportItem, file: str) -> str:
     """Return the way from the record's new place to *file*, if that lies where the record comes from, in one tree."""
     for top in dict.fromkeys((kb.root, kb.repository.top)) if not file.startswith("..") else ():
-        if all(os.path.exists(os.path.join(top, *name.split("/"))) for name in (one.origin, file)):
-            place = os.path.join(kb.root, *posixpath.dirname(one.record.path).split("/"))
-            return os.path.relpath(os.path.join(top, *file.split("/")), place).replace(os.sep, "/")
+        if all(os.path.exists(os.path.join(top, *name.split("/"))) for name in (item.origin, file)):
+            folder = os.path.join(kb.root, *posixpath.dirname(item.record.path).split("/"))
+            return os.path.relpath(os.path.join(top, *file.split("/")), folder).replace(os.sep, "/")
     return ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import ConcurrentEdit
@@ -13,6 +14,7 @@ from kb.files import read_if_exists, remove_file, write_atomic
 from kb.i18n import Message, msg
 from kb.merge.merge_record import MergedRecord, merge_record
 from kb.records.model import Record
+from kb.state.state_folder import is_process_running
 from kb.text.segment import slugify
 
 if TYPE_CHECKING:
@@ -87,11 +89,9 @@ def _was_committed(transaction: Transaction, path: str, data: bytes) -> bool:
     if tip is None or data == tip:
         return tip is not None
     repository = transaction.kb.repository
-    words = ("log", "--format=%H", "--no-renames", transaction.head.oid, "--", repository.to_git_path(path))
-    commits = repository.git(*words).decode("ascii").split()
-    return data in (
-        _match_line_ends(tip, blob or b"") for blob in repository.read_blobs([(one, path) for one in commits])
-    )
+    asked = ("log", "--format=%H", "--no-renames", transaction.head.oid, "--", repository.to_git_path(path))
+    blobs = repository.read_blobs([(commit, path) for commit in repository.git(*asked).decode("ascii").split()])
+    return data in (_match_line_ends(tip, blob or b"") for blob in blobs)
 
 
 def _match_line_ends(tip: bytes | None, data: bytes) -> bytes:
@@ -99,6 +99,13 @@ def _match_line_ends(tip: bytes | None, data: bytes) -> bytes:
     if tip is None or b"\r\n" in tip:
         return data
     return data.replace(b"\r\n", b"\n")
+
+
+# -- what is being typed --------------------------------------------------------------------------
+#
+# What a person types in an editor is kept under `.kb/edits/` until it is committed, whatever happens meanwhile. The
+# editor works on a file there from the start, so that nothing rests on kb being alive when it ends. Beside it stands
+# which process waits for the editor; without that process the file is left over, and told.
 
 
 FOLDER = "edits"
@@ -119,22 +126,15 @@ def create_draft(kb: Workspace, record: Record, text: str) -> EditDraft:
     kb.state.ensure_folder()
     folder = kb.state.path(FOLDER)
     os.makedirs(folder, exist_ok=True)
-    path = _reserve_file(folder, record.id if _ID.fullmatch(record.id) else slugify(record.id))
-    kb.state.save({"pid": os.getpid(), "uid": record.uid, "opened": text}, FOLDER, os.path.basename(path) + _WAITING)
+    stem = record.id if _ID.fullmatch(record.id) else slugify(record.id)
+    for name in itertools.chain([f"{stem}.md"], (f"{stem}-{number}.md" for number in itertools.count(2))):
+        path = os.path.join(folder, name)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))  # nobody else has it now
+            break
+    kb.state.save({"pid": os.getpid(), "uid": record.uid, "opened": text}, FOLDER, name + _WAITING)
     write_draft(path, text)
     return EditDraft(path, record.uid)
-
-
-def _reserve_file(folder: str, stem: str) -> str:
-    """Make an empty file that nobody else has, and return its path."""
-    for number in itertools.count(1):
-        path = os.path.join(folder, f"{stem}-{number}.md" if number > 1 else f"{stem}.md")
-        try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        except FileExistsError:
-            continue
-        return path
-    raise AssertionError("unreachable")
 
 
 def write_draft(path: str, text: str) -> None:
@@ -160,32 +160,18 @@ def delete_draft(draft: EditDraft) -> None:
 
 def list_abandoned_drafts(kb: Workspace) -> list[EditDraft]:
     """Return what was typed and never committed: its editor or kb has ended; what nobody has changed is no loss."""
-    return list(_iter_abandoned_drafts(kb))
-
-
-def _iter_abandoned_drafts(kb: Workspace) -> Iterator[EditDraft]:
-    try:
-        names = sorted(os.listdir(kb.state.path(FOLDER)))
-    except OSError:
-        return
-    for name in names:
-        if not name.endswith(".md"):
-            continue
-        draft = EditDraft(kb.state.path(FOLDER, name))
-        waiting = kb.state.load(FOLDER, name + _WAITING)
-        if waiting is None:
-            yield draft
-        elif not _is_running(waiting.get("pid")) and read_draft(draft) != str(waiting.get("opened", "")).encode():
-            yield draft._replace(uid=str(waiting.get("uid", "")))
-
-
-def _is_running(pid: object) -> bool:
-    if not isinstance(pid, int) or pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    found: list[EditDraft] = []
+    with contextlib.suppress(OSError):
+        for name in sorted(os.listdir(kb.state.path(FOLDER))):
+            if not name.endswith(".md"):
+                continue
+            draft = EditDraft(kb.state.path(FOLDER, name))
+            waiting = kb.state.load(FOLDER, name + _WAITING)
+            if waiting is None:
+                found.append(draft)
+                continue
+            process, opened = waiting.get("pid"), str(waiting.get("opened", "")).encode()
+            is_waited_for = isinstance(process, int) and is_process_running(process)
+            if not is_waited_for and read_draft(draft) != opened:
+                found.append(draft._replace(uid=str(waiting.get("uid", ""))))
+    return found

@@ -29,9 +29,8 @@ _STANDING = regex(
     re.IGNORECASE,
 )
 _LESSON = regex(
-    r"\blessons? learn|\blesson\s*:|\bbit(?:ten)? us (?:again|before|twice)\b"
-    r"|\bmade this mistake (?:again|before|twice)"
-    r"|教训|又一次|又踩|踩过|踩坑|(?:再次|第[二三四五]次|反复)(?:遇到|出现|发生|踩|讨论)|重蹈覆辙",
+    r"\blessons? learn|\blesson\s*:|\bbit(?:ten)? us (?:again|before|twice)\b|\bmade this mistake (?:again|before"
+    r"|twice)|教训|又一次|又踩|踩过|踩坑|(?:再次|第[二三四五]次|反复)(?:遇到|出现|发生|踩|讨论)|重蹈覆辙",
     re.IGNORECASE,
 )
 
@@ -176,49 +175,36 @@ def _build_gate_objection(candidate: Candidate, sightings: int, config: Config) 
 WORDS: Mapping[str, re.Pattern[str]] = {
     "architecture": regex(
         r"\b(?:architectur|micro-?services?\b|monolith|event[- ](?:driven|sourcing)|message (?:queue|bus|broker)"
-        r"|database|postgres|mysql\b|mariadb\b|sqlite\b|mongo(?:db)?\b|redis\b|kafka\b|rabbitmq\b"
-        r"|framework\b|orm\b|tech(?:nology)? stack\b|programming language\b|data model\b|schema migration"
-        r"|storage (?:engine|layer|backend)|message format|wire format|protocol\b|grpc\b|graphql\b"
-        r"|rest api\b"
-        r"|(?:api|service) (?:gateway|mesh)|deployment (?:model|target|topolog|platform)|kubernetes\b"
-        r"|monorepo\b"
-        r"|dependency injection|plug-?in (?:system|interface)|module bound|public (?:api|interface)"
-        r"|back(?:wards?)?[- ]compatib|breaking change|sharding\b|replication\b|multi-?tenan|llm\b"
-        r"|vector store"
-        r")|架构|微服务|单体|事件驱动|消息(?:队列|总线|中间件)|中间件|数据库|存储(?:引擎|方案|层)|数据模型"
-        r"|表结构|框架|技术(?:栈|选型)"
-        r"|编程语言|通信协议|传输协议|网关|部署(?:方案|架构|平台|拓扑)|容器化|分库分表|读写分离"
-        r"|服务(?:拆分|网格|发现)|模块(?:边界|划分)"
-        r"|依赖注入|插件(?:机制|体系)|分层|公共接口|对外接口|向后兼容|不兼容变更|多租户|大模型|向量库"
+        r"|database|postgres|mysql\b|mariadb\b|sqlite\b|mongo(?:db)?\b|redis\b|kafka\b|rabbitmq\b|framework\b|orm\b"
+        r"|tech(?:nology)? stack\b|programming language\b|data model\b|schema migration|storage (?:engine|layer"
+        r"|backend)|message format|wire format|protocol\b|grpc\b|graphql\b|rest api\b|(?:api|service) (?:gateway|mesh)"
+        r"|deployment (?:model|target|topolog|platform)|kubernetes\b|monorepo\b|dependency injection|plug-?in (?:system"
+        r"|interface)|module bound|public (?:api|interface)|back(?:wards?)?[- ]compatib|breaking change|sharding\b"
+        r"|replication\b|multi-?tenan|llm\b|vector store)|架构|微服务|单体|事件驱动|消息(?:队列|总线|中间件)|中间件"
+        r"|数据库|存储(?:引擎|方案|层)|数据模型|表结构|框架|技术(?:栈|选型)|编程语言|通信协议|传输协议|网关|部署(?:方案"
+        r"|架构|平台|拓扑)|容器化|分库分表|读写分离|服务(?:拆分|网格|发现)|模块(?:边界|划分)|依赖注入|插件(?:机制|体系)"
+        r"|分层|公共接口|对外接口|向后兼容|不兼容变更|多租户|大模型|向量库"
     ),
     "security": regex(
-        r"\b(?:security\b|securely?\b|vulnerab|auth\b|authenticat|authori[sz]|oauth|jwt\b|encrypt"
-        r"|decrypt|tls\b"
-        r"|ssl\b|csrf\b|xss\b|ssrf\b|sql injection|command injection|credential|secrets?\b"
-        r"|passwords?\b|access (?:control|token)|rbac\b|sandbox|saniti[sz]|privilege|cve-\d"
-        r"|firewall|malware"
-        r"|redact|(?:git|github|gitlab|npm|api|bearer|session|refresh|csrf|signing|personal access)[- _]tokens?\b"
-        r"|signing keys?\b)|(?<!线程)(?<!类型)(?<!内存)安全(?!区域|边距)|漏洞|认证|鉴权|授权|加密|解密|脱敏|密码|密钥"
-        r"|凭证|凭据|越权"
+        r"\b(?:security\b|securely?\b|vulnerab|auth\b|authenticat|authori[sz]|oauth|jwt\b|encrypt|decrypt|tls\b|ssl\b"
+        r"|csrf\b|xss\b|ssrf\b|sql injection|command injection|credential|secrets?\b|passwords?\b|access (?:control"
+        r"|token)|rbac\b|sandbox|saniti[sz]|privilege|cve-\d|firewall|malware|redact|(?:git|github|gitlab|npm|api"
+        r"|bearer|session|refresh|csrf|signing|personal access)[- _]tokens?\b|signing keys?\b)"
+        r"|(?<!线程)(?<!类型)(?<!内存)安全(?!区域|边距)|漏洞|认证|鉴权|授权|加密|解密|脱敏|密码|密钥|凭证|凭据|越权"
         r"|(?:访问|操作)?权限|注入攻击|注入漏洞|防火墙|沙箱|证书|验签|数字签名|跨站|防攻击|零信任"
     ),
     "performance": regex(
-        r"\b(?:performance\b|latenc|throughput|memory leak|leak(?:s|ing)? memory|out of memory|oom\b"
-        r"|bottleneck|n\+1\b|cach(?:e|es|ing)\b"
-        r"|qps\b|scalab|concurren|deadlock|race condition|slow (?:quer|path|start)|response time"
-        r"|connection pool"
-        r")|性能|延迟|吞吐|内存(?:泄漏|泄露|溢出)|泄[漏露]内存|瓶颈|缓存|高?并发|慢查询|死锁|竞态|压测|响应时间|连接池|扩容"
-        r"|可扩展性"
+        r"\b(?:performance\b|latenc|throughput|memory leak|leak(?:s|ing)? memory|out of memory|oom\b|bottleneck|n\+1\b"
+        r"|cach(?:e|es|ing)\b|qps\b|scalab|concurren|deadlock|race condition|slow (?:quer|path|start)|response time"
+        r"|connection pool)|性能|延迟|吞吐|内存(?:泄漏|泄露|溢出)|泄[漏露]内存|瓶颈|缓存|高?并发|慢查询|死锁|竞态|压测"
+        r"|响应时间|连接池|扩容|可扩展性"
     ),
     "compliance": regex(
-        r"\b(?:complian|gdpr\b|ccpa\b|hipaa\b|pci[- ]?dss\b|sox\b|soc ?2\b|iso ?27001\b"
-        r"|licen[cs](?:e|ing|es)\b"
-        r"|audit(?:s|ed|ing|able| log| trail)?\b|data (?:retention|residency|protection)|personal data\b"
-        r"|pii\b|privacy\b"
-        r"|regulat(?:ory|ion|or)|legal(?:ly)? (?:requir|obligation|hold)"
-        r")|合规|隐私|个人(?:信息|数据)|个保法|网络安全法|数据安全法|等级保护|等保|审计|许可证|开源协议|法律"
-        r"|法规|监管|数据出境"
-        r"|(?:留存|保留|保存)期限|数据(?:留存|保留)"
+        r"\b(?:complian|gdpr\b|ccpa\b|hipaa\b|pci[- ]?dss\b|sox\b|soc ?2\b|iso ?27001\b|licen[cs](?:e|ing|es)\b"
+        r"|audit(?:s|ed|ing|able| log| trail)?\b|data (?:retention|residency|protection)|personal data\b|pii\b"
+        r"|privacy\b|regulat(?:ory|ion|or)|legal(?:ly)? (?:requir|obligation|hold))|合规|隐私|个人(?:信息|数据)|个保法"
+        r"|网络安全法|数据安全法|等级保护|等保|审计|许可证|开源协议|法律|法规|监管|数据出境|(?:留存|保留|保存)期限"
+        r"|数据(?:留存|保留)"
     ),
 }
 """The large matters and the words that name them, in lower case; what is common in small talk is left out."""
@@ -239,10 +225,9 @@ _UNRELATED_AFTER = regex(r"\S{0,4}(?:无关|不受影响|没有影响)")
 _TRIVIAL = regex(
     r"\brenam(?:e|es|ed|ing)\b.{0,40}\b(?:variable|parameter|field|function|method|constant|file|class|local)"
     r"|\b(?:typo|whitespace|indentation|wording|spelling|comment style|line length|blank line|import order)s?\b"
-    r"|\b(?:colou?r|font|icon|padding|margin|tooltip|placeholder text)s?\b"
-    r"|(?:重命名|改名).{0,20}(?:变量|参数|字段|函数|方法|常量|文件|类)|(?:变量|参数|函数|方法|常量)(?:名|重命名|改名)"
-    r"|错别字|拼写|缩进|空格|空行|格式化代码|(?:注释|文案|提示语|标签)(?:措辞|文字|写法|修改|改)|颜色|配色"
-    r"|字体|图标|边距|圆角",
+    r"|\b(?:colou?r|font|icon|padding|margin|tooltip|placeholder text)s?\b|(?:重命名|改名).{0,20}(?:变量|参数|字段"
+    r"|函数|方法|常量|文件|类)|(?:变量|参数|函数|方法|常量)(?:名|重命名|改名)|错别字|拼写|缩进|空格|空行|格式化代码"
+    r"|(?:注释|文案|提示语|标签)(?:措辞|文字|写法|修改|改)|颜色|配色|字体|图标|边距|圆角",
     re.IGNORECASE,
 )
 """Titles of small matters; a large word beside them is only a name ("rename the variable auth_token")."""

@@ -29,25 +29,21 @@ _DEEDS = frozenset({"decision", "interface", "domain-note"})
 
 _ONE_OFF = regex(
     r"\bfor now\b|\bfor the (?:time being|moment)\b|\b(?:quick|temporary) (?:hack|fix|patch|change)\b"
-    r"|\bjust (?:this once|for (?:now|today|this (?:run|session|time|test)|the (?:demo|test)))\b"
-    r"|\b(?:this|one) time only\b"
-    r"|\btemporarily (?:comment|disabl|skip|hard-?cod|bypass|turn|switch|stub|mut|pin|revert|remov|us)"
-    r"|\b(?:will|'ll|let's|can|to) (?:revert|undo|remove|delete|clean|fix) (?:this |it |that |them )?(?:up )?"
-    r"(?:later|afterwards|tomorrow)\b"
-    r"|\bone-off (?:script|fix|change|run|test|experiment)\b|\bthrow-?away (?:script|code|test)"
-    r"|先临时|这次先|今天先|暂时先|仅此一次|只此一次|回头再|待会儿?"
-    r"|(?<!等)(?<!隔)(?<!等待)一会儿?(?=我|再|就|改|删|恢复|回来|处理|弄|看)"
-    r"|(?:先|暂时|暂且|临时)"
-    r"(?:注释|屏蔽|禁用|关掉|关闭|跳过|写死|改成|改为|换成|顶一|顶上|凑合|用着|放着|这样|不管|停掉|去掉|加个|搞)"
-    r"|一次性(?:脚本|修改|改动|处理|决定|操作|任务|调试)|临时(?:方案|处理|改动|修改|补丁|修复|调试|措施|改一下)"
-    r"|稍后再(?:改|说|处理|修|补|看|清理)",
+    r"|\bjust (?:this once|for (?:now|today|this (?:run|session|time|test)|the (?:demo|test)))\b|\b(?:this"
+    r"|one) time only\b|\btemporarily (?:comment|disabl|skip|hard-?cod|bypass|turn|switch|stub|mut|pin|revert|remov"
+    r"|us)|\b(?:will|'ll|let's|can|to) (?:revert|undo|remove|delete|clean|fix) (?:this |it |that "
+    r"|them )?(?:up )?(?:later|afterwards|tomorrow)\b|\bone-off (?:script|fix|change|run|test|experiment)\b"
+    r"|\bthrow-?away (?:script|code|test)|先临时|这次先|今天先|暂时先|仅此一次|只此一次|回头再|待会儿?"
+    r"|(?<!等)(?<!隔)(?<!等待)一会儿?(?=我|再|就|改|删|恢复|回来|处理|弄|看)|(?:先|暂时|暂且|临时)(?:注释|屏蔽|禁用"
+    r"|关掉|关闭|跳过|写死|改成|改为|换成|顶一|顶上|凑合|用着|放着|这样|不管|停掉|去掉|加个|搞)|一次性(?:脚本|修改"
+    r"|改动|处理|决定|操作|任务|调试)|临时(?:方案|处理|改动|修改|补丁|修复|调试|措施|改一下)|稍后再(?:改|说|处理|修|补"
+    r"|看|清理)",
     re.IGNORECASE,
 )
 _DEBT = regex(
     r"work-?arounds?\b|\btech(?:nical)? debt\b|(?<!quick )\bhack(?:s|y|ed)?\b|\bkludge|\bband-?aid\b|\bstop-?gap\b"
-    r"|\bknown (?:issue|risk|hazard|bug|problem|flaw|weakness)|技术债|技术负债|隐患|权宜之计|历史包袱"
-    r"|临时(?:绕过|规避)|绕过方案"
-    r"|(?:已知|遗留)的?(?:问题|缺陷|漏洞|风险)",
+    r"|\bknown (?:issue|risk|hazard|bug|problem|flaw|weakness)|技术债|技术负债|隐患|权宜之计|历史包袱|临时(?:绕过"
+    r"|规避)|绕过方案|(?:已知|遗留)的?(?:问题|缺陷|漏洞|风险)",
     re.IGNORECASE,
 )
 _RULED = regex(
@@ -58,10 +54,9 @@ _RULED = regex(
 """Words before a passing act that make a lasting rule about it."""
 
 _SETTLED = regex(
-    r"\b(?:no|not|never|without|avoid|prevent|remov|replac|drop|eliminat|pay|paid|reduc|fix|clean|track|retire|get rid)"
-    r"|instead of|rather than"
-    r"|不再|没有|避免|杜绝|消除|偿还|清理|减少|移除|去掉|删除|替换|代替|取代|而不是|而非"
-    r"|防止|治理|跟踪|排查|解决|修复",
+    r"\b(?:no|not|never|without|avoid|prevent|remov|replac|drop|eliminat|pay|paid|reduc|fix|clean|track|retire"
+    r"|get rid)|instead of|rather than|不再|没有|避免|杜绝|消除|偿还|清理|减少|移除|去掉|删除|替换|代替|取代|而不是"
+    r"|而非|防止|治理|跟踪|排查|解决|修复",
     re.IGNORECASE,
 )
 """Words before a debt that pay it off."""
@@ -131,10 +126,9 @@ _GENERIC = regex("|".join(sorted(_GENERIC_ZH.split(), key=len, reverse=True)))
 _GENERIC_WORDS = frozenset(_GENERIC_EN.split())
 _PARTICLES = regex(r"[的了和与及在对为是于中等新旧些一下个各类将把被要用做改选定我们本该都也就]+")
 _POINTING = regex(
-    r"(?:\b(?:option|plan|approach|solution|alternative|variant|choice)|方案|选项|计划|第)\s?"
-    r"(?:[a-e]|\d{1,2}|one|two|three|first|second|[一二三四五甲乙丙丁])(?![a-z])(?:种|个)?"
-    r"|\b(?:it|this|that|these|those|them|one|former|latter|first|second|above|same|here|there)\b"
-    r"|它们?|这个?|那个?|这样|那样|这种|那种|这里|上述|以上|前者|后者|此"
+    r"(?:\b(?:option|plan|approach|solution|alternative|variant|choice)|方案|选项|计划|第)\s?(?:[a-e]|\d{1,2}|one|two"
+    r"|three|first|second|[一二三四五甲乙丙丁])(?![a-z])(?:种|个)?|\b(?:it|this|that|these|those|them|one|former|latter"
+    r"|first|second|above|same|here|there)\b|它们?|这个?|那个?|这样|那样|这种|那种|这里|上述|以上|前者|后者|此"
 )
 _NUMBERING = regex(
     r"^\s*+(?:architectur(?:e|al) decision records?\b|\[[^\]]{1,20}\]|(?:adr|rfc)?[-\s#]*\d{1,5}(?=[\s.:)\-—、]))"

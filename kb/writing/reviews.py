@@ -63,7 +63,7 @@ class ReviewSides(NamedTuple):
 class ReviewPlan:
     """A commit on a review branch, built once the tip of the branch below it is known."""
 
-    def __init__(self, branch: str, tip: str, path: str, record: Record, against: Sequence[str], since: str) -> None:
+    def __init__(self, branch: str, path: str, record: Record, against: Sequence[str], tip: str = "", since: str = ""):
         """Plan a commit on *branch*; *tip* "" makes the branch, on what the checked-out one is about to become."""
         self.branch = branch
         self.tip = tip
@@ -72,27 +72,26 @@ class ReviewPlan:
         self.against = tuple(against)
         self.since = since
         self.changes: dict[str, bytes] = {}
-        self.words = ""
+        self.message = ""
 
     def build_branch_move(self, kb: Workspace, base: str) -> RefMove:
         """Build the commit and return the move that publishes it."""
         with kb.state.open_stage() as stage:
-            commit = kb.repository.build_commit(self.tip or base, dict(self.changes), self.words, stage=stage)
+            commit = kb.repository.build_commit(self.tip or base, dict(self.changes), self.message, stage=stage)
         return RefMove(f"refs/heads/{self.branch}", commit, self.tip)
 
     def read_record_file(self, kb: Workspace) -> bytes:
         """Return the file of the record as the branch will have it."""
-        return (
-            self.changes.get(self.path) or (kb.repository.read_blob(self.tip, self.path) if self.tip else None) or b""
-        )
+        committed = kb.repository.read_blob(self.tip, self.path) if self.tip else None
+        return self.changes.get(self.path) or committed or b""
 
     def set_message(self, kb: Workspace, subject: str, reasons: Sequence[Message], candidate: Candidate) -> None:
-        """Word the commit."""
+        """Set the message of the commit; its trailers are what `list_reviews` knows of the review."""
         trailers = {
             "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": self.record.uid,
-            "Kb-Path": self.path, "Kb-Against": ",".join(self.against), "Kb-Since": self.since
+            "Kb-Path": self.path, "Kb-Against": ",".join(self.against), "Kb-Since": self.since,
         }  # fmt: skip
-        self.words = format_commit_message(subject, "\n".join(kb.localise(reason) for reason in reasons), trailers)
+        self.message = format_commit_message(subject, "\n".join(kb.localise(reason) for reason in reasons), trailers)
 
 
 # -- opening --------------------------------------------------------------------------------------
@@ -108,14 +107,12 @@ def propose_review(
     """
     kb = transaction.kb
     against = [*olds, *(record for record in amended if record not in olds)]
-    if refs := [name for old in against for name in list_rejections(kb, candidate, old)]:
-        why = msg("a person has rejected this before, see {ref}", ref=refs[0])
-        remedy = msg("talk to them; then: kb edit {id}", id=against[0].scoped_id)
+    if refs := [name for old in against for name in _list_rejections(kb, candidate, old)]:
+        why, remedy = _describe_rejection(refs[0], against[0])
         return transaction.refuse_candidate(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
     for plan in _iter_plans(transaction):
-        if plan.record.scope == candidate.scope and any(
-            old.id in plan.against and _is_same_statement(candidate, plan.record) for old in against
-        ):
+        is_about = plan.record.scope == candidate.scope and any(old.id in plan.against for old in against)
+        if is_about and _is_same_statement(candidate, plan.record):
             return _add_sighting(transaction, plan, candidate, reasons, alike)
     before = {old.path: transaction.read_planned(old.path) for old in olds}
     if uncommitted := [path for path, data in before.items() if data is None]:
@@ -125,11 +122,11 @@ def propose_review(
         reasons = [*reasons, msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
         if kb.config.missing == "refuse":
             return transaction.refuse_candidate(candidate, reasons, msg("add what is missing"))
-    record = record._replace(
-        status=Status.ACCEPTED, supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds))))
-    )
+    supersedes = tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds))))
+    record = record._replace(status=Status.ACCEPTED, supersedes=supersedes)
     names = tuple(dict.fromkeys((*record.supersedes, *record.amends)))
-    plan = ReviewPlan(_choose_branch(transaction, record), "", record.path, record, names, "")
+    branch = _choose_free_name(transaction, f"kb/review/{record.id}-{slugify(record.title)}")
+    plan = ReviewPlan(branch, record.path, record, names)
     plan.changes[record.path] = render_and_verify(record, kb.config.language)
     for path, data in before.items():
         text = decode_record(data or b"", path)
@@ -142,10 +139,51 @@ def propose_review(
     return _build_open_verdict(transaction, plan, [*named, *reasons], alike)
 
 
+def _list_rejections(kb: Workspace, candidate: Candidate, old: Record) -> list[str]:
+    """Return the refs under which a person has rejected what *candidate* says against *old*."""
+    return [
+        review.branch
+        for review in list_reviews(kb, REJECTED)
+        if old.id in review.against
+        and review.record.scope == candidate.scope
+        and _is_same_statement(candidate, review.record)
+    ]
+
+
+def _describe_rejection(ref: str, record: Record) -> tuple[Message, Message]:
+    """Return why what *ref* keeps is not written, and what can be done about *record* then."""
+    why = msg("a person has rejected this before, see {ref}", ref=ref)
+    return why, msg("talk to them; then: kb edit {id}", id=record.scoped_id)
+
+
+def _is_same_statement(candidate: Candidate, record: Record) -> bool:
+    """Return whether two sides of one contradiction are the same side."""
+    if compute_similarity(candidate.title, record.title) <= ALIKE:
+        return False
+    return is_equivalent_title(candidate.title, record.title) and find_contradiction(candidate, record) is None
+
+
+def _add_sighting(
+    transaction: Transaction, plan: ReviewPlan, candidate: Candidate, reasons: Sequence[Message],
+    alike: Sequence[SimilarRecord],
+) -> Verdict:  # fmt: skip
+    """Add to the review *plan* what *candidate*, which says the same, knows besides."""
+    kb = transaction.kb
+    step = merge_candidate.plan_merge(candidate, plan.record, day=kb.today(), language=kb.config.language)
+    if step.verdict != "unchanged":
+        old = decode_record(plan.read_record_file(kb), plan.path)
+        plan.changes[plan.path] = merge_candidate.apply_merge(old, step, kb.config.language).encode()
+        plan.record = record_file.read(plan.changes[plan.path], plan.path)
+        if plan not in transaction.reviews:
+            plan.set_message(kb, f"Hear again [{plan.record.id}] {plan.record.title}", reasons, candidate)
+            transaction.reviews.append(plan)
+    return _build_open_verdict(transaction, plan, reasons, alike)
+
+
 def propose_changes(
     transaction: Transaction, record: Record, name: str, subject: str, reasons: Sequence[Message]
 ) -> Verdict:
-    """Put all that *writing* has planned on the review branch *name* instead, for a person to decide; main stays.
+    """Put all that is planned on the review branch *name* instead, for a person to decide; main stays.
 
     *record* is the one that is decided on, as it will be.
     """
@@ -158,7 +196,7 @@ def propose_changes(
     for known in _iter_plans(transaction):
         if known.branch == stem:
             return _build_open_verdict(transaction, known, reasons, ())
-    plan = ReviewPlan(_choose_free_name(transaction, stem), "", record.path, record, (record.id,), "")
+    plan = ReviewPlan(_choose_free_name(transaction, stem), record.path, record, [record.id])
     plan.changes.update(changes)
     plan.set_message(kb, subject, reasons, Candidate(record.kind, record.title))
     transaction.reviews.append(plan)
@@ -172,13 +210,9 @@ def propose_text(
     kb = transaction.kb
     for review in list_reviews(kb, REJECTED):
         if review.path == record.path and kb.repository.read_blob(review.tip, review.path) == text:
-            why = msg("a person has rejected this before, see {ref}", ref=review.branch)
-            remedy = msg("talk to them; then: kb edit {id}", id=record.scoped_id)
+            why, remedy = _describe_rejection(review.branch, record)
             return transaction.refuse_candidate(candidate, [why, *reasons], remedy)
-    stem = f"kb/review/{record.id}-update"
-    if record.scope != "global":
-        stem += "-" + slugify(record.scope.removeprefix("project/"))
-    plan, text = _find_text_plan(transaction, stem, record, text, candidate)
+    plan, text = _find_text_plan(transaction, record, text, candidate)
     if plan.read_record_file(kb) != text:
         plan.changes[record.path] = text
         plan.set_message(kb, f"Update [{record.id}] {record.title}", reasons, candidate)
@@ -188,56 +222,36 @@ def propose_text(
 
 
 def _find_text_plan(
-    transaction: Transaction, stem: str, record: Record, text: bytes, candidate: Candidate
+    transaction: Transaction, record: Record, text: bytes, candidate: Candidate
 ) -> tuple[ReviewPlan, bytes]:
     """Return the review that takes *text*, and what it then has: with what it has now, where the two can be merged.
 
     Where they cannot, the same session replaces what it has proposed; another one's gets a review of its own.
     """
+    kb = transaction.kb
+    stem = f"kb/review/{record.id}-update"
+    if record.scope != GLOBAL:
+        stem += "-" + slugify(record.scope.removeprefix("project/"))
     base = transaction.read_planned(record.path) or b""
     for plan in _iter_plans(transaction):
         if plan.path != record.path or not _is_numbered_name(stem, plan.branch):
             continue
-        both = merge_record(base, plan.read_record_file(transaction.kb), text, path=record.path)
+        both = merge_record(base, plan.read_record_file(kb), text, path=record.path)
         if not both.conflicts:
             return plan, both.data
-        if candidate.session and plan.tip and _list_sessions(transaction, plan.tip) == {candidate.session}:
-            return plan, text
-    return ReviewPlan(_choose_free_name(transaction, stem), "", record.path, record, (record.id,), ""), text
-
-
-def _list_sessions(transaction: Transaction, tip: str) -> set[str]:
-    """Return the sessions that have written on the review whose last commit is *tip*; "" for whoever names none."""
-    form = "%x01%(trailers:key=Kb-Session,valueonly,separator=%x2C)"
-    out = transaction.kb.repository.git("log", f"--format={form}", tip, f"^{transaction.head.oid}")
-    return {row.strip() for row in out.decode("utf-8", "replace").split("\x01")[1:]}
+        if candidate.session and plan.tip:
+            form = "%x01%(trailers:key=Kb-Session,valueonly,separator=%x2C)"
+            out = kb.repository.git("log", f"--format={form}", plan.tip, f"^{transaction.head.oid}")
+            authors = {row.strip() for row in out.decode("utf-8", "replace").split("\x01")[1:]}  # "" names no session
+            if authors == {candidate.session}:
+                return plan, text
+    return ReviewPlan(_choose_free_name(transaction, stem), record.path, record, [record.id]), text
 
 
 def _is_numbered_name(stem: str, branch: str) -> bool:
     """Return whether *branch* is *stem*, or *stem* with a number."""
     rest = branch.removeprefix(stem)
     return branch.startswith(stem) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
-
-
-def _add_sighting(
-    transaction: Transaction,
-    plan: ReviewPlan,
-    candidate: Candidate,
-    reasons: Sequence[Message],
-    alike: Sequence[SimilarRecord],
-) -> Verdict:
-    kb = transaction.kb
-    step = merge_candidate.plan_merge(candidate, plan.record, day=kb.today(), language=kb.config.language)
-    if step.verdict != "unchanged":
-        text = merge_candidate.apply_merge(
-            decode_record(plan.read_record_file(kb), plan.path), step, kb.config.language
-        )
-        plan.changes[plan.path] = text.encode()
-        plan.record = record_file.read(text.encode(), plan.path)
-        if plan not in transaction.reviews:
-            plan.set_message(kb, f"Hear again [{plan.record.id}] {plan.record.title}", reasons, candidate)
-            transaction.reviews.append(plan)
-    return _build_open_verdict(transaction, plan, reasons, alike)
 
 
 def _build_open_verdict(
@@ -256,11 +270,9 @@ def _iter_plans(transaction: Transaction) -> Iterator[ReviewPlan]:
     known = {plan.branch for plan in transaction.reviews}
     for review in list_reviews(transaction.kb):
         if review.branch not in known:
-            yield ReviewPlan(review.branch, review.tip, review.path, review.record, review.against, review.since)
-
-
-def _choose_branch(transaction: Transaction, record: Record) -> str:
-    return _choose_free_name(transaction, f"kb/review/{record.id}-{slugify(record.title)}")
+            yield ReviewPlan(
+                review.branch, review.path, review.record, review.against, tip=review.tip, since=review.since
+            )
 
 
 def _choose_free_name(transaction: Transaction, stem: str) -> str:
@@ -274,24 +286,6 @@ def _choose_free_name(transaction: Transaction, stem: str) -> str:
     return branch
 
 
-def _is_same_statement(candidate: Candidate, record: Record) -> bool:
-    is_alike = compute_similarity(candidate.title, record.title) > ALIKE and is_equivalent_title(
-        candidate.title, record.title
-    )
-    return is_alike and find_contradiction(candidate, record) is None
-
-
-def list_rejections(kb: Workspace, candidate: Candidate, old: Record) -> list[str]:
-    """Return the refs under which a person has rejected what *candidate* says against *old*."""
-    return [
-        review.branch
-        for review in list_reviews(kb, REJECTED)
-        if old.id in review.against
-        and review.record.scope == candidate.scope
-        and _is_same_statement(candidate, review.record)
-    ]
-
-
 # -- asking ---------------------------------------------------------------------------------------
 
 
@@ -302,19 +296,16 @@ def list_reviews(kb: Workspace, under: str = REVIEWS) -> list[Review]:
     elsewhere = under == REVIEWS and head.oid and not head.ref.startswith(REVIEWS)
     open_only = ["--no-merged=HEAD"] if elsewhere else []  # merged is accepted
     listed = kb.repository.git("for-each-ref", f"--format={form}", *open_only, under.rstrip("/"))
-    text = listed.decode("utf-8", "replace")
-    rows = [row.lstrip("\n").split("\0") for row in text.split("\0\1")[:-1]]
-    told = [_read_trailers(kb, tip, words) for _, tip, _, words in rows]
-    files = kb.repository.read_blobs(
-        [(row[1], words.get("Kb-Path", "")) for row, words in zip(rows, told, strict=True)]
-    )
+    rows = [row.lstrip("\n").split("\0") for row in listed.decode("utf-8", "replace").split("\0\1")[:-1]]
+    trailers = [_read_trailers(kb, tip, text) for _, tip, _, text in rows]
+    asked = [(row[1], found.get("Kb-Path", "")) for row, found in zip(rows, trailers, strict=True)]
     prefix = "refs/heads/" if under == REVIEWS else ""
-    found = [
-        _build_review(row[0].removeprefix(prefix), row[1], row[2], words, data)
-        for row, words, data in zip(rows, told, files, strict=True)
-        if "Kb-Path" in words
+    reviews = [
+        _build_review(name.removeprefix(prefix), tip, time, found, data)
+        for (name, tip, time, _), found, data in zip(rows, trailers, kb.repository.read_blobs(asked), strict=True)
+        if "Kb-Path" in found
     ]
-    return sorted(found, key=lambda review: (review.since, review.branch))
+    return sorted(reviews, key=lambda review: (review.since, review.branch))
 
 
 def format_age(review: Review, today: str) -> Message:
@@ -329,32 +320,24 @@ def format_age(review: Review, today: str) -> Message:
     return msg("today") if days < 1 else msg("1 day") if days == 1 else msg("{n} days", n=days)
 
 
-def _read_trailers(kb: Workspace, tip: str, words: str) -> dict[str, str]:
-    """Return the trailers in *words*, or, where a person has committed on the branch, of the last commit of kb's."""
-    if "Kb-Path: " not in words:
+def _read_trailers(kb: Workspace, tip: str, text: str) -> dict[str, str]:
+    """Return the trailers in *text*, or, where a person has committed on the branch, of the last commit of kb's."""
+    if "Kb-Path: " not in text:
         found = kb.repository.git("log", "-1", "--grep=^Kb-Path: ", "--format=%(trailers)", tip)
-        words = found.decode("utf-8", "replace")
-    return dict(line.split(": ", 1) for line in words.splitlines() if ": " in line)
+        text = found.decode("utf-8", "replace")
+    return dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
 
 
-def _build_review(name: str, tip: str, time: str, told: Mapping[str, str], data: bytes | None) -> Review:
-    path = told["Kb-Path"]
+def _build_review(name: str, tip: str, time: str, trailers: Mapping[str, str], data: bytes | None) -> Review:
+    path = trailers["Kb-Path"]
     try:
         record = record_file.read(data or b"", path)
     except BadRecord as error:
         stem = path.rpartition("/")[2].partition("-")[0]
-        record = Record(stem, "", str(error), uid=told.get("Kb-Uid", ""), path=path)
-    against = tuple(word for word in told.get("Kb-Against", "").split(",") if word)
-    return Review(
-        name,
-        tip,
-        path,
-        told.get("Kb-Since", time),
-        record,
-        against,
-        told.get("Kb-Host", ""),
-        told.get("Kb-Session", ""),
-    )
+        record = Record(stem, "", str(error), uid=trailers.get("Kb-Uid", ""), path=path)
+    against = tuple(filter(None, trailers.get("Kb-Against", "").split(",")))
+    since, host, session = trailers.get("Kb-Since", time), trailers.get("Kb-Host", ""), trailers.get("Kb-Session", "")
+    return Review(name, tip, path, since, record, against, host, session)
 
 
 def find_review(kb: Workspace, name: str) -> Review:
@@ -377,8 +360,10 @@ def _filter_by_id(found: Sequence[Review], name: str, reader: str) -> list[Revie
     project, _, record_id = name.rpartition(":")
     named = [review for review in found if review.record.id == record_id]
     scopes = (GLOBAL if project == GLOBAL else f"project/{project}",) if project else (reader, GLOBAL)
-    seen = ([review for review in named if review.record.scope == scope] for scope in scopes)
-    return next(filter(None, seen), [] if project or reader else named)
+    for scope in scopes:
+        if seen := [review for review in named if review.record.scope == scope]:
+            return seen
+    return [] if project or reader else named
 
 
 def load_sides(kb: Workspace, name: str) -> ReviewSides:
@@ -386,13 +371,11 @@ def load_sides(kb: Workspace, name: str) -> ReviewSides:
     review = find_review(kb, name)
     named = [record for record_id in review.against for record in kb.sync_index().find_by_id(record_id)]
     old = tuple(record for record in named if record.scope == review.record.scope)
-    diff = kb.repository.git(
-        "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"HEAD...{review.tip}"
-    )
-    return ReviewSides(review, old, diff.decode("utf-8", "replace"), read_reasons(kb, review))
+    compare = ("-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"HEAD...{review.tip}")
+    return ReviewSides(review, old, kb.repository.git(*compare).decode("utf-8", "replace"), read_reasons(kb, review))
 
 
 def read_reasons(kb: Workspace, review: Review) -> str:
     """Return what the last commit of kb's on the branch says."""
-    words = kb.repository.git("log", "-1", "--no-show-signature", "--grep=^Kb-Path: ", "--format=%b", review.tip)
-    return words.decode("utf-8", "replace").strip()
+    text = kb.repository.git("log", "-1", "--no-show-signature", "--grep=^Kb-Path: ", "--format=%b", review.tip)
+    return text.decode("utf-8", "replace").strip()

@@ -1,7 +1,9 @@
 """What could not be written when it came: kept in the spool, written by the next call that can.
 
 A file goes when what it holds is written. A process that dies in between leaves it; the next one finds by the commits
-that were noted for it (`landed`) that it is written already, on whatever branch.
+that were noted for it (`group_commit.has_landed`) that it is written already, on whatever branch. So that no job holds
+up every later write, it is noted beside the file before one is begun: a job whose time was over twice is not begun a
+third time. One whose process was stopped is tried more often: a process is killed for reasons that are not the job's.
 """
 
 from __future__ import annotations
@@ -21,10 +23,18 @@ from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate, Verdict
 from kb.safety import redaction
-from kb.state.state_folder import StateFolder
+from kb.state.state_folder import StateFolder, is_process_running
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
+
+
+JOB_SECONDS = 20.0
+"""Seconds of processor time that one job may take: a session of some megabytes takes one or two."""
+OVER_TRIES = 2
+STOPPED_TRIES = 5
+_BEGUN = ".begun"
+_OVER = "over"
 
 
 def spool_candidates(
@@ -36,21 +46,18 @@ def spool_candidates(
     The scope is found out now: the call that lands them may come from elsewhere. *job* is the name they had in the
     queue: who found them there may still write them.
     """
-    scope = _find_scope(kb, folder)
+    scope = ""
+    with contextlib.suppress(KbError):
+        scope = kb.project(folder)
     safe = [redaction.redact_candidate(c._replace(scope=c.scope or scope), kb.config.masking)[0] for c in candidates]
     value = {"folder": folder, "candidates": [candidate_to_json(candidate) for candidate in safe], "decided": decided}
     try:
         path = kb.state.spool_job(kb.now(), value, job)
     except OSError:
         raise why from None
-    reasons = (
-        kb.localise(why.message),
-        kb.localise(msg("kept in {path}; the next call that can writes it", path=path)),
-    )
-    return [
-        Verdict("held", c.title, c.kind, scope=c.scope, reasons=reasons, next=kb.localise(why.hint), spooled=True)
-        for c in safe
-    ]
+    kept = msg("kept in {path}; the next call that can writes it", path=path)
+    reasons, remedy = (kb.localise(why.message), kb.localise(kept)), kb.localise(why.hint)
+    return [Verdict("held", c.title, c.kind, scope=c.scope, reasons=reasons, next=remedy, spooled=True) for c in safe]
 
 
 def spool_without_settings(root: str, environment: Mapping[str, str], candidates: Sequence[Candidate]) -> str:
@@ -64,19 +71,7 @@ def spool_without_settings(root: str, environment: Mapping[str, str], candidates
     return state.spool_job(time.time(), {"folder": os.getcwd(), "candidates": safe, "decided": False})
 
 
-def _find_scope(kb: Workspace, folder: str) -> str:
-    try:
-        return kb.project(folder)
-    except KbError:
-        return ""
-
-
-JOB_SECONDS = 20.0
-"""Seconds of processor time that one job may take: a session of some megabytes takes one or two."""
-OVER_TRIES = 2
-STOPPED_TRIES = 5
-_BEGUN = ".begun"
-_OVER = "over"
+# -- what one job may cost ------------------------------------------------------------------------
 
 
 class JobTooLong(BaseException):
@@ -85,7 +80,7 @@ class JobTooLong(BaseException):
 
 def count_vain_tries(path: str) -> int:
     """Return how often the job in *path* was begun in vain, where that is too often; else 0."""
-    ended = [process for process in _read_tries(path) if not _is_running(process)]
+    ended = [word for word in _read_tries(path) if not (word.isdigit() and is_process_running(int(word)))]
     is_hopeless = ended.count(_OVER) >= OVER_TRIES or len(ended) >= STOPPED_TRIES
     return len(ended) if is_hopeless else 0
 
@@ -110,7 +105,7 @@ def track_attempt(path: str) -> Iterator[None]:
     except JobTooLong:
         _write_tries(path, [*before, _OVER])
         raise
-    except Exception:
+    except Exception:  # an error of kb's is no try in vain; what stops the process (SystemExit, Ctrl-C) still is one
         _write_tries(path, before)
         raise
     delete_tries(path)
@@ -130,16 +125,6 @@ def _write_tries(path: str, tries: list[str]) -> None:
             write_atomic(path + _BEGUN, " ".join(tries).encode())
     else:
         delete_tries(path)
-
-
-def _is_running(process: str) -> bool:
-    if not process.isdigit():
-        return False
-    try:
-        os.kill(int(process), 0)
-    except OSError as error:
-        return isinstance(error, PermissionError)
-    return True
 
 
 @contextlib.contextmanager
