@@ -131,6 +131,17 @@ def remove_folder(folder: str) -> None:
         os.rmdir(folder)
 
 
+def try_lock(file: int) -> bool:
+    """Lock the open *file* against every other process and return whether that went without waiting."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def json_bytes(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> bytes:
     """Return *value* as JSON; half characters (of a name that is not UTF-8) come back from it as they were."""
     try:

@@ -19,6 +19,7 @@ from kb.files import (
     remove_folder,
     remove_half_written,
     sync_folders,
+    try_lock,
 )
 from kb.files import write_atomic as write_atomic
 from kb.i18n import msg
@@ -103,11 +104,11 @@ class StateFolder:
         write_atomic(self.path(*parts), json_bytes(self.sign_value(value), indent=1), synced=synced)
 
     def sign_value(self, value: Mapping[str, object]) -> dict[str, object]:
-        """Return *value* with the word of this clone, by which `own` knows it again."""
+        """Return *value* with the mark of this clone, by which `verify_signed` knows it again."""
         return {**value, CLONE: self.clone_mark}
 
     def verify_signed(self, value: Any) -> dict[str, Any] | None:
-        """Return what this clone has `signed`; None for what came with files from elsewhere."""
+        """Return what this clone has signed, without its mark; None for what came with files from elsewhere."""
         if not isinstance(value, dict) or not self.clone_mark or value.pop(CLONE, "") != self.clone_mark:
             return None
         return value
@@ -193,7 +194,7 @@ class StateFolder:
             return
         try:
             end = time.monotonic() + patience
-            while patience and not _try_lock(file):
+            while patience and not try_lock(file):
                 if time.monotonic() > end:
                     said = msg("another kb is at it in {path}", path=os.path.dirname(self.folder))
                     raise Busy(said, hint=msg("if it waits for a password, answer or end it"))
@@ -202,8 +203,6 @@ class StateFolder:
             yield
         finally:
             os.close(file)
-
-    # the stage
 
     @contextlib.contextmanager
     def open_stage(self) -> Iterator[str]:
@@ -215,17 +214,6 @@ class StateFolder:
             yield folder
         finally:
             remove_folder(folder)
-
-
-def _try_lock(file: int) -> bool:
-    """Take the lock on *file* and tell whether that went without waiting."""
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is_file_or_folder(entry: os.DirEntry[str]) -> bool:

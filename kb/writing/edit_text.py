@@ -161,17 +161,17 @@ def delete_draft(draft: EditDraft) -> None:
 def list_abandoned_drafts(kb: Workspace) -> list[EditDraft]:
     """Return what was typed and never committed: its editor or kb has ended; what nobody has changed is no loss."""
     found: list[EditDraft] = []
+    names: list[str] = []
     with contextlib.suppress(OSError):
-        for name in sorted(os.listdir(kb.state.path(FOLDER))):
-            if not name.endswith(".md"):
-                continue
-            draft = EditDraft(kb.state.path(FOLDER, name))
-            waiting = kb.state.load(FOLDER, name + _WAITING)
-            if waiting is None:
-                found.append(draft)
-                continue
-            process, opened = waiting.get("pid"), str(waiting.get("opened", "")).encode()
-            is_waited_for = isinstance(process, int) and is_process_running(process)
-            if not is_waited_for and read_draft(draft) != opened:
-                found.append(draft._replace(uid=str(waiting.get("uid", ""))))
+        names = sorted(os.listdir(kb.state.path(FOLDER)))
+    for name in (name for name in names if name.endswith(".md")):
+        draft = EditDraft(kb.state.path(FOLDER, name))
+        waiting = kb.state.load(FOLDER, name + _WAITING)
+        if waiting is None:
+            found.append(draft)
+            continue
+        process, opened = waiting.get("pid"), str(waiting.get("opened", "")).encode()
+        is_waited_for = isinstance(process, int) and is_process_running(process)
+        if not is_waited_for and read_draft(draft) != opened:
+            found.append(draft._replace(uid=str(waiting.get("uid", ""))))
     return found

@@ -6,7 +6,7 @@ the refs move once for all of them. Nothing rests on an answer: a request stays 
 gets the lock takes its own request back. So one whose holder has died is written by its writer, or by the next holder
 where the writer has died too.
 
-A request is a job (`landed`): its holder notes the commits, and drafts the answer, before the refs move. So whoever
+A request is a job: its holder notes the commits, and drafts the answer, before the refs move. So whoever
 finds the request of a holder that died afterwards sends the answer and writes nothing, also on another branch; and a
 writer that waited in vain spools the request under the same name.
 """
@@ -20,13 +20,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed, KbError
-from kb.files import json_bytes, open_nonblocking, remove_file, write_atomic
+from kb.files import json_bytes, open_nonblocking, remove_file, try_lock, write_atomic
 from kb.git.git_log import filter_existing_commits
 from kb.git.git_process import build_git_error, is_inconclusive
 from kb.git.repository import NOBODY, POLL, QUEUE
 from kb.i18n import msg
-from kb.records.candidate import build_candidates as candidates_of
-from kb.records.candidate import candidate_to_json
+from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.model import Candidate, SimilarRecord, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
@@ -89,10 +88,10 @@ class QueuedWriter:
             if self.is_queued_and_answered():
                 return self.read_answer()
             if time.monotonic() > end:
-                told = self.read_answer_or_withdraw()
-                if told is None:
+                verdicts = self.read_answer_or_withdraw()
+                if verdicts is None:
                     raise self._kb.repository.build_locked_error()
-                return told
+                return verdicts
             time.sleep(POLL)
         return None
 
@@ -127,18 +126,14 @@ class QueuedWriter:
         if "busy" in value:
             raise Busy(msg("{problem}", problem=value["busy"]), hint=msg("{problem}", problem=value["hint"]))
         return [
-            Verdict(
-                **{
-                    **row,
-                    "reasons": tuple(row["reasons"]),
-                    "similar": tuple(SimilarRecord(**s) for s in row["similar"]),
-                }
+            Verdict(**row)._replace(
+                reasons=tuple(row["reasons"]), similar=tuple(SimilarRecord(**one) for one in row["similar"])
             )
             for row in value["verdicts"]
         ]
 
     def read_answer_or_withdraw(self) -> list[Verdict] | None:
-        """Return the verdicts on what was asked for, or take it back and return None; raise Busy as `answer` does.
+        """Return the verdicts on what was asked for, or take it back and return None; raise Busy as `read_answer` does.
 
         Where git cannot look whether it was published, whoever lands it from the spool looks again.
         """
@@ -203,23 +198,25 @@ def iter_requests(kb: Workspace) -> Iterator[WriteRequest]:
 
 
 def _list_request_files(kb: Workspace) -> list[str]:
+    """Return the requests that wait for an answer, oldest first; answers that nobody has fetched in time go."""
     folder = kb.state.path(_FOLDER)
+    found: list[str] = []
     try:
         names = sorted(os.listdir(folder))
     except OSError:
-        return []
-    found = []
+        return found
     for name in names:
         path = os.path.join(folder, name)
         with contextlib.suppress(OSError):
             about = os.stat(path)
             if not name.endswith(_REQUEST):
-                _remove_stale_answer(path, about.st_mtime)
-            elif (
-                about.st_uid == os.getuid()
-                and not os.path.exists(path + _ANSWER)
-                and not _answer_if_published(kb, path)
-            ):
+                # The writer of an old answer has died. A draft goes with its request.
+                has_request = path.endswith(_DRAFT) and os.path.exists(path.removesuffix(_DRAFT))
+                if time.time() - about.st_mtime > 3 * QUEUE and not has_request:
+                    remove_file(path)
+                continue
+            is_mine = about.st_uid == os.getuid() and not os.path.exists(path + _ANSWER)
+            if is_mine and not _answer_if_published(kb, path):
                 found.append(path)
     return found
 
@@ -234,20 +231,13 @@ def _answer_if_published(kb: Workspace, path: str) -> bool:
     return True
 
 
-def _remove_stale_answer(path: str, since: float) -> None:
-    """Take away an answer that nobody has fetched in time: its writer has died. A draft goes with its request."""
-    has_request = path.endswith(_DRAFT) and os.path.exists(path.removesuffix(_DRAFT))
-    if time.time() - since > 3 * QUEUE and not has_request:
-        remove_file(path)
-
-
 def _read_request(kb: Workspace, path: str) -> WriteRequest | None:
     """Return the request *path*; one that cannot be read, or is not of this clone, is left to its writer."""
     try:
         with open(path, encoding="utf-8", opener=open_nonblocking) as file:
             value: dict[str, Any] = kb.state.verify_signed(json.load(file)) or {}
         by = {str(key): str(word) for key, word in value["by"].items() if key in _WHO}
-        wanted, decided = candidates_of(value["candidates"], path), value.get("decided") is True
+        wanted, decided = build_candidates(value["candidates"], path), value.get("decided") is True
         return WriteRequest(wanted, str(value["folder"]), value["masked"], by, decided, path, os.path.basename(path))
     except FileNotFoundError:
         return None
@@ -262,14 +252,14 @@ def return_to_writer(path: str) -> None:
         os.replace(path, path + _OWN)
 
 
-def save_draft_answer(call: WriteRequest, verdicts: Sequence[Verdict]) -> None:
-    """Lay down what *call* is to be answered once it is published, before it is."""
-    write_atomic(call.path + _DRAFT, json_bytes(_encode_verdicts(verdicts)))
+def save_draft_answer(request: WriteRequest, verdicts: Sequence[Verdict]) -> None:
+    """Lay down what *request* is to be answered once it is published, before it is."""
+    write_atomic(request.path + _DRAFT, json_bytes(_encode_verdicts(verdicts)))
 
 
-def send_answer(call: WriteRequest, verdicts: Sequence[Verdict]) -> None:
-    """Answer *call*; where that fails, the draft is found."""
-    _write_answer(call.path, _encode_verdicts(verdicts))
+def send_answer(request: WriteRequest, verdicts: Sequence[Verdict]) -> None:
+    """Answer *request*; where that fails, the draft is found."""
+    _write_answer(request.path, _encode_verdicts(verdicts))
 
 
 def _encode_verdicts(verdicts: Sequence[Verdict]) -> dict[str, object]:
@@ -277,10 +267,10 @@ def _encode_verdicts(verdicts: Sequence[Verdict]) -> dict[str, object]:
     return {"verdicts": rows}
 
 
-def answer_all_busy(kb: Workspace, trouble: Busy) -> None:
-    """Answer all who wait that nothing can be written now, so that none of them waits for the same *trouble*."""
+def answer_all_busy(kb: Workspace, busy: Busy) -> None:
+    """Answer all who wait that nothing can be written now, so that none of them waits for the same trouble."""
     for path in _list_request_files(kb):
-        _write_answer(path, {"busy": kb.localise(trouble.message), "hint": kb.localise(trouble.hint)})
+        _write_answer(path, {"busy": kb.localise(busy.message), "hint": kb.localise(busy.hint)})
 
 
 def _write_answer(path: str, value: object) -> None:
@@ -288,6 +278,13 @@ def _write_answer(path: str, value: object) -> None:
         write_atomic(path + _ANSWER, json_bytes(value))
         remove_file(path)
         remove_file(path + _DRAFT)
+
+
+# -- which commits a job was written as -----------------------------------------------------------
+#
+# No branch, worktree or later call writes a job again. It keeps its name when it moves from the queue to the spool. Its
+# commits are noted before the refs move: of a job whose process died in between none is on any ref, of one whose
+# process died later one is.
 
 
 _JOBS_FILE = "landed.json"
@@ -308,20 +305,9 @@ def claim_job(path: str) -> Iterator[bool]:
         yield os.path.lexists(path)  # what cannot be opened is set aside by the one who reads it
         return
     try:
-        yield _try_lock(file) and os.path.lexists(path)
+        yield try_lock(file) and os.path.lexists(path)
     finally:
         os.close(file)
-
-
-def _try_lock(file: int) -> bool:
-    """Lock *file* and return whether that went without waiting."""
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def note_commits(kb: Workspace, jobs: Sequence[str], commits: Sequence[str]) -> None:
@@ -335,7 +321,8 @@ def note_commits(kb: Workspace, jobs: Sequence[str], commits: Sequence[str]) -> 
     for job in jobs:
         known[job] = [*known.pop(job, []), *commits]
     kept = list(known)[-_MOST_JOBS:]
-    write_atomic(_jobs_path(kb), json_bytes({name: known[name] for name in kept}), synced=True)
+    path = os.path.join(kb.repository.private, _JOBS_FILE)
+    write_atomic(path, json_bytes({name: known[name] for name in kept}), synced=True)
 
 
 def has_landed(kb: Workspace, job: str) -> bool:
@@ -350,13 +337,9 @@ def has_landed(kb: Workspace, job: str) -> bool:
     return bool(output.out.strip())
 
 
-def _jobs_path(kb: Workspace) -> str:
-    return os.path.join(kb.repository.private, _JOBS_FILE)
-
-
 def _load_jobs(kb: Workspace) -> dict[str, Any]:
     try:
-        with open(_jobs_path(kb), encoding="utf-8") as file:
+        with open(os.path.join(kb.repository.private, _JOBS_FILE), encoding="utf-8") as file:
             value = json.load(file)
     except (OSError, ValueError):
         return {}
