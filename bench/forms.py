@@ -13,8 +13,7 @@ from pathlib import Path
 
 from kb.capture.form_choice import render_transcript_form
 from kb.knowledge_base import KnowledgeBase, make
-from kb.sessions import render_forms
-from kb.sessions.forms import FORMS
+from kb.sessions.forms import FORMS, find_problems
 from kb.text.segment import count_words
 
 SECONDS = 2.0
@@ -42,7 +41,7 @@ def _proper(kb: KnowledgeBase, path: Path, form: str) -> bool:
     began = time.perf_counter()
     text = render_transcript_form(kb, str(path), form).text
     took = time.perf_counter() - began
-    found, troubles = render_forms.lint_form(text)
+    found, troubles = find_problems(text)
     wrong = [str(one.said) for one in troubles if not one.is_warning]
     print(f"{kb.config.language} {path.stem}: {form} {count_words(text)} 字, {took:.2f} s {'; '.join(map(str, wrong))}")
     if "--print" in sys.argv and form == FORMS[0]:

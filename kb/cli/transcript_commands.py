@@ -107,13 +107,13 @@ def _form_usage_error(forms: str, situations: str) -> click.UsageError:
 
 def _lint_form(paths: tuple[str, ...]) -> int:
     """Prove the form in a file, or on stdin, and return 1 where it is none."""
-    from kb.sessions.render_forms import lint_form
+    from kb.sessions.forms import find_problems
 
     if len(paths) > 1:
         raise _form_usage_error(_LINT, "FILE")
     path = paths[0] if paths else "-"
     with click.open_file(path, encoding="utf-8", errors="replace") as file:
-        form, problems = lint_form(file.read())
+        form, problems = find_problems(file.read())
     name = "stdin" if path == "-" else os.fspath(path)
     for problem in problems:
         click.echo(f"{name}:{problem.line}: {problem.said.translate(resolve_language())}")

@@ -1,7 +1,12 @@
-"""The forms of a session: what is known of it, written by the template of the knowledge base or the built-in one."""
+"""Write the forms and reports of a session, by the templates of the knowledge base or the built-in ones.
+
+The home of Jinja. Nobody vouches for a template, so it can call nothing: it may loop over what it is given, choose, set
+and join; it sees no functions but its own macros, no methods, no arithmetic that grows without bound, and few filters.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,36 +16,47 @@ from kb.files import resolve_within
 from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
 from kb.records.kinds import section_label
-from kb.records.model import Candidate, Section, Verdict
+from kb.records.model import Candidate, Verdict
 from kb.records.record_paths import TEMPLATES
 from kb.safety import redaction
 from kb.sessions import forms
-from kb.sessions import transcript as transcripts
 from kb.sessions.facts import SessionProgress, find_progress, find_task, read_task_list
-from kb.sessions.forms import COMPACT, FORMS, NORMAL, SITUATIONS, FormProblem, find_problems
-from kb.sessions.transcript import Transcript, TranscriptMessage
+from kb.sessions.forms import COMPACT, NORMAL
+from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
 from kb.state import hook_failures
 from kb.templates import FOLDER
 from kb.text.segment import count_words, first_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from kb.config import Masking
     from kb.workspace import Workspace
 
-
-__all__ = ["FORMS", "SITUATIONS"]
-
 _LARGEST = 200_000
-"""Bytes of a template, at most."""
+"""Characters of a template, at most."""
+_LONGEST = 4_000_000
+"""Characters of a text that is rendered, at most."""
 _SHORTEST = 60
 """Below so many 字 no compact form says anything; masks that need more room than that are let out."""
 _SHOWN = 4000
 """Characters of a tool's answer that a form may show a line of."""
 _TASKS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 """Tools that keep a session's list of tasks."""
+_FILTERS = frozenset({
+    "default", "d", "first", "last", "length", "count", "join", "lower", "upper", "title", "trim", "unique", "sort",
+    "reverse", "list", "string", "int", "map", "select", "reject", "selectattr", "rejectattr", "groupby",
+})  # fmt: skip
+_REPORTS: Mapping[str, str] = {
+    "created": "anchors_written",
+    "refused": "anchors_skipped",
+    "updated": "anchors_merged",
+    "appended": "anchors_merged",
+    "unchanged": "anchors_duplicated",
+    "held": "anchors_held",
+    "conflict": "anchors_conflict",
+}
+"""Which list of `shi-result.json` a verdict goes to."""
 
 
 class FormFacts(NamedTuple):
@@ -66,181 +82,6 @@ class RenderedForm(NamedTuple):
 # -- templates -------------------------------------------------------------------------------------
 
 
-class FormWriter:
-    """Writes one form: by the template of the knowledge base, or where that is broken by the built-in one."""
-
-    def __init__(self, kb: Workspace, form: str) -> None:
-        """Read the templates of *form*; that of the knowledge base in its language goes before that for all."""
-        language = "zh" if kb.config.language == "zh" else "en"
-        self._sources = [*_load_own_templates(kb.root, f"{TEMPLATES}/{language}/{form}.md", f"{TEMPLATES}/{form}.md")]
-        with open(os.path.join(FOLDER, language, f"{form}.md"), encoding="utf-8") as file:
-            self._sources.append((f"kb/templates/{language}/{form}.md", file.read()))
-        self.broken: list[BadInput] = []
-
-    def __call__(self, values: Mapping[str, object]) -> str:
-        """Return the form filled with *values*."""
-        while len(self._sources) > 1:
-            try:
-                return self._render_source(values)
-            except BadInput as error:
-                self.broken.append(error)
-                del self._sources[0]
-        return self._render_source(values)
-
-    def _render_source(self, values: Mapping[str, object]) -> str:
-        path, source = self._sources[0]
-        if len(source) > _LARGEST:
-            raise BadTemplate(msg("the template is larger than {limit} characters", limit=_LARGEST), path=path)
-        return render_template(source, values, path)
-
-    def report_broken(self, kb: Workspace) -> tuple[str, ...]:
-        """Return what is wrong with the templates that were passed over, and keep it for `kb doctor`."""
-        used = msg("the built-in template is used instead")
-        told = []
-        for error in self.broken:
-            hook_failures.save_failure(
-                kb.root,
-                kb.environment,
-                hook_failures.HookFailure(hook_failures.format_time(kb.now()), "template", str(error)),
-            )
-            told.append(f"{error.translate(kb.config.language)} — {kb.localise(used)}")
-        return tuple(told)
-
-
-def _load_own_templates(root: str, *places: str) -> list[tuple[str, str]]:
-    """Return the templates that the knowledge base has at *places*."""
-    found = []
-    for place in places:
-        try:
-            with open(resolve_within(root, place), encoding="utf-8", errors="replace") as file:
-                found.append((place, file.read(_LARGEST + 1)))
-        except OSError:
-            continue
-    return found
-
-
-# -- forms -----------------------------------------------------------------------------------------
-
-
-def render_compact_form(
-    kb: Workspace, transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = (),
-    now: SessionProgress | None = None,
-) -> str:  # fmt: skip
-    """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets.
-
-    *now* is where the session stands, where that was found out already: it takes a look at all that was said.
-    """
-    return render_form(kb, COMPACT, transcript, FormFacts(tuple(found), tuple(made), now=now)).text
-
-
-def render_form(kb: Workspace, form: str, transcript: Transcript, known: FormFacts) -> RenderedForm:
-    """Return *form* of the *transcript*, which is masked already, and its notes; masked again as a whole."""
-    write = FormWriter(kb, form)
-    ids = _list_cited_ids(kb, transcript, known.made)
-    if form == COMPACT:
-        now = known.now or find_progress(transcript)
-        limit = longest = min(kb.config.compact_limit, forms.LIMIT)
-        while True:
-            text = forms.render_compact(transcript, write=write, anchors=ids, candidates=known.found,
-                                 language=kb.config.language, limit=limit, now=now)  # fmt: skip
-            clean = redaction.redact_text(text, kb.config.masking)[0]
-            if count_words(clean) <= longest or limit < _SHORTEST:
-                return RenderedForm(clean, write.report_broken(kb))
-            limit -= count_words(clean) - longest
-    notes: list[str] = []
-    if form == NORMAL:
-        text = forms.render_normal(
-            transcript, write=write, anchors=_format_references(kb, ids), candidates=known.found, ids=known.ids,
-            language=kb.config.language,
-        )  # fmt: skip
-    else:
-        plates = FormWriter(kb, "anchor")
-        whole = _render_records(kb, ids, plates)
-        notes += plates.report_broken(kb)
-        text = forms.render_expanded(transcript, write=write, anchors=whole, candidates=known.found, ids=known.ids)
-    clean = redaction.redact_text(text, kb.config.masking)[0]
-    notes += write.report_broken(kb)
-    if form == NORMAL and not forms.NORMAL_LEAST <= count_words(clean) <= forms.NORMAL_LIMIT:
-        size = msg("the normal form has {size} words; it should have {least} to {most}", size=count_words(clean),
-                   least=forms.NORMAL_LEAST, most=forms.NORMAL_LIMIT)  # fmt: skip
-        notes.append(kb.localise(size))
-    return RenderedForm(clean, tuple(notes))
-
-
-def lint_form(text: str) -> tuple[str, list[FormProblem]]:
-    """Return which form *text* is and what is wrong with it."""
-    return find_problems(text)
-
-
-def _list_cited_ids(kb: Workspace, transcript: Transcript, made: Sequence[str]) -> list[str]:
-    """Return the ids of the records *made*, then of those that the session cites and that are there."""
-    from kb.search.query import find_references
-
-    texts = (text for message in transcript.messages for text in transcripts.get_own_texts(message))
-    ids = dict.fromkeys(ref.id for text in texts for ref in find_references(text))
-    return list(dict.fromkeys((*made, *(name for name in ids if kb.index.find_by_id(name)))))
-
-
-def _format_references(kb: Workspace, ids: Sequence[str]) -> list[str]:
-    return [f"[{name}] {record[0].title}" if (record := kb.index.find_by_id(name)) else f"[{name}]" for name in ids]
-
-
-def _render_records(kb: Workspace, ids: Sequence[str], write: FormWriter) -> list[str]:
-    """Return the records *ids* in full, each written by the template for anchors."""
-    from kb.writing.edit import format_status_label
-
-    return [
-        write({
-            "id": record.id, "title": record.title, "scope": record.scope, "date": record.date,
-            "status": format_status_label(record.status),
-            "sections": [
-                {"label": _get_label(section, kb.config.language), "text": section.text.strip()}
-                for section in record.sections if section.text.strip()
-            ],
-        }).strip()
-        for record in (one for name in ids for one in kb.index.find_by_id(name)[:1])
-    ]  # fmt: skip
-
-
-def _get_label(section: Section, language: str) -> str:
-    return section_label(section.name, language) if section.name else section.heading
-
-
-def mask_transcript(transcript: Transcript, masking: Masking, *, everything: bool = False) -> Transcript:
-    """Return *transcript* without secrets in what titles, quotes and forms are cut from.
-
-    Half a token is no longer known as one, so what is said and what stands in task lists is masked before it is cut;
-    *everything*: what tools are given and answer as well.
-    """
-
-    def mask_message(message: TranscriptMessage) -> TranscriptMessage:
-        return message._replace(
-            texts=tuple(redaction.redact_text(text, masking)[0] for text in message.texts),
-            calls=tuple(
-                call._replace(input=redaction.redact_json(call.input, masking))
-                if everything or call.name in _TASKS
-                else call
-                for call in message.calls
-            ),
-            results=tuple(
-                result._replace(text=redaction.redact_text(result.text[:_SHOWN], masking)[0])
-                for result in message.results
-            )
-            if everything
-            else message.results,
-        )
-
-    return transcript._replace(messages=tuple(map(mask_message, transcript.messages)))
-
-
-FILTERS = frozenset({
-    "default", "d", "first", "last", "length", "count", "join", "lower", "upper", "title", "trim", "unique", "sort",
-    "reverse", "list", "string", "int", "map", "select", "reject", "selectattr", "rejectattr", "groupby",
-})  # fmt: skip
-LONGEST = 4_000_000
-"""Characters of a text that is rendered, at most."""
-
-
 class BadTemplate(BadInput):
     """A template cannot be used; *path* and *line* tell where."""
 
@@ -256,9 +97,9 @@ def render_template(source: str, values: Mapping[str, Any], path: str) -> str:
         for part in template.generate(values):
             parts.append(part)
             size += len(part)
-            if size > LONGEST:
-                raise BadTemplate(msg("the template writes more than {limit} characters", limit=LONGEST), path=path,
-                                  hint=hint)  # fmt: skip
+            if size > _LONGEST:
+                problem = msg("the template writes more than {limit} characters", limit=_LONGEST)
+                raise BadTemplate(problem, path=path, hint=hint)
         return "".join(parts)
     except TemplateSyntaxError as error:
         problem = msg("the template cannot be read: {problem}", problem=error.message or "")
@@ -288,17 +129,12 @@ def _create_environment() -> Any:
             return super().call_binop(context, operator, left, right)
 
     environment = Environment(
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined, autoescape=False,
-    )  # fmt: skip
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined, autoescape=False
+    )
     environment.globals.clear()
-    environment.filters = {name: filter_ for name, filter_ in environment.filters.items() if name in FILTERS}
-    environment.filters["cell"] = _format_cell
+    environment.filters = {name: filter_ for name, filter_ in environment.filters.items() if name in _FILTERS}
+    environment.filters["cell"] = lambda value: " ".join(str(value).replace("|", "\\|").split())
     return environment
-
-
-def _format_cell(value: object) -> str:
-    """Return *value* for a cell of a table."""
-    return " ".join(str(value).replace("|", "\\|").split())
 
 
 def _find_error_line(error: BaseException) -> int:
@@ -309,6 +145,167 @@ def _find_error_line(error: BaseException) -> int:
             found = trace.tb_lineno
         trace = trace.tb_next
     return found
+
+
+class FormWriter:
+    """Writes one form: by the template of the knowledge base, or where that is broken by the built-in one."""
+
+    def __init__(self, kb: Workspace, form: str) -> None:
+        """Read the templates of *form*; that of the knowledge base in its language goes before that for all."""
+        language = "zh" if kb.config.language == "zh" else "en"
+        self._sources: list[tuple[str, str]] = []
+        for path in (f"{TEMPLATES}/{language}/{form}.md", f"{TEMPLATES}/{form}.md"):
+            with (
+                contextlib.suppress(OSError),
+                open(resolve_within(kb.root, path), encoding="utf-8", errors="replace") as file,
+            ):
+                self._sources.append((path, file.read(_LARGEST + 1)))
+        with open(os.path.join(FOLDER, language, f"{form}.md"), encoding="utf-8") as file:
+            self._sources.append((f"kb/templates/{language}/{form}.md", file.read()))
+        self.broken: list[BadInput] = []
+
+    def __call__(self, values: Mapping[str, object]) -> str:
+        """Return the form filled with *values*."""
+        while True:
+            path, source = self._sources[0]
+            try:
+                if len(source) > _LARGEST:
+                    raise BadTemplate(msg("the template is larger than {limit} characters", limit=_LARGEST), path=path)
+                return render_template(source, values, path)
+            except BadInput as error:
+                if len(self._sources) == 1:
+                    raise
+                self.broken.append(error)
+                del self._sources[0]
+
+    def report_broken(self, kb: Workspace) -> tuple[str, ...]:
+        """Return what is wrong with the templates that were passed over, and keep it for `kb doctor`."""
+        used = kb.localise(msg("the built-in template is used instead"))
+        for error in self.broken:
+            failure = hook_failures.HookFailure(hook_failures.format_time(kb.now()), "template", str(error))
+            hook_failures.save_failure(kb.root, kb.environment, failure)
+        return tuple(f"{error.translate(kb.config.language)} — {used}" for error in self.broken)
+
+
+# -- forms -----------------------------------------------------------------------------------------
+
+
+def render_compact_form(
+    kb: Workspace,
+    transcript: Transcript,
+    found: Sequence[Candidate],
+    made: Sequence[str] = (),
+    now: SessionProgress | None = None,
+) -> str:
+    """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets.
+
+    *now* is where the session stands, where that was found out already: it takes a look at all that was said.
+    """
+    return render_form(kb, COMPACT, transcript, FormFacts(tuple(found), tuple(made), now=now)).text
+
+
+def render_form(kb: Workspace, form: str, transcript: Transcript, known: FormFacts) -> RenderedForm:
+    """Return *form* of the *transcript*, which is masked already, and its notes; masked again as a whole."""
+    write = FormWriter(kb, form)
+    ids = _list_cited_ids(kb, transcript, known.made)
+    if form == COMPACT:
+        text = _render_compact(kb, transcript, known, ids, write)
+        return RenderedForm(text, write.report_broken(kb))
+    notes: list[str] = []
+    if form == NORMAL:
+        records = {name: kb.index.find_by_id(name) for name in ids}
+        cited = [f"[{name}] {records[name][0].title}" if records[name] else f"[{name}]" for name in ids]
+        text = forms.render_normal(
+            transcript,
+            write=write,
+            anchors=cited,
+            candidates=known.found,
+            ids=known.ids,
+            language=kb.config.language,
+        )
+    else:
+        anchor_writer = FormWriter(kb, "anchor")
+        whole = _render_records(kb, ids, anchor_writer)
+        notes += anchor_writer.report_broken(kb)
+        text = forms.render_expanded(transcript, write=write, anchors=whole, candidates=known.found, ids=known.ids)
+    clean = redaction.redact_text(text, kb.config.masking)[0]
+    notes += write.report_broken(kb)
+    if form == NORMAL and (problem := forms.check_normal_size(count_words(clean))):
+        notes.append(kb.localise(problem))
+    return RenderedForm(clean, tuple(notes))
+
+
+def _render_compact(
+    kb: Workspace, transcript: Transcript, known: FormFacts, ids: Sequence[str], write: FormWriter
+) -> str:
+    """Return the compact form without secrets; where masks make it too long, it is written again with less room."""
+    now = known.now or find_progress(transcript)
+    limit = longest = min(kb.config.compact_limit, forms.LIMIT)
+    while True:
+        text = forms.render_compact(
+            transcript,
+            write=write,
+            anchors=ids,
+            candidates=known.found,
+            language=kb.config.language,
+            limit=limit,
+            now=now,
+        )
+        clean = redaction.redact_text(text, kb.config.masking)[0]
+        if count_words(clean) <= longest or limit < _SHORTEST:
+            return clean
+        limit -= count_words(clean) - longest
+
+
+def _list_cited_ids(kb: Workspace, transcript: Transcript, made: Sequence[str]) -> list[str]:
+    """Return the ids of the records *made*, then of those that the session cites and that are there."""
+    from kb.search.query import find_references
+
+    texts = (text for message in transcript.messages for text in get_own_texts(message))
+    ids = dict.fromkeys(ref.id for text in texts for ref in find_references(text))
+    return list(dict.fromkeys((*made, *(name for name in ids if kb.index.find_by_id(name)))))
+
+
+def _render_records(kb: Workspace, ids: Sequence[str], write: FormWriter) -> list[str]:
+    """Return the records *ids* in full, each written by the template for anchors."""
+    from kb.writing.edit import format_status_label
+
+    texts = []
+    for record in (one for name in ids for one in kb.index.find_by_id(name)[:1]):
+        filled = [section for section in record.sections if section.text.strip()]
+        labels = [section_label(one.name, kb.config.language) if one.name else one.heading for one in filled]
+        sections = [{"label": label, "text": one.text.strip()} for label, one in zip(labels, filled, strict=True)]
+        about = {"id": record.id, "title": record.title, "scope": record.scope, "date": record.date}
+        status = format_status_label(record.status)
+        texts.append(write({**about, "status": status, "sections": sections}).strip())
+    return texts
+
+
+def mask_transcript(transcript: Transcript, masking: Masking, *, everything: bool = False) -> Transcript:
+    """Return *transcript* without secrets in what titles, quotes and forms are cut from.
+
+    Half a token is no longer known as one, so what is said and what stands in task lists is masked before it is cut;
+    *everything*: what tools are given and answer as well.
+    """
+
+    def mask_message(message: TranscriptMessage) -> TranscriptMessage:
+        calls = [
+            call._replace(input=redaction.redact_json(call.input, masking))
+            if everything or call.name in _TASKS
+            else call
+            for call in message.calls
+        ]
+        results = message.results
+        if everything:
+            shown = (redaction.redact_text(result.text[:_SHOWN], masking)[0] for result in results)
+            results = tuple(one._replace(text=text) for one, text in zip(results, shown, strict=True))
+        texts = tuple(redaction.redact_text(text, masking)[0] for text in message.texts)
+        return message._replace(texts=texts, calls=tuple(calls), results=results)
+
+    return transcript._replace(messages=tuple(map(mask_message, transcript.messages)))
+
+
+# -- the reports kept beside a session's compact form in the archive -------------------------------
 
 
 def build_hui_output(
@@ -355,32 +352,19 @@ def build_shi_result(verdicts: Sequence[Verdict], errors: Sequence[str] = ()) ->
         if key is None:
             report["errors"].append({"id": str(number), "title": verdict.title, "error": verdict.verdict})
         else:
-            report[key].append(_format_verdict(str(number), verdict))
+            spooled = {"spooled": True} if verdict.spooled else {}
+            report[key].append({**_format_verdict(str(number), verdict), **spooled})
     report["errors"] += [{"error": error} for error in errors]
     return report
 
 
-_REPORTS: Mapping[str, str] = {
-    "created": "anchors_written",
-    "refused": "anchors_skipped",
-    "updated": "anchors_merged",
-    "appended": "anchors_merged",
-    "unchanged": "anchors_duplicated",
-    "held": "anchors_held",
-    "conflict": "anchors_conflict",
-}
-"""Which list of the report a verdict goes to."""
-
-
 def _format_verdict(number: str, verdict: Verdict) -> dict[str, Any]:
-    reason = "; ".join(verdict.reasons)
-    late = {"spooled": True} if verdict.spooled else {}
     if verdict.verdict == "created":
-        return {"candidate_id": number, "new_id": verdict.id, "type": verdict.kind, "title": verdict.title, **late}
+        return {"candidate_id": number, "new_id": verdict.id, "type": verdict.kind, "title": verdict.title}
     if verdict.verdict in ("updated", "appended", "unchanged"):
-        return {"id": number, "existing_id": verdict.id, "title": verdict.title, **late}
-    told = {"id": number, "title": verdict.title, "reason": reason}
+        return {"id": number, "existing_id": verdict.id, "title": verdict.title}
+    row = {"id": number, "title": verdict.title, "reason": "; ".join(verdict.reasons)}
     if verdict.verdict == "conflict":
         existing = verdict.similar[0].id if verdict.similar else ""
-        return {**told, "new_id": verdict.id, "existing_id": existing, "branch": verdict.branch, **late}
-    return {**told, **late}
+        row |= {"new_id": verdict.id, "existing_id": existing, "branch": verdict.branch}
+    return row
