@@ -54,7 +54,7 @@ IMPURE = {
         "transaction"
     ),
     "sessions": (
-        "active_sessions dcp_settings host_input prune_transcript render_forms session_archive subagents unread_records"
+        "active_sessions dcp_settings host_input known_sessions prune_transcript render_forms session_archive"
     ),
     "context": "build_context build_pack build_routes disclose foreground give_hints memory_md",
     "capture": (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import UnknownId
 from kb.i18n import msg
-from kb.sessions.active_sessions import KnownSession
 from kb.sessions.forms import COMPACT
+from kb.sessions.known_sessions import KnownSession
 from kb.sessions.session_archive import filter_own_project, list_sessions
 from kb.text.segment import count_words, slugify
 

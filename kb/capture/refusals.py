@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import msg
 from kb.records.model import Candidate, Verdict
-from kb.sessions.active_sessions import (
-    ActiveSession,
-    JudgedCandidate,
-    iter_project_sessions,
-    list_known_sessions,
-    parse_judged,
-)
+from kb.sessions.active_sessions import ActiveSession, JudgedCandidate, parse_judged
+from kb.sessions.known_sessions import iter_project_sessions, list_known_sessions
 from kb.writing.gate import DECLINED
 
 if TYPE_CHECKING:

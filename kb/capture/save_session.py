@@ -22,7 +22,7 @@ from kb.records.candidate import candidate_to_json
 from kb.records.model import GLOBAL, Candidate, Verdict
 from kb.records.record_paths import CONTENT
 from kb.safety import redaction
-from kb.sessions import active_sessions, session_archive, subagents
+from kb.sessions import active_sessions, session_archive
 from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate
 from kb.sessions.facts import SessionProgress, find_progress
 from kb.sessions.forms import EXPANDED, NORMAL
@@ -158,7 +158,7 @@ class _SessionSave:
     def report_to_session(self) -> None:
         """Report to the session what its sub-agent found; no longer under the lock of the sub-agent's transcript."""
         if self.job.agent and self.active.is_session_running:
-            subagents.add_agent_results(self.kb, self.job, self.scope, self.new, self.transcript)
+            active_sessions.add_agent_results(self.kb, self.job, self.scope, self.new, self.transcript)
 
     def _has_forms(self) -> bool:
         """Return whether the archive of before holds the forms that are wanted now."""

@@ -79,7 +79,7 @@ def print_hint(
 @with_kb
 def spawn(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> None:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
-    from kb.sessions.active_sessions import find_running_session
+    from kb.sessions.known_sessions import find_running_session
 
     _require_known_avatar(avatar)
     session = find_running_session(kb, session) if session else ""
@@ -289,7 +289,7 @@ def show_context_usage(
     above 95% an archive. Without TRANSCRIPT, the last session of this project.
     """
     from kb.capture import usage_alerts
-    from kb.sessions.active_sessions import find_latest_transcript
+    from kb.sessions.known_sessions import find_latest_transcript
 
     path = "" if percent is not None else transcript or find_latest_transcript(kb)
     used, band = usage_alerts.measure_band(kb, path, percent=-1.0 if percent is None else percent, model=model)

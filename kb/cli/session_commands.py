@@ -52,7 +52,7 @@ def archive(
     What it decided goes through the gate. Without TRANSCRIPT, the last session of this project. An expanded form of
     more than 200,000 bytes stays in this clone.
     """
-    from kb.sessions.active_sessions import find_latest_transcript
+    from kb.sessions.known_sessions import find_latest_transcript
 
     if transcript and given:
         raise usage_error(msg("give the transcript once"))

@@ -40,7 +40,7 @@ def show_compact(kb: KnowledgeBase, session: str, budget: int | None) -> None:
         _force_form(kb, "compact", session)
         return
     from kb.capture.form_choice import compress_session
-    from kb.sessions.active_sessions import find_latest_session
+    from kb.sessions.known_sessions import find_latest_session
 
     path = session if os.path.isfile(session) else find_latest_session(kb, session).transcript
     click.echo(compress_session(kb, path, budget).text, nl=False)
@@ -84,7 +84,7 @@ def show_form(
         return _lint_form(words[1:])
     with open_base(ctx) as kb:
         from kb.capture.form_choice import render_wanted_form
-        from kb.sessions.render_forms import FORMS, SITUATIONS
+        from kb.sessions.forms import FORMS, SITUATIONS
 
         form = words[0] if words and words[0] in FORMS else ""
         rest = words[1:] if form else words
@@ -175,7 +175,7 @@ def prune_file(
     of this project. Needs no knowledge base; where there is one, its dcp-config.yaml holds and the report is kept.
     """
     from kb.sessions import dcp_settings, prune_transcript
-    from kb.sessions.active_sessions import find_latest_transcript
+    from kb.sessions.known_sessions import find_latest_transcript
 
     percent = -1.0 if percent is None else percent
     trigger = msg("context use {percent}%", percent=f"{percent:g}") if percent > 85 else msg("asked for")

@@ -192,7 +192,8 @@ def build_spawn_prompt(
     Without a *session* it is the one that runs and was heard of last.
     """
     from kb.records.record_paths import sanitise_session_id
-    from kb.sessions.active_sessions import iter_project_sessions, list_known_sessions, load_compact
+    from kb.sessions.active_sessions import load_compact
+    from kb.sessions.known_sessions import iter_project_sessions, list_known_sessions
 
     def find_compact_file(name: str) -> str:
         return kb.state.path("active", sanitise_session_id(name), "compact.md")

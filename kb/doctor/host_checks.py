@@ -17,7 +17,7 @@ from kb.files import resolve_within
 from kb.hooks import codex, install, plugin
 from kb.hosts import EVENTS, HOSTS
 from kb.i18n import Message, msg
-from kb.sessions.unread_records import count_unknown_records
+from kb.sessions.known_sessions import count_unknown_records
 from kb.state import hook_failures as kept_failures
 from kb.state.hook_failures import HookFailure
 

@@ -9,17 +9,15 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from kb.errors import KbError, UnknownId
-from kb.files import json_bytes, open_nonblocking, resolve_within
-from kb.i18n import msg
-from kb.records.candidate import build_candidates as candidates_of
-from kb.records.candidate import candidate_to_json
-from kb.records.model import GLOBAL, Candidate, SimilarRecord, Verdict
+from kb.errors import BadInput, KbError
+from kb.files import json_bytes, open_nonblocking, read_if_exists, resolve_within
+from kb.records.candidate import build_candidates, candidate_to_json
+from kb.records.model import Candidate, SimilarRecord, Verdict
 from kb.records.record_paths import CONTENT, TREE, sanitise_session_id
 from kb.safety import redaction
-from kb.sessions import transcript as transcripts
+from kb.sessions.host_input import has_content, read_transcript
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.state_folder import StateFolder, write_atomic
 from kb.text.segment import normalise
@@ -27,11 +25,12 @@ from kb.text.segment import normalise
 if TYPE_CHECKING:
     from typing import Any
 
+    from kb.sessions.transcript import Transcript
     from kb.workspace import Workspace
 
 NOTES = "notes.jsonl"
-_HEAD = 65_536
-"""Bytes of a transcript that say in which folder its session works."""
+_MADE = ("created", "updated", "appended")
+"""The verdicts that made a record, or added to one."""
 LONGEST_STAY = 30 * 86_400
 """Seconds after which what a session left is of no use: a host keeps its transcripts no longer (30 days)."""
 
@@ -51,8 +50,10 @@ class ActiveSession:
         self._kb = kb
         self.session = session
         self.name = sanitise_session_id(session)
-        self._active = ("active", self.name, *(("agents", sanitise_session_id(agent)) if agent else ()))
-        self._cursor = ("cursors", *((self.name, sanitise_session_id(agent)) if agent else (self.name,)))
+        agents = [sanitise_session_id(agent)] if agent else []
+        self._active = ("active", self.name, *(("agents", *agents) if agent else ()))
+        *folders, last = "cursors", self.name, *agents
+        self._cursor = (*folders, f"{last}.json")
 
     @property
     def is_open(self) -> bool:
@@ -61,7 +62,7 @@ class ActiveSession:
 
     @property
     def is_session_running(self) -> bool:
-        """Whether the session itself runs, be this the desk of one of its sub-agents."""
+        """Whether the session itself runs, be these the files of one of its sub-agents."""
         return os.path.isdir(self._kb.state.path(*self._active[:2]))
 
     def register_transcript(self, transcript: str, folder: str = "") -> None:
@@ -74,20 +75,18 @@ class ActiveSession:
 
     def load_cursor(self) -> dict[str, Any]:
         """Return how far the session is extracted; {} before the first time."""
-        kept = self._kb.state.load(*self._cursor[:-1], self._cursor[-1] + ".json")
+        kept = self._kb.state.load(*self._cursor)
         return kept if isinstance(kept, dict) else {}
 
     def move_cursor(self, cursor: dict[str, Any], rows: Sequence[JudgedCandidate]) -> None:
         """Keep how far the session is extracted, and what it has brought; both without secrets."""
-        private = self._kb.config.masking
+        masking = self._kb.config.masking
+        clean = [redaction.redact_candidate(row.candidate, masking)[0] for row in rows]
         kept = [
-            {
-                "candidate": candidate_to_json(redaction.redact_candidate(row.candidate, private)[0]),
-                "verdict": row.verdict._asdict(),
-            }
-            for row in rows
+            {"candidate": candidate_to_json(candidate), "verdict": row.verdict._asdict()}
+            for candidate, row in zip(clean, rows, strict=True)
         ]
-        self._kb.state.save({**cursor, "rows": kept}, *self._cursor[:-1], self._cursor[-1] + ".json")
+        self._kb.state.save({**cursor, "rows": kept}, *self._cursor)
 
     def load_judged(self) -> list[JudgedCandidate]:
         """Return what the session has brought so far."""
@@ -98,19 +97,13 @@ class ActiveSession:
         transcript = str(self.load_cursor().get("transcript") or self.session)
         with self._kb.state.hold_lock(os.path.realpath(transcript)):
             cursor = self.load_cursor()
-            known = parse_judged(cursor)
-            new = [row for row in rows if not is_repeated(row.candidate, (one.candidate for one in known))]
-            self.move_cursor(cursor, [*known, *new])
+            self.move_cursor(cursor, merge_judged(parse_judged(cursor), rows))
 
     def save_compact(self, compact: str, scope: str, folder: str) -> None:
         """Keep the compact form and whose it is (SHI-02, SHI-03)."""
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self._kb.now()))
-        about = {
-            "session_id": self.session,
-            "project": scope.removeprefix("project/"),
-            "cwd": folder,
-            "timestamp": when,
-        }
+        project = scope.removeprefix("project/")
+        about = {"session_id": self.session, "project": project, "cwd": folder, "timestamp": when}
         self._kb.state.ensure_folder()
         write_atomic(self._kb.state.path(*self._active, "compact.md"), compact.encode())
         write_atomic(self._kb.state.path(*self._active, "metadata.json"), json_bytes(about, indent=1))
@@ -119,10 +112,8 @@ class ActiveSession:
     def add_notes(self, passing: Iterable[Candidate]) -> None:
         """Keep what holds for this session only (中业: RUYI-12); it goes when the session ends."""
         known = self.load_notes()
-        private = self._kb.config.masking
-        new = [redaction.redact_candidate(candidate, private)[0] for candidate in passing]
-        new = [candidate for candidate in new if not is_repeated(candidate, known)]
-        if new:
+        clean = [redaction.redact_candidate(candidate, self._kb.config.masking)[0] for candidate in passing]
+        if new := [candidate for candidate in clean if not is_repeated(candidate, known)]:
             lines = [json_bytes(candidate_to_json(candidate)) + b"\n" for candidate in (*known, *new)]
             self._kb.state.ensure_folder()
             write_atomic(self._kb.state.path(*self._active, NOTES), b"".join(lines))
@@ -131,7 +122,7 @@ class ActiveSession:
         """Return what was noted for this session only."""
         try:
             with open(self._kb.state.path(*self._active, NOTES), encoding="utf-8") as file:
-                return candidates_of([json.loads(line) for line in file])
+                return build_candidates([json.loads(line) for line in file])
         except (OSError, ValueError, KbError):
             return []
 
@@ -157,14 +148,14 @@ def parse_judged(cursor: dict[str, Any]) -> list[JudgedCandidate]:
             given = dict(kept["verdict"])
             alike = tuple(SimilarRecord(*similar) for similar in given.pop("similar", ()))
             verdict = Verdict(**{**given, "reasons": tuple(given.get("reasons", ()))}, similar=alike)
-            rows.append(JudgedCandidate(candidates_of(kept["candidate"])[0], verdict))
+            rows.append(JudgedCandidate(build_candidates(kept["candidate"])[0], verdict))
     return rows
 
 
 def parse_kept_candidates(value: object) -> list[Candidate]:
     """Return the candidates that a cursor keeps; [] for what cannot be read."""
     try:
-        return candidates_of(value) if isinstance(value, list) and value else []
+        return build_candidates(value) if isinstance(value, list) and value else []
     except (KbError, TypeError, ValueError):
         return []
 
@@ -175,114 +166,72 @@ def is_repeated(candidate: Candidate, earlier: Iterable[Candidate]) -> bool:
     return any(key == (one.kind, normalise(one.title), normalise(one.decision)) for one in earlier)
 
 
+def merge_judged(known: Sequence[JudgedCandidate], rows: Iterable[JudgedCandidate]) -> list[JudgedCandidate]:
+    """Return *known* and behind it those of *rows* that say something new."""
+    candidates = [row.candidate for row in known]
+    return [*known, *(row for row in rows if not is_repeated(row.candidate, candidates))]
+
+
 def load_compact(kb: Workspace, session: str) -> str:
     """Return the compact form of a session: while it runs its own, later that of its last archive; "" without one."""
-    desk = ActiveSession(kb, session)
+    active = ActiveSession(kb, session)
     with (
         contextlib.suppress(OSError, ValueError),
-        open(kb.state.path("active", desk.name, "compact.md"), encoding="utf-8") as file,
+        open(kb.state.path("active", active.name, "compact.md"), encoding="utf-8") as file,
     ):
         return file.read()
-    if archive := str(desk.load_cursor().get("archive") or ""):
-        place = f"{CONTENT}/sessions/{archive}/compact.md"
-        with contextlib.suppress(OSError, ValueError), open(resolve_within(kb.root, place), encoding="utf-8") as file:
+    if archive := str(active.load_cursor().get("archive") or ""):
+        path = f"{CONTENT}/sessions/{archive}/compact.md"
+        with contextlib.suppress(OSError, ValueError), open(resolve_within(kb.root, path), encoding="utf-8") as file:
             return file.read()
     return ""
 
 
-class KnownSession(NamedTuple):
-    """The session that kb heard of last."""
-
-    session: str
-    transcript: str
-    scope: str = ""
-    """The project it worked in; "" where that is not known yet."""
-    folder: str = ""
+# -- sub-agents ------------------------------------------------------------------------------------
 
 
-def find_latest_session(kb: Workspace, session: str = "") -> KnownSession:
-    """Return the session of the caller's project that kb heard of last, or that whose id begins with *session*.
+def add_agent_results(
+    kb: Workspace, job: ExtractionJob, scope: str, found: Sequence[JudgedCandidate], transcript: Transcript
+) -> None:
+    """Add what the sub-agent of *job* *found* to its session: to its compact form, and behind the expanded (RUYI-51).
 
-    An id may be that of another project's session; without one, nobody is answered with another project's. In a folder
-    of no project the sessions of all count, its own before them. Raise UnknownId where there is none.
+    A session that has ended gets no forms any more; what its agents found is in the store all the same.
     """
-    found = list_known_sessions(kb, session)
-    if own := next(iter_project_sessions(kb, found, kb.caller_scope), found[0] if found and session else None):
-        return own
-    raise _build_unknown_error(kb, session, found)
+    from kb.sessions.render_forms import mask_transcript, render_compact_form
+    from kb.sessions.transcript import parse_transcript
+
+    active = ActiveSession(kb, job.session)
+    # the session's transcript: as kb knows it, or where the host keeps those of its agents below it
+    known = str(active.load_cursor().get("transcript") or "")
+    around = os.path.dirname(os.path.dirname(job.transcript)) + ".jsonl"
+    parent = next((path for path in (known, around) if has_content(path)), "")
+    if not parent:
+        return
+    with kb.state.hold_lock(os.path.realpath(parent)):
+        cursor = active.load_cursor()
+        rows = merge_judged(parse_judged(cursor), found)
+        kept = {key: value for key, value in cursor.items() if key != "rows"}
+        active.move_cursor({"transcript": parent, "folder": job.folder, **kept}, rows)
+        with contextlib.suppress(BadInput):
+            masked = mask_transcript(parse_transcript(read_transcript(parent)), kb.config.masking)
+            made = [row.verdict.id for row in rows if row.verdict.verdict in _MADE]
+            brought = [*(row.candidate for row in rows), *active.load_notes()]
+            active.save_compact(render_compact_form(kb, masked, brought, made), scope, job.folder)
+        compact = render_compact_form(kb, transcript, [row.candidate for row in found])
+        _append_agent_section(kb, active, sanitise_session_id(job.agent), compact)
 
 
-def find_latest_transcript(kb: Workspace) -> str:
-    """Return the transcript of the session that kb heard of last; raise UnknownId for none."""
-    return find_latest_session(kb).transcript
-
-
-def _build_unknown_error(kb: Workspace, session: str, others: Sequence[KnownSession]) -> UnknownId:
-    """Return that no session can be meant: none begins with the id *session*, or all known are those of *others*."""
-    hint = msg("name the transcript, a JSONL file")
-    if session:
-        return UnknownId(msg("no running session has an id that begins with {id}", id=session), hint=hint)
-    if not others:
-        return UnknownId(msg("no session is known here"), hint=hint)
-    project = kb.caller_scope.removeprefix("project/")
-    return UnknownId(
-        msg("no session of {project} is known here, only those of other projects", project=project),
-        hint=msg("name the transcript, a JSONL file, or one of those sessions: {id}", id=others[0].session),
-    )
-
-
-def iter_project_sessions(kb: Workspace, found: Sequence[KnownSession], scope: str) -> Iterator[KnownSession]:
-    """Yield the sessions of *found* that worked in the project *scope*; for a folder of no project, then the others."""
-    yield from (heard for heard in found if _find_scope(kb, heard) == scope)
-    if scope in ("", GLOBAL):
-        yield from found
-
-
-def find_running_session(kb: Workspace, session: str) -> str:
-    """Return the id of the session that runs and whose id begins with *session*; raise UnknownId for none or several.
-
-    One of which kb knows no transcript is running as well.
-    """
-    beginning = sanitise_session_id(session)
-    place = kb.state.path("active")
-    names = [name for name in os.listdir(place) if name.startswith(beginning)] if os.path.isdir(place) else []
-    if beginning in names or len(names) == 1:
-        return beginning if beginning in names else names[0]
-    if names:
-        choices = ", ".join(sorted(names)[:10])
-        raise UnknownId(msg("{id} names several sessions: {choices}", id=session, choices=choices),
-                        hint=msg("name one of them"))  # fmt: skip
-    raise UnknownId(msg("no running session has an id that begins with {id}", id=session),
-                    hint=msg("leave --session out for the last session of this project"))  # fmt: skip
-
-
-def list_known_sessions(kb: Workspace, session: str = "") -> list[KnownSession]:
-    """Return the sessions whose ids begin with *session* and whose transcripts are there, the latest first."""
-    found: dict[tuple[str, str], KnownSession] = {}
-    times: dict[tuple[str, str], float] = {}
-    for folder in ("pending", "cursors"):
-        place = kb.state.path(folder)
-        for name in os.listdir(place) if os.path.isdir(place) else ():
-            kept = kb.state.load(folder, name) if name.endswith(".json") else None
-            path = kept.get("transcript") if isinstance(kept, dict) else None
-            with contextlib.suppress(OSError, ValueError):
-                if isinstance(kept, dict) and isinstance(path, str) and os.path.isfile(path):
-                    key = name.partition(".")[0], path
-                    times[key] = os.stat(path).st_mtime
-                    found[key] = KnownSession(*key, str(kept.get("scope") or ""), str(kept.get("folder") or ""))
-    wanted = (key for key in found if key[0].startswith(session))
-    return [found[key] for key in sorted(wanted, key=lambda key: (times[key], key), reverse=True)]
-
-
-def _find_scope(kb: Workspace, heard: KnownSession) -> str:
-    """Return the project in which the session *heard* worked: by what is kept of it, or by its transcript; or ""."""
-    if heard.scope:
-        return heard.scope
-    folder = heard.folder
-    if not folder:
-        with contextlib.suppress(OSError), open(heard.transcript, "rb", opener=open_nonblocking) as file:
-            folder = transcripts.parse_transcript(file.read(_HEAD)).cwd
-    return kb.project(folder) if folder else ""
+def _append_agent_section(kb: Workspace, active: ActiveSession, agent: str, compact: str) -> None:
+    """Put what *agent* did behind the expanded form, in the place of what stood there of it before."""
+    path = kb.state.path("active", active.name, "expanded.md")
+    before = (read_if_exists(path) or b"").decode("utf-8", "replace")
+    start, end = f"<!-- agent {agent} -->", f"<!-- end of agent {agent} -->"
+    above, _, rest = before.partition(start)
+    below = rest.partition(end)[2]
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(kb.now()))
+    section = f"{start}\n## {agent} · {when}\n\n{compact.strip()}\n{end}"
+    text = "\n\n".join(filter(None, (above.strip(), below.strip(), section))) + "\n"
+    write_atomic(path, text.encode("utf-8", "replace"))
 
 
 # -- what is put off ------------------------------------------------------------------------------
@@ -331,7 +280,7 @@ def _parse_job(value: object) -> ExtractionJob | None:
 
 
 def spool_session(state: StateFolder, job: ExtractionJob, now: float) -> bool:
-    """Spool the wish to archive a session, once for each transcript; tell whether that was new.
+    """Spool the wish to archive a session, once for each transcript; return whether that was new.
 
     This asks nothing of the knowledge base but a folder to write to, and where there is none, the user's.
     """
