@@ -6,7 +6,7 @@ What the call has committed is found by git's log of the moves of HEAD, and wher
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from kb.git.git_log import is_ancestor
 from kb.git.repository import Head
@@ -63,7 +63,8 @@ def attribute_changes(kb: Workspace, seen: SnapshotDiff, began: int, allowed: Se
     has_moved = seen.before.head != head.oid
     known = read_tree_oids(kb, head, paths)
     earlier = read_tree_oids(kb, Head("", seen.before.head), paths) if has_moved else known
-    has_left = has_moved and not _is_fast_forward(kb, seen)
+    is_same_branch = has_moved and seen.before.ref == seen.now.ref
+    is_fast_forward = is_same_branch and is_ancestor(kb.repository, seen.before.head, seen.now.head)
     inside = [kb.repository.to_git_path(path) for path in paths if not os.path.isabs(path)]
     by_call: set[tuple[str, str]] = set()
     if has_moved and inside:
@@ -74,7 +75,8 @@ def attribute_changes(kb: Workspace, seen: SnapshotDiff, began: int, allowed: Se
     moved: list[OutsideChange] = []
     for change in seen.changes:
         before = earlier.get(change.path, GONE)
-        if change.path in allowed or _is_written_by_kb(change, ours):
+        is_by_kb = change.data is not None and ours.get(change.path) == sha256(change.data).hexdigest()
+        if change.path in allowed or is_by_kb:
             continue
         # a person's text that was away for a while, as with `git stash pop`; or what an agent had left
         if (change.after != GONE and has_copy(kb, change.after)) or change.mark == LEFT + change.after:
@@ -83,18 +85,9 @@ def attribute_changes(kb: Workspace, seen: SnapshotDiff, began: int, allowed: Se
             edits.append(change)
         elif change.mark == COPIED and change.before not in (GONE, before):
             (edits if change.after == GONE and not has_moved else discarded).append(change)
-        elif has_left and change.before == before and _has_status_changed(kb, change):
+        elif has_moved and not is_fast_forward and change.before == before and _has_status_changed(kb, change):
             moved.append(change)
     return AttributedChanges(tuple(edits), tuple(discarded), tuple(moved))
-
-
-def _is_fast_forward(kb: Workspace, seen: SnapshotDiff) -> bool:
-    """Return whether the same branch is checked out, with more commits: then no record is left behind."""
-    return seen.before.ref == seen.now.ref and is_ancestor(kb.repository, seen.before.head, seen.now.head)
-
-
-def _is_written_by_kb(change: OutsideChange, ours: Mapping[str, str]) -> bool:
-    return change.data is not None and ours.get(change.path) == sha256(change.data).hexdigest()
 
 
 def _has_status_changed(kb: Workspace, change: OutsideChange) -> bool:
@@ -129,7 +122,8 @@ def _find_committed_changes(
     start = began // 10**9
     made = list(_iter_commits(kb, [*words, "--", *paths]))
     moves = _read_head_reflog(kb)
-    reasons = _map_move_reasons(moves, before)
+    since = next((at for at, (oid, _) in enumerate(moves) if oid == before), 0)
+    reasons = dict(moves[:since])  # why HEAD came to each commit: of several the first, by which it was made
     is_moved_by_kb = bool(moves) and moves[0][1].startswith("kb")  # as by a sync that gives commits new parents
     fresh = [one for one in made if reasons.get(one.oid, "").startswith("commit")
              or (min(one.when, one.written) >= start and not one.is_kbs)]  # fmt: skip
@@ -142,7 +136,9 @@ def _find_committed_changes(
     if older:  # a rewritten commit keeps the time of its author, so the old one is found by that
         replaced = _list_unreachable_times(kb, before, now.oid)
         older = [one for one in older if one.written in replaced]
-        contents = _collect_other_contents(kb, paths, {one.oid for one in older}) if older else set()
+        oids, others = {one.oid for one in older}, ["-n", _MOST_COMMITS, "--all", "--reflog", "--", *paths]
+        found = _iter_commits(kb, [*_LOG, *others]) if older else ()
+        contents = {row for commit in found if commit.oid not in oids for row in commit.rows}
         older = [one._replace(rows=tuple(row for row in one.rows if row not in contents)) for one in older]
     return {row for one in (*fresh, *older) for row in one.rows}
 
@@ -154,12 +150,6 @@ def _read_head_reflog(kb: Workspace) -> list[tuple[str, str]]:
     return [(oid, reason) for oid, _, reason in rows]
 
 
-def _map_move_reasons(moves: Sequence[tuple[str, str]], since: str) -> dict[str, str]:
-    """Return why HEAD came to each commit after *since*, whatever the commit says of itself."""
-    end = next((at for at, (oid, _) in enumerate(moves) if oid == since), 0)
-    return dict(moves[:end])  # of several the first, by which it was made
-
-
 def _list_unreachable_times(kb: Workspace, before: str, now: str) -> set[int]:
     """Return when the commits were written that HEAD does not lead to any more.
 
@@ -168,12 +158,6 @@ def _list_unreachable_times(kb: Workspace, before: str, now: str) -> set[int]:
     left = filter(None, (before, "--not", now))
     listed = kb.repository.git("log", "--format=%at", "-n", _MOST_COMMITS, "--all", "--reflog", *left, check=False)
     return set(map(int, listed.split()))
-
-
-def _collect_other_contents(kb: Workspace, paths: Sequence[str], without: set[str]) -> set[tuple[str, str]]:
-    """Return path and content of what any other commit has put into *paths*, on whatever branch."""
-    found = _iter_commits(kb, [*_LOG, "-n", _MOST_COMMITS, "--all", "--reflog", "--", *paths])
-    return {row for commit in found if commit.oid not in without for row in commit.rows}
 
 
 def _iter_commits(kb: Workspace, words: Sequence[str]) -> Iterator[_LoggedCommit]:

@@ -100,9 +100,7 @@ def check_end_of_turn(kb: Workspace, caller: Caller) -> HookResponse:
     since = record_stamps.read_turn_start(kb.root, caller.session)
     allowed = record_stamps.read_allowed_file(kb.root, caller.session).split("\n")
     record_stamps.mark_turn_ended(kb.root, caller.session)
-    if not (running or since):
-        return HookResponse()
-    seen = compare_snapshot(kb, caller.folder)
+    seen = compare_snapshot(kb, caller.folder) if running or since else None
     if not seen or is_merge_in_progress(kb):
         return HookResponse()
     if not running:
@@ -130,19 +128,22 @@ def _handle_changes(
     is_blocking = mode == policy.BLOCK and not only_named
     back = [one for one in found.edits if is_blocking or (one.path in SETTINGS and not only_named)]
     left = [one for one in found.edits if one not in back]
-    said: list[tuple[Message, bool]] = []
+    notices: list[tuple[Message, bool]] = []  # each with whether the person is told, too
     if back:
-        said.append((_revert_changes(kb, caller, seen, back), True))
+        notices.append((_revert_changes(kb, caller, seen, back), True))
         if committed := _list_committed(kb, seen, back):
-            said.append((_format_commit_warning(kb, seen, committed), True))
+            notices.append((_format_commit_warning(kb, seen, committed), True))
     if left:
-        said.append((_format_edit_warning(kb, seen, left), False))
+        paths, command = _format_paths([one.path for one in left]), _format_undo_commands(kb, seen, left)
+        warning = msg("kb: {paths} changed outside kb: kb has checked nothing of it. "
+                      "Next: hand it in with kb write, then: {command}", paths=paths, command=command)  # fmt: skip
+        notices.append((warning, False))
     if lost := [one for one in (*found.discarded, *left) if one.mark == COPIED and one.before != GONE]:
-        said.append((_keep_lost_text(kb, lost), True))
+        notices.append((_keep_lost_text(kb, lost), True))
     if found.moved:
-        said.append((_format_moved_warning(seen, found.moved), False))
+        notices.append((_format_moved_warning(seen, found.moved), False))
     refresh_snapshot(kb, caller.folder, left)
-    texts = [(kb.localise(text), for_person) for text, for_person in said]
+    texts = [(kb.localise(text), for_person) for text, for_person in notices]
     person = "\n".join(text for text, for_person in texts if for_person)
     return HookResponse(context="\n".join(text for text, _ in texts), message=person)
 
@@ -179,12 +180,10 @@ def _revert_changes(kb: Workspace, caller: Caller, seen: SnapshotDiff, changes: 
 
 def _list_committed(kb: Workspace, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> list[str]:
     """Return the files of *changes* of which the commit that is checked out now has the agent's version."""
-    inside = [change for change in changes if not os.path.isabs(change.path)]
-    paths = [change.path for change in inside]
-    now = read_tree_oids(kb, kb.repository.head(), paths)
-    before = read_tree_oids(kb, Head("", seen.before.head), paths)
-    return [one.path for one in inside
-            if now.get(one.path, GONE) == one.after and before.get(one.path, GONE) != one.after]  # fmt: skip
+    after = {one.path: one.after for one in changes if not os.path.isabs(one.path)}
+    now = read_tree_oids(kb, kb.repository.head(), after)
+    before = read_tree_oids(kb, Head("", seen.before.head), after)
+    return [path for path, oid in after.items() if now.get(path, GONE) == oid != before.get(path, GONE)]
 
 
 def _format_commit_warning(kb: Workspace, seen: SnapshotDiff, paths: Sequence[str]) -> Message:
@@ -266,18 +265,13 @@ def _restore_file(kb: Workspace, change: OutsideChange) -> bool:
     if os.path.islink(place) or before is None:
         remove_file(place)
     if before is not None:
-        _unlink_obstacles(kb.root, os.path.dirname(change.path))
+        folders = change.path.split("/")[:-1] if not os.path.isabs(change.path) else []
+        for count in range(1, len(folders) + 1):  # links, and files, may stand where its folders were
+            above = os.path.join(kb.root, *folders[:count])
+            if os.path.islink(above) or os.path.isfile(above):
+                os.unlink(above)
         write_atomic(place, before)
     return True
-
-
-def _unlink_obstacles(root: str, folder: str) -> None:
-    """Take away links, and files, that stand where *folder* is to be."""
-    parts = folder.split("/") if not os.path.isabs(folder) else []
-    for count in range(1, len(parts) + 1):
-        place = os.path.join(root, *parts[:count])
-        if os.path.islink(place) or os.path.isfile(place):
-            os.unlink(place)
 
 
 def _unstage(kb: Workspace, changes: Iterable[OutsideChange]) -> None:
@@ -296,21 +290,12 @@ def _unstage(kb: Workspace, changes: Iterable[OutsideChange]) -> None:
 # -- warn, and what is kept --------------------------------------------------------------------------
 
 
-def _format_edit_warning(kb: Workspace, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> Message:
-    return msg(
-        "kb: {paths} changed outside kb: kb has checked nothing of it. "
-        "Next: hand it in with kb write, then: {command}",
-        paths=_format_paths([change.path for change in changes]), command=_format_undo_commands(kb, seen, changes),
-    )  # fmt: skip
-
-
 def _format_undo_commands(kb: Workspace, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
     """Return the commands that take *changes* back; what a commit holds, from the commit of before."""
     known = read_tree_oids(kb, kb.repository.head(), [change.path for change in changes])
     committed = _list_committed(kb, seen, changes) if seen.before.head else []
-    rest = [change.path for change in changes if change.path not in committed]
-    paths = [path for path in rest if path in known]
-    new = [path for path in rest if path not in known]
+    paths = [one.path for one in changes if one.path not in committed and one.path in known]
+    new = [one.path for one in changes if one.path not in committed and one.path not in known]
     both = ("--staged", "--worktree", "--")
     commands = [_format_git_command(kb, "restore", *both, *paths[:_NAMED])] if paths else []
     commands += [shlex.join(["rm", "--", *(os.path.join(kb.root, path) for path in new[:_NAMED])])] if new else []
@@ -342,22 +327,20 @@ def _keep_lost_text(kb: Workspace, changes: Sequence[OutsideChange]) -> Message:
 
 
 def save_to_kept_ref(kb: Workspace, contents: Mapping[str, bytes | None]) -> str:
-    """Keep *contents*, by path, in a commit under a ref of its own that goes to no remote; return the ref."""
+    """Keep *contents*, by path, in a commit under a ref of its own that goes to no remote; return the ref.
+
+    What has been kept for longer than DAYS is taken away.
+    """
     stamp = time.strftime(_TIME, time.gmtime(kb.now()))
     with kb.repository.hold_lock(), kb.state.open_stage() as stage:
         ref = _find_free_ref(kb, KEPT + stamp)
         words = format_commit_message("Keep text that no commit has", "", {"Kb-Op": "kept"})
         commit = kb.repository.build_commit(kb.repository.head().oid, dict(contents), words, stage=stage)
-        moves = [RefMove(ref, commit, ""), *_build_expiry_moves(kb)]
+        oldest = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))  # their names say since when
+        rows = (row.split(" ") for row in kb.repository.list_refs(KEPT, "%(refname) %(objectname)"))
+        moves = [RefMove(ref, commit, ""), *(RefMove(old, "", oid) for old, oid in rows if old < oldest)]
         kb.repository.update_refs(moves, "kb: keep text that no commit has")
     return ref
-
-
-def _build_expiry_moves(kb: Workspace) -> list[RefMove]:
-    """Return the moves that take away what has been kept for longer than DAYS; their names say since when."""
-    last = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))
-    rows = (row.split(" ") for row in kb.repository.list_refs(KEPT, "%(refname) %(objectname)"))
-    return [RefMove(ref, "", oid) for ref, oid in rows if ref < last]
 
 
 def _build_kept_path(change: OutsideChange) -> str:
