@@ -74,7 +74,7 @@ def test_each_line_is_of_one_kind() -> None:
         ("item", "三"),
         ("quote", "said"),
         ("table", "| a | b |"),
-        ("code", "```"),
+        ("fence", "```"),
         ("code", "# no heading"),
         ("code", "```"),
         ("text", "#no"),
@@ -87,4 +87,4 @@ def test_the_lines_of_a_scan_are_slices_of_the_text(text: str) -> None:
     lines = list(scan_markdown(text))
     assert [line.text for line in lines] == [row.rstrip("\r\n") for row in split_lines(text)]
     assert all(text.startswith(line.text, line.start) for line in lines)
-    assert {number for number, line in enumerate(lines) if line.kind == "code"} == set(find_code_lines(text))
+    assert {number for number, line in enumerate(lines) if line.kind in ("fence", "code")} == set(find_code_lines(text))

@@ -184,6 +184,11 @@ def test_pieces_keep_their_writing_and_code_stays_whole() -> None:
         "旧版不变。",
     ]
     assert list(split_facts("~~~\nopen")) == ["~~~\nopen\n~~~"]
+    assert list(split_facts("- 步骤：\n  ```sh\n  a\n    b\n  ```\n> ~~~\n> c\n")) == [
+        "步骤：",
+        "```sh\na\n  b\n```",
+        "~~~\nc\n~~~",
+    ]
 
 
 def test_code_in_an_addition_swallows_nothing_behind_it() -> None:

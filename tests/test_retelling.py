@@ -113,6 +113,18 @@ def test_what_is_said_of_two_things_stays_two_records(old: tuple[str, str], new:
             ("打印改用云打印 Feie", "门店打印通过 Feie 完成，CUPS 停用。"),
         ),
         (
+            ("Deploy keys in a locker", "Deploy keys of the gateway are kept in a locker."),
+            ("Deploy keys in a drawer", "Deploy keys of the gateway are kept in a drawer."),
+        ),
+        (
+            ("审计日志用邮件发", "审计日志通过邮件发送给客户。"),
+            ("审计日志用短信发", "审计日志通过短信发送给客户。"),
+        ),
+        (
+            ("团队设置由所有人修改", "所有人可以修改团队设置。"),
+            ("团队设置由管理员修改", "只有管理员可以修改团队设置。"),
+        ),
+        (
             ("验证码 60 秒一次", "同一手机号 60 秒内只能获取一次验证码。"),
             ("验证码间隔调整", "同一手机号 120 秒内只能获取一次验证码。"),
         ),

@@ -17,9 +17,9 @@ from kb.similarity.lexicon import (
     OPPOSITE_OF,
     PLACES,
     RIVAL_ROWS,
-    RIVALS,
     are_opposites,
     are_rivals,
+    find_implied_words,
     loose_opposites,
 )
 from kb.similarity.statement import Clause, Profile, Statement, weigh_word
@@ -184,7 +184,7 @@ def _is_choice_rejected(chosen: Choice, other: Choice) -> bool:
 def _is_same_role(one: Choice, other: Choice) -> bool:
     """Return whether two choices fill one role; what only says of what sort a thing is (a database) counts not."""
     names = one.picked | other.picked | one.rejected | other.rejected
-    implied = {word for name in names for row in RIVAL_ROWS.get(name, ()) for word in RIVALS[row][1].split("|")}
+    implied = {word for name in names for word in find_implied_words(name)}
     return one.role == other.role or one.role - implied == other.role - implied
 
 

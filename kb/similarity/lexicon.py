@@ -139,53 +139,33 @@ HOLDERS = frozenset(
 )
 """What has one filler at a time where both fillers are names of products."""
 
-RIVALS: tuple[tuple[str, str], ...] = (
-    (
-        "fastapi|flask|django|tornado|sanic|express|koa|nestjs|fastify|spring boot|quarkus|micronaut|rails|laravel|gin|"
-        "fiber|actix|axum|ktor",
-        "web|backend|framework",
-    ),
-    (
-        "postgresql|mysql|mariadb|sqlite|oracle|sql server|mongodb|cockroachdb|tidb|oceanbase|cassandra|dynamodb|h2",
-        "database|relational|storage|数|据|数据",
-    ),
-    ("redis|memcached|valkey|hazelcast|caffeine", "cache"),
-    ("kafka|rabbitmq|nats|pulsar|activemq|sqs|rocketmq", "broker|message|queue|event|消|息"),
-    ("react|vue|angular|svelte|solidjs|preact", "frontend|framework|web"),
-    ("redux|zustand|mobx|pinia|vuex|recoil|jotai", "state|management"),
-    ("pytest|unittest|nose", "unit|test|python|单|元"),
-    ("jest|vitest|mocha|jasmine", "unit|test|javascript|单|元"),
-    ("junit|testng|spock", "unit|test|java|单|元"),
-    ("playwright|cypress|selenium|puppeteer", "end|browser|test|e2e"),
-    ("npm|yarn|pnpm|bun", "package manager"),
-    ("pip|poetry|pipenv|uv|pdm|conda", "package manager|python"),
-    ("maven|gradle|bazel|ant", "build|tool"),
-    ("webpack|vite|rollup|esbuild|parcel", "bundler|build|tool"),
-    (
-        "github actions|jenkins|gitlab ci|circleci|travis|travis ci|azure pipelines|drone|buildkite|teamcity",
-        "continuous integration|pipeline",
-    ),
-    ("aws|gcp|azure|google cloud|aliyun|阿里云|腾讯云|华为云", "cloud|provider|云|平|台"),
-    ("terraform|pulumi|cloudformation|opentofu", "infrastructure|code"),
-    ("helm|kustomize|jsonnet", "manifest|kubernetes"),
-    ("kubernetes|nomad|docker swarm", "orchestration|container"),
-    ("docker|podman", "container"),
-    ("nginx|caddy|traefik|apache|haproxy|envoy", "proxy|reverse|web|server"),
-    ("elasticsearch|opensearch|solr|meilisearch|typesense", "search|engine|full|text"),
-    ("faiss|milvus|qdrant|pgvector|chroma|weaviate|pinecone", "vector|database|storage|向量"),
-    ("flake8|ruff|pylint", "linter|lint"),
-    ("eslint|biome|tslint", "linter|lint"),
-    ("black|yapf|autopep8", "formatter|format"),
-    ("sqlalchemy|peewee|tortoise", "orm"),
-    ("hibernate|mybatis|jooq", "orm"),
-    ("alembic|flyway|liquibase", "migration|schema"),
-    ("bcrypt|argon2|argon2id|scrypt|pbkdf2|md5", "password|hash|密|码|哈|希"),
-    ("sha1|sha256|sha512|blake3", "hash|checksum|哈|希"),
-    ("monorepo|polyrepo|multirepo|单仓|多仓", "repository"),
-    ("trunk based development|git flow|gitflow|github flow", "branch|branching|model"),
-    ("squash|rebase|merge commit", "merge"),
-)
-"""Names of which one place takes one, and the words such a place is usually named by. Common ones only."""
+RIVALS = split_rows("""
+fastapi|flask|django|tornado|sanic|express|koa|nestjs|fastify|spring boot|quarkus|micronaut|rails|laravel|gin|
+fiber|actix|axum|ktor @ web|backend|framework;
+postgresql|mysql|mariadb|sqlite|oracle|sql server|mongodb|cockroachdb|tidb|oceanbase|cassandra|dynamodb|
+h2 @ database|relational|storage|数|据|数据; redis|memcached|valkey|hazelcast|caffeine @ cache;
+kafka|rabbitmq|nats|pulsar|activemq|sqs|rocketmq @ broker|message|queue|event|消|息;
+react|vue|angular|svelte|solidjs|preact @ frontend|framework|web;
+redux|zustand|mobx|pinia|vuex|recoil|jotai @ state|management; pytest|unittest|nose @ unit|test|python|单|元;
+jest|vitest|mocha|jasmine @ unit|test|javascript|单|元; junit|testng|spock @ unit|test|java|单|元;
+playwright|cypress|selenium|puppeteer @ end|browser|test|e2e; npm|yarn|pnpm|bun @ package manager;
+pip|poetry|pipenv|uv|pdm|conda @ package manager|python; maven|gradle|bazel|ant @ build|tool;
+webpack|vite|rollup|esbuild|parcel @ bundler|build|tool;
+github actions|jenkins|gitlab ci|circleci|travis|travis ci|azure pipelines|drone|buildkite|
+teamcity @ continuous integration|pipeline;
+aws|gcp|azure|google cloud|aliyun|阿里云|腾讯云|华为云 @ cloud|provider|云|平|台;
+terraform|pulumi|cloudformation|opentofu @ infrastructure|code; helm|kustomize|jsonnet @ manifest|kubernetes;
+kubernetes|nomad|docker swarm @ orchestration|container; docker|podman @ container;
+nginx|caddy|traefik|apache|haproxy|envoy @ proxy|reverse|web|server;
+elasticsearch|opensearch|solr|meilisearch|typesense @ search|engine|full|text;
+faiss|milvus|qdrant|pgvector|chroma|weaviate|pinecone @ vector|database|storage|向量;
+flake8|ruff|pylint @ linter|lint; eslint|biome|tslint @ linter|lint; black|yapf|autopep8 @ formatter|format;
+sqlalchemy|peewee|tortoise @ orm; hibernate|mybatis|jooq @ orm; alembic|flyway|liquibase @ migration|schema;
+bcrypt|argon2|argon2id|scrypt|pbkdf2|md5 @ password|hash|密|码|哈|希;
+sha1|sha256|sha512|blake3 @ hash|checksum|哈|希; monorepo|polyrepo|multirepo|单仓|多仓 @ repository;
+trunk based development|git flow|gitflow|github flow @ branch|branching|model; squash|rebase|merge commit @ merge
+""")
+"""Names of which one place takes one @ the words such a place is usually named by. Common ones only."""
 
 OPPOSITES = split_rows("""
 go|rust|java|kotlin|python|c++|c#|ruby|php|scala|typescript|javascript; tab|tabs|制表符||space|spaces|空格;
@@ -234,15 +214,15 @@ def _build_senses() -> dict[str, tuple[str, str]]:
     for row in SAME:
         if not row.startswith("~"):
             senses |= dict.fromkeys(row.split("|"), ("term", row.split("|")[0]))
-    senses |= {name: ("term", name) for row, _ in RIVALS for name in row.split("|")}
+    senses |= {name: ("term", name) for name in RIVAL_ROWS}
     senses |= {name: ("term", name) for name in OPPOSITE_OF}
     return senses | {alias: ("term", name) for alias, _, name in (row.partition(" = ") for row in ALIASES)}
 
 
 def _build_rival_rows() -> dict[str, frozenset[int]]:
     rows: dict[str, frozenset[int]] = {}
-    for number, (names, _) in enumerate(RIVALS):
-        for name in names.split("|"):
+    for number, row in enumerate(RIVALS):
+        for name in row.partition(" @ ")[0].split("|"):
             rows[name] = rows.get(name, frozenset()) | {number}
     return rows
 
@@ -290,6 +270,11 @@ def _iter_loose_forms(rows: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 def are_rivals(one: str, other: str) -> bool:
     """Return whether two names compete for one place: PostgreSQL and MySQL, 阿里云 and 腾讯云."""
     return one != other and bool(RIVAL_ROWS.get(one, frozenset()) & RIVAL_ROWS.get(other, frozenset()))
+
+
+def find_implied_words(name: str) -> set[str]:
+    """Return the words that only say of what sort *name* is: PostgreSQL is a database."""
+    return {word for row in RIVAL_ROWS.get(name, ()) for word in RIVALS[row].partition(" @ ")[2].split("|")}
 
 
 def are_opposites(one: str, other: str, *, loose: bool = False) -> bool:

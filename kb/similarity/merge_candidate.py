@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 
 from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import section_label
@@ -158,22 +157,27 @@ def find_new_facts(texts: Mapping[str, str], already: Iterable[str]) -> list[tup
 
 def split_facts(text: str) -> Iterator[str]:
     """Yield the sentences of *text* as they are written, without list marks; a code block is one piece."""
-    for is_code, lines in groupby(scan_markdown(normalise_newlines(text)), key=lambda line: line.kind == "code"):
-        if is_code:
-            block = _dedent_code([line.text for line in lines])
-            left_open = find_fenced_code(block).left_open
-            yield f"{block}\n{left_open.marks}" if left_open else block
+    block: list[str] = []
+    for line in scan_markdown(normalise_newlines(text)):
+        if block and line.kind != "code":
+            yield _extract_code(block)
+            block = []
+        if line.kind in ("fence", "code"):
+            block.append(line.text)
         else:
-            for line in lines:
-                yield from split_sentences(line.body)
+            yield from split_sentences(line.body)
+    if block:
+        yield _extract_code(block)
 
 
-def _dedent_code(rows: list[str]) -> str:
-    """Return a code block without the list or quote it stands in."""
+def _extract_code(rows: list[str]) -> str:
+    """Return a code block without the list or quote it stands in, and closed."""
     fence = _FENCE.search(rows[0])
     width = fence.start() if fence else 0
     rest = (row.lstrip(" \t>") if row[:width].strip(" \t>") else row[width:] for row in rows[1:])
-    return "\n".join([rows[0][width:], *rest])
+    block = "\n".join([rows[0][width:], *rest])
+    left_open = find_fenced_code(block).left_open
+    return f"{block}\n{left_open.marks}" if left_open else block
 
 
 def _parse_fact(sentence: str) -> StatedFact:

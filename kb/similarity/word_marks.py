@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 
 def split_rows(table: str) -> tuple[str, ...]:
-    """Return the rows of a *table*, which stand between semicolons or line ends."""
-    return tuple(row.strip() for row in table.replace("\n", ";").split(";") if row.strip())
+    """Return the rows of a *table*, which stand between semicolons or line ends; a row goes on behind a bar."""
+    rows = table.replace("|\n", "|").replace("\n", ";").split(";")
+    return tuple(row.strip() for row in rows if row.strip())
 
 
 MARKS: Mapping[str, str] = {

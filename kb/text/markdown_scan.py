@@ -45,13 +45,15 @@ class FencedCode(NamedTuple):
 
     lines: frozenset[int] | set[int]
     left_open: OpenFence | None
+    openings: frozenset[int] | set[int] = frozenset()
+    """Those on which a fence opens."""
 
 
 class MarkdownLine(NamedTuple):
     """One line of a markdown text."""
 
     kind: str
-    """code, heading, item, quote, table, text or blank."""
+    """fence (it opens one), code, heading, item, quote, table, text or blank."""
     text: str
     """Without the line end."""
     start: int
@@ -91,13 +93,13 @@ def find_indented_code(text: str) -> set[int]:
 
 def scan_markdown(text: str) -> Iterator[MarkdownLine]:
     """Yield the lines of *text* in order; what stands in a fence is code, whatever it looks like."""
-    code = find_code_lines(text)
+    code = find_fenced_code(text)
     start = 0
     for number, row in enumerate(split_lines(text)):
         line = row.rstrip("\r\n")
-        match = None if number in code else _MARK.match(line)
-        if number in code:
-            kind = "code"
+        match = None if number in code.lines else _MARK.match(line)
+        if number in code.lines:
+            kind = "fence" if number in code.openings else "code"
         elif match and (mark := match.group(1)):
             kind = "heading" if mark[0] == "#" else _KINDS.get(mark, "item")
         else:
@@ -115,6 +117,7 @@ def _may_be_nested(row: str) -> bool:
 def _scan_top_level_fences(rows: list[str]) -> FencedCode:
     """Return the code among *rows*, no fence of which is nested."""
     found: set[int] = set()
+    openings: set[int] = set()
     fence: OpenFence | None = None
     for number, row in enumerate(rows):
         match = _FENCE.match(row)
@@ -124,8 +127,9 @@ def _scan_top_level_fences(rows: list[str]) -> FencedCode:
                 fence = None
         elif match and not (match.group(1)[0] == "`" and "`" in match.group(2)):
             found.add(number)
+            openings.add(number)
             fence = OpenFence(match.group(1), number)
-    return FencedCode(found, fence)
+    return FencedCode(found, fence, openings)
 
 
 def _parse_nested_fences(text: str, rows: list[str]) -> FencedCode:
@@ -139,15 +143,17 @@ def _parse_nested_fences(text: str, rows: list[str]) -> FencedCode:
     if any(token.level >= parser.options["maxNesting"] - 1 for token in tokens):
         raise BadRecord(msg("lists or quotes are nested too deep to tell code from text"))
     found: set[int] = set()
+    openings: set[int] = set()
     left_open: OpenFence | None = None
     end = max((number for number, row in enumerate(rows, 1) if row.strip()), default=0)
     for token in tokens:
         if token.type == "fence" and token.map:
             first, after = token.map
             found.update(range(first, min(after, len(rows))))
+            openings.add(first)
             ends_here = token.level == 0 and after >= end and not _has_closing_fence(token, rows[first + 1 : after])
             left_open = OpenFence(token.markup, first) if ends_here else None
-    return FencedCode(found, left_open)
+    return FencedCode(found, left_open, openings)
 
 
 def _has_closing_fence(fence: Token, inside: list[str]) -> bool:
