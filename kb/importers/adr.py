@@ -1,6 +1,6 @@
 """Read decision records written with other tools: Nygard, MADR 2 to 4, adr-tools, log4brains, and their relatives.
 
-Nothing of a body is lost: what has no place of its own stays under its heading, and what could not be mapped is said.
+Nothing of a body is lost: what has no field of its own stays under its heading, and notes say what could not be mapped.
 Consequences become the section `impact`; "because …" of a MADR outcome becomes `why`, word for word.
 """
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class ImportedAdr(NamedTuple):
-    """A foreign decision record, read; links and ids are settled by `kb.importers.adr_set.resolve_imports`."""
+    """A foreign decision record, as read; `kb.importers.adr_set.resolve_imports` settles links and ids."""
 
     record: Record
     """Its id is empty; `extra["adr"]` holds the number it had."""
@@ -82,18 +82,20 @@ def read_adr(text: str, path: str) -> ImportedAdr:
         raise BadRecord(msg("the file is binary, not markdown"), path=path)
     if not text.strip():
         raise BadRecord(msg("the file is empty"), path=path)
-    values, repaired = _parse_front_matter(text, path)
+    notes: list[Message] = []
+    values = _parse_front_matter(text, path, notes)
     body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    pieces = split_parts(body)
-    if len(pieces) == 1:
+    parts = split_parts(body)
+    if len(parts) == 1:
         raise BadRecord(msg("no heading: this is no decision record"), path=path)
-    known = [piece.level for piece in pieces if match_section(piece.heading)]
-    pieces = merge_subparts(pieces, max(2, min(known, default=2)))
-    heading, preamble, rest = _split_title(pieces)
+    known = [part.level for part in parts if match_section(part.heading)]
+    above, *rest = merge_subparts(parts, max(2, min(known, default=2)))
+    heading, preamble = "", above.text
+    if rest and not (rest[0].level > 1 and match_section(rest[0].heading)):  # else it begins with a section, untitled
+        heading, preamble, rest = rest[0].heading, above.text + rest[0].text, rest[1:]
     found = parse_fields(preamble)
     _refuse_non_records(heading, found, rest, values, path)
-    item = _build_import(text, path, values, heading, found, rest)
-    return item._replace(notes=(repaired, *item.notes)) if repaired else item
+    return _build_import(text, path, values, heading, found, rest, notes)
 
 
 _KEY_AND_TEXT = re.compile(
@@ -102,39 +104,29 @@ _KEY_AND_TEXT = re.compile(
 """A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
 
 
-def _parse_front_matter(text: str, path: str) -> tuple[Mapping[str, Any], Message | None]:
-    """Return the front matter of *text*, and what to say where it is no valid YAML.
+def _parse_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[str, Any]:
+    """Return the front matter of *text*; where it is no valid YAML, *notes* say so.
 
     People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
     values are read as the text they were meant to be; what stays unreadable raises BadRecord.
     """
     try:
-        return parse_front_matter(text, path), None
+        return parse_front_matter(text, path)
     except BadRecord as error:
         span = find_front_matter(text)
         if span is None:
             raise
         rows = text[span.start : span.end].splitlines(keepends=True)
-        quoted = "".join(_KEY_AND_TEXT.sub(_quote_value, row) if _KEY_AND_TEXT.fullmatch(row) else row for row in rows)
+        for number, row in enumerate(rows):
+            if match := _KEY_AND_TEXT.fullmatch(row):
+                value = match[2].rstrip().replace("'", "''")
+                rows[number] = f"{match[1]}: '{value}'{match[3]}"
         try:
-            values = parse_front_matter(text[: span.start] + quoted + text[span.end :], path)
+            values = parse_front_matter(text[: span.start] + "".join(rows) + text[span.end :], path)
         except BadRecord:
             raise error from None
-        return values, msg("line {line} is no valid YAML; its value is read as plain text", line=error.line)
-
-
-def _quote_value(match: re.Match[str]) -> str:
-    """Return the line of *match* with its value in YAML's single quotes."""
-    value = match[2].rstrip().replace("'", "''")
-    return f"{match[1]}: '{value}'{match[3]}"
-
-
-def _split_title(pieces: list[AdrPart]) -> tuple[str, str, list[AdrPart]]:
-    """Return the title's heading, the text around it, and the parts behind it; "" where the first part is a section."""
-    first = pieces[1] if len(pieces) > 1 else None
-    if first is None or (match_section(first.heading) and first.level > 1):
-        return "", pieces[0].text, pieces[1:]
-    return first.heading, pieces[0].text + first.text, pieces[2:]
+        notes.append(msg("line {line} is no valid YAML; its value is read as plain text", line=error.line))
+        return values
 
 
 def _refuse_non_records(
@@ -152,9 +144,8 @@ def _refuse_non_records(
         or bool(_EVIDENCE & {match_section(part.heading) for part in rest})
     )
     if not shown:
-        raise BadRecord(
-            msg("nothing shows a decision record: no number, no status, no section “Context” or “Decision”"), path=path
-        )
+        reason = msg("nothing shows a decision record: no number, no status, no section “Context” or “Decision”")
+        raise BadRecord(reason, path=path)
     if _is_index(path) and not values.get("status"):
         raise BadRecord(msg("the file is an index of a folder, no decision record"), path=path)
 
@@ -167,25 +158,26 @@ def _is_index(path: str) -> bool:
 
 
 def _build_import(
-    text: str, path: str, values: Mapping[str, Any], heading: str, found: AdrFields, rest: list[AdrPart]
+    text: str,
+    path: str,
+    values: Mapping[str, Any],
+    heading: str,
+    found: AdrFields,
+    rest: list[AdrPart],
+    notes: list[Message],
 ) -> ImportedAdr:
-    notes: list[Message] = []
     title, number = _resolve_title(text, path, values, heading, notes)
     status_part = next(filter(None, (p.text.strip() for p in rest if match_section(p.heading) == "status")), "")
     said = flatten_value(values.get("status")) or found.status or _extract_first_paragraph(status_part)
     status, status_kept = _resolve_status(said, status_part, notes)
     written = flatten_value(values.get("date")) or found.date
     day, day_kept = _resolve_date(written, path, notes)
-    day = day or ("" if written else find_status_date(said) or _find_first_change(rest))
+    if not day and not written:
+        changes = (find_first_change_date(part.heading, part.text) for part in rest)
+        day = find_status_date(said) or next(filter(None, changes), "")
     style = _detect_format(path, values, heading, found, rest)
     extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {})
-    extra |= (
-        status_kept
-        | day_kept
-        | dict(found.others)
-        | _find_differing_fields(values, found, heading)
-        | _collect_unmapped_keys(values)
-    )
+    extra |= status_kept | day_kept | dict(found.others) | _collect_extra(values, found, heading)
     record = Record(
         id="",
         kind="decision",
@@ -197,9 +189,8 @@ def _build_import(
         extra=extra,
         sections=_build_sections(found.rest, rest, status),
     )
-    day_first = is_day_first(flatten_value(values.get("date")) or found.date)
     links = tuple(dict.fromkeys((*find_front_matter_links(values), *_collect_links(said, status, found, rest))))
-    return ImportedAdr(record, style, number, links, tuple(notes), path, day_first)
+    return ImportedAdr(record, style, number, links, tuple(notes), path, is_day_first(written))
 
 
 def _collect_links(said: str, status: Status, found: AdrFields, rest: list[AdrPart]) -> list[AdrLink]:
@@ -210,17 +201,12 @@ def _collect_links(said: str, status: Status, found: AdrFields, rest: list[AdrPa
     """
     head = [part.text for part in rest if match_section(part.heading) == "status"]
     body = [part.text for part in rest if match_section(part.heading) != "status"]
-    stands = status == Status.ACCEPTED and parse_status(said).certain
+    is_accepted = status == Status.ACCEPTED and parse_status(said).certain
     inside = [
-        link._replace(in_part=True) if stands and link.relation == "superseded_by" else link
+        link._replace(in_part=True) if is_accepted and link.relation == "superseded_by" else link
         for link in find_text_links(*body)
     ]
     return [*find_text_links(f"{said}\n\n{found.rest}", *head), *inside]
-
-
-def _find_first_change(rest: list[AdrPart]) -> str:
-    """Return the day on which a record's own list of changes begins, or ""."""
-    return next(filter(None, (find_first_change_date(part.heading, part.text) for part in rest)), "")
 
 
 def _resolve_title(
@@ -238,7 +224,7 @@ def _resolve_title(
         notes.append(
             msg("the file name says number {named}, the title {written}; {named} is kept", named=named, written=written)
         )
-    return title, named if named is not None else written
+    return title, written if named is None else named
 
 
 def _find_commented_title(text: str) -> str:
@@ -277,27 +263,21 @@ def _resolve_date(said: str, path: str, notes: list[Message]) -> tuple[str, dict
     return read.date or parse_file_date(path), {} if read.date and read.exact else {"original_date": one_line(said)}
 
 
-def _find_differing_fields(values: Mapping[str, Any], found: AdrFields, heading: str) -> dict[str, str]:
-    """Return what the text says otherwise than the front, and the front's title where the text has its own."""
-    twice = (("status", found.status), ("date", found.date), ("title", heading))
-    both = [
-        (key, flatten_value(values.get(key)), text) for key, text in twice if text and flatten_value(values.get(key))
-    ]
-    return {
-        "original_title" if key == "title" else f"{key}_in_text": front_says if key == "title" else text
-        for key, front_says, text in both
-        if front_says != text
-    }
+def _collect_extra(values: Mapping[str, Any], found: AdrFields, heading: str) -> dict[str, Any]:
+    """Return what the text says otherwise than the front matter, and the front matter that has no field of its own.
 
-
-def _collect_unmapped_keys(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the frontmatter that has no field of its own; a key that means another thing to kb is set apart."""
-    mapped = ("status", "date", "title", "tags")
-    return {
-        f"original_{key}" if key in KEYS else key: value
-        for key, value in values.items()
-        if key not in mapped and value not in (None, "", [])
-    }
+    The front matter's title is kept where the text has its own; a key that means another thing to kb is set apart.
+    """
+    extra: dict[str, Any] = {}
+    for key, text in (("status", found.status), ("date", found.date), ("title", heading)):
+        value = flatten_value(values.get(key))
+        if text and value and value != text:
+            name, kept = ("original_title", value) if key == "title" else (f"{key}_in_text", text)
+            extra[name] = kept
+    for key, value in values.items():
+        if key not in ("status", "date", "title", "tags") and value not in (None, "", []):
+            extra[f"original_{key}" if key in KEYS else key] = value
+    return extra
 
 
 # -- sections -------------------------------------------------------------------------------------
@@ -317,15 +297,15 @@ def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple
     for part in rest:
         name, text = match_section(part.heading), part.text.strip("\n")
         if name == "status":
-            mapped = parse_status(text).exact and parse_status(text).status == status
-            found += [Section("", part.heading, text)] if text.strip() and not mapped else []
+            # A status section whose word is the record's status says nothing more.
+            is_mapped = parse_status(text).exact and parse_status(text).status == status
+            found += [Section("", part.heading, text)] if text.strip() and not is_mapped else []
             continue
-        first = name and not any(section.name == name for section in found)
-        pieces = _split_outcome(text, taken) if name == "decision" and first else [("", "", text)]
-        remark = extract_remark(part.heading) if first and name != resolve_section_name(part.heading) else ""
-        own = "\n\n".join(filter(None, (remark, pieces[0][2])))
-        found.append(Section(name if first else "", part.heading or "…", own))
-        found += [Section(*piece) for piece in pieces[1:]]
+        is_first = name and not any(section.name == name for section in found)
+        text, subsections = _split_outcome(text, taken) if name == "decision" and is_first else (text, [])
+        remark = extract_remark(part.heading) if is_first and name != resolve_section_name(part.heading) else ""
+        own = "\n\n".join(filter(None, (remark, text)))
+        found += [Section(name if is_first else "", part.heading or "…", own), *subsections]
     decision = next((section.text for section in found if section.name == "decision"), "")
     clause = extract_reason(decision)
     if clause and not any(section.name == "why" for section in found):
@@ -334,27 +314,27 @@ def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple
     return tuple(found)
 
 
-def _split_outcome(text: str, taken: set[str]) -> list[tuple[str, str, str]]:
+def _split_outcome(text: str, taken: set[str]) -> tuple[str, list[Section]]:
     """Return the outcome's own text, then its subsections on consequences and confirmation as sections of their own."""
     code = find_code_lines(text)
     marks = [match for match in _SUBSECTION.finditer(text) if text.count("\n", 0, match.start()) not in code]
     if not marks:
-        return [("", "", text)]
+        return text, []
     ends = [match.start() for match in marks[1:]] + [len(text)]
     own = text[: marks[0].start()]
-    split: dict[str, tuple[str, str, str]] = {}
+    split: dict[str, Section] = {}
     for match, end in zip(marks, ends, strict=True):
-        heading = match.group(1)
+        heading, whole = match[1], text[match.start() : end]
         name = "impact" if re.search(r"(?i)\bconsequences\b|后果", heading) else match_section(heading)
-        piece = text[match.start() : end]
         if name not in ("impact", "verification") or name in taken:
-            own += piece
+            own += whole
         elif name in split:
-            split[name] = (name, split[name][1], f"{split[name][2]}\n\n{piece.strip(chr(10))}")
+            split[name] = split[name]._replace(text="\n\n".join((split[name].text, whole.strip("\n"))))
         else:
-            whole = match_section(heading) == name
-            split[name] = (name, heading, (text[match.end() : end] if whole else piece).strip("\n"))
-    return [("", "", own.strip("\n")), *split.values()]
+            # "Positive Consequences" is more than the name of the section: the heading stays in the text.
+            inside = text[match.end() : end] if match_section(heading) == name else whole
+            split[name] = Section(name, heading, inside.strip("\n"))
+    return own.strip("\n"), [*split.values()]
 
 
 def extract_reason(decision: str) -> str:

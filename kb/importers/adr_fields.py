@@ -83,8 +83,8 @@ def parse_status(text: str) -> ParsedStatus:
         return ParsedStatus(Status.SUPERSEDED, True, False)
     if not choices:
         return ParsedStatus(Status.PROPOSED, False, False)
-    word, status, sure = choices[0]
-    return ParsedStatus(status, True, sure and _strip_markup(text) == word)
+    word, status, is_all = choices[0]
+    return ParsedStatus(status, True, is_all and _strip_markup(text) == word)
 
 
 def _strip_markup(text: str) -> str:
@@ -95,12 +95,11 @@ def _strip_markup(text: str) -> str:
 def _find_status_word(text: str) -> tuple[str, Status, bool] | None:
     """Return the row of the known word *text* begins with: word, status, and whether the word says all of it."""
     bare = _strip_markup(text)
-    return next((row for row in _WORDS if _has_leading_word(bare, row[0])), None)
-
-
-def _has_leading_word(text: str, word: str) -> bool:
-    """Return whether *text* begins with the whole *word*; a Chinese word may run on."""
-    return text.startswith(word) and not (word.isascii() and re.match(r"[a-z0-9]", text[len(word) :]))
+    for row in _WORDS:
+        # "acceptedly" is another word; a Chinese word may run on ("已接受并上线").
+        if bare.startswith(row[0]) and not (row[0].isascii() and re.match(r"[a-z0-9]", bare[len(row[0]) :])):
+            return row
+    return None
 
 
 # -- dates ----------------------------------------------------------------------------------------
@@ -152,18 +151,8 @@ _DATED_ROW = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{4}\s?年\s?\d{1,2}\s?月\s?\d{1,2}\s?日)"
 )
 _CHANGES = frozenset(
-    {
-        "changelog",
-        "change log",
-        "history",
-        "revision history",
-        "changes",
-        "revisions",
-        "变更记录",
-        "修订历史",
-        "修订记录",
-        "变更历史",
-    }
+    {"changelog", "change log", "history", "revision history", "changes", "revisions"}
+    | {"变更记录", "修订历史", "修订记录", "变更历史"}
 )
 
 
@@ -179,34 +168,30 @@ def is_day_first(text: str) -> bool | None:
     match = _YEAR_LAST.search(text)
     if not match:
         return None
-    first, second = int(match.group(1)), int(match.group(3))
+    first, second = int(match[1]), int(match[3])
     return True if first > 12 >= second else False if second > 12 >= first else None
 
 
 def _build_iso_date(pattern: re.Pattern[str], match: re.Match[str], day_first: bool) -> str:
     groups = [group for group in match.groups() if group]
     if pattern is _YEAR_FIRST:
-        year, month, day = groups[0], groups[1], groups[2]
+        year, month, day = groups
     elif pattern is _DAY_NAME:
-        day, month, year = groups[0], _parse_month(groups[1]), groups[2]
+        day, month, year = groups
     elif pattern is _NAME_DAY:
-        month, day, year = _parse_month(groups[0]), groups[1], groups[2]
+        month, day, year = groups
     else:
-        first = is_day_first(match.group())
-        if first is None and not day_first and groups[0] != groups[2]:
+        day, _, month, year = groups
+        first = is_day_first(match[0])
+        if first is None and not day_first and day != month:
             return ""
-        day, month, year = (
-            (groups[0], groups[2], groups[3]) if first is not False else (groups[2], groups[0], groups[3])
-        )
+        if first is False:
+            day, month = month, day
+    word = month[:3].lower()
     try:
-        return date(int(year), int(month), int(day)).isoformat()
+        return date(int(year), _MONTHS.index(word) + 1 if word in _MONTHS else int(month), int(day)).isoformat()
     except ValueError:
         return ""
-
-
-def _parse_month(name: str) -> str:
-    word = name[:3].lower()
-    return str(_MONTHS.index(word) + 1) if word in _MONTHS else "0"
 
 
 # -- numbers and titles ---------------------------------------------------------------------------
@@ -234,7 +219,7 @@ def parse_file_number(path: str) -> int | None:
     if _NAME_DATE.match(stem):
         return None
     match = _NAME_NUMBER.match(stem)
-    return int(match.group(1)) if match else None
+    return int(match[1]) if match else None
 
 
 def parse_file_date(path: str) -> str:
@@ -249,9 +234,9 @@ def split_title_number(heading: str, number: int | None) -> tuple[str, int | Non
     for pattern in _TITLE_NUMBER:
         match = pattern.match(title)
         if match:
-            return title[match.end() :], int(match.group(1)) if match.group(1) else None
+            return title[match.end() :], int(match[1]) if match[1] else None
     match = _TITLE_BARE_NUMBER.match(title)
-    if match and number is not None and int(match.group(1)) == number:
+    if match and number is not None and int(match[1]) == number:
         return title[match.end() :], number
     return title, None
 
@@ -282,8 +267,6 @@ _NAMED = {heading: name for name, headings in _MORE_SECTIONS.items() for heading
 _NUMBERING = re.compile(
     r"(?:\d{1,9}(?:\.\d{1,9}){0,9}[.)、]?\s++|\d{1,9}[.)、]\s*+|[一二三四五六七八九十]{1,9}[、.．]\s*+)(?=\S)"
 )
-
-
 _TAIL = re.compile(r"(?<!\s)\s*+(?=[(（/])")
 
 
