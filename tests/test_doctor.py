@@ -126,7 +126,7 @@ def test_an_old_git_is_found(tmp_path: Path, environment: dict[str, str], said: 
     before = os.environ["PATH"]
     os.environ["PATH"] = str(fake.parent)
     try:
-        assert doctor.check_git_version(place).state == state
+        assert doctor.git_checks.check_git_version(place).state == state
     finally:
         os.environ["PATH"] = before
 
@@ -436,7 +436,10 @@ def test_what_sessions_hold_that_kb_does_not_know_is_counted(
     [("", "ok"), ("sh -c true", "ok"), ("no-such-model --x", "failed"), ("'", "failed"), (" ", "failed")],
 )
 def test_a_model_command_must_be_there(environment: dict[str, str], command_: str, state: str) -> None:
-    assert doctor.check_llm_command(doctor.DoctorTarget("", "", {**environment, "KB_LLM_CMD": command_})).state == state
+    assert (
+        doctor.host_checks.check_llm_command(doctor.DoctorTarget("", "", {**environment, "KB_LLM_CMD": command_})).state
+        == state
+    )
 
 
 def test_nothing_is_left_of_the_session_that_hooks_are_tried_with(filled: Path, environment: dict[str, str]) -> None:

@@ -29,7 +29,7 @@ class DoctorTarget(NamedTuple):
     root: str
     """The knowledge base; "" for none."""
     folder: str
-    """Where the one who asks works."""
+    """The folder in which the caller works."""
     environment: Mapping[str, str]
     kb: KnowledgeBase | None = None
     """The knowledge base, opened; None where it cannot be."""
@@ -38,18 +38,20 @@ class DoctorTarget(NamedTuple):
     now: Callable[[], float] = time.time
     """Seconds since 1970."""
 
+    @property
+    def base(self) -> KnowledgeBase:
+        """The opened knowledge base; only for checks that need one."""
+        assert self.kb is not None
+        return self.kb
+
 
 class DoctorCheck(NamedTuple):
-    """One thing to look at."""
+    """One thing to examine."""
 
     name: str
-    look: Callable[[DoctorTarget], DoctorFinding]
+    check: Callable[[DoctorTarget], DoctorFinding]
     remedy: Message
-    mend: Callable[[DoctorTarget], None] | None = None
-    """What makes it good without taking a risk."""
-
-
-def require_base(place: DoctorTarget) -> KnowledgeBase:
-    """Return the opened knowledge base of *place*."""
-    assert place.kb is not None
-    return place.kb
+    fix: Callable[[DoctorTarget], None] | None = None
+    """What repairs it without taking a risk."""
+    needs_kb: bool = True
+    """Whether it is skipped where no knowledge base can be opened."""

@@ -1,0 +1,214 @@
+"""Examine git: its version, the repository, rights, locks, refs, the merge driver and the checkout."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Iterator
+
+from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, DoctorFinding, DoctorTarget
+from kb.errors import Busy
+from kb.files import STALE, write_atomic
+from kb.git import driver_setup, dropped_records, worktree
+from kb.git.git_locks import can_git_be_running
+from kb.git.git_process import run, scrub_environment
+from kb.git.repository import LockWaitCancelled, Repository
+from kb.i18n import msg
+from kb.records.record_paths import CONTENT
+from kb.writing import publish
+from kb.writing.transaction import transactions
+
+OLDEST_GIT = (2, 38)
+"""The first git whose plumbing does all that kb asks of it."""
+_SEE_ABOVE = msg("git does not work there")
+
+
+def check_git_version(target: DoctorTarget) -> DoctorFinding:
+    """Check that git is new enough."""
+    text = run(["git", "--version"], scrub_environment(target.environment)).out.decode("utf-8", "replace")
+    match = re.search(r"(?<!\d)(\d++)\.(\d+)", text)
+    version = (int(match[1]), int(match[2])) if match else (0, 0)
+    said = msg("git {version}", version=text.removeprefix("git version").strip())
+    return DoctorFinding(OK if version >= OLDEST_GIT else FAILED, said)
+
+
+def check_permissions(target: DoctorTarget) -> DoctorFinding:
+    """Check that everything can be written that a write has to."""
+    kb, repository = target.base, target.base.repository
+    paths = [os.path.join(kb.root, CONTENT), kb.state.ensure_folder()]
+    paths += [repository.git_dir, repository.common_dir, repository.private]
+    paths += [os.path.join(repository.common_dir, name) for name in ("objects", "refs", "refs/heads", "logs")]
+    paths += [os.path.join(repository.git_dir, "index"), kb.state.path("index.db")]
+    for path in filter(os.path.exists, paths):
+        if not os.access(path, os.W_OK | (os.X_OK if os.path.isdir(path) else 0)):
+            remedy = msg("run: chmod u+w {path}", path=path)
+            return DoctorFinding(FAILED, msg("{path} cannot be written by you", path=path), remedy)
+    return DoctorFinding(OK, msg("everything can be written"))
+
+
+def check_repository(target: DoctorTarget) -> DoctorFinding:
+    """Check that git works in the repository and a commit could be made now."""
+    repository = target.base.repository
+    repository.git("rev-parse", "--is-inside-work-tree")
+    if obstacle := repository.find_commit_obstacle():
+        return DoctorFinding(FAILED, obstacle.message, obstacle.hint)
+    branch = repository.head().ref.removeprefix("refs/heads/")
+    return DoctorFinding(OK, msg("{path}, on {branch}", path=repository.top, branch=branch))
+
+
+def check_identity(target: DoctorTarget) -> DoctorFinding:
+    """Check that git knows whose the commits are."""
+    output = target.base.repository.run_git(["var", "GIT_AUTHOR_IDENT"])
+    if output.code:
+        return DoctorFinding(FAILED, msg("git does not know who you are; commits are made as kb@localhost"))
+    return DoctorFinding(OK, msg("{name}", name=output.out.decode("utf-8", "replace").rpartition(">")[0] + ">"))
+
+
+def check_state_folder(target: DoctorTarget) -> DoctorFinding:
+    """Check that git ignores what belongs to this clone only."""
+    repository = target.base.repository
+    path = repository.to_git_path(".kb")
+    if repository.git("ls-files", "-z", "--", path):
+        remedy = msg("run: git rm -r --cached {path}", path=path)
+        return DoctorFinding(FAILED, msg("files of {path} are tracked by git", path=".kb/"), remedy)
+    if repository.git("ls-files", "-z", "--others", "--exclude-standard", "--", path):
+        return DoctorFinding(FAILED, msg("git does not ignore {path}", path=".kb/"))
+    return DoctorFinding(OK, msg("git ignores {path}", path=".kb/"))
+
+
+def ignore_state_folder(target: DoctorTarget) -> None:
+    """Let git ignore the state folder."""
+    state = target.base.state
+    state.ensure_folder()
+    write_atomic(state.path(".gitignore"), b"*\n")
+
+
+# -- locks -------------------------------------------------------------------------------------------
+
+
+def check_locks(target: DoctorTarget) -> DoctorFinding:
+    """Look for locks of git's that nobody has let go of for a minute, and for one of a kb that died."""
+    found = list(_iter_stale_locks(target.base.repository))
+    if not found:
+        return DoctorFinding(OK, msg("no lock is left over"))
+    return DoctorFinding(FAILED, msg("{n} locks of git are left over: {path}", n=len(found), path=found[0]))
+
+
+def _iter_stale_locks(repository: Repository) -> Iterator[str]:
+    folders = sorted({repository.git_dir, repository.common_dir})
+    paths = [os.path.join(folder, name) for folder in folders for name in list_names(folder)]
+    walk = os.walk(os.path.join(repository.common_dir, "refs"))
+    paths += [os.path.join(folder, name) for folder, _, names in walk for name in names]
+    for path in paths:
+        if path.endswith(".lock") and (is_old(path) or _is_abandoned_lock(repository, path)):
+            yield path
+
+
+def _is_abandoned_lock(repository: Repository, path: str) -> bool:
+    """Return whether *path* is git's lock on the index, taken by a kb that has died with it."""
+    try:
+        if not os.path.samefile(path, os.path.join(repository.git_dir, worktree.MARK)):
+            return False
+        with repository.hold_lock(given_up=lambda: True):
+            return os.path.exists(path)
+    except (OSError, LockWaitCancelled, Busy):
+        return False
+
+
+def list_names(folder: str) -> list[str]:
+    """Return the sorted names in *folder*; none where it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def is_old(path: str) -> bool:
+    """Return whether *path* has been there for a minute, or comes from a time that is yet to come."""
+    try:
+        return abs(time.time() - os.stat(path).st_mtime) >= STALE
+    except OSError:
+        return False
+
+
+def remove_stale_locks(target: DoctorTarget) -> None:
+    """Remove old locks where it is sure that no git process works here; elsewhere a person decides."""
+    repository = target.base.repository
+    with contextlib.suppress(LockWaitCancelled, Busy), repository.hold_lock(given_up=lambda: True):
+        worktree.release_abandoned_lock(repository)
+    if not can_git_be_running(repository.top, repository.git_dir, repository.common_dir):
+        for path in _iter_stale_locks(repository):
+            os.unlink(path)
+
+
+# -- refs, driver, checkout --------------------------------------------------------------------------
+
+
+def _can_run_git(repository: Repository) -> bool:
+    return not repository.run_git(["rev-parse", "--is-inside-work-tree"]).code
+
+
+def check_refs(target: DoctorTarget) -> DoctorFinding:
+    """Check that every branch, and every ref of kb's, names an object that is there."""
+    repository = target.base.repository
+    if not _can_run_git(repository):
+        return DoctorFinding(SKIPPED, _SEE_ABOVE)
+    output = repository.run_git(["for-each-ref", "--format=%(objecttype)", "refs/heads", "refs/kb"])
+    problems = [line for line in output.error.splitlines() if line.strip()]
+    if output.code or problems:
+        problem = problems[0] if problems else f"exit {output.code}"
+        return DoctorFinding(FAILED, msg("git says: {problem}", problem=problem))
+    head = repository.head()
+    if head.oid and repository.run_git(["rev-parse", "-q", "--verify", "HEAD^{tree}"]).code:
+        return DoctorFinding(FAILED, msg("the last commit cannot be read: {commit}", commit=head.oid))
+    return DoctorFinding(OK, msg("{n} refs can be read", n=output.out.count(b"\n")))
+
+
+def check_merge_driver(target: DoctorTarget) -> DoctorFinding:
+    """Check that git in this clone hands records that both sides changed to kb, and that this works."""
+    repository = target.base.repository
+    if not _can_run_git(repository):
+        return DoctorFinding(SKIPPED, _SEE_ABOVE)
+    if driver_setup.read_merge_attribute(repository) != driver_setup.NAME:
+        return DoctorFinding(NOTE, msg("git merges records by lines"), msg("run: kb init"))
+    if not driver_setup.is_installed(repository):
+        return DoctorFinding(NOTE, msg("this clone does not merge records with this kb"))
+    if not driver_setup.is_driver_working(repository, target.environment):
+        return DoctorFinding(FAILED, msg("the merge driver does not merge"))
+    return DoctorFinding(OK, msg("records are merged by kb"))
+
+
+def install_merge_driver(target: DoctorTarget) -> None:
+    """Tell git in this clone how to merge records, where its attributes ask for kb."""
+    repository = target.base.repository
+    if driver_setup.read_merge_attribute(repository) == driver_setup.NAME:
+        driver_setup.install(repository)
+
+
+def check_checkout(target: DoctorTarget) -> DoctorFinding:
+    """Look for files that could not be written when what they hold was committed."""
+    kb = target.base
+    pending = sorted(publish.list_pending_files(kb))
+    dropped_records.put_back_if_free(kb)
+    publish.rescue_lost_work(kb)
+    if rescued := publish.report_rescued_work(kb):
+        return DoctorFinding(NOTE, rescued)
+    if pending:
+        said = msg("{n} files are committed and could not be written here: {path}", n=len(pending), path=pending[0])
+        return DoctorFinding(NOTE, said)
+    if lost := dropped_records.list_still_dropped(kb):
+        said = msg("{n} files are committed and git's index does not have them: {path}", n=len(lost), path=lost[0])
+        return DoctorFinding(NOTE, said, msg("keep it: git add {path}", path=lost[0]))
+    if put_back := dropped_records.report_put_back(kb):
+        return DoctorFinding(OK, put_back)
+    return DoctorFinding(OK, msg("the files are as they were committed, or as you have them"))
+
+
+def update_checkout(target: DoctorTarget) -> None:
+    """Write the files that could not be written; those for which that is still so stay pending."""
+    with contextlib.suppress(Busy):
+        for transaction in transactions(target.base):
+            with transaction:
+                pass  # whatever is pending is written before a transaction begins
