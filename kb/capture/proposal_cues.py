@@ -39,7 +39,8 @@ def parse_proposal_answer(prompt: str) -> ProposalAnswer | None:
     """Return the word that *prompt* is; None where it only mentions one, in a sentence, a quotation or code."""
     if len(prompt) > _LONGEST_ANSWER:
         return None
-    match = _ANSWER.fullmatch(unicodedata.normalize("NFKC", prompt).strip())
+    text = unicodedata.normalize("NFKC", prompt).strip()
+    match = _ANSWER.fullmatch(text) if "mb" in text.lower() else None
     if not match:
         return None
     return ProposalAnswer(match.group(1).lower(), tuple(int(number) for number in re.findall(r"\d+", match.group(2))))
@@ -47,7 +48,7 @@ def parse_proposal_answer(prompt: str) -> ProposalAnswer | None:
 
 def has_answer_word(prompt: str) -> bool:
     """Return whether *prompt* has such a word anywhere: then it begins no new proposal (the command guard)."""
-    return _MENTION.search(prompt) is not None
+    return "mb" in prompt.lower() and _MENTION.search(prompt) is not None
 
 
 class NotableSentence(NamedTuple):
@@ -59,13 +60,25 @@ class NotableSentence(NamedTuple):
 
 def find_notable_sentence(prompt: str) -> NotableSentence | None:
     """Return the first sentence of *prompt* that states what is to hold from now on; mostly None."""
-    for sentence in _iter_sentences(prompt[:_LONGEST]):
-        folded = sentence.casefold().replace("’", "'")
-        if any(pattern.search(folded) for pattern in (_ASKS, _OPEN, _ONCE, _TASK)):
-            continue
-        if kind := next((kind for kind, pattern in _SIGNS if pattern.search(folded)), ""):
-            return NotableSentence(kind, _strip_request(sentence))
+    prompt = prompt[:_LONGEST]
+    if not _find_likely_signs(_fold(one_line(prompt))):
+        return None
+    for sentence in _iter_sentences(prompt):
+        folded = _fold(sentence)
+        kind = next((kind for kind, pattern in _find_likely_signs(folded) if pattern.search(folded)), "")
+        if kind and not any(pattern.search(folded) for pattern in (_ASKS, _OPEN, _ONCE, _TASK)):
+            bare = _ASKED.sub("", sentence).strip(" \t:：,，")
+            return NotableSentence(kind, bare if count_words(bare) >= _SHORTEST - 1 else sentence)
     return None
+
+
+def _fold(text: str) -> str:
+    return text.casefold().replace("’", "'")
+
+
+def _find_likely_signs(folded: str) -> list[tuple[str, re.Pattern[str]]]:
+    """Return the signs that may stand in *folded*: a prompt hook compiles no pattern that cannot match."""
+    return [(kind, pattern) for kind, needles, pattern in _SIGNS if any(needle in folded for needle in needles)]
 
 
 # -- sentences ---------------------------------------------------------------------------------------
@@ -78,17 +91,14 @@ _END = regex(r"(?<=[。！？!?；;\n])|(?<=[.])(?=\s)")
 
 def _iter_sentences(prompt: str) -> Iterator[str]:
     """Yield the sentences that a person says: no code, no quotation, no row of a table or page."""
-    text = _QUOTED.sub("…", _ASIDE.sub("\n", _CODE.sub("…", prompt)))
+    text = prompt
+    for marks, pattern, blank in (("`~", _CODE, "…"), (">|<@$#", _ASIDE, "\n"), ("“「『《\"'", _QUOTED, "…")):
+        if any(mark in text for mark in marks):
+            text = pattern.sub(blank, text)
     for piece in _END.split(text):
         line = one_line(piece)
         if len(line) <= _WIDEST and _SHORTEST <= count_words(line) <= _LONGEST_SENTENCE and "…" not in line:
             yield line
-
-
-def _strip_request(sentence: str) -> str:
-    """Return *sentence* without the words by which a person asks to keep it."""
-    bare = _ASKED.sub("", sentence).strip(" \t:：,，")
-    return bare if count_words(bare) >= _SHORTEST - 1 else sentence
 
 
 _ASKED = regex(
@@ -194,15 +204,57 @@ _KEEP = regex(
     r"\bwrite (?:this|that|it) down\b|"
     r"\bmake a note\b|\bfor the record\b|\bbear in mind\b"
 )
-_SIGNS = (
-    ("pitfall", _LESSON),
-    ("decision", _DECIDED),
-    ("preference", _PREFERENCE),
-    ("constraint", _RULE),
-    ("constraint", _STANDING),
-    ("domain-note", _KEEP),
+_SIGNS = tuple(
+    (kind, tuple(needles.split("|")), pattern)
+    for kind, needles, pattern in (
+        (
+            "pitfall",
+            "教训|坑|根因|根本原因|原来是|问题出在|罪魁祸首|血泪|吃过亏|长记性|重蹈覆辙|出过|因为|导致|"
+            "lesson|gotcha|root cause|turns out|turned out|culprit|bit us|bitten us|hard way|because|"
+            "caused by|not repeat|never again",
+            _LESSON,
+        ),
+        (
+            "decision",
+            "决定|敲定|拍板|选定|商定|说好|谈妥|定下来|定了|讨论过了|达成一致|就这么|一锤定音|确认|商量|"
+            "对齐|沟通|最终|最后|选择|选了|确定|采用|放弃|换成|改成|改用|迁到|切到|不再|停止|别再|不要再|"
+            "decid|agreed|chose|settl|opted|picked|dropp|moving to|going with|switching|standardi|"
+            "went with|ended up|not building|not using|confirmed|decision|final|resolved|let's|"
+            "in the end we|is what we use|we'll|we will|we shall",
+            _DECIDED,
+        ),
+        (
+            "preference",
+            "喜欢|偏好|偏爱|倾向|习惯|讨厌|受不了|每次|总是|老是|你又|prefer|rather|like to|like you to|"
+            "like it when|don't like|do not like|don't want|do not want|always|usually|never|you keep",
+            _PREFERENCE,
+        ),
+        (
+            "constraint",
+            "必须|一律|严禁|禁止|不得|不允许|不准|不许|绝不|只能|只允许|不能|统一|凡|每个|每次|所有|们都|"
+            "大家都|团队都|这边都|规定|规矩|惯例|约定|规范|铁律|要求|说过|不让|不要|别|must|shall |may |"
+            "allowed|forbidden|prohibited|belong|only |policy|never|to be|compliance|legal|security|ops |"
+            "customer|product|can't be|cannot be|can not be|rule|convention|two|three|at least|approv|"
+            "using|don't use|do not use|not to use|ever use|nobody|no one|we all|we always|in this |"
+            "in our ",
+            _RULE,
+        ),
+        (
+            "constraint",
+            "以后|今后|从现在|从今|往后|默认|from now on|going forward|from here on|from today on|future|"
+            "by default|always|whenever|as a rule|by convention",
+            _STANDING,
+        ),
+        (
+            "domain-note",
+            "记住|记一下|记下来|把这|别忘了|注意|备忘|记录一下|牢记|remember|note|keep in mind|"
+            "don't forget|do not forget| down|for the record|bear in mind",
+            _KEEP,
+        ),
+    )
 )
-"""Which kind a sentence may be, by its words; the first that holds."""
+"""Which kind a sentence may be, by its words, the first that holds; before each pattern texts one of which stands in
+all that it matches."""
 
 
 SILENT = tuple(host.name for host in HOSTS.values() if not host.shows_turn_end)

@@ -7,11 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb.records.model import GLOBAL, Record, Status, imported_number
 from kb.search.query import Query
-from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, extract_word_terms, fold_text, iter_runs, stem
-
-_DAY = regex(r"[0-9]{4}-[0-9]{2}")
 
 STATUS_WEIGHT: Mapping[str, float] = {Status.ACCEPTED: 1.0, Status.PROPOSED: 0.8}
 DEAD_WEIGHT = 0.3
@@ -84,8 +81,12 @@ def _weigh_scope_and_status(record: Record, scope: str) -> float:
 
 def _compute_age(date: str, newest: str) -> float:
     """Return how much older the ISO day *date* is than *newest* in years, 0.0–1.0."""
-    years = [int(day[:4]) + int(day[5:7]) / 12 if _DAY.match(day) else None for day in (date, newest)]
-    return min(years[1] - years[0], 1.0) if years[0] is not None and years[1] is not None else 0.0
+    years = [
+        int(day[:4]) + int(day[5:7]) / 12
+        for day in (date, newest)
+        if day[:7].isascii() and day[4:5] == "-" and (day[:4] + day[5:7]).isdigit() and len(day) > 6
+    ]
+    return min(years[1] - years[0], 1.0) if len(years) == 2 else 0.0
 
 
 def is_named(record: Record, query: Query, scope: str) -> bool:
