@@ -44,19 +44,19 @@ class FormStatus(NamedTuple):
 
 def get_form_status(kb: Workspace, session: str = "") -> FormStatus:
     """Return how *session* stands ("": the one that kb heard of last); raise UnknownId for none."""
-    heard = find_latest_session(kb, sanitise_session_id(session) if session else "")
-    used = measure_usage(kb, heard.transcript)
+    known = find_latest_session(kb, sanitise_session_id(session) if session else "")
+    used = measure_usage(kb, known.transcript)
     now = find_band(used.percent)
-    kept = kb.state.load("active", heard.session, _FILE)
+    kept = kb.state.load("active", known.session, _FILE)
     forced = isinstance(kept, dict) and kept.get("band") == now.name and kept.get("form") in FORMS
-    return FormStatus(heard.session, heard.transcript, kept["form"] if forced else now.form, forced, used, now)
+    return FormStatus(known.session, known.transcript, kept["form"] if forced else now.form, forced, used, now)
 
 
-def force_form(kb: Workspace, form: str, heard: KnownSession) -> RenderedForm:
-    """Show the session *heard* in *form* until the use of its context falls into another band (SHI-30)."""
-    now = find_band(measure_usage(kb, heard.transcript).percent)
-    kb.state.save({"form": form, "band": now.name}, "active", sanitise_session_id(heard.session), _FILE)
-    formed = render_transcript_form(kb, heard.transcript, form, heard.session)
+def force_form(kb: Workspace, form: str, known: KnownSession) -> RenderedForm:
+    """Show the session *known* in *form* until the use of its context falls into another band (SHI-30)."""
+    now = find_band(measure_usage(kb, known.transcript).percent)
+    kb.state.save({"form": form, "band": now.name}, "active", sanitise_session_id(known.session), _FILE)
+    formed = render_transcript_form(kb, known.transcript, form, known.session)
     save_current_form(kb, form, formed.text)
     return formed
 
@@ -66,12 +66,12 @@ def force_session_form(kb: Workspace, form: str, session: str = "") -> RenderedF
     return force_form(kb, form, find_latest_session(kb, sanitise_session_id(session) if session else ""))
 
 
-def expand_session(kb: Workspace, heard: KnownSession) -> RenderedForm:
+def expand_session(kb: Workspace, known: KnownSession) -> RenderedForm:
     """Force the expanded form, keep it beside the running session, and return the normal one with a pointer to it."""
-    whole = force_form(kb, EXPANDED, heard)
-    path = kb.state.path("active", sanitise_session_id(heard.session), f"{EXPANDED}.md")
+    whole = force_form(kb, EXPANDED, known)
+    path = kb.state.path("active", sanitise_session_id(known.session), f"{EXPANDED}.md")
     write_atomic(path, whole.text.encode("utf-8", "replace"))
-    normal = render_transcript_form(kb, heard.transcript, NORMAL, heard.session)
+    normal = render_transcript_form(kb, known.transcript, NORMAL, known.session)
     return RenderedForm(f"{normal.text}\n→ {path}\n", normal.notes)
 
 

@@ -43,29 +43,29 @@ def answer_phrase(
     return _continue_session(kb, go_on.group(1), folder) if go_on else None
 
 
-def _show_expanded(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
+def _show_expanded(kb: Workspace, known: KnownSession, folder: str, host: str) -> PhraseAnswer:
     from kb.capture.form_choice import expand_session
 
-    return PhraseAnswer(expand_session(kb, heard).text)
+    return PhraseAnswer(expand_session(kb, known).text)
 
 
-def _show_compact(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
+def _show_compact(kb: Workspace, known: KnownSession, folder: str, host: str) -> PhraseAnswer:
     from kb.capture.form_choice import force_form
 
-    return PhraseAnswer(force_form(kb, COMPACT, heard).text)
+    return PhraseAnswer(force_form(kb, COMPACT, known).text)
 
 
-def _archive_session(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
+def _archive_session(kb: Workspace, known: KnownSession, folder: str, host: str) -> PhraseAnswer:
     from kb.capture.flush_spool import flush_and_save
 
-    saved = flush_and_save(kb, heard.transcript, session=heard.session, folder=folder, host=host, full=True)
+    saved = flush_and_save(kb, known.transcript, session=known.session, folder=folder, host=host, full=True)
     told = msg("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}",
                name=saved.archive)  # fmt: skip
     words = kb.localise(told) if saved.archive else "\n".join(saved.notes)
     return PhraseAnswer(words, "\n".join((words, *saved.notes)) if saved.archive else words)
 
 
-def _load_latest(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
+def _load_latest(kb: Workspace, known: KnownSession, folder: str, host: str) -> PhraseAnswer:
     own = filter_own_project(kb, list_sessions(kb), folder)
     if not own:
         none = msg("kb: no session of this project is archived yet; those of all: kb session list --all")
@@ -73,15 +73,15 @@ def _load_latest(kb: Workspace, heard: KnownSession, folder: str, host: str) -> 
     return PhraseAnswer(restore_session(kb, own[-1]))
 
 
-def _prune_session(kb: Workspace, heard: KnownSession, folder: str, host: str) -> PhraseAnswer:
+def _prune_session(kb: Workspace, known: KnownSession, folder: str, host: str) -> PhraseAnswer:
     from kb.sessions import prune_transcript
     from kb.sessions.dcp_settings import load_settings
 
     wanted = prune_transcript.PruneRequest(propose=True)
-    made = prune_transcript.prune(heard.transcript, load_settings(kb), wanted, config=kb.config, now=kb.now())
-    prune_transcript.save_report(kb, made.report, heard.session)
-    told = prune_transcript.format_result(made, kb.config.language)
-    return PhraseAnswer(told, told)
+    made = prune_transcript.prune(known.transcript, load_settings(kb), wanted, config=kb.config, now=kb.now())
+    prune_transcript.save_report(kb, made.report, known.session)
+    report = prune_transcript.format_result(made, kb.config.language)
+    return PhraseAnswer(report, report)
 
 
 _PHRASES: Mapping[str, Callable[[Workspace, KnownSession, str, str], PhraseAnswer]] = {
@@ -121,4 +121,4 @@ def restore_session(kb: Workspace, session: SessionArchive) -> str:
         text = read_session_file(kb, session, f"{COMPACT}.md")
     except FileNotFoundError:
         raise UnknownId(msg("there is no session {id}", id=session.name)) from None
-    return "\n".join([text.rstrip(), "", *(f"→ {place}" for place in list_archive_files(kb, session))])
+    return "\n".join([text.rstrip(), "", *(f"→ {path}" for path in list_archive_files(kb, session))])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.config import NO_MODEL, Config
+from kb.config import Config
 from kb.context.hint_text import choose_phrases, sanitise_text, select_fitting
 from kb.context.relevance import filter_task_hits
 from kb.i18n import Message, msg
@@ -21,11 +21,10 @@ from kb.records.kinds import kind_label, section_label
 from kb.records.model import GLOBAL, LIVE, Record, Status
 from kb.records.short_form import render_short_form
 from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord, quote_record, quote_text
-from kb.search.answer import insert_successors
+from kb.search.answer import find_hits, insert_successors
 from kb.search.intent import detect_intent
 from kb.search.query import Query, parse_query
 from kb.search.rank import SearchHit, rank_hits
-from kb.search.retrieve import SemanticSource, retrieve_hits
 from kb.search.synonyms import iter_synonym_terms, load_synonyms
 from kb.text.segment import estimate_tokens, one_line
 
@@ -84,10 +83,9 @@ def find_relevant_hits(
         return []
     scopes = wanted.scopes or ((GLOBAL,) if project == GLOBAL else (project, GLOBAL))
     wanted = wanted._replace(scopes=scopes)
-    groups, plan = load_synonyms(kb), detect_intent(query).strategy
-    meaning = _build_semantic_source(kb, index, query, wanted)
-    found = retrieve_hits(index, query, wanted, limit=_PROBED, groups=groups, meaning=meaning)
-    hits = rank_hits(found.hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)
+    groups, strategy = load_synonyms(kb), detect_intent(query).strategy
+    found, _ = find_hits(kb, index, query, wanted, _PROBED, groups)
+    hits = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent)
     about = filter_task_hits(
         hits,
         query,
@@ -98,17 +96,8 @@ def find_relevant_hits(
         worth=_weigh_terms(index, query.weights),
     )
     live = [hit for hit in hits if hit.record.status in LIVE]
-    told = {hit.record.path for hit in (*about, *(live[:first] if about else ()))}
-    return [hit for hit, _ in insert_successors(index, [hit for hit in hits if hit.record.path in told])]
-
-
-def _build_semantic_source(kb: Workspace, index: Index, query: Query, wanted: Filter) -> SemanticSource | None:
-    """Return what vectors find, where the settings name an embedder: it changes the order and fills the first few."""
-    if kb.config.embedder == NO_MODEL:
-        return None
-    from kb.search.embedding import SemanticQuery
-
-    return SemanticQuery(kb, index, query.text, wanted).semantic_source
+    chosen = {hit.record.path for hit in (*about, *(live[:first] if about else ()))}
+    return [hit for hit, _ in insert_successors(index, [hit for hit in hits if hit.record.path in chosen])]
 
 
 def _weigh_terms(index: Index, weights: Mapping[str, float]) -> dict[str, float]:

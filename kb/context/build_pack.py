@@ -91,8 +91,8 @@ def compose_pack(kb: Workspace, question: str, *, folder: str = "") -> Pack:
 def _find_last_change(kb: Workspace, record: Record, data: bytes) -> tuple[str, str]:
     """Return the commit that last changed the file and its time; where *data*, its bytes, differ from it no commit."""
     full = kb.repository.to_git_path(record.path)
-    said = kb.repository.run_git(("log", "-1", "--format=%H %cI", "--", full))
-    commit, _, date = said.out.decode().strip().partition(" ")
+    log = kb.repository.run_git(("log", "-1", "--format=%H %cI", "--", full))
+    commit, _, date = log.out.decode().strip().partition(" ")
     if commit and kb.repository.read_blob(commit, record.path) == data:
         return commit, date
     changed = os.stat(resolve_within(kb.root, record.path)).st_mtime
@@ -132,13 +132,9 @@ def _load_project_tree(kb: Workspace, folder: str) -> ProjectTree:
     if around is None:
         return ProjectTree((), {})
     top = around[0]
-    own = os.path.relpath(kb.root, top).replace(os.sep, "/")
-    ours = () if own.startswith("..") else tuple(os.path.normpath(f"{own}/{part}") for part in _OWN)
-    names = [
-        name
-        for name in list_tracked_files(kb, top)
-        if not any(name == one or name.startswith(f"{one}/") for one in ours)
-    ]
+    root = os.path.relpath(kb.root, top).replace(os.sep, "/")
+    ours = () if root.startswith("..") else tuple(os.path.normpath(f"{root}/{part}") for part in _OWN)
+    names = [name for name in list_tracked_files(kb, top) if not any(f"{name}/".startswith(f"{one}/") for one in ours)]
     may_read = build_read_filter(kb.config.pack_allow, kb.config.pack_deny)
     texts: dict[str, str] = {}
     left = MAX_ALL
@@ -168,9 +164,9 @@ def _find_disagreements(
     doubts: list[UnverifiedClaim] = []
     for record in records if tree.code else ():
         names = (record.id, record.scope)
-        made = claims.extract_claims(texts[record.path], record.impact)
-        mismatches = list(claims.find_mismatches(made, tree))
-        if record.scope == GLOBAL and scope != GLOBAL and len(mismatches) == len(made):
+        claimed = claims.extract_claims(texts[record.path], record.impact)
+        mismatches = list(claims.find_mismatches(claimed, tree))
+        if record.scope == GLOBAL and scope != GLOBAL and len(mismatches) == len(claimed):
             continue  # nothing of it is here: it speaks of other projects
         for one in mismatches:
             claim = one.claim
@@ -204,18 +200,18 @@ def _iter_open_questions(
 ) -> Iterator[OpenQuestion]:
     """Yield what the records do not say of *query*, each with where to look."""
     if not records:
-        said = msg("nothing recorded answers “{question}”", question=query.text)
+        nothing = msg("nothing recorded answers “{question}”", question=query.text)
         look = _find_mentions(pack.find_uncovered_words(query, ()), tree) or _suggest_commands(query.text)
-        yield OpenQuestion(kb.localise(said), look)
+        yield OpenQuestion(kb.localise(nothing), look)
         return
     for word in pack.find_uncovered_words(query, texts.values()):
         look = _find_mentions([word], tree) + _suggest_commands(word)
         yield OpenQuestion(kb.localise(msg("the records found do not speak of “{word}”", word=word)), look)
     for record in records:
         if record.status == Status.PROPOSED:
-            said = msg("[{id}] is proposed and nobody has accepted it: does it hold?", id=record.scoped_id)
+            proposed = msg("[{id}] is proposed and nobody has accepted it: does it hold?", id=record.scoped_id)
             name = qualify_name(kb, record)
-            yield OpenQuestion(kb.localise(said), (f"kb history {name}", f"kb show {name}"))
+            yield OpenQuestion(kb.localise(proposed), (f"kb history {name}", f"kb show {name}"))
 
 
 def _find_mentions(words: Sequence[str], tree: ProjectTree) -> tuple[str, ...]:

@@ -161,11 +161,11 @@ def build_reading_list(
     conventions: one file, or such globs *instead_of* it.
     """
     is_zh = language == "zh"
-    said = "、".join(each.zh for each in wanted) if is_zh else ", ".join(each.en for each in wanted)
+    work = "、".join(each.zh for each in wanted) if is_zh else ", ".join(each.en for each in wanted)
     unsure = not wanted
     steps = [ReadingStep(path, "与此相关的记录" if is_zh else "a record about this") for path in found]
     if unsure or any(intent.conventions for intent in wanted):
-        reason = ("不确定时宁可多读" if is_zh else "when unsure, read") if unsure else said
+        reason = ("不确定时宁可多读" if is_zh else "when unsure, read") if unsure else work
         stand_in = (f"，代替 {instead_of}" if is_zh else f", in place of {instead_of}") if instead_of else ""
         steps += [ReadingStep(path, reason + stand_in) for path in conventions]
     for intent in wanted:

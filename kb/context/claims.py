@@ -251,19 +251,15 @@ _ANSWERS = {
 
 def _is_compatible_version(claimed: str, operator: str, version: str) -> bool:
     """Return whether a record that says *claimed* ("3.11" or ">=3.11") and a manifest can both be right."""
-    said, there = _parse_version(claimed.lstrip(">=")), _parse_version(version)
-    size = min(len(said), len(there))
-    if said[:size] == there[:size]:
+    said, least = (tuple(int(part) for part in each.lstrip(">=").split(".")) for each in (claimed, version))
+    size = min(len(said), len(least))
+    if said[:size] == least[:size]:
         return True
     if claimed.startswith(">="):
-        return there >= said
+        return least >= said
     if operator in ("^", "~", "~="):
-        return said > there and said[0] == there[0] and (operator == "^" or said[:2] == there[:2] or len(there) < 3)
-    return said > there if operator == ">=" else said < there if operator == "<=" else False
-
-
-def _parse_version(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+        return said > least and said[0] == least[0] and (operator == "^" or said[:2] == least[:2] or len(least) < 3)
+    return said > least if operator == ">=" else said < least if operator == "<=" else False
 
 
 def _iter_requirements(name: str, text: str) -> Iterator[tuple[str, str, str]]:

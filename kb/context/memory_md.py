@@ -77,12 +77,12 @@ def build_pages(kb: Workspace, *, force: bool = False) -> list[MemoryPage]:
 
 def write(kb: Workspace, *, force: bool = False) -> list[MemoryPage]:
     """Write the files of the bank that are not as they are to be, and return all of them."""
-    made = build_pages(kb, force=force)
-    for page in made:
-        if page.is_stale:
-            write_atomic(os.path.join(kb.root, *page.path.split("/")), page.after)
-    save_kb_edits(kb, {page.path: page.after for page in made if page.is_stale})
-    return made
+    pages = build_pages(kb, force=force)
+    stale = {page.path: page.after for page in pages if page.is_stale}
+    for path, data in stale.items():
+        write_atomic(os.path.join(kb.root, *path.split("/")), data)
+    save_kb_edits(kb, stale)
+    return pages
 
 
 def _build_page(kb: Workspace, path: str, template: str, values: Mapping[str, object], *, force: bool) -> MemoryPage:
@@ -92,8 +92,7 @@ def _build_page(kb: Workspace, path: str, template: str, values: Mapping[str, ob
     before = read_if_exists(resolve_within(kb.root, path))
     if before is None:
         notes = "## 用户笔记\n" if kb.config.language == "zh" else "## Notes\n"
-        text = "\n".join((MACHINE_START, inside + MACHINE_END, "", USER_START,
-                          notes + USER_END, ""))  # fmt: skip
+        text = "\n".join((MACHINE_START, inside + MACHINE_END, "", USER_START, notes + USER_END, ""))
     else:
         old = decode_record(before, path)
         _refuse_edited(old, path, force=force)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.records.front_matter import find_body_start
@@ -165,8 +165,8 @@ def _shorten_quote(quote: Quote, wanted: Mapping[str, float]) -> Quote:
 
 def summarise_record(record: Record) -> SummaryLine:
     """Return what *record* says in one line: its title, and the first sentence of its decision or reason."""
-    said = next((record.section(name) for name in ("decision", "why", "context") if record.section(name).strip()), "")
-    first = first_sentence(said)
+    sections = map(record.section, ("decision", "why", "context"))
+    first = first_sentence(next((text for text in sections if text.strip()), ""))
     title = one_line(record.title)
     return SummaryLine(record.id, record.scope, f"{title}: {first}" if first and first != title else title)
 
@@ -184,45 +184,33 @@ def find_uncovered_words(question: Query, texts: Iterable[str]) -> list[str]:
 # -- the form -------------------------------------------------------------------------------------
 
 _TEXT: Mapping[str, Any] = {"type": "string"}
-_NAMES = {"id": _TEXT, "scope": _TEXT}
+_LINE: Mapping[str, Any] = {"type": "integer", "minimum": 1}
 
 
-def _build_array_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
-    item = {"type": "object", "properties": dict(fields), "required": [*fields], "additionalProperties": False}
+def _build_array_schema(fields: Sequence[str], **others: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list of objects with *fields*, which are texts but for *others*."""
+    properties = {field: others.get(field, _TEXT) for field in fields}
+    item = {"type": "object", "properties": properties, "required": [*fields], "additionalProperties": False}
     return {"type": "array", "items": item}
 
 
 _FIELDS: Mapping[str, Any] = {
     "version": {"const": VERSION},
     "question": _TEXT,
-    "summary": _build_array_schema({**_NAMES, "text": _TEXT}),
+    "summary": _build_array_schema(SummaryLine._fields),
     "evidence": _build_array_schema(
-        {
-            **_NAMES,
-            "title": _TEXT,
-            "status": _TEXT,
-            "file": {**_TEXT, "description": "Relative to the knowledge base."},
-            "line": {"type": "integer", "minimum": 1},
-            "quote": {**_TEXT, "minLength": 1, "description": "Stands in the file, byte for byte."},
-            "commit": {**_TEXT, "description": "Empty while the file has changes that are not committed."},
-            "date": {**_TEXT, "format": "date-time"},
-        }
+        QuotedEvidence._fields,
+        file={**_TEXT, "description": "Relative to the knowledge base."},
+        line=_LINE,
+        quote={**_TEXT, "minLength": 1, "description": "Stands in the file, byte for byte."},
+        commit={**_TEXT, "description": "Empty while the file has changes that are not committed."},
+        date={**_TEXT, "format": "date-time"},
     ),
-    "open_questions": _build_array_schema(
-        {"question": _TEXT, "look": {"type": "array", "items": _TEXT, "minItems": 1}}
-    ),
+    "open_questions": _build_array_schema(OpenQuestion._fields, look={"type": "array", "items": _TEXT, "minItems": 1}),
     "conflicts": _build_array_schema(
-        {
-            **_NAMES,
-            "kind": {"enum": ["path", "symbol", "version", "port", "env"]},
-            "said": _TEXT,
-            "found": _TEXT,
-            "file": _TEXT,
-            "line": {"type": "integer", "minimum": 1},
-            "proposal": _TEXT,
-        }
+        FileConflict._fields, kind={"enum": ["path", "symbol", "version", "port", "env"]}, line=_LINE
     ),
-    "needs_review": _build_array_schema({**_NAMES, "said": _TEXT, "why": _TEXT}),
+    "needs_review": _build_array_schema(UnverifiedClaim._fields),
     "withheld": {"type": "array", "items": _TEXT},
 }
 SCHEMA: Mapping[str, Any] = {

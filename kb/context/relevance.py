@@ -196,14 +196,14 @@ def _select_rare_names(query: Query, frequency: Mapping[str, int], total: int) -
     """
     few = max(FEW, COMMON * total)
     words = query.words if has_cjk(query.text) else {}
-    return Query("", words={root: said for root, said in words.items() if 0 < frequency.get(said[0], 0) <= few})
+    return Query("", words={root: word for root, word in words.items() if 0 < frequency.get(word[0], 0) <= few})
 
 
 def _compute_held_share(record: Record, worth: Mapping[str, float]) -> float:
     """Return the share of *worth* whose terms stand in *record*."""
     texts = (record.title, *record.tags, *(section.text for section in record.sections))
     terms = set(extract_ranking_terms(" ".join(texts)))
-    return sum(much for term, much in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
+    return sum(weight for term, weight in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
 
 
 def _has_query_word(record: Record, query: Query) -> bool:

@@ -16,7 +16,7 @@ from kb.search.query import Query, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.search.retrieve import RetrievedHits, retrieve_hits
 from kb.search.snippet import build_snippet
-from kb.search.synonyms import load_synonyms
+from kb.search.synonyms import SynonymGroup, load_synonyms
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import one_line
 
@@ -89,7 +89,7 @@ def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, pro
     profile = wanted if wanted.kinds else wanted._replace(kinds=STRATEGIES[IDENTITY].kinds)
     best = _list_newest(index, profile)[:limit] if strategy.only else []
     if not best and query.text.strip():
-        found, ran = _retrieve_hits(kb, index, query, wanted, limit)
+        found, ran = find_hits(kb, index, query, wanted, limit, load_synonyms(kb))
         best = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent)
         if kb.config.reranker != NO_MODEL:
             from kb.search.embedding import rerank_hits
@@ -111,11 +111,10 @@ def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, pro
     return SearchResult(asked.intent, strategy.name, terms, answers[:limit], ran)
 
 
-def _retrieve_hits(
-    kb: Workspace, index: Index, query: Query, wanted: Filter, limit: int
+def find_hits(
+    kb: Workspace, index: Index, query: Query, wanted: Filter, limit: int, groups: Sequence[SynonymGroup]
 ) -> tuple[RetrievedHits, Message]:
     """Return what words find, with the help of vectors where the settings name an embedder; and what took part."""
-    groups = load_synonyms(kb)
     if kb.config.embedder == NO_MODEL:
         return retrieve_hits(index, query, wanted, limit=limit, groups=groups), msg("lexical")
     from kb.search.embedding import SemanticQuery

@@ -146,8 +146,8 @@ def open_vectors(kb: Workspace, embedder: Embedder) -> Vectors:
     try:
         return _map_vector_file(path, kb.state.clone_mark, embedder.name, version)
     except ImportError:
-        said = msg("the package {name} is not installed", name="numpy")
-        raise KbError(said, hint=msg("run: {command}", command=build_install_command("vectors"))) from None
+        problem = msg("the package {name} is not installed", name="numpy")
+        raise KbError(problem, hint=msg("run: {command}", command=build_install_command("vectors"))) from None
 
 
 @lru_cache(maxsize=1)
@@ -160,9 +160,11 @@ def sync_waiting_records(index: Index, vectors: Vectors) -> None:
     """Let the index know which records wait for a vector, where it has not seen this file yet."""
     if not index.passages.is_synced_with(vectors.mark):
         digests = index.passages.list_digests()
-        met = [number for number, known in zip(digests, vectors.find_known_digests(digests), strict=True) if known]
+        known = [
+            digest for digest, is_known in zip(digests, vectors.find_known_digests(digests), strict=True) if is_known
+        ]
         with index.batch_changes():
-            index.passages.reset_waiting(vectors.mark, met)
+            index.passages.reset_waiting(vectors.mark, known)
 
 
 class SemanticQuery:
@@ -200,10 +202,10 @@ class SemanticQuery:
         found: dict[int, float] = {}
         while len(found) < TOP and (chunk := dict(islice(nearest, _CHUNK))):
             rows = passages.find_rows(list(chunk), self._wanted)
-            found |= {n: much for number, much in chunk.items() for n in rows.get(number, ())}
+            found |= {n: near for number, near in chunk.items() for n in rows.get(number, ())}
         waiting = passages.count_waiting()
-        said = msg("lexical + vectors ({name}; {n} records without a vector)", name=embedder.name, n=waiting)
-        self.ran = said if waiting else msg("lexical + vectors ({name})", name=embedder.name)
+        partly = msg("lexical + vectors ({name}; {n} records without a vector)", name=embedder.name, n=waiting)
+        self.ran = partly if waiting else msg("lexical + vectors ({name})", name=embedder.name)
         return dict(islice(found.items(), TOP))
 
 

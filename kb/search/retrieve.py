@@ -102,32 +102,20 @@ def retrieve_hits(
     One word is a filter: what holds it is the answer. With more words, few records that happen to hold them
     all do not make the others wrong; and a sentence is a question. *meaning* may find what has none of the words.
     """
-    said = len(query.subjects)
-    is_sentence = said >= SENTENCE or not FUNCTION_EN.isdisjoint(query.folded)
-    whole = retrieve_matching_all(index, query, wanted, limit, scanned=not is_sentence)
-    if whole.hits and (said < WORDS or (said < SENTENCE and len(whole.hits) >= FEW)):
+    count = len(query.subjects)
+    is_sentence = count >= SENTENCE or not FUNCTION_EN.isdisjoint(query.folded)
+    whole = _retrieve_matching_all(index, query, wanted, limit, scanned=not is_sentence)
+    if whole.hits and (count < WORDS or (count < SENTENCE and len(whole.hits) >= FEW)):
         return whole
     known = {hit.record.path for hit in whole.hits}
-    some = retrieve_matching_any(index, query, wanted, limit, groups, meaning)
-    return some._replace(hits=whole.hits + [hit for hit in some.hits if hit.record.path not in known])
-
-
-def retrieve_matching_any(
-    index: Index,
-    query: Query,
-    wanted: Filter = ALL,
-    limit: int = READ,
-    groups: Sequence[SynonymGroup] = (),
-    meaning: SemanticSource | None = None,
-) -> RetrievedHits:
-    """Return the records that hold some of what *query* asks for, or are near it in meaning, each with its score."""
-    terms = expand_query_terms(index, query, groups)
+    terms = _expand_query_terms(index, query, groups)
     rows = _keep_word_matches(index, query, terms, index.postings.rank_rows(terms, wanted))
     parts: ScoreParts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
     if meaning and (near := meaning.near()):
         parts = fuse_scores({n: part["terms"] for n, part in parts.items()}, near, meaning.share)
     _add_neighbour_boost(index, terms, parts)
-    return RetrievedHits(tuple(terms), _load_hits(index, query, terms, parts, wanted, max(limit, READ)))
+    some = _load_hits(index, query, terms, parts, wanted, max(limit, READ))
+    return RetrievedHits(tuple(terms), whole.hits + [hit for hit in some if hit.record.path not in known])
 
 
 def _keep_word_matches(
@@ -149,9 +137,7 @@ def _is_cjk_character(term: str) -> bool:
     return len(term) == 1 and term >= FIRST_CJK
 
 
-def retrieve_matching_all(
-    index: Index, query: Query, wanted: Filter, limit: int, *, scanned: bool = True
-) -> RetrievedHits:
+def _retrieve_matching_all(index: Index, query: Query, wanted: Filter, limit: int, *, scanned: bool) -> RetrievedHits:
     """Return the records that hold all of *query*: by the index, and, where those are few, *scanned* for it."""
     terms = index.postings.find_known_terms(query.weights)
     rows = _match_rows(index, build_match_expression(query.text), terms, wanted, 3 * limit)
@@ -186,7 +172,7 @@ def _load_hits(
     is_phrase = len(query.text.split()) > 1 or len(terms) > TELLING
     sums = {n: sum(part.values()) for n, part in parts.items()}
     least = sorted(sums.values(), reverse=True)[:read][-1:]
-    records = index.load_rows([n for n, much in sums.items() if much >= least[0]], wanted)
+    records = index.load_rows([n for n, score in sums.items() if score >= least[0]], wanted)
     for n, record in records.items():
         if is_phrase:
             text = fold_text("\n".join(section.text for section in record.sections))
@@ -198,16 +184,16 @@ def _load_hits(
 # -- terms ----------------------------------------------------------------------------------------
 
 
-def expand_query_terms(index: Index, query: Query, groups: Sequence[SynonymGroup] = ()) -> list[WeightedTerm]:
+def _expand_query_terms(index: Index, query: Query, groups: Sequence[SynonymGroup]) -> list[WeightedTerm]:
     """Return the terms that are to rank what answers *query*: its own, their synonyms, and for unknown words others."""
     own = query.weights
     wider = {term: SYNONYM for term in iter_synonym_terms(query, groups) if term not in own}
     known = index.postings.find_known_terms({**own, **wider})
-    there = {term.term for term in known}
+    known_terms = {term.term for term in known}
     for term in own:
-        if term not in there and (typos := _count_allowed_typos(term)):
+        if term not in known_terms and (typos := _count_allowed_typos(term)):
             similar = _find_nearest_words(term, index.postings.find_similar_words(term, typos))
-            meant = {other: MISSPELLED * own[term] for other in similar if other not in there}
+            meant = {other: MISSPELLED * own[term] for other in similar if other not in known_terms}
             known += index.postings.find_known_terms(meant)[:1]
     return sorted(known, key=lambda term: (-term.worth, term.term))
 
@@ -263,7 +249,7 @@ def _add_neighbour_boost(index: Index, terms: Sequence[WeightedTerm], parts: Sco
     groups = index.postings.find_source_groups(parts)
     if not groups:
         return
-    held = {n: [term.term for term in said] for n, said in index.postings.find_held_terms(terms, parts).items()}
+    held = {n: [term.term for term in there] for n, there in index.postings.find_held_terms(terms, parts).items()}
     scores = {n: sum(part.values()) for n, part in parts.items()}
     strength = _score_groups(sorted(set(groups.values())), held)
     least, most = min(strength.values(), default=0.0), max(strength.values(), default=0.0)
