@@ -81,6 +81,7 @@ def attribute_changes(kb: Workspace, seen: SnapshotDiff, began: int, allowed: Se
         # a person's text that was away for a while, as with `git stash pop`; or what an agent had left
         if (change.after != GONE and has_copy(kb, change.after)) or change.mark == LEFT + change.after:
             continue
+        # no commit has it, or one has that this call made
         if known.get(change.path, GONE) != change.after or (change.path, change.after) in by_call:
             edits.append(change)
         elif change.mark == COPIED and change.before not in (GONE, before):

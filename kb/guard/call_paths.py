@@ -103,9 +103,10 @@ def _parse_mcp_call(tool: str, given: Given, known: Mapping[str, str]) -> CallEf
     server, _, name = tool.removeprefix("mcp__").removeprefix("MCP:").removeprefix("mcp_").rpartition("__")
     actions = [given[key] for key in ("action", "operation") if isinstance(given.get(key), str)]
     verbs = {part.lower() for word in (name, *actions) for part in _PART.findall(word[:200])}
+    # `mcp__kb__search` asks kb; `mcp__kb__write` goes through the gate, which needs no guard
     if _OURS.search(server) or name.startswith("kb_"):
         return CallEffects(asked=("mcp",)) if verbs & _READ_VERBS or not verbs & _WRITE_VERBS else CallEffects()
-    if verbs & _WRITE_VERBS:
+    if verbs & _WRITE_VERBS:  # `mcp__files__moveFile`, or `mcp__files__run` with {"action": "delete"}
         return CallEffects(writes=tuple(dict.fromkeys((*_collect_paths(given), *_collect_patched(given)))))
     command = _find_text(given, _COMMANDS)
     if command is not None and verbs & _RUN_VERBS:

@@ -137,6 +137,7 @@ def classify_path(path: str, ground: CallFolders, *, whole: bool = False) -> str
         path, whole = _find_glob_root(path), False
     folder, name = os.path.split(path.rstrip("/"))
     itself = os.path.join(resolve_real_path(folder), name if name not in (".", "..") else "")
+    # a link is as protected as what it leads to, and so is the link itself: `rm link`, `echo > link`
     for real in {resolve_real_path(path), itself}:
         for top, what in ground.protected_folders:
             if is_inside(real, top) or (whole and os.path.isdir(real) and is_inside(top, real)):

@@ -174,6 +174,7 @@ def is_pattern_match(pattern: str, path: str) -> bool:
     bare = pattern.strip().removeprefix("./")
     if any(mark in bare for mark in "*?["):
         return _compile_pattern(bare).match(path.lstrip("/")) is not None
+    # "src/auth" is a path from the top, "auth" a name anywhere, "auth/" a folder of that name anywhere
     inner, whole = "/" + bare.strip("/").casefold(), "/" + path.lstrip("/").casefold()
     if "/" in bare.rstrip("/"):
         return whole.startswith(inner + "/") or (whole == inner and not bare.endswith("/"))
@@ -195,6 +196,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 def _convert_to_regex(piece: str) -> str:
     if piece.startswith("[") and len(piece) > 2:
         inside = piece[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+        # "[!ab]" negates, "[a^]" does not
         return "[" + ("^" + inside[1:] if inside[0] in "!^" and len(inside) > 1 else inside.replace("^", "\\^")) + "]"
     return {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(piece) or re.escape(piece)
 

@@ -146,7 +146,7 @@ def _join_folder(folder: str, inner: str) -> str:
 def _analyse_command(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what one simple command touches: where its output goes, and what its program does."""
     name = _get_name(command)
-    if name == "[[":
+    if name == "[[":  # its < and > compare
         return CallEffects()
     sent = CallEffects(_build_paths(command, command.reads), _build_paths(command, command.writes))
     return merge_effects([sent, _analyse_program(name, command, known, depth)]) if name and depth <= _DEEP else sent
@@ -163,6 +163,7 @@ def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str],
     is_in_place = name in _EDITORS_IN_PLACE and any(map(_IN_PLACE.match, words))
     if row.analyse:
         return row.analyse(command, known, depth)
+    # `python -m kb proposal confirm 3`, by whatever name that Python goes
     if words[:2] == ("-m", "kb"):
         return _analyse_kb(command._replace(words=words[1:]), known, depth)
     if is_in_place:
@@ -176,6 +177,7 @@ def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str],
         return CallEffects(_build_paths(command, reads), written)
     *sources, into = paths or [""]
     names = [source.rstrip("/").rpartition("/")[2] for source in sources]
+    # `cp notes.md content/anchors` writes content/anchors/notes.md where that is a folder: only the disk knows
     copied = tuple(CallPath(into, command.folder, brought=name) for name in names)
     if row.moves:
         return CallEffects(writes=(*_build_paths(command, sources, whole=True), *copied))
@@ -210,8 +212,9 @@ def _analyse_wrapper(command: ShellCommand, known: Mapping[str, str], depth: int
     if name == "script":
         return _analyse_shell(command, known, depth)
     is_fed = name in ("xargs", "parallel")
-    if is_fed:
+    if is_fed:  # `ls content/anchors | xargs rm`: what the command before was given is what comes
         rest += " ".join(_drop_options(command.before[1:])).replace("\\n", " ").split()
+    # `timeout 5 rm x`, `env A=b rm x`, `uv run python x`: the first known name among three likely words
     likely = [n for n, word in enumerate(rest) if not (word[:1] in "-0123456789" or "=" in word)][:3]
     names = {n: rest[n].rpartition("/")[2] for n in likely}
     at = next((n for n, one in names.items() if one in _PROGRAMS or _INTERPRETERS.match(one)), len(rest))
@@ -221,6 +224,7 @@ def _analyse_wrapper(command: ShellCommand, known: Mapping[str, str], depth: int
 
 def _analyse_shell(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     words = command.words[1:]
+    # `bash -lc "rm x"`, `bash <<EOF`, `echo "rm x" | bash`
     texts = [after for word, after in pairwise(words) if word.startswith("-") and word.endswith("c")]
     printed = " ".join(command.before[1:]) if command.before[:1] in (("echo",), ("printf",)) else ""
     text = texts[0] if texts else command.given or printed
@@ -230,7 +234,7 @@ def _analyse_shell(command: ShellCommand, known: Mapping[str, str], depth: int) 
 def _analyse_interpreter(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what in a program, or in the prompt of an agent, passes for a person's word, and the files it opens."""
     name, text = _get_name(command), "\n".join((*command.words[1:], command.given, *command.before))[:MOST]
-    if name in _AGENTS:
+    if name in _AGENTS:  # `claude -p "mb:write"`, `codex exec "mb：no"`: an agent answers itself for the person
         answer = _ANSWER.search(text)
         return CallEffects(forges=answer.group()) if answer else CallEffects()
     if found := _BY_HAND.search(text):
@@ -249,6 +253,7 @@ def _analyse_find(command: ShellCommand, known: Mapping[str, str], depth: int) -
     words = command.words[1:]
     tops = list(takewhile(lambda word: word[:1] not in "-(!", words)) or ["."]
     at = next((n for n, word in enumerate(words) if word in ("-delete", "-exec", "-execdir", "-ok")), len(words))
+    # `find content -name '*.md' -exec rm {} +` is read as `rm content` of which not all is meant
     run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 : at + _MANY]
     run = tuple(takewhile(lambda word: word not in (";", "+"), run))
     filled = [path for word in run for path in (tops[:_MANY] if "{}" in word else [word])]
@@ -299,7 +304,7 @@ def _analyse_git(command: ShellCommand, known: Mapping[str, str], depth: int) ->
         is_staged = {"--staged", "-S", "--cached"} & set(rest) and not {"--worktree", "-W"} & set(rest)
         back = RESTORED if verb == "restore" else ""
         return CallEffects() if is_staged else CallEffects(writes=_build_paths(here, plain, whole=not back, back=back))
-    if verb == "checkout":
+    if verb == "checkout":  # `git checkout main` moves, `git checkout main a.md` and `git checkout -- a` write
         named = rest[rest.index("--") + 1 :] if "--" in rest else [word for word in plain if "/" in word or "." in word]
         return CallEffects(writes=_build_paths(here, named))
     if verb in ("show", "diff", "grep", "blame", "log", "cat-file"):
@@ -323,7 +328,7 @@ def _find_review_decision(verb: str, words: Sequence[str]) -> str:
 def _analyse_git_clean(command: ShellCommand, words: Sequence[str]) -> CallEffects:
     """Return what `git clean` takes away; with -x the ignored as well, and kb's state is ignored."""
     flags = "".join(word[1:] for word in words if word[:1] == "-" != word[1:2])
-    if "n" in flags or "--dry-run" in words:
+    if "n" in flags or "--dry-run" in words:  # `git clean -ndx` only shows
         return CallEffects()
     takes_state = "x" in flags.lower() and not any(word.strip("/") == ".kb" for word in words)
     named = [word for before, word in pairwise(("", *words)) if word[:1] != "-" and before not in ("-e", "--exclude")]
@@ -343,6 +348,7 @@ def _analyse_kb(command: ShellCommand, known: Mapping[str, str], depth: int) -> 
     words = command.words[1:]
     rest = [word for before, word in pairwise(("", *words)) if not word.startswith("-") and before not in _VALUED]
     shown = " ".join(["kb", *words]).replace(UNKNOWN, "…")
+    # `kb $WHAT confirm` may be a proposal; asking for a list, or adding one, needs no person
     if rest[:1] in (["proposal"], [UNKNOWN]):
         return CallEffects(asked=("proposal",)) if len(rest) < 2 or rest[1] in _SHOWING else CallEffects(forges=shown)
     if not rest:

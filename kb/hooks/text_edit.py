@@ -79,11 +79,12 @@ def insert_value(text: str, at: int, value: object, key: str = "") -> str:
     shown = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", newline + inner)
     entry = (json.dumps(key, ensure_ascii=False) + ": " if key else "") + shown
     if not values:
-        kept = text[at + 1 : end].rstrip()
+        kept = text[at + 1 : end].rstrip()  # comments in an empty object
         return text[: at + 1] + kept + newline + inner + entry + newline + outer + text[end:]
     last = values[-1]
     inner = _read_indent(text, last.start) if newline in text[at : last.start] else inner
     comma = _find_comma(text, last.end, end)
+    # behind the comment on the last line, which is about that value: `"a": 1 // first`
     line = _REST_OF_LINE.match(text, last.end if comma < 0 else comma + 1, end)
     place = line.end() if line else last.end if comma < 0 else comma + 1
     joint = "," if comma < 0 else ""
@@ -166,16 +167,12 @@ def list_tables(text: str) -> list[TomlTable]:
     """Return the tables of a valid TOML *text* in their order."""
     inside = [match.span() for match in _TOML_TOKEN.finditer(text) if "\n" in match[0]]
     found = [
-        (match.start(), _parse_table_name(match[1]))
+        (match.start(), tuple(map(_unquote_key, re.findall(_KEY, match[1]))))
         for match in _TOML_HEADER.finditer(text)
         if _NAME.fullmatch(match[1]) and not any(start < match.start() < end for start, end in inside)
     ]
     ends = [*(start for start, _ in found), len(text)][1:]
     return [TomlTable(name, start, end) for (start, name), end in zip(found, ends, strict=True)]
-
-
-def _parse_table_name(header: str) -> tuple[str, ...]:
-    return tuple(_unquote_key(match) for match in re.findall(_KEY, header))
 
 
 def _unquote_key(key: str) -> str:
@@ -191,12 +188,16 @@ def set_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> s
     there = next((table for table in list_tables(text) if table.name == tuple(name)), None)
     if there is None:
         header = ".".join(key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in name)
-        rows = [f"[{header}]", *(f"{key} = {_format_value(value)}" for key, value in values.items()), ""]
+        rows = [
+            f"[{header}]",
+            *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()),
+            "",
+        ]
         gap = "" if not text.strip() else newline if text.endswith(newline) else 2 * newline
         return text + gap + newline.join(rows)
     body = text[there.start : there.end]
     for key, value in values.items():
-        body = _set_key(body, key, _format_value(value), newline)
+        body = _set_key(body, key, json.dumps(value, ensure_ascii=False), newline)
     return text[: there.start] + body + text[there.end :]
 
 
@@ -213,6 +214,7 @@ def remove_table(text: str, name: Sequence[str]) -> str:
     for table in reversed(list_tables(text)):
         if table.name[: len(name)] == tuple(name):
             rows = text[table.start : table.end].splitlines(keepends=True)
+            # what stands above the next header is about the next table
             while len(rows) > 1 and (not rows[-1].strip() or rows[-1].lstrip().startswith("#")):
                 rows.pop()
             before, after = text[: table.start], text[table.start + len("".join(rows)) :]
@@ -222,7 +224,3 @@ def remove_table(text: str, name: Sequence[str]) -> str:
                 after = after.removeprefix("\r").removeprefix("\n")
             text = before + after
     return text
-
-
-def _format_value(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -160,7 +160,8 @@ async def _list_tools(context: ServerContext, _: object, __: object) -> types.Li
         tools=[
             types.Tool(
                 name=tool.name, title=context.translate(tool.title), description=context.translate(tool.help),
-                input_schema=translate(tools.build_input_schema(tool)), output_schema=translate(tool.answer),
+                input_schema=translate(tools.build_input_schema(tool)),
+                output_schema=translate(tools.build_answer_schema(tool)),
                 annotations=types.ToolAnnotations(
                     title=context.translate(tool.title), read_only_hint=not tool.writes, destructive_hint=False,
                     idempotent_hint=not tool.writes, open_world_hint=False,
@@ -178,7 +179,9 @@ async def _call_tool(context: ServerContext, _: object, params: types.CallToolRe
                                                  names=", ".join(tools.BY_NAME))))  # fmt: skip
     try:
         given = tools.validate_arguments(tool, params.arguments or {})
-        answer = await context.run_in_thread(lambda kb: tool.call(kb, context.folder, given), writes=tool.writes)
+        answer = await context.run_in_thread(
+            lambda kb: tools.call_tool(tool, kb, context.folder, given), writes=tool.writes
+        )
     except Exception as error:  # whatever it is, the agent gets an answer
         return types.CallToolResult(content=[types.TextContent(text=context.describe_failure(error))], is_error=True)
     text = json.dumps(answer, ensure_ascii=False, indent=1)

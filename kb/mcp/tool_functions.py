@@ -1,7 +1,7 @@
 """What the tools do: each takes the knowledge base, the folder of the caller and checked arguments, and answers values.
 
-A text that somebody wrote comes through `kb.context.disclose`, and every answer begins with the line that says it is
-data.
+A text that somebody wrote comes through `kb.context.disclose`; the line that says it is data is put before by
+`tools.call_tool`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def search_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
         snippet = "" if row["withheld"] else sanitise_text(answer.snippet)
         rows.append({**row, "score": answer.score, "snippet": snippet, "note": sanitise_text(kb.localise(answer.note))})
     kept = limit_to_budget(rows, given.get("budget", BUDGET))
-    return {"frame": disclose.render_quote_notice(kb), "answers": kept, "more": _describe_omitted(len(rows), kept, kb)}
+    return {"answers": kept, "more": _describe_omitted(len(rows), kept, kb)}
 
 
 def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -115,7 +115,7 @@ def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
             hint=msg("there are: {names}", names=sanitise_text(", ".join(filter(None, names)))),
         )
     log_given_records(kb, "show", [record])
-    return {"frame": disclose.render_quote_notice(kb), "record": whole}
+    return {"record": whole}
 
 
 def list_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -126,7 +126,7 @@ def list_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     kept = limit_to_budget(page, given.get("budget", BUDGET))
     more = begin + len(kept) < len(records)
     return {
-        "frame": disclose.render_quote_notice(kb), "records": kept, "total": len(records),
+        "records": kept, "total": len(records),
         **({"next_offset": begin + len(kept)} if more else {}),
     }  # fmt: skip
 
@@ -136,10 +136,10 @@ def get_hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     project = given.get("scope") or kb.project(folder)
     if given["moment"] == "avatar":
         told = kb.hint_for_avatar(given.get("avatar", ""), given.get("task", ""), project=project)
-        return {"frame": disclose.render_quote_notice(kb), "text": told, "ids": []}
+        return {"text": told, "ids": []}
     task = given.get("task", "")
     written = kb.hint(given["moment"], given.get("keywords", ()), task=task, project=project)
-    return {"frame": disclose.render_quote_notice(kb), "text": written.text, "ids": list(written.ids)}
+    return {"text": written.text, "ids": list(written.ids)}
 
 
 def write_candidates(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -147,7 +147,7 @@ def write_candidates(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     candidates = [each._replace(host=each.host or "mcp") for each in _parse_candidates(given.get("candidates"))]
     verdicts = kb.write(candidates, folder=folder, dry_run=given.get("dry_run", False))
     rows = [_format_verdict(kb, verdict) for verdict in verdicts]
-    return {"frame": disclose.render_quote_notice(kb), "verdicts": rows}
+    return {"verdicts": rows}
 
 
 def _parse_candidates(value: object) -> list[Candidate]:
@@ -185,7 +185,7 @@ def check_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     errors = sum(one.severity == "error" for one in found)
     counts = {"records": records, "errors": errors, "warnings": len(found) - errors}
     more = _describe_omitted(len(found), kept, kb)
-    return {"frame": disclose.render_quote_notice(kb), **counts, "findings": kept, "more": more}
+    return {**counts, "findings": kept, "more": more}
 
 
 def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -201,7 +201,7 @@ def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
         for one in assess_reviews(kb, kb.reviews())
     ]  # fmt: skip
     kept = limit_to_budget(rows, given.get("budget", BUDGET))
-    return {"frame": disclose.render_quote_notice(kb), "reviews": kept, "more": _describe_omitted(len(rows), kept, kb)}
+    return {"reviews": kept, "more": _describe_omitted(len(rows), kept, kb)}
 
 
 def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -209,7 +209,6 @@ def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     sides = kb.sides(given["id"])
     budget = given.get("budget", BUDGET) // (1 + len(sides.old))
     return {
-        "frame": disclose.render_quote_notice(kb),
         "branch": sanitise_text(sides.review.branch),
         "reasons": sanitise_text(sides.reasons.partition("\n\nKb-Op: ")[0]),
         "new": build_whole_record(kb, sides.review.record, budget),
@@ -225,7 +224,7 @@ def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     log_given_records(kb, "context", [one.record for one in made.shown])
     records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
     counts = {"tokens": made.tokens, "left": made.left}
-    return {"frame": disclose.render_quote_notice(kb), "text": made.text, "records": records, **counts}
+    return {"text": made.text, "records": records, **counts}
 
 
 def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -233,7 +232,7 @@ def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     made = _sanitise_values(kb.pack(given["question"], folder=folder))
     evidence = limit_to_budget(made["evidence"], given.get("budget", BUDGET))
     more = _describe_omitted(len(made["evidence"]), evidence, kb)
-    return {"frame": disclose.render_quote_notice(kb), "pack": {**made, "evidence": evidence}, "more": more}
+    return {"pack": {**made, "evidence": evidence}, "more": more}
 
 
 def _sanitise_values(value: Any, key: str = "") -> Any:

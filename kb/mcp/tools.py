@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.context import disclose
 from kb.context.pack import SCHEMA as PACK
 from kb.errors import BadInput
 from kb.i18n import Message, msg
@@ -37,7 +38,7 @@ class Tool(NamedTuple):
     arguments: Mapping[str, Schema]
     """Name → JSON Schema; its description may be a Message."""
     answer: Schema
-    """The JSON Schema of what is answered."""
+    """The JSON Schema of what is answered, but for the frame."""
     call: Callable[[KnowledgeBase, str, Given], Answer]
     """From the knowledge base, the folder of the caller and the arguments."""
     required: tuple[str, ...] = ()
@@ -49,6 +50,17 @@ class Tool(NamedTuple):
 def build_input_schema(tool: Tool) -> dict[str, Any]:
     """Return the JSON Schema of what *tool* is asked."""
     return {**obj(tool.arguments), "required": list(tool.required)}
+
+
+def build_answer_schema(tool: Tool) -> dict[str, Any]:
+    """Return the JSON Schema of what *tool* answers."""
+    properties = {"frame": string(), **tool.answer["properties"]}
+    return {**tool.answer, "properties": properties, "required": ["frame", *tool.answer["required"]]}
+
+
+def call_tool(tool: Tool, kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+    """Return the answer of *tool*; it begins with the line that says that the rest is data."""
+    return {"frame": disclose.render_quote_notice(kb), **tool.call(kb, folder, given)}
 
 
 def validate_arguments(tool: Tool, given: Given) -> dict[str, Any]:
@@ -177,7 +189,7 @@ TOOLS: tuple[Tool, ...] = (
             "limit": integer(msg("The most answers."), 1, 50, 10),
             "budget": _BUDGET,
         },
-        obj({"frame": string(), "answers": array(HIT), "more": string()}),
+        obj({"answers": array(HIT), "more": string()}),
         tool_functions.search_records,
     ),
     Tool(
@@ -190,7 +202,7 @@ TOOLS: tuple[Tool, ...] = (
             "section": string(msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
             "budget": _BUDGET,
         },
-        obj({"frame": string(), "record": WHOLE}),
+        obj({"record": WHOLE}),
         tool_functions.show_record,
         required=("id",),
     ),
@@ -204,7 +216,7 @@ TOOLS: tuple[Tool, ...] = (
             "offset": integer(msg("How many to pass over; an answer's next_offset goes on behind it."), 0, 10**9, 0),
             "budget": _BUDGET,
         },
-        obj({"frame": string(), "records": array(ROW), "total": integer(), "next_offset": integer()}, ("next_offset",)),
+        obj({"records": array(ROW), "total": integer(), "next_offset": integer()}, ("next_offset",)),
         tool_functions.list_records,
     ),
     Tool(
@@ -221,7 +233,7 @@ TOOLS: tuple[Tool, ...] = (
             "avatar": string(msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
             "scope": _HERE,
         },
-        obj({"frame": string(), "text": string(), "ids": array(string())}),
+        obj({"text": string(), "ids": array(string())}),
         tool_functions.get_hint,
         required=("moment",),
     ),
@@ -231,7 +243,7 @@ TOOLS: tuple[Tool, ...] = (
         msg("The records that a question or task is about, whole or in short, as one text in a budget; often none."),
         {"query": string(msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
         obj({
-            "frame": string(), "text": string(), "tokens": integer(), "left": integer(),
+            "text": string(), "tokens": integer(), "left": integer(),
             "records": array(obj({"id": string(), "scope": string(), "form": string()})),
         }),
         tool_functions.get_context,
@@ -245,7 +257,7 @@ TOOLS: tuple[Tool, ...] = (
             " where to look, and where records and code say different things."
         ),
         {"question": string(msg("The question in words.")), "budget": _BUDGET},
-        obj({"frame": string(), "more": string(), "pack": _drop_dialect(PACK)}),
+        obj({"more": string(), "pack": _drop_dialect(PACK)}),
         tool_functions.get_pack,
         required=("question",),
     ),
@@ -261,7 +273,7 @@ TOOLS: tuple[Tool, ...] = (
             "candidates": {"type": "array", "items": _CANDIDATE, "description": msg("One or more candidates.")},
             "dry_run": boolean(msg("Only judge; write nothing.")),
         },
-        obj({"frame": string(), "verdicts": array(VERDICT)}),
+        obj({"verdicts": array(VERDICT)}),
         tool_functions.write_candidates,
         required=("candidates",),
         writes=True,
@@ -273,7 +285,7 @@ TOOLS: tuple[Tool, ...] = (
         msg("What is wrong with the records: files, ids, links, statuses, secrets, what they speak of. Mends nothing."),
         {"paths": string_list(msg("Only these files or folders, relative to the knowledge base.")), "budget": _BUDGET},
         obj({
-            "frame": string(), "records": integer(), "errors": integer(), "warnings": integer(), "more": string(),
+            "records": integer(), "errors": integer(), "warnings": integer(), "more": string(),
             "findings": array(_FINDING),
         }),
         tool_functions.check_records,
@@ -283,7 +295,7 @@ TOOLS: tuple[Tool, ...] = (
         msg("List open reviews"),
         msg("The contradictions that wait for a person. Only a person accepts or rejects them; no tool does."),
         {"budget": _BUDGET},
-        obj({"frame": string(), "reviews": array(REVIEW), "more": string()}),
+        obj({"reviews": array(REVIEW), "more": string()}),
         tool_functions.list_reviews,
     ),
     Tool(
@@ -292,7 +304,7 @@ TOOLS: tuple[Tool, ...] = (
         msg("Both sides of an open review and why they contradict."),
         {"id": string(msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
         obj({
-            "frame": string(), "branch": string(), "reasons": string(), "new": WHOLE, "old": array(WHOLE),
+            "branch": string(), "reasons": string(), "new": WHOLE, "old": array(WHOLE),
             "next": string(),
         }),
         tool_functions.show_review,
