@@ -57,23 +57,23 @@ def is_merge_in_progress(kb: Workspace) -> bool:
     return any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _UNDER_WAY)
 
 
-def attribute_changes(kb: Workspace, seen: SnapshotDiff, began: int, allowed: Sequence[str] = ()) -> AttributedChanges:
+def attribute_changes(kb: Workspace, diff: SnapshotDiff, began: int, allowed: Sequence[str] = ()) -> AttributedChanges:
     """Return what the call that *began* then (nanoseconds) has done; what kb, a person or git has done is not in it."""
-    head, paths = Head(seen.now.ref, seen.now.head), [change.path for change in seen.changes]
-    has_moved = seen.before.head != head.oid
+    head, paths = Head(diff.now.ref, diff.now.head), [change.path for change in diff.changes]
+    has_moved = diff.before.head != head.oid
     known = read_tree_oids(kb, head, paths)
-    earlier = read_tree_oids(kb, Head("", seen.before.head), paths) if has_moved else known
-    is_same_branch = has_moved and seen.before.ref == seen.now.ref
-    is_fast_forward = is_same_branch and is_ancestor(kb.repository, seen.before.head, seen.now.head)
+    earlier = read_tree_oids(kb, Head("", diff.before.head), paths) if has_moved else known
+    is_same_branch = has_moved and diff.before.ref == diff.now.ref
+    is_fast_forward = is_same_branch and is_ancestor(kb.repository, diff.before.head, diff.now.head)
     inside = [kb.repository.to_git_path(path) for path in paths if not os.path.isabs(path)]
     by_call: set[tuple[str, str]] = set()
     if has_moved and inside:
-        by_call = _find_committed_changes(kb, seen.before.head, head, inside[:_MOST_PATHS], began)
+        by_call = _find_committed_changes(kb, diff.before.head, head, inside[:_MOST_PATHS], began)
     ours = load_kb_edits(kb)
     edits: list[OutsideChange] = []
     discarded: list[OutsideChange] = []
     moved: list[OutsideChange] = []
-    for change in seen.changes:
+    for change in diff.changes:
         before = earlier.get(change.path, GONE)
         is_by_kb = change.data is not None and ours.get(change.path) == sha256(change.data).hexdigest()
         if change.path in allowed or is_by_kb:

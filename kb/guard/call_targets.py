@@ -57,8 +57,8 @@ def find_call_folders(kb: Workspace, folder: str) -> CallFolders:
     here = os.path.realpath(folder or kb.root)
     found = find_git_dir(here)
     project = found[0] if found else here
-    banks = [os.path.join(place, BANK) for place in dict.fromkeys((here, project, kb.root))]
-    bank = next((os.path.realpath(place) for place in banks if os.path.isdir(place)), "")
+    banks = [os.path.join(top, BANK) for top in dict.fromkeys((here, project, kb.root))]
+    bank = next((os.path.realpath(path) for path in banks if os.path.isdir(path)), "")
     return CallFolders(kb.root, here, project, bank, kb.environment.get("HOME", ""))
 
 
@@ -70,18 +70,18 @@ def resolve_real_path(path: str) -> str:
         return os.path.abspath(path.replace("\0", ""))
 
 
-def expand_call_path(place: CallPath, ground: CallFolders) -> list[str]:
-    """Return the paths that *place* stands for, absolute, links not yet followed; none where that is not known."""
+def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
+    """Return the paths that *target* stands for, absolute, links not yet followed; none where that is not known."""
     found = []
-    for path in _expand_braces(place.path):
-        parts = (_expand_home(place.folder, ground), _expand_home(path, ground)) if path else ()
-        whole = os.path.join(ground.folder, *parts).replace("\\", "/") if parts else ground.folder
+    for path in _expand_braces(target.path):
+        parts = (_expand_home(target.folder, folders), _expand_home(path, folders)) if path else ()
+        whole = os.path.join(folders.folder, *parts).replace("\\", "/") if parts else folders.folder
         if UNKNOWN in whole or not _is_encodable(whole):
             continue
-        if place.brought and os.path.isdir(whole):
-            whole = os.path.join(whole, place.brought)
+        if target.brought and os.path.isdir(whole):
+            whole = os.path.join(whole, target.brought)
         is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
-        found += _expand_glob(whole, ground) if is_pattern else [whole]
+        found += _expand_glob(whole, folders) if is_pattern else [whole]
     return list(dict.fromkeys(found))[:_MOST]
 
 
@@ -93,8 +93,8 @@ def _is_encodable(path: str) -> bool:
         return False
 
 
-def _expand_home(path: str, ground: CallFolders) -> str:
-    return ground.home + path[1:] if ground.home and (path == "~" or path.startswith("~/")) else path
+def _expand_home(path: str, folders: CallFolders) -> str:
+    return folders.home + path[1:] if folders.home and (path == "~" or path.startswith("~/")) else path
 
 
 def _expand_braces(path: str) -> list[str]:
@@ -112,12 +112,12 @@ def _expand_braces(path: str) -> list[str]:
     return found
 
 
-def _expand_glob(pattern: str, ground: CallFolders) -> list[str]:
+def _expand_glob(pattern: str, folders: CallFolders) -> list[str]:
     """Return what *pattern* stands for; a whole disk is not walked for it."""
     from glob import iglob
     from itertools import islice
 
-    near = (ground.project, ground.root, *filter(None, [ground.bank]))
+    near = (folders.project, folders.root, *filter(None, [folders.bank]))
     is_near = "**" not in pattern or any(is_inside(_find_glob_root(pattern), top) for top in near)
     found = islice(iglob(pattern, recursive=True, include_hidden=True), _MOST) if is_near else ()
     return list(found) or [pattern]
@@ -128,7 +128,7 @@ def _find_glob_root(pattern: str) -> str:
     return pattern.partition("**")[0].rpartition("/")[0] or "/"
 
 
-def classify_path(path: str, ground: CallFolders, *, whole: bool = False) -> str:
+def classify_path(path: str, folders: CallFolders, *, whole: bool = False) -> str:
     """Return whose the path is: record, session, state, bank, or "" for anybody's.
 
     Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant.
@@ -139,13 +139,13 @@ def classify_path(path: str, ground: CallFolders, *, whole: bool = False) -> str
     itself = os.path.join(resolve_real_path(folder), name if name not in (".", "..") else "")
     # a link is as protected as what it leads to, and so is the link itself: `rm link`, `echo > link`
     for real in {resolve_real_path(path), itself}:
-        for top, what in ground.protected_folders:
+        for top, what in folders.protected_folders:
             if is_inside(real, top) or (whole and os.path.isdir(real) and is_inside(top, real)):
                 return what
         parts = real.casefold().split("/")
         if BANK in parts and os.path.isdir("/".join(real.split("/")[: parts.index(BANK) + 1])):
             return "bank"
-    return "record" if _is_hard_link(path, ground) else ""
+    return "record" if _is_hard_link(path, folders) else ""
 
 
 def is_inside(path: str, top: str) -> bool:
@@ -169,7 +169,7 @@ def is_inside(path: str, top: str) -> bool:
     return False
 
 
-def _is_hard_link(path: str, ground: CallFolders) -> bool:
+def _is_hard_link(path: str, folders: CallFolders) -> bool:
     """Return whether *path* is another name (a hard link) of a record file."""
     try:
         own = os.stat(path)
@@ -178,7 +178,7 @@ def _is_hard_link(path: str, ground: CallFolders) -> bool:
     except (OSError, ValueError):
         return False
     seen = 0
-    for top, _ in ground.protected_folders:
+    for top, _ in folders.protected_folders:
         for folder, _, names in os.walk(top):
             for name in names[: _LINKED - seen]:
                 seen += 1
@@ -190,17 +190,17 @@ def _is_hard_link(path: str, ground: CallFolders) -> bool:
     return False
 
 
-def is_likely_protected(place: CallPath) -> bool:
-    """Return whether what is known of a *place* that is not wholly known names where only kb writes."""
-    spelled = f"{place.folder}/{place.path}" if place.folder else place.path
+def is_likely_protected(target: CallPath) -> bool:
+    """Return whether what is known of a *target* that is not wholly known names where only kb writes."""
+    spelled = f"{target.folder}/{target.path}" if target.folder else target.path
     return UNKNOWN in spelled and _TELLING.search(spelled) is not None
 
 
-def filter_project_paths(paths: Sequence[str], ground: CallFolders) -> list[str]:
+def filter_project_paths(paths: Sequence[str], folders: CallFolders) -> list[str]:
     """Return those of *paths* that stand in the project, relative to its top; folders keep their slash."""
     found = []
     for path in paths:
         real = resolve_real_path(path)
-        if is_inside(real, ground.project) and real != ground.project:
-            found.append(os.path.relpath(real, ground.project).replace(os.sep, "/") + path[len(path.rstrip("/")) :])
+        if is_inside(real, folders.project) and real != folders.project:
+            found.append(os.path.relpath(real, folders.project).replace(os.sep, "/") + path[len(path.rstrip("/")) :])
     return list(dict.fromkeys(found))

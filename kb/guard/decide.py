@@ -55,44 +55,45 @@ def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
     """Return what the guard says to the call *pending*, and remember what it reads of the memory."""
     known = {name: value for name in ("HOME", "USER", "TMPDIR", "KB_HOME") if (value := kb.environment.get(name))}
     call = parse_effects(pending.tool, pending.given, {**known, "PWD": pending.folder or kb.root})
-    ground = find_call_folders(kb, pending.folder)
+    folders = find_call_folders(kb, pending.folder)
     log = SessionLog(kb, pending.session)
     if pending.prompt and not log.is_current_prompt(pending.prompt):
         log.begin_prompt(pending.prompt)
-    _log_reads(call, ground, log)
-    refused = _refuse_forbidden(kb, pending, call, ground)
+    _log_reads(call, folders, log)
+    refused = _refuse_forbidden(kb, pending, call, folders)
     if refused.permission == DENY or not (call.writes or call.many):
         return refused
     paths = [path + "/" if each.whole and os.path.isdir(path) else path
-             for each in call.writes for path in expand_call_path(each, ground)]  # fmt: skip
-    written = filter_project_paths(paths, ground)
+             for each in call.writes for path in expand_call_path(each, folders)]  # fmt: skip
+    written = filter_project_paths(paths, folders)
     if not written and not call.many:
         return refused
     many = call.many or any(path.endswith("/") for path in written)
-    return merge_responses(refused, *_check_written_paths(kb, written, ground, log, many=many))
+    return merge_responses(refused, *_check_written_paths(kb, written, folders, log, many=many))
 
 
 # -- what was read -----------------------------------------------------------------------------------
 
 
-def _log_reads(call: CallEffects, ground: CallFolders, log: SessionLog) -> None:
+def _log_reads(call: CallEffects, folders: CallFolders, log: SessionLog) -> None:
     """Remember what *call* reads of the memory, by its real path (MBANK-30)."""
-    for path in (path for each in call.reads for path in expand_call_path(each, ground)):
+    for path in (path for each in call.reads for path in expand_call_path(each, folders)):
         real = resolve_real_path(path)
-        if any(is_inside(real, top) for top in ground.memory_folders):
+        if any(is_inside(real, top) for top in folders.memory_folders):
             log.add(READ, real)
     for word in call.asked:
         if word != "proposal":
             log.add(READ, f"kb {word}")
 
 
-def _list_required_files(ground: CallFolders, settings: RiskSettings) -> list[str]:
+def _list_required_files(folders: CallFolders, settings: RiskSettings) -> list[str]:
     """Return the files of the memory bank of which one must have been read; none where there are none to read."""
-    if not ground.bank:
+    if not folders.bank:
         return []
     names = (("details/patterns.md", "patterns.md"), ("MEMORY.md",))
     patterns, index = (
-        [path for name in group if _is_readable(path := os.path.join(ground.bank, *name.split("/")))] for group in names
+        [path for name in group if _is_readable(path := os.path.join(folders.bank, *name.split("/")))]
+        for group in names
     )
     return patterns or index if settings.requires == PATTERNS else [*patterns, *index]
 
@@ -102,20 +103,20 @@ def _is_readable(path: str) -> bool:
 
 
 def _find_reading_step(
-    kb: Workspace, ground: CallFolders, settings: RiskSettings, log: SessionLog, paths: Sequence[str], *, is_high: bool
+    kb: Workspace, folders: CallFolders, settings: RiskSettings, log: SessionLog, paths: Sequence[str], *, is_high: bool
 ) -> Message | None:
     """Return how the memory is to be read; None where it has been, or where nothing in it is about the call."""
     reads = log.list_turn_values(READ)
-    if wanted := _list_required_files(ground, settings):
+    if wanted := _list_required_files(folders, settings):
         if any(is_inside(resolve_real_path(path), read) for path in wanted for read in reads if os.path.isfile(read)):
             return None
-        return msg("read {path}", path=_shorten_path(wanted[0], ground))
+        return msg("read {path}", path=_shorten_path(wanted[0], folders))
     if reads:
         return None
-    project = kb.project(ground.folder)
+    project = kb.project(folders.folder)
     if record := _find_governing_record(kb, project, paths):
         return msg("run: {command}", command=f"kb show {qualify_name(kb, record)}")
-    is_own = is_inside(kb.root, ground.project)
+    is_own = is_inside(kb.root, folders.project)
     scopes = [project, GLOBAL] if is_own else [project] if project != GLOBAL else []
     if is_high and scopes and kb.sync_index(thorough=False).list_titles(scopes, 1):
         return msg("run: {command}", command="kb list")
@@ -132,8 +133,8 @@ def _find_governing_record(kb: Workspace, project: str, paths: Sequence[str]) ->
     return None
 
 
-def _shorten_path(path: str, ground: CallFolders) -> str:
-    return os.path.relpath(path, ground.project) if is_inside(path, ground.project) else path
+def _shorten_path(path: str, folders: CallFolders) -> str:
+    return os.path.relpath(path, folders.project) if is_inside(path, folders.project) else path
 
 
 class GuardStatus(NamedTuple):
@@ -149,10 +150,10 @@ class GuardStatus(NamedTuple):
 
 def load_guard_status(kb: Workspace, folder: str, paths: Sequence[str] = ()) -> GuardStatus:
     """Return how the guard stands in *folder*, and what it thinks of writing *paths*; raise BadRiskSettings."""
-    settings, ground = policy.load_risk_settings(kb.root), find_call_folders(kb, folder)
+    settings, folders = policy.load_risk_settings(kb.root), find_call_folders(kb, folder)
     mode = policy.resolve_mode(kb.environment.get(policy.MODE), kb.config.guard)
-    read = tuple(_shorten_path(path, ground) for path in _list_required_files(ground, settings))
-    inside = [filter_project_paths([os.path.join(ground.folder, path)], ground) for path in paths]
+    read = tuple(_shorten_path(path, folders) for path in _list_required_files(folders, settings))
+    inside = [filter_project_paths([os.path.join(folders.folder, path)], folders) for path in paths]
     risks = [policy.assess_risk(written, settings) for written in inside]
     return GuardStatus(mode.name, mode.notice, read, tuple(zip(paths, risks, strict=True)))
 
@@ -160,22 +161,22 @@ def load_guard_status(kb: Workspace, folder: str, paths: Sequence[str] = ()) -> 
 # -- who may write -----------------------------------------------------------------------------------
 
 
-def _refuse_forbidden(kb: Workspace, pending: PendingCall, call: CallEffects, ground: CallFolders) -> HookResponse:
+def _refuse_forbidden(kb: Workspace, pending: PendingCall, call: CallEffects, folders: CallFolders) -> HookResponse:
     """Return the refusal of what only kb, or only a person, may do (MBANK-25, 37)."""
     ruling = policy.Ruling()
     if call.forges:
         ruling = policy.rule_on_forged(call.forges)
-    elif protected := _find_protected(kb, pending, call, ground):
+    elif protected := _find_protected(kb, pending, call, folders):
         ruling = policy.rule_on_protected(*protected)
     elif call.decides:
         ruling = policy.rule_on_decision(call.decides)
-    elif name := _find_written_settings(kb, call, ground):
+    elif name := _find_written_settings(kb, call, folders):
         ruling = policy.rule_on_settings(name)
     return ruling.translate(kb.config.language)
 
 
 def _find_protected(
-    kb: Workspace, pending: PendingCall, call: CallEffects, ground: CallFolders
+    kb: Workspace, pending: PendingCall, call: CallEffects, folders: CallFolders
 ) -> tuple[str, str] | None:
     """Return the first path the call writes that only kb may write, as it is shown, and what it is; None for none.
 
@@ -185,29 +186,29 @@ def _find_protected(
     for each in call.writes:
         if is_likely_protected(each) and not is_free:
             return each.path.replace("\0", "…"), "record"
-        for path in expand_call_path(each, ground):
-            what = classify_path(path, ground, whole=each.whole)
+        for path in expand_call_path(each, folders):
+            what = classify_path(path, folders, whole=each.whole)
             if not what and not is_free and can_change_block(path, pending.tool, pending.given):
                 what = "block"
             is_allowed = not what or (is_free and what != "state")
             if not is_allowed and (what == "block" or not _is_requested_revert(kb, each, path)):
-                return _shorten_path(path, ground), what
+                return _shorten_path(path, folders), what
     return None
 
 
-def _is_requested_revert(kb: Workspace, place: CallPath, path: str) -> bool:
+def _is_requested_revert(kb: Workspace, target: CallPath, path: str) -> bool:
     """Return whether the write to *path* is what kb itself asks for after a change outside kb."""
-    if not place.back:
+    if not target.back:
         return False
     from kb.guard.outside_changes import can_revert_change
 
-    return can_revert_change(kb, resolve_real_path(path), removes=place.back == REMOVED)
+    return can_revert_change(kb, resolve_real_path(path), removes=target.back == REMOVED)
 
 
-def _find_written_settings(kb: Workspace, call: CallEffects, ground: CallFolders) -> str:
+def _find_written_settings(kb: Workspace, call: CallEffects, folders: CallFolders) -> str:
     """Return the name of the settings that the call writes; "" for none."""
     own = [os.path.join(kb.root, name) for name in (FILE, RISK_FILE)]
-    written = (path for each in call.writes for path in expand_call_path(each, ground))
+    written = (path for each in call.writes for path in expand_call_path(each, folders))
     return next((os.path.basename(path) for path in written if resolve_real_path(path) in own), "")
 
 
@@ -215,18 +216,18 @@ def _find_written_settings(kb: Workspace, call: CallEffects, ground: CallFolders
 
 
 def _check_written_paths(
-    kb: Workspace, written: Sequence[str], ground: CallFolders, log: SessionLog, *, many: bool
+    kb: Workspace, written: Sequence[str], folders: CallFolders, log: SessionLog, *, many: bool
 ) -> list[HookResponse]:
     """Return what is said of writing the paths *written*: what should have been read, and the constraints on them."""
     kept = log.load_quiet()
-    patterns = kept.get("patterns", []) if kept.get("project") == ground.project else [""]
+    patterns = kept.get("patterns", []) if kept.get("project") == folders.project else [""]
     if kept.get("settled") is True and not any(_can_match_path(path, patterns) for path in written):
         return []  # it has spoken for this prompt
     mode = policy.resolve_mode(kb.environment.get(policy.MODE), kb.config.guard)
     settings, responses = _load_settings(kb, mode, log)
     risk = policy.assess_risk(written, settings, many=many)
     is_asked = mode.name != policy.OFF and log.session
-    step = _find_reading_step(kb, ground, settings, log, written, is_high=risk.name == HIGH) if is_asked else None
+    step = _find_reading_step(kb, folders, settings, log, written, is_high=risk.name == HIGH) if is_asked else None
     key = step.translate("en") if step else ""
     is_first = not log.list_turn_values(WARN) and key not in log.list_session_values(WARN)
     ruling = policy.rule_on_unread(mode.name, risk, step)
@@ -234,14 +235,14 @@ def _check_written_paths(
         ruling = policy.Ruling()  # what cannot be remembered would be said at every call
     if ruling.permission == DENY or (ruling.permission and is_first):
         responses.append(ruling.translate(kb.config.language))
-    project = kb.project(ground.folder)
+    project = kb.project(folders.folder)
     constraints = Filter(kinds=("constraint",), scopes=tuple({project, GLOBAL}), statuses=(Status.ACCEPTED,))
     impact = kb.sync_index(thorough=False).list_impact_paths(constraints)
     patterns = sorted({_extract_literal_prefix(path) for path in impact})
     about = [path for path in written if _can_match_path(path, patterns)]
     responses.append(_quote_constraints(kb, constraints, about, log))
     settled = step is None or mode.name != policy.BLOCK
-    log.save_quiet({"settled": settled, "prompt": log.prompt, "patterns": patterns, "project": ground.project})
+    log.save_quiet({"settled": settled, "prompt": log.prompt, "patterns": patterns, "project": folders.project})
     return responses
 
 

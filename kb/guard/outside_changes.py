@@ -114,15 +114,15 @@ def _take_snapshot(kb: Workspace, folder: str) -> None:
 
 
 def adopt_changes(
-    kb: Workspace, seen: SnapshotDiff, changes: Iterable[OutsideChange], left: Iterable[str] = ()
+    kb: Workspace, diff: SnapshotDiff, changes: Iterable[OutsideChange], left: Iterable[str] = ()
 ) -> None:
     """Keep what is there now as what there is to be: what an agent has *left* so with that mark.
 
     Of the other *changes*, what no commit has is copied.
     """
     changes, left = list(changes), set(left)
-    known = read_tree_oids(kb, Head(seen.now.ref, seen.now.head), [change.path for change in changes])
-    files = dict(seen.now.files)
+    known = read_tree_oids(kb, Head(diff.now.ref, diff.now.head), [change.path for change in changes])
+    files = dict(diff.now.files)
     for change in changes:
         entry = files.get(change.path, FileStamp(GONE))
         if change.path in left:
@@ -131,7 +131,7 @@ def adopt_changes(
         elif change.after != GONE:
             is_known = known.get(change.path) == change.after
             files[change.path] = entry._replace(mark=GONE) if is_known else _copy_content(kb, entry, change.data)
-    _save_snapshot(kb, seen.now._replace(files=files))
+    _save_snapshot(kb, diff.now._replace(files=files))
     _delete_old_copies(kb, files)
 
 
@@ -140,23 +140,23 @@ def can_revert_change(kb: Workspace, path: str, *, removes: bool) -> bool:
 
     *removes*: by removing it, which only what was not there before may be.
     """
-    seen = snapshots.load_snapshot(kb.root)
-    entry = seen.files.get(snapshots.to_snapshot_key(kb.root, path)) if seen else None
+    snapshot = snapshots.load_snapshot(kb.root)
+    entry = snapshot.files.get(snapshots.to_snapshot_key(kb.root, path)) if snapshot else None
     if entry is None or not entry.mark.startswith(LEFT):
         return False
     return not removes or entry.mark == LEFT + GONE
 
 
-def adopt_all_changes(kb: Workspace, seen: SnapshotDiff) -> None:
+def adopt_all_changes(kb: Workspace, diff: SnapshotDiff) -> None:
     """Keep everything as it is now: it was no agent."""
-    if seen.before != seen.now or seen.changes:
-        adopt_changes(kb, seen, seen.changes)
+    if diff.before != diff.now or diff.changes:
+        adopt_changes(kb, diff, diff.changes)
 
 
 def refresh_snapshot(kb: Workspace, folder: str, left: Iterable[OutsideChange]) -> None:
     """Take the snapshot again after files were put back; the changes in *left* stand as the agent has made them."""
-    if seen := compare_snapshot(kb, folder):
-        adopt_changes(kb, seen, seen.changes, [change.path for change in left])
+    if diff := compare_snapshot(kb, folder):
+        adopt_changes(kb, diff, diff.changes, [change.path for change in left])
 
 
 def _save_snapshot(kb: Workspace, made: GuardSnapshot) -> None:
@@ -177,11 +177,11 @@ def _scan_folders(root: str, banks: Iterable[str]) -> tuple[dict[str, FileStamp]
     waiting = [*tops, f"{CONTENT}/sessions", *sorted(banks)]
     while waiting:
         folder = waiting.pop()
-        place = os.path.join(root, folder)
-        folders[folder] = FileStamp(snapshots.compute_stamp(place))
-        if os.path.islink(place):
+        full = os.path.join(root, folder)
+        folders[folder] = FileStamp(snapshots.compute_stamp(full))
+        if os.path.islink(full):
             continue
-        with contextlib.suppress(OSError), os.scandir(place) as entries:
+        with contextlib.suppress(OSError), os.scandir(full) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(f"{folder}/{entry.name}")
@@ -192,11 +192,11 @@ def _scan_folders(root: str, banks: Iterable[str]) -> tuple[dict[str, FileStamp]
 
 def _read_data(root: str, path: str) -> bytes | None:
     """Return what stands in a file, or where a link leads; None where there is neither."""
-    place = os.path.join(root, path)
+    full = os.path.join(root, path)
     try:
-        if os.path.islink(place):
-            return os.fsencode(os.readlink(place))
-        file = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        if os.path.islink(full):
+            return os.fsencode(os.readlink(full))
+        file = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(file, "rb") as opened:
             is_file = stat.S_ISREG(os.fstat(file).st_mode)
             return opened.read() if is_file else None

@@ -81,12 +81,12 @@ def rule_on_unread(mode: str, risk: RiskLevel, step: Message | None) -> Ruling:
     if mode == OFF or step is None:
         return Ruling()
     if mode == BLOCK and risk.name == HIGH:
-        said = msg("kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}",
+        reason = msg("kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}",
                    why=risk.reason, step=step)  # fmt: skip
-        return Ruling(DENY, said)
-    said = msg("kb: read what is recorded for this project before you go on ({why}). Next: {step}",
+        return Ruling(DENY, reason)
+    reason = msg("kb: read what is recorded for this project before you go on ({why}). Next: {step}",
                why=risk.reason, step=step)  # fmt: skip
-    return Ruling(WARN, said)
+    return Ruling(WARN, reason)
 
 
 _PROTECTED = {

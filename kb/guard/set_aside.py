@@ -63,15 +63,15 @@ def check_before_call(kb: Workspace, caller: Caller, *, asked: bool = False) -> 
     *asked*: the person is asked about this call, so the settings may change in it. Where the call before did not say
     that it ended, as one that fails does not in some hosts, the changes since are its.
     """
-    said = HookResponse()
+    response = HookResponse()
     if record_stamps.read_call_start(kb.root, caller.session):
-        said = check_after_call(kb, caller)
+        response = check_after_call(kb, caller)
     else:
-        seen = compare_snapshot(kb, caller.folder)
-        if seen and not record_stamps.has_other_calls(kb.root, caller.session):
-            adopt_all_changes(kb, seen)
+        diff = compare_snapshot(kb, caller.folder)
+        if diff and not record_stamps.has_other_calls(kb.root, caller.session):
+            adopt_all_changes(kb, diff)
     record_stamps.mark_call_started(kb.root, caller.session, record_stamps.SETTINGS if asked else "")
-    return said
+    return response
 
 
 def check_after_call(kb: Workspace, caller: Caller) -> HookResponse:
@@ -85,10 +85,10 @@ def check_after_call(kb: Workspace, caller: Caller) -> HookResponse:
                                "person", path=path))  # fmt: skip
         return HookResponse(context=gone, message=gone)
     record_stamps.mark_call_ended(kb.root, caller.session)
-    seen = compare_snapshot(kb, caller.folder)
-    if not seen or is_merge_in_progress(kb):
+    diff = compare_snapshot(kb, caller.folder)
+    if not diff or is_merge_in_progress(kb):
         return HookResponse()
-    return _handle_changes(kb, caller, seen, began, allowed)
+    return _handle_changes(kb, caller, diff, began, allowed)
 
 
 def check_end_of_turn(kb: Workspace, caller: Caller) -> HookResponse:
@@ -100,48 +100,48 @@ def check_end_of_turn(kb: Workspace, caller: Caller) -> HookResponse:
     since = record_stamps.read_turn_start(kb.root, caller.session)
     allowed = record_stamps.read_allowed_file(kb.root, caller.session).split("\n")
     record_stamps.mark_turn_ended(kb.root, caller.session)
-    seen = compare_snapshot(kb, caller.folder) if running or since else None
-    if not seen or is_merge_in_progress(kb):
+    diff = compare_snapshot(kb, caller.folder) if running or since else None
+    if not diff or is_merge_in_progress(kb):
         return HookResponse()
     if not running:
-        if len(seen.now.files) <= record_stamps.MOST:
-            adopt_all_changes(kb, seen)
+        if len(diff.now.files) <= record_stamps.MOST:
+            adopt_all_changes(kb, diff)
             return HookResponse()
-        seen = seen._replace(changes=tuple(one for one in seen.changes if one.changed >= since))
-    said = _handle_changes(kb, caller, seen, running or since, allowed, only_named=not running)
-    if said.context:
-        SessionLog(kb, caller.session).add(OWED, said.context)
-    return said
+        diff = diff._replace(changes=tuple(one for one in diff.changes if one.changed >= since))
+    response = _handle_changes(kb, caller, diff, running or since, allowed, only_named=not running)
+    if response.context:
+        SessionLog(kb, caller.session).add(OWED, response.context)
+    return response
 
 
 def _handle_changes(
-    kb: Workspace, caller: Caller, seen: SnapshotDiff, began: int, allowed: Sequence[str], *, only_named: bool = False
+    kb: Workspace, caller: Caller, diff: SnapshotDiff, began: int, allowed: Sequence[str], *, only_named: bool = False
 ) -> HookResponse:
     """Do what the settings of before the call ask for, and tell of it."""
-    mode = policy.resolve_mode(kb.environment.get(policy.MODE), seen.before.mode).name
+    mode = policy.resolve_mode(kb.environment.get(policy.MODE), diff.before.mode).name
     found = AttributedChanges()
-    if seen.changes and mode != policy.OFF:
-        found = attribute_changes(kb, seen, began, allowed)
-    if seen.before.writer == "direct" or found == AttributedChanges():
-        adopt_all_changes(kb, seen)
+    if diff.changes and mode != policy.OFF:
+        found = attribute_changes(kb, diff, began, allowed)
+    if diff.before.writer == "direct" or found == AttributedChanges():
+        adopt_all_changes(kb, diff)
         return HookResponse()
     is_blocking = mode == policy.BLOCK and not only_named
     back = [one for one in found.edits if is_blocking or (one.path in SETTINGS and not only_named)]
     left = [one for one in found.edits if one not in back]
     notices: list[tuple[Message, bool]] = []  # each with whether the person is told, too
     if back:
-        notices.append((_revert_changes(kb, caller, seen, back), True))
-        if committed := _list_committed(kb, seen, back):
-            notices.append((_format_commit_warning(kb, seen, committed), True))
+        notices.append((_revert_changes(kb, caller, diff, back), True))
+        if committed := _list_committed(kb, diff, back):
+            notices.append((_format_commit_warning(kb, diff, committed), True))
     if left:
-        paths, command = _format_paths([one.path for one in left]), _format_undo_commands(kb, seen, left)
+        paths, command = _format_paths([one.path for one in left]), _format_undo_commands(kb, diff, left)
         warning = msg("kb: {paths} changed outside kb: kb has checked nothing of it. "
                       "Next: hand it in with kb write, then: {command}", paths=paths, command=command)  # fmt: skip
         notices.append((warning, False))
     if lost := [one for one in (*found.discarded, *left) if one.mark == COPIED and one.before != GONE]:
         notices.append((_keep_lost_text(kb, lost), True))
     if found.moved:
-        notices.append((_format_moved_warning(seen, found.moved), False))
+        notices.append((_format_moved_warning(diff, found.moved), False))
     refresh_snapshot(kb, caller.folder, left)
     texts = [(kb.localise(text), for_person) for text, for_person in notices]
     person = "\n".join(text for text, for_person in texts if for_person)
@@ -151,11 +151,11 @@ def _handle_changes(
 # -- block -------------------------------------------------------------------------------------------
 
 
-def _revert_changes(kb: Workspace, caller: Caller, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> Message:
+def _revert_changes(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> Message:
     """Keep the agent's version of *changes* on a branch, put the files back, and tell where it is."""
     inside = [change for change in changes if not os.path.isabs(change.path)]
     others = [one for one in changes if os.path.isabs(one.path) or _redact_data(kb, one.data) != one.data]
-    branch = _commit_review_branch(kb, caller, seen, inside) if inside else ""
+    branch = _commit_review_branch(kb, caller, diff, inside) if inside else ""
     ref = save_to_kept_ref(kb, {_build_kept_path(change): change.data for change in others}) if others else ""
     lost = [change.path for change in changes if not _restore_file(kb, change)]
     _unstage(kb, inside)
@@ -178,22 +178,22 @@ def _revert_changes(kb: Workspace, caller: Caller, seen: SnapshotDiff, changes: 
     )  # fmt: skip
 
 
-def _list_committed(kb: Workspace, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> list[str]:
+def _list_committed(kb: Workspace, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> list[str]:
     """Return the files of *changes* of which the commit that is checked out now has the agent's version."""
     after = {one.path: one.after for one in changes if not os.path.isabs(one.path)}
     now = read_tree_oids(kb, kb.repository.head(), after)
-    before = read_tree_oids(kb, Head("", seen.before.head), after)
+    before = read_tree_oids(kb, Head("", diff.before.head), after)
     return [path for path, oid in after.items() if now.get(path, GONE) == oid != before.get(path, GONE)]
 
 
-def _format_commit_warning(kb: Workspace, seen: SnapshotDiff, paths: Sequence[str]) -> Message:
+def _format_commit_warning(kb: Workspace, diff: SnapshotDiff, paths: Sequence[str]) -> Message:
     """Tell which command undoes what was committed: kb takes back no commit that it has not made.
 
     It takes the files from the commit of before into git's index, and leaves a person's uncommitted text alone.
     """
     where = paths if len(paths) <= _SPELLED else sorted({os.path.dirname(path) for path in paths})
-    if seen.before.head:
-        restore = _format_git_command(kb, "restore", f"--source={seen.before.head[:12]}", "--staged", "--", *where)
+    if diff.before.head:
+        restore = _format_git_command(kb, "restore", f"--source={diff.before.head[:12]}", "--staged", "--", *where)
     else:
         restore = _format_git_command(kb, "rm", "-q", "--cached", "--", *paths)
     return msg(
@@ -202,10 +202,10 @@ def _format_commit_warning(kb: Workspace, seen: SnapshotDiff, paths: Sequence[st
     )  # fmt: skip
 
 
-def _commit_review_branch(kb: Workspace, caller: Caller, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
+def _commit_review_branch(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
     """Commit *changes* to a review branch of their own, on what was checked out before the call; return its name."""
     repository = kb.repository
-    tip = seen.before.head or repository.head().oid
+    tip = diff.before.head or repository.head().oid
     first = next((one for one in changes if _read_record(kb, one)), changes[0])
     record = _read_record(kb, first)
     name = record.id if record else os.path.basename(first.path).partition(".")[0]
@@ -256,21 +256,21 @@ def _read_record(kb: Workspace, change: OutsideChange) -> Record | None:
 
 def _restore_file(kb: Workspace, change: OutsideChange) -> bool:
     """Put the file of *change* back as it was before and return whether that could be done."""
-    place = os.path.join(kb.root, change.path)
-    if record_stamps.compute_stamp(place).partition(":")[0] != (str(change.changed) if change.changed else GONE):
+    path = os.path.join(kb.root, change.path)
+    if record_stamps.compute_stamp(path).partition(":")[0] != (str(change.changed) if change.changed else GONE):
         return False  # somebody has changed it since it was looked at
     before = None if change.before == GONE else read_content(kb, change.before)
     if change.before != GONE and before is None:
         return False
-    if os.path.islink(place) or before is None:
-        remove_file(place)
+    if os.path.islink(path) or before is None:
+        remove_file(path)
     if before is not None:
         folders = change.path.split("/")[:-1] if not os.path.isabs(change.path) else []
         for count in range(1, len(folders) + 1):  # links, and files, may stand where its folders were
             above = os.path.join(kb.root, *folders[:count])
             if os.path.islink(above) or os.path.isfile(above):
                 os.unlink(above)
-        write_atomic(place, before)
+        write_atomic(path, before)
     return True
 
 
@@ -290,17 +290,17 @@ def _unstage(kb: Workspace, changes: Iterable[OutsideChange]) -> None:
 # -- warn, and what is kept --------------------------------------------------------------------------
 
 
-def _format_undo_commands(kb: Workspace, seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
+def _format_undo_commands(kb: Workspace, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
     """Return the commands that take *changes* back; what a commit holds, from the commit of before."""
     known = read_tree_oids(kb, kb.repository.head(), [change.path for change in changes])
-    committed = _list_committed(kb, seen, changes) if seen.before.head else []
+    committed = _list_committed(kb, diff, changes) if diff.before.head else []
     paths = [one.path for one in changes if one.path not in committed and one.path in known]
     new = [one.path for one in changes if one.path not in committed and one.path not in known]
     both = ("--staged", "--worktree", "--")
     commands = [_format_git_command(kb, "restore", *both, *paths[:_NAMED])] if paths else []
     commands += [shlex.join(["rm", "--", *(os.path.join(kb.root, path) for path in new[:_NAMED])])] if new else []
     if committed:
-        undone = _format_git_command(kb, "restore", f"--source={seen.before.head[:12]}", *both, *committed[:_NAMED])
+        undone = _format_git_command(kb, "restore", f"--source={diff.before.head[:12]}", *both, *committed[:_NAMED])
         commands.append(_append_commit(kb, undone))
     return "; ".join(commands)
 
@@ -348,20 +348,20 @@ def _build_kept_path(change: OutsideChange) -> str:
     return "outside" + change.path if os.path.isabs(change.path) else change.path
 
 
-def _format_moved_warning(seen: SnapshotDiff, changes: Sequence[OutsideChange]) -> Message:
+def _format_moved_warning(diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> Message:
     gone = [change.path for change in changes if change.after == GONE]
-    command = f"git switch {seen.before.ref.removeprefix('refs/heads/')}" if seen.before.ref else ""
-    if seen.before.ref == seen.now.ref or not command:
-        command = f"git log {seen.before.head[:12]}"
+    command = f"git switch {diff.before.ref.removeprefix('refs/heads/')}" if diff.before.ref else ""
+    if diff.before.ref == diff.now.ref or not command:
+        command = f"git log {diff.before.head[:12]}"
     if gone:
         return msg(
             "kb: with the commit that is checked out now these records are gone: {paths}. They are in {before}: "
-            "{command}", paths=_format_paths(gone), before=seen.before.head[:12], command=command,
+            "{command}", paths=_format_paths(gone), before=diff.before.head[:12], command=command,
         )  # fmt: skip
     return msg(
         "kb: with the commit that is checked out now these records have another status: {paths}. "
         "They are as they were in {before}: {command}",
-        paths=_format_paths([change.path for change in changes]), before=seen.before.head[:12], command=command,
+        paths=_format_paths([change.path for change in changes]), before=diff.before.head[:12], command=command,
     )  # fmt: skip
 
 

@@ -68,8 +68,8 @@ def find_open_task(path: str, agent_type: str) -> str:
         return ""
     answered = {result.id for message in messages for result in message.results}
     calls = [call for message in messages for call in message.calls if call.name in ("Agent", "Task")]
-    told = {_parse_task_input(call.input) for call in calls if call.id not in answered}
-    tasks = {task for kind, task in told if kind == agent_type.casefold()}
+    tasks_asked = {_parse_task_input(call.input) for call in calls if call.id not in answered}
+    tasks = {task for kind, task in tasks_asked if kind == agent_type.casefold()}
     return tasks.pop() if len(tasks) == 1 else ""
 
 

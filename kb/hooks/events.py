@@ -14,7 +14,7 @@ from kb.errors import BadInput, GitFailed, IndexFailed, KbError
 from kb.guard.response import HookResponse, merge_responses
 from kb.hooks.deadline import Late
 from kb.hooks.tool_events import (
-    Look,
+    Handler,
     compare_protected_files,
     get_transcript_path,
     handle_post_tool,
@@ -124,7 +124,7 @@ def handle_user_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
         continue_turn(kb, payload.get("session_id", ""), payload.get("prompt_id", ""))
         return HookResponse()
-    return _run_prompt_command(kb, payload) or merge_responses(*(look(kb, payload) for look in _AT_PROMPT))
+    return _run_prompt_command(kb, payload) or merge_responses(*(handler(kb, payload) for handler in _AT_PROMPT))
 
 
 def _run_prompt_command(kb: KnowledgeBase, payload: Payload) -> HookResponse | None:
@@ -167,7 +167,7 @@ def _recall_at_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     return HookResponse(context=context)
 
 
-_AT_PROMPT: tuple[Look, ...] = (_begin_turn, _alert_at_prompt, _recall_at_prompt)
+_AT_PROMPT: tuple[Handler, ...] = (_begin_turn, _alert_at_prompt, _recall_at_prompt)
 """What looks at a prompt."""
 
 
@@ -248,7 +248,7 @@ def handle_messages(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     return HookResponse(updated_output=edits or None)
 
 
-HANDLERS: Mapping[str, Look] = {
+HANDLERS: Mapping[str, Handler] = {
     "SessionStart": handle_session_start,
     "UserPromptSubmit": handle_user_prompt,
     "SubagentStart": handle_subagent_start,

@@ -121,12 +121,12 @@ def apply_edit(change: SettingsEdit, environment: Mapping[str, str]) -> None:
 
 
 def _is_outside_project(path: str, real: str, home: str) -> bool:
-    place = os.path.dirname(os.path.abspath(path))
-    while os.path.islink(place) or not os.path.exists(os.path.join(place, ".git")):
-        if place == os.path.dirname(place):
+    folder = os.path.dirname(os.path.abspath(path))
+    while os.path.islink(folder) or not os.path.exists(os.path.join(folder, ".git")):
+        if folder == os.path.dirname(folder):
             return False
-        place = os.path.dirname(place)
-    top = os.path.realpath(place)
+        folder = os.path.dirname(folder)
+    top = os.path.realpath(folder)
     return top != os.path.realpath(home) and not real.startswith(top + os.sep)
 
 

@@ -86,9 +86,9 @@ def insert_value(text: str, at: int, value: object, key: str = "") -> str:
     comma = _find_comma(text, last.end, end)
     # behind the comment on the last line, which is about that value: `"a": 1 // first`
     line = _REST_OF_LINE.match(text, last.end if comma < 0 else comma + 1, end)
-    place = line.end() if line else last.end if comma < 0 else comma + 1
+    spot = line.end() if line else last.end if comma < 0 else comma + 1
     joint = "," if comma < 0 else ""
-    return text[: last.end] + joint + text[last.end : place] + newline + inner + entry + text[place:]
+    return text[: last.end] + joint + text[last.end : spot] + newline + inner + entry + text[spot:]
 
 
 def replace_value(text: str, value: JsonSpan, new: object) -> str:

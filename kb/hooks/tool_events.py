@@ -29,7 +29,7 @@ _COUNTED = 1_000_000
 
 def handle_pre_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     """Answer a tool call before it is made: with the strictest of what looks at it."""
-    return merge_responses(*(look(kb, payload) for look in BEFORE_TOOL))
+    return merge_responses(*(handler(kb, payload) for handler in BEFORE_TOOL))
 
 
 def handle_post_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
@@ -84,8 +84,8 @@ def _alert_at_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     return HookResponse(context=alert.context) if alert else HookResponse()
 
 
-Look = Callable[[KnowledgeBase, "Payload"], HookResponse]
-BEFORE_TOOL: tuple[Look, ...] = (_guard_tool_call, _limit_long_read, _remember_agent_task, _alert_at_tool)
+Handler = Callable[[KnowledgeBase, "Payload"], HookResponse]
+BEFORE_TOOL: tuple[Handler, ...] = (_guard_tool_call, _limit_long_read, _remember_agent_task, _alert_at_tool)
 """What looks at a tool call before it is made. One more is a function and a word here; `fast_path` lets it be asked."""
 
 

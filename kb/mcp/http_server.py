@@ -116,10 +116,10 @@ def parse_address(text: str, names: Sequence[str] = (), *, remote: bool = False)
 def bind_socket(where: ListenAddress) -> socket.socket:
     """Return a socket that listens at *where*; raise KbError where it cannot be had."""
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
         made = socket.socket(family, kind, protocol)  # with the protocol asyncio sees that it is TCP: no delay
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(place)
+        made.bind(address)
         made.listen()
     except OSError as error:
         shown = f"{where.host}:{where.port}"

@@ -135,8 +135,8 @@ def get_hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the hint for a moment of work."""
     project = given.get("scope") or kb.project(folder)
     if given["moment"] == "avatar":
-        told = kb.hint_for_avatar(given.get("avatar", ""), given.get("task", ""), project=project)
-        return {"text": told, "ids": []}
+        text = kb.hint_for_avatar(given.get("avatar", ""), given.get("task", ""), project=project)
+        return {"text": text, "ids": []}
     task = given.get("task", "")
     written = kb.hint(given["moment"], given.get("keywords", ()), task=task, project=project)
     return {"text": written.text, "ids": list(written.ids)}
