@@ -168,7 +168,7 @@ def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str],
         return _analyse_kb(command._replace(words=words[1:]), known, depth)
     if is_in_place:
         return CallEffects(writes=_build_paths(command, _list_edited_files(words)))
-    if _INTERPRETERS.match(name):
+    if _INTERPRETERS.match(name) or name in _TERMINALS:
         return _analyse_interpreter(command, known, depth)
     paths = _drop_options(words)
     if not row.copies:
@@ -377,7 +377,7 @@ _PROGRAMS: Mapping[str, _Program] = {
         ("sh bash zsh dash ksh fish", _Program(analyse=_analyse_shell)),
         ("sudo doas env nice time stdbuf timeout eval xargs parallel watch unbuffer script uv uvx pipx poetry pdm "
          "hatch pipenv npx", _Program(analyse=_analyse_wrapper)),
-        (f"expect {' '.join(_AGENTS)}", _Program(analyse=_analyse_interpreter)),
+        (" ".join(_AGENTS), _Program(analyse=_analyse_interpreter)),
         ("find", _Program(analyse=_analyse_find)),
         ("git", _Program(analyse=_analyse_git)),
         ("kb", _Program(analyse=_analyse_kb)),

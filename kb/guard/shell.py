@@ -62,16 +62,16 @@ class _ShellParser:
     def __init__(self, known: dict[str, str], folder: str, depth: int) -> None:
         self.known, self.folder, self.depth = known, folder, depth
         self.found: list[ShellCommand] = []
-        self.word: str | None = None
         self.heres: list[str] = []
+        """The marks of the here-documents that begin behind this line."""
         self.before: tuple[str, ...] = ()
         self.outside: list[str] = []
-        self._reset_command()
-
-    def _reset_command(self) -> None:
+        """The folders of the brackets around."""
+        self.word: str | None = None
         self.words: list[str] = []
         self.files: dict[str, list[str]] = {"into": [], "source": [], "given": []}
         self.target = ""
+        """Which of *files* the next word is one of; "" for none."""
 
     def read(self, text: str) -> list[ShellCommand]:
         """Return the simple commands in *text*."""
@@ -91,7 +91,12 @@ class _ShellParser:
             elif kind == "spelled":
                 self._append_text(token[2:].removesuffix("'").replace("\\n", "\n"))
             elif kind == "double":
-                at = self._read_quoted(text, at)
+                self._append_text("")
+                while at < len(text) and text[at] != '"':
+                    found = _QUOTED.match(text, at)
+                    assert found
+                    at = self._read_token(found.lastgroup or "", found.group(), text, found.end())
+                at += 1
             elif kind == "end":
                 self._end_command(token)
                 at = self._read_heredocs(text, at) if token == "\n" else at
@@ -116,23 +121,15 @@ class _ShellParser:
             return end + 1
         return at
 
-    def _read_quoted(self, text: str, at: int) -> int:
-        self._append_text("")
-        while at < len(text) and text[at] != '"':
-            found = _QUOTED.match(text, at)
-            assert found
-            at = self._read_token(found.lastgroup or "", found.group(), text, found.end())
-        return at + 1
-
     def _append_text(self, piece: str) -> None:
         word = self.word or ""
         self.word = word + piece[: _LONGEST - len(word)]
 
     def _end_word(self) -> None:
         """End the word that is being read."""
-        if self.word is None:
-            return
         word, self.word = self.word, None
+        if word is None:
+            return
         if self.target:
             self.files[self.target].append(word)
         elif not self.words and (assigned := _ASSIGNED.fullmatch(word)):
@@ -144,21 +141,19 @@ class _ShellParser:
     def _end_command(self, mark: str) -> None:
         """End the command that is being read, by *mark*."""
         self._end_word()
-        words, files = tuple(self.words), self.files
-        if words or files["into"] or files["source"]:
-            self.found.append(ShellCommand(words, self.folder, tuple(files["into"]), tuple(files["source"]),
-                                      "\n".join(files["given"]), self.before))  # fmt: skip
+        words, (into, source, given) = tuple(self.words), map(tuple, self.files.values())
+        if words or into or source:
+            self.found.append(ShellCommand(words, self.folder, into, source, "\n".join(given), self.before))
         if words[:1] in (("cd",), ("pushd",)):
-            named = [word for word in words[1:] if not word.startswith("-")]
-            path = named[0] if named else self.known.get("HOME", UNKNOWN)
+            path = next((word for word in words[1:] if not word.startswith("-")), self.known.get("HOME", UNKNOWN))
             is_whole = path.startswith(("/", "~", UNKNOWN)) or not self.folder
             self.folder = path if is_whole else f"{self.folder}/{path}"
-        if mark == "(":
+        if mark == "(":  # `(cd sub; rm x); rm y` removes sub/x and y
             self.outside.append(self.folder)
         elif mark == ")" and self.outside:
             self.folder = self.outside.pop()
         self.before = (*self.before, *words) if mark in ("|", "|&") else () if words else self.before
-        self._reset_command()
+        self.words, self.files, self.target = [], {kind: [] for kind in self.files}, ""
 
     def _read_heredocs(self, text: str, at: int) -> int:
         """Take the here-documents that begin at *at*, and return what stands behind them."""
