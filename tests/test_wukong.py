@@ -205,6 +205,12 @@ def test_a_file_comes_back_through_the_store(language, text):
     assert render_anchors(stored, language) == text
 
 
+@pytest.mark.parametrize("row", ["####x ##### y", "    #### code", "text\n\n     ##### deep"])
+def test_number_signs_that_head_nothing_stay_as_they_are(row):
+    text = f"## [D001] T\n\n**Status**: ✅ Accepted\n\n### Decision\n\n{row}\n"
+    assert render_anchors(parse_anchors(text), "en") == text
+
+
 def test_blank_lines_follow_what_has_changed_since():
     first, second, third = parse_anchors(UNEVEN)
     text = UNEVEN.rstrip("\n")

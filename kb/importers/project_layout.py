@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError, NeedsPerson
+from kb.files import read_if_exists, resolve_within
 from kb.i18n import msg
 from kb.importers.wukong import SNAPSHOT, parse_anchors, render_anchors
 from kb.records.front_matter import decode_record
@@ -51,7 +52,13 @@ def migrate_layout(kb: Workspace, layout: str, *, dry_run: bool = False) -> Layo
     What is taken back: anchors, archives, templates and settings that only the tree has. Raise NeedsPerson for an
     anchor that was edited in the tree: which of the two texts holds is for a person to say.
     """
-    _refuse_uncommitted(kb)
+    # What is taken back is what is committed: an edit that is not would be passed over.
+    paths = list_uncommitted(kb, (TREE, f"{CONTENT}/templates", _DCP))
+    if paths:
+        raise NeedsPerson(
+            msg("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),
+            hint=msg("commit them first, so that they are not passed over: git add PATH && git commit"),
+        )
     new = _find_new_anchors(kb)
     brought = import_records(kb, new, origin=f"{TREE}/anchors.md", dry_run=dry_run) if new else []
     for transaction in transactions(kb, dry_run=dry_run):
@@ -74,13 +81,12 @@ def migrate_layout(kb: Workspace, layout: str, *, dry_run: bool = False) -> Layo
 def find_stale_anchors(kb: Workspace) -> str:
     """Return the path of `anchors.md` where the tree has it and it no longer says what the records do; else ""."""
     path = f"{TREE}/anchors.md"
-    place = os.path.join(kb.root, *path.split("/"))
-    if not os.path.isfile(place) or os.path.realpath(place) != os.path.join(
-        os.path.realpath(kb.root), *path.split("/")
-    ):
+    try:
+        file = resolve_within(os.path.realpath(kb.root), path)
+    except FileNotFoundError:
         return ""
-    with open(place, "rb") as file:
-        return path if file.read().removeprefix(SNAPSHOT.encode()) != _encode_anchors(kb) else ""
+    data = read_if_exists(file) if os.path.isfile(file) else None
+    return path if data is not None and data.removeprefix(SNAPSHOT.encode()) != _encode_anchors(kb) else ""
 
 
 def _encode_anchors(kb: Workspace) -> bytes:
@@ -126,31 +132,21 @@ def _render_default_settings() -> bytes:
 # -- the way back ---------------------------------------------------------------------------------
 
 
-def _refuse_uncommitted(kb: Workspace) -> None:
-    """Raise NeedsPerson for edits that nobody has committed: what is taken back is what is committed."""
-    paths = list_uncommitted(kb, (TREE, f"{CONTENT}/templates", _DCP))
-    if paths:
-        raise NeedsPerson(
-            msg("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),
-            hint=msg("commit them first, so that they are not passed over: git add PATH && git commit"),
-        )
-
-
 def _find_new_anchors(kb: Workspace) -> list[Record]:
     """Return the anchors that only the tree has; raise NeedsPerson for those that it has in other words."""
     tip = kb.repository.head().oid
-    place = f"{TREE}/anchors.md"
-    data = kb.repository.read_blob(tip, place) if tip else None
+    path = f"{TREE}/anchors.md"
+    data = kb.repository.read_blob(tip, path) if tip else None
     if not data or not data.strip():
         return []
     own = {(record.scope, record.id): record for record in kb.records()}
-    found = parse_anchors(decode_record(data, place), GLOBAL, place)
+    found = parse_anchors(decode_record(data, path), GLOBAL, path)
     twins = [(record, own[record.scope, record.id]) for record in found if (record.scope, record.id) in own]
     edited = [mine.id for theirs, mine in twins if _normalise_text(theirs) != _normalise_text(mine)]
     if edited:
         raise NeedsPerson(
-            msg("{path} says something else than the records {ids}", path=place, ids=", ".join(edited[:10])),
-            hint=msg("carry the change over with kb edit, or take it back in {path}", path=place),
+            msg("{path} says something else than the records {ids}", path=path, ids=", ".join(edited[:10])),
+            hint=msg("carry the change over with kb edit, or take it back in {path}", path=path),
         )
     return [record for record in found if (record.scope, record.id) not in own]
 
@@ -173,18 +169,12 @@ def _find_tree_only_files(kb: Workspace, tip: str, kept: Mapping[str, bytes | No
             back[_template_path(form)] = data or b""
         elif head == "sessions" and "/" in rest:
             folder, _, file = rest.partition("/")
-            back[f"{CONTENT}/sessions/{_convert_archive_name(folder)}/{file}"] = data or b""
+            if match := _FOLDER.fullmatch(folder):
+                year, month, day, project, end = match.groups()
+                folder = f"{project}-{year}{month}{day}-{end}"
+            back[f"{CONTENT}/sessions/{folder}/{file}"] = data or b""
     here = read_at_revision(kb, tip, list(back))
     return {path: data for path, data in back.items() if here[path] is None}
-
-
-def _convert_archive_name(folder: str) -> str:
-    """Return the name under `content/sessions/` of what the tree calls *folder*."""
-    match = _FOLDER.fullmatch(folder)
-    if match is None:
-        return folder
-    year, month, day, project, rest = match.groups()
-    return f"{project}-{year}{month}{day}-{rest}"
 
 
 def _edit_layout_setting(kb: Workspace, tip: str, layout: str) -> Mapping[str, bytes]:

@@ -113,7 +113,12 @@ def _find_code_rows(rows: list[str]) -> set[int]:
 
 def _build_record(region: _AnchorRegion, prefix: str, before: str, language: str, scope: str, path: str) -> Record:
     form: dict[str, Any] = {"before": before} if before else {}
-    cut = [n for n, row in enumerate(region.rows) if n not in region.code and _SECTION.match(row.rstrip("\n"))]
+    cut: list[int] = []
+    headings: list[str] = []
+    for number, row in enumerate(region.rows):
+        if number not in region.code and (match := _SECTION.match(row.rstrip("\n"))):
+            cut.append(number)
+            headings.append(re.sub(r"(?<![ \t])[ \t]++#+$", "", match[1]))
     ends = [*cut, len(region.rows)]
     head = _promote_headings(region.rows[: ends[0]], 0, region.code)
     texts = [_promote_headings(region.rows[a + 1 : b], a + 1, region.code) for a, b in pairwise(ends)]
@@ -123,27 +128,22 @@ def _build_record(region: _AnchorRegion, prefix: str, before: str, language: str
         form["rule"] = True if rule[0] == _format_closing_rule(last, region.is_last) else rule[0]
         head, *texts = [*above, last]
     values, rest = _parse_head(head)
-    headings = [_parse_heading(region.rows[n]) for n in cut]
+    values.pop("id", None)
     sections = _build_sections(headings, texts, rest)
-    user = next((t.strip("\n") for h, t in zip(headings, texts, strict=True) if h == USER_HEADING), "")
+    user = next((text.strip("\n") for name, text in zip(headings, texts, strict=True) if name == USER_HEADING), "")
     kind = values.pop("kind", "") or (BY_PREFIX[prefix].name if prefix in BY_PREFIX else "")
     if not kind:
         raise BadRecord(msg("no kind has the prefix {prefix}", prefix=prefix), path=path, line=region.line)
-    record = Record(region.id, kind, one_line(region.title), **{"scope": scope, **_drop_id(values)})
+    record = Record(region.id, kind, one_line(region.title), **{"scope": scope, **values})
     record = record._replace(sections=sections, user=_shift_headings(user, -2) + "\n" if user else "")
     if "impact" not in values:
         record = record._replace(impact=parse_impact_paths(record.section("impact")))
-    form |= _find_departures(record, head.strip("\n"), rest, texts, language, scope)
+    # What departs from the canonical form is remembered, so that the file comes back as it was.
+    if _render_head(record, rest, language, scope) != head.strip("\n"):
+        form["head"] = head.strip("\n")
+    if texts and all(re.match(r"\n[^\n]", text) for text in texts):
+        form["loose"] = True
     return _add_form(record, form | _find_uneven_gaps([head, *texts], form, region.is_last))
-
-
-def _drop_id(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key != "id"}
-
-
-def _parse_heading(row: str) -> str:
-    match = _SECTION.match(row.rstrip("\n"))
-    return re.sub(r"(?<![ \t])[ \t]++#+$", "", match[1]) if match else ""
 
 
 def _build_sections(headings: list[str], texts: list[str], rest: str) -> tuple[Section, ...]:
@@ -168,16 +168,6 @@ def _parse_head(head: str) -> tuple[dict[str, Any], str]:
         else:
             rest.append(row)
     return values, "".join(rest).strip("\n")
-
-
-def _find_departures(
-    record: Record, head: str, rest: str, texts: list[str], language: str, scope: str
-) -> dict[str, Any]:
-    """Return how an anchor departs from the canonical form in the *language* of its file."""
-    form: dict[str, Any] = {} if _render_head(record, rest, language, scope) == head else {"head": head}
-    if texts and all(re.match(r"\n[^\n]", text) for text in texts):
-        form["loose"] = True
-    return form
 
 
 def _find_uneven_gaps(texts: Sequence[str], form: Mapping[str, Any], is_last: bool) -> dict[str, Any]:
@@ -263,10 +253,8 @@ def _render_anchor(record: Record, language: str, scope: str, *, is_last: bool) 
     pieces = [(f"## [{record.id}] {one_line(record.title)}\n", _shift_headings(escape_block(head), 1))]
     for section in record.sections:
         if section.name or section.heading not in PREAMBLES:
-            text = _shift_headings(
-                escape_section(section.text.strip("\n")), 1
-            )  # no rank above its own, no fence left open
-            pieces.append((f"### {format_heading(section, language)}\n", text))
+            text = escape_section(section.text.strip("\n"))  # no rank above its own, no fence left open
+            pieces.append((f"### {format_heading(section, language)}\n", _shift_headings(text, 1)))
     if record.user.strip():
         pieces.append((f"### {USER_HEADING}\n", _shift_headings(escape_block(record.user.strip("\n")), 3)))
     return str(form.get("before") or "") + _join_sections(pieces, form, is_last=is_last and not after) + after
@@ -321,13 +309,10 @@ def _render_kept_head(record: Record, form: Mapping[str, Any], preamble: str, la
     for row in split_lines(kept):
         read = parse_field_line(row)
         name = read[0] if read and read[0] not in seen else ""
-        if name:
+        if read and name:
             seen.add(name)
-            row = (
-                row
-                if read and read[1] == get_written_value(name, record)
-                else format_field_line(name, record, language) + "\n"
-            )
+            if read[1] != get_written_value(name, record):
+                row = format_field_line(name, record, language) + "\n"
             last = len(rows) + 1
         rows.append(row)
     unsaid = {"status"} if record.status == Record("", "", "").status else set()
@@ -343,14 +328,11 @@ def _render_kept_head(record: Record, form: Mapping[str, Any], preamble: str, la
 
 def _promote_headings(rows: list[str], first: int, code: set[int]) -> str:
     """Return *rows*, which begin at the line *first* of their region, with headings from #### one rank up."""
-    return "".join(
-        row
-        if n in code
-        else _HASHES.sub(lambda m: m[1] + (m[2][1:] if len(m[2]) > 3 else m[2]), row, count=1)
-        if row.lstrip(" ").startswith("####")
-        else row
-        for n, row in enumerate(rows, first)
-    )
+    found = []
+    for number, row in enumerate(rows, first):
+        match = _HASHES.match(row) if number not in code else None
+        found.append(match[1] + match[2][1:] + row[match.end() :] if match and len(match[2]) > 3 else row)
+    return "".join(found)
 
 
 def _shift_headings(text: str, by: int) -> str:
@@ -365,6 +347,6 @@ def _shift_headings(text: str, by: int) -> str:
         return match[1] + "#" * (ranks + by if ranks >= least else ranks)
 
     return "".join(
-        row if n in code else _HASHES.sub(shift_match, row, count=1) if _HASHES.match(row) else row
+        _HASHES.sub(shift_match, row, count=1) if n not in code and _HASHES.match(row) else row
         for n, row in enumerate(split_lines(text))
     )
