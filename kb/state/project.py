@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from kb.files import read_if_exists
 from kb.git.git_dir import find_common_dir, find_git_dir, read_first_line
@@ -51,15 +51,17 @@ def resolve_scope(kb: Workspace, folder: str) -> str:
 def claim_scope(kb: Workspace, folder: str) -> str:
     """Return the scope for work in *folder*, from now on that project's alone; to be called under the lock."""
     scope = resolve_scope(kb, folder)
-    if not _is_derived_scope(kb, folder, scope):
-        return scope
     home, git_dir = _find_home(folder)
-    known = kb.state.load(_KNOWN)
-    known = known if isinstance(known, dict) else {}
-    if known.get(_build_cache_key(home, git_dir)) != scope:
-        known_claims = load_claims(kb) | {scope.removeprefix("project/"): find_identity(kb, home, git_dir)}
-        kb.state.save(known_claims, _CLAIMS)
-        kb.state.save(known | {_build_cache_key(home, git_dir): scope}, _KNOWN)
+    is_own = home == kb.root or (git_dir and git_dir == kb.repository.common_dir)
+    if is_own or scope == GLOBAL or kb.environment.get("KB_PROJECT"):  # set by somebody, and not found out
+        return scope
+    found = kb.state.load(_KNOWN)
+    known = found if isinstance(found, dict) else {}
+    key = _build_cache_key(home, git_dir)
+    if known.get(key) != scope:
+        claims = load_claims(kb) | {scope.removeprefix("project/"): find_identity(kb, home, git_dir)}
+        kb.state.save(claims, _CLAIMS)
+        kb.state.save(known | {key: scope}, _KNOWN)
     return scope
 
 
@@ -83,36 +85,27 @@ def _find_home(folder: str) -> tuple[str, str]:
     return (os.path.dirname(shared) if os.path.basename(shared) == ".git" else found[0]), shared
 
 
-def _is_derived_scope(kb: Workspace, folder: str, scope: str) -> bool:
-    """Return whether *scope* follows from the folder and not from what somebody has set."""
-    home, git_dir = _find_home(folder)
-    own = home == kb.root or (git_dir and git_dir == kb.repository.common_dir)
-    return not own and scope != GLOBAL and not kb.environment.get("KB_PROJECT")
-
-
 def _choose_name(kb: Workspace, home: str, own: str) -> str:
-    base = slugify(_redact_name(kb, os.path.basename(home)))
-    mark = sha256(own.encode()).hexdigest()
-    names = [base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}"]
-    return next((name for name in names if not (owners := list(_iter_owners(kb, name))) or own in owners), names[-1])
+    """Return the name of the project at *home*, of identity *own*: that of its folder, unless another has it."""
+    folder = os.path.basename(home)
+    if len(folder) >= _SHORTEST_TOKEN:  # it may be a secret, and the name of a scope stands in git
+        from kb.safety.redaction import redact_text
+
+        folder, _ = redact_text(folder, kb.config.masking)
+    base, mark = slugify(folder), sha256(own.encode()).hexdigest()
+    names = (base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}")
+    for name in names:
+        owners = _list_owners(kb, name)
+        if not owners or own in owners:
+            return name
+    return names[-1]
 
 
-def _redact_name(kb: Workspace, name: str) -> str:
-    """Return *name*, that of a folder, masked: it becomes that of a scope, and so stands in git."""
-    if len(name) < _SHORTEST_TOKEN:
-        return name
-    from kb.safety.redaction import redact_text
-
-    return redact_text(name, kb.config.masking)[0]
-
-
-def _iter_owners(kb: Workspace, name: str) -> Iterator[str]:
-    """Yield whose the project *name* is: by its mark, or by a claim of this clone."""
-    yield from (
-        parse_owners(read_if_exists(os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE))) or ()
-    )
-    if claim := load_claims(kb).get(name):
-        yield claim
+def _list_owners(kb: Workspace, name: str) -> list[str]:
+    """Return whose the project *name* is: by its mark, or by a claim of this clone."""
+    path = os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE)
+    claim = load_claims(kb).get(name)
+    return [*(parse_owners(read_if_exists(path)) or ()), *([claim] if claim else [])]
 
 
 def load_claims(kb: Workspace) -> dict[str, str]:

@@ -71,7 +71,10 @@ class StateFolder:
         """Raise KbError where the folder, or something in it, is a link or a pipe: an archive can bring any."""
         found = self.folder if os.path.islink(self.folder) else ""
         with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
-            found = found or next((entry.path for entry in entries if not _is_file_or_folder(entry)), "")
+            for entry in entries:
+                is_one = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+                if not is_one and os.path.lexists(entry.path):  # not gone meanwhile
+                    found = found or entry.path
         if found:
             raise KbError(
                 msg("{path} is a link or a pipe, and kb keeps nothing there", path=found),
@@ -214,12 +217,6 @@ class StateFolder:
             yield folder
         finally:
             remove_folder(folder)
-
-
-def _is_file_or_folder(entry: os.DirEntry[str]) -> bool:
-    """Return whether *entry* is a file or a folder, or gone meanwhile."""
-    is_one = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
-    return is_one or not os.path.lexists(entry.path)
 
 
 def is_process_running(process: int) -> bool:

@@ -172,6 +172,9 @@ def _build_gate_objection(candidate: Candidate, sightings: int, config: Config) 
     return Objection("gate", reason, remedy, refuses=False)
 
 
+# -- how large is its impact? ---------------------------------------------------------------------
+
+
 WORDS: Mapping[str, re.Pattern[str]] = {
     "architecture": regex(
         r"\b(?:architectur|micro-?services?\b|monolith|event[- ](?:driven|sourcing)|message (?:queue|bus|broker)"
@@ -246,6 +249,7 @@ _BESIDE = frozenset(
 """Folders that go along with every module."""
 
 
+_REST_OF_WORD = regex(r"[A-Za-z-]*")
 _MASK = regex(r"\[redacted:[^\[\]\n]*+\]")
 """What stands for a secret says nothing of the matter."""
 
@@ -255,11 +259,13 @@ def find_impact_areas(candidate: Candidate) -> dict[str, str]:
 
     A small matter by its title has none, and a word that is taken back ("no security impact") does not count.
     """
-    if _TRIVIAL.search(_normalise_nfkc(candidate.title)):
+    if _TRIVIAL.search(unicodedata.normalize("NFKC", candidate.title)):
         return {}
-    told = "\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags))
-    text = _normalise_nfkc(_MASK.sub(" ", told))
-    plain = _lowercase_aligned(text)
+    said = "\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags))
+    text = unicodedata.normalize("NFKC", _MASK.sub(" ", said))
+    plain = text.lower()
+    if len(plain) != len(text):  # a character of two, as "İ" becomes: every word must stay where it was
+        plain = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     found: dict[str, str] = {}
     for matter, words in WORDS.items():
         for match in words.finditer(plain):
@@ -267,12 +273,6 @@ def find_impact_areas(candidate: Candidate) -> dict[str, str]:
                 found[matter] = _expand_to_word(text, match)
                 break
     return found
-
-
-def _lowercase_aligned(text: str) -> str:
-    """Return *text* in lower case, every character where it was."""
-    lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _is_negated(text: str, match: re.Match[str]) -> bool:
@@ -312,13 +312,6 @@ def _guess_module(path: str, project: str) -> str:
 
 def _split_path(path: str) -> list[str]:
     return [part for part in path.replace("\\", "/").split("/") if part and part != "."]
-
-
-def _normalise_nfkc(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
-
-
-_REST_OF_WORD = regex(r"[A-Za-z-]*")
 
 
 def _expand_to_word(text: str, match: re.Match[str]) -> str:

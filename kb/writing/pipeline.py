@@ -126,7 +126,7 @@ def _write_alone(
                 extra = beside(verdicts) if beside else {}
                 transaction.changes.update({path: (None, data) for path, data in extra.items()})
                 commits = transaction.commit("" if transaction.subjects else subject, caller=caller, job=job)
-                verdicts = [_complete_verdict(transaction, verdict, commits) for verdict in verdicts]
+                verdicts = _complete_verdicts(transaction, PlannedRequest(request, verdicts, None), commits)
     return verdicts
 
 
@@ -184,8 +184,7 @@ def _publish_requests(transaction: Transaction, planned: Sequence[PlannedRequest
     for one in planned:
         if one.request.path:
             save_draft_answer(one.request, _complete_verdicts(transaction, one, commits))
-    transaction.note_jobs(commits, [one.request.job for one in planned])
-    transaction.publish()
+    transaction.publish([one.request.job for one in planned])
     notices = (dropped_records.report_put_back(kb), report_rescued_work(kb))
     done = [_complete_verdicts(transaction, one, commits) for one in planned]
     for one, verdicts in zip(planned[1:], done[1:], strict=True):
@@ -197,19 +196,19 @@ def _publish_requests(transaction: Transaction, planned: Sequence[PlannedRequest
 
 
 def _complete_verdicts(transaction: Transaction, one: PlannedRequest, commits: Mapping[str, str]) -> list[Verdict]:
+    """Return the verdicts with their commits, and with what became of a file that could not follow."""
     own = {} if one.step is None else {transaction.head.ref: transaction.step_commits[one.step]}
-    return [_complete_verdict(transaction, verdict, {**commits, **own}) for verdict in one.verdicts]
-
-
-def _complete_verdict(transaction: Transaction, verdict: Verdict, commits: Mapping[str, str]) -> Verdict:
-    """Return *verdict* with its commit, and with what became of its file where that could not follow."""
-    if verdict.verdict in ("unchanged", "refused"):
-        return verdict
-    ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else ""
-    oids = [oid for name, oid in commits.items() if name == ref or (not ref and name.startswith("refs/heads/"))]
-    said = None if verdict.branch else explain_outcome(verdict.path, transaction.outcomes.get(verdict.path, ""))
-    reasons = (*verdict.reasons, transaction.kb.localise(said)) if said else verdict.reasons
-    return verdict._replace(commit=oids[0] if oids else "", reasons=reasons)
+    made = {**commits, **own}
+    done = []
+    for verdict in one.verdicts:
+        if verdict.verdict not in ("unchanged", "refused"):
+            ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else ""
+            oids = [oid for name, oid in made.items() if name == ref or (not ref and name.startswith("refs/heads/"))]
+            said = None if verdict.branch else explain_outcome(verdict.path, transaction.outcomes.get(verdict.path, ""))
+            reasons = (*verdict.reasons, transaction.kb.localise(said)) if said else verdict.reasons
+            verdict = verdict._replace(commit=oids[0] if oids else "", reasons=reasons)
+        done.append(verdict)
+    return done
 
 
 # -- one candidate --------------------------------------------------------------------------------
@@ -225,16 +224,13 @@ def _judge_request(
     kb = transaction.kb
     scope = request.scope or (project.claim_scope(kb, request.folder) if claim else kb.project(request.folder))
     already = request.masked or [()] * len(request.candidates)
-    parsed = [_read_candidate(kb, *pair, scope) for pair in zip(request.candidates, already, strict=True)]
+    parsed = []
+    for raw, rules in zip(request.candidates, already, strict=True):
+        candidate, masks = redaction.redact_candidate(raw, kb.config.masking)
+        candidate = candidate._replace(scope=candidate.scope or scope, title=" ".join(candidate.title.split()))
+        parsed.append(quality.parse_candidate(candidate, sorted({*rules, *(mask.rule for mask in masks)})))
     verdicts = [judge_candidate(transaction, request, one) for one in parsed]
     return verdicts, parsed[0].candidate if parsed else None
-
-
-def _read_candidate(kb: Workspace, raw: Candidate, already: Sequence[str], scope: str) -> ParsedCandidate:
-    """Return *raw*, *already* masked by some rules, masked by all and parsed; *scope* is for one that names none."""
-    candidate, masks = redaction.redact_candidate(raw, kb.config.masking)
-    candidate = candidate._replace(scope=candidate.scope or scope, title=" ".join(candidate.title.split()))
-    return quality.parse_candidate(candidate, sorted({*already, *(mask.rule for mask in masks)}))
 
 
 def judge_candidate(transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate) -> Verdict:

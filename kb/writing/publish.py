@@ -136,7 +136,7 @@ def catch_up_checkout(kb: Workspace) -> bool:
     worktree.release_abandoned_lock(repository)
     kb.state.remove_half_written()
     remove_half_written(repository.private, 0)
-    intent = _load_intent(kb)
+    intent: Mapping[str, Any] = kb.state.load(_INTENT) or {}
     if "old" in intent:
         dropped_records.remember_published_once(kb, intent["old"], intent["new"])
     owed = list_pending_files(kb)
@@ -170,7 +170,7 @@ def catch_up_checkout(kb: Workspace) -> bool:
 
 def list_pending_files(kb: Workspace) -> dict[str, str]:
     """Return path → commit of the files that are still as they were in that commit."""
-    paths = _load_intent(kb).get("paths")
+    paths = (kb.state.load(_INTENT) or {}).get("paths")
     return {str(path): str(old) for path, old in paths.items()} if isinstance(paths, dict) else {}
 
 
@@ -178,10 +178,6 @@ def clear_followed(kb: Workspace) -> None:
     """Forget what the checkout has followed, once the index of the records has kept what it knows of that."""
     if not list_pending_files(kb):
         _save_intent(kb, "", {})
-
-
-def _load_intent(kb: Workspace) -> Mapping[str, Any]:
-    return kb.state.load(_INTENT) or {}
 
 
 def _save_intent(kb: Workspace, new: str, paths: Mapping[str, str], old: str | None = None) -> None:

@@ -164,17 +164,13 @@ def parse_candidate(candidate: Candidate, masked: Sequence[str] = ()) -> ParsedC
     karma = _classify_text(candidate, sentences)
     if karma == UNWHOLESOME and not candidate.updates:
         candidate = candidate._replace(kind="pitfall")
-    return ParsedCandidate(candidate, masked, sentences, karma, _collect_texts(candidate))
-
-
-def _collect_texts(candidate: Candidate) -> Mapping[str, str]:
     texts = {name: value for name, value in candidate._asdict().items() if isinstance(value, str)}
     for name in ("impact", "tags", "impact_areas", "supersedes", "amends"):
         texts[name] = "\n".join(getattr(candidate, name))
     for name in ("claims", "coexists_with"):
         texts[name] = "\n".join(f"{key}: {value}" for key, value in getattr(candidate, name).items())
     texts["evidence"] = "\n".join(f"{evidence.quote}\n{evidence.source}" for evidence in candidate.evidence)
-    return texts
+    return ParsedCandidate(candidate, masked, sentences, karma, texts)
 
 
 def classify_karma(candidate: Candidate) -> str:

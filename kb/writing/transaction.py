@@ -115,6 +115,7 @@ class Transaction:
         self._operations: list[str] = []
         self._moves: list[RefMove] = []
         self._mover: BackgroundCommand | None = None
+        self._reason = ""
         self.dry_run = dry_run
         self._tells_queue = tells_queue
         self._resources = contextlib.ExitStack()
@@ -370,8 +371,7 @@ class Transaction:
         """
         self.add_step(caller, subject, operation, why)
         commits = self.build_commits()
-        self.note_jobs(commits, [job])
-        self.publish()
+        self.publish([job])
         return commits
 
     def add_step(
@@ -381,28 +381,29 @@ class Transaction:
         """Let what was planned since the last step be a commit of its own, *by* its own author."""
         done = {path: data for step in self.steps for path, data in step.changes.items()}
         new = {path: now for path, (_, now) in self.changes.items() if done.get(path) != now}
-        if new:
-            self.steps.append(CommitStep(new, self._build_message(caller, subject, operation, why), by))
+        subjects, uids, operations = self.subjects, self._uids, self._operations
         self.subjects, self._uids, self._operations = [], [], []
-
-    def _build_message(self, caller: Candidate | None, subject: str, operation: str, why: str) -> str:
-        count = len(self.subjects)
-        first = subject or (f"Write {count} records" if count > 1 else self.subjects[0] if count else "Write")
-        body = "\n".join(f"- {line}" for line in self.subjects[:200]) if count > 1 else ""
+        if not new:
+            return
+        many = len(subjects) > 1
+        first = subject or (f"Write {len(subjects)} records" if many else subjects[0] if subjects else "Write")
+        body = "\n".join(f"- {line}" for line in subjects[:200]) if many else ""
         trailers = {
-            "Kb-Op": operation or ",".join(dict.fromkeys(self._operations)) or "archived",
+            "Kb-Op": operation or ",".join(dict.fromkeys(operations)) or "archived",
             "Kb-Session": caller.session if caller else "",
             "Kb-Host": caller.host if caller else "",
-            "Kb-Uid": ",".join(dict.fromkeys(uid for uid in self._uids[:50] if uid)),
+            "Kb-Uid": ",".join(dict.fromkeys(filter(None, uids[:50]))),
         }
-        return format_commit_message(first, "\n\n".join(part for part in (why, body) if part), trailers)
+        message = format_commit_message(first, "\n\n".join(filter(None, (why, body))), trailers)
+        self.steps.append(CommitStep(new, message, by))
 
     def build_commits(self) -> dict[str, str]:
         """Build the commits of everything planned and return that of each ref; nothing is visible yet."""
         if not (self.steps or self.reviews or self.inbox):
             return {}
         kb, tip = self.kb, self.head.oid
-        self._mover = kb.repository.start_ref_update(self._describe())
+        self._reason = f"kb: {self.steps[0].message.partition(chr(10))[0] if self.steps else 'inbox'}"
+        self._mover = kb.repository.start_ref_update(self._reason)
         self._resources.callback(self._mover.wait_for_output)
         if self.steps:
             with kb.state.open_stage() as stage:
@@ -416,21 +417,17 @@ class Transaction:
             self._moves.append(inbox.build_move(kb, self.inbox))
         return {move.ref: move.new for move in self._moves}
 
-    def _describe(self) -> str:
-        """Return what the reflog says."""
-        return f"kb: {self.steps[0].message.partition(chr(10))[0] if self.steps else 'inbox'}"
+    def publish(self, jobs: Sequence[str]) -> None:
+        """Move the refs to what `build_commits` has built; raise LostRace where one of them has moved.
 
-    def note_jobs(self, commits: Mapping[str, str], jobs: Sequence[str]) -> None:
-        """Note that *jobs* are about to be published as *commits*."""
-        named = list(dict.fromkeys(filter(None, jobs)))
-        note_commits(self.kb, named, [new for new in commits.values() if new] or [self.head.oid])
-
-    def publish(self) -> None:
-        """Move the refs to what `build_commits` has built; raise LostRace where one of them has moved."""
+        Before they do, it is noted as which commits *jobs* are written; without any, as the one that is there already.
+        """
+        kb = self.kb
+        commits = [move.new for move in self._moves if move.new] or [self.head.oid]
+        note_commits(kb, list(dict.fromkeys(filter(None, jobs))), commits)
         if not self._moves:
             return
-        kb = self.kb
-        self.outcomes = publish_moves(kb, self.head, self._moves, self.changes, self._describe(), self._mover)
+        self.outcomes = publish_moves(kb, self.head, self._moves, self.changes, self._reason, self._mover)
         self.is_published = True
         if self.inbox:
             kb.index.set_note("inbox", self._moves[-1].new)
