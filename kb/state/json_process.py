@@ -9,6 +9,7 @@ import select
 import shlex
 import signal
 import subprocess
+import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -57,18 +58,18 @@ class JsonProcess:
                 if writable:
                     rest = rest[os.write(self._in, rest[:65536]) :]
                 if readable:
-                    answer += self._read_chunk(len(answer))
+                    chunk = os.read(self._out, 1 << 20)
+                    if not chunk:
+                        raise self._build_exit_error("")
+                    answer += chunk
+                    if len(answer) > MAX_LINE:
+                        problem = msg(
+                            "{variable} printed more than {limit} bytes", variable=self._variable, limit=MAX_LINE
+                        )
+                        raise KbError(problem)
             except OSError as error:
                 raise self._build_exit_error(error.strerror) from None
         return bytes(answer)
-
-    def _read_chunk(self, known: int) -> bytes:
-        chunk = os.read(self._out, 1 << 20)
-        if not chunk:
-            raise self._build_exit_error("")
-        if known + len(chunk) > MAX_LINE:
-            raise KbError(msg("{variable} printed more than {limit} bytes", variable=self._variable, limit=MAX_LINE))
-        return chunk
 
     def _build_exit_error(self, problem: str | None) -> KbError:
         return KbError(
@@ -77,12 +78,19 @@ class JsonProcess:
 
     def stop_process(self) -> None:
         """End the command and all that it has started."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        _kill_group(self._process.pid)
         for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close() if pipe else None
         self._process.wait()
+
+
+def _kill_group(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+# -- one question, one answer ---------------------------------------------------------------------
 
 
 MAX_OUTPUT = 4_000_000
@@ -97,9 +105,6 @@ def run_llm_command(command: str, request: dict[str, Any], timeout: float) -> ob
     MAX_OUTPUT bytes, and when the call ends. Raise KbError, saying what went wrong, if there is no answer: the caller
     goes on offline.
     """
-    import shlex
-    import time
-
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -114,15 +119,14 @@ def run_llm_command(command: str, request: dict[str, Any], timeout: float) -> ob
         raise _build_error(msg("KB_LLM_CMD cannot be run: {problem}", problem=error)) from None
     if status:
         raise _build_error(msg("KB_LLM_CMD failed with exit code {code}: {problem}", code=status, problem=complaint))
-    return _parse_output(output)
+    try:
+        return json.loads(output.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise _build_error(msg("KB_LLM_CMD printed no JSON")) from None
 
 
 def _run_process(words: list[str], request: dict[str, Any], deadline: float) -> tuple[int, bytes, str]:
     """Return exit status, output and the beginning of stderr of one run; raise TimeoutError at *deadline*."""
-    import subprocess
-    import tempfile
-    import time
-
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as complaints:
         given.write(json.dumps(request, ensure_ascii=False).encode("utf-8", "replace"))
         given.seek(0)
@@ -145,10 +149,6 @@ def _run_process(words: list[str], request: dict[str, Any], deadline: float) -> 
 
 def _read_output(answers: IO[bytes], deadline: float) -> bytes:
     """Return what comes through *answers* until its end; raise TimeoutError at *deadline*, KbError for too much."""
-    import os
-    import select
-    import time
-
     output = bytearray()
     while True:
         ready, _, _ = select.select([answers], [], [], max(deadline - time.monotonic(), 0))
@@ -160,23 +160,6 @@ def _read_output(answers: IO[bytes], deadline: float) -> bytes:
         output += chunk
         if len(output) > MAX_OUTPUT:
             raise _build_error(msg("KB_LLM_CMD printed more than {limit} bytes", limit=MAX_OUTPUT))
-
-
-def _parse_output(output: bytes) -> object:
-    try:
-        return json.loads(output.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise _build_error(msg("KB_LLM_CMD printed no JSON")) from None
-
-
-def _kill_group(group: int) -> None:
-    import os
-    import signal
-
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def _build_error(message: Message) -> KbError:

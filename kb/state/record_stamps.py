@@ -97,7 +97,7 @@ def is_unchanged(root: str, folder: str) -> bool:
         path, _, rest = row.partition(b"\0")
         if path and _compute_stamp_bytes(path if path[0] == _SLASH else top + path) != rest.partition(b"\0")[0]:
             return False
-    return all(os.fsencode(_to_snapshot_key(root, bank)) + b"\0" in folders for bank in iter_memory_banks(folder))
+    return all(os.fsencode(to_snapshot_key(root, bank)) + b"\0" in folders for bank in iter_memory_banks(folder))
 
 
 def _compute_stamp_bytes(path: bytes) -> bytes:
@@ -152,14 +152,10 @@ def iter_memory_banks(folder: str) -> Iterator[str]:
         here = above
 
 
-def _to_snapshot_key(root: str, path: str) -> str:
-    top = os.path.realpath(root)
-    return path[len(top) + 1 :] if path.startswith(top + os.sep) else path
-
-
 def to_snapshot_key(root: str, path: str) -> str:
     """Return how a snapshot names the absolute *path*."""
-    return _to_snapshot_key(root, path)
+    top = os.path.realpath(root)
+    return path[len(top) + 1 :] if path.startswith(top + os.sep) else path
 
 
 # -- which calls run ---------------------------------------------------------------------------------
@@ -167,41 +163,42 @@ def to_snapshot_key(root: str, path: str) -> str:
 
 def mark_call_started(root: str, session: str, allowed: str = "") -> None:
     """Note that a call which can write begins; *allowed* names a file that the person lets it change."""
-    for name, text in ((_RUNNING, allowed), (_TURN, "")):
-        path = guard_path(root, name + _sanitise_session(session))
-        try:
-            if name == _RUNNING or not os.path.exists(path):
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text)
-        except OSError:
-            return
+    try:
+        with open(_session_path(root, _RUNNING, session), "w", encoding="utf-8") as file:
+            file.write(allowed)
+        turn = _session_path(root, _TURN, session)
+        if not os.path.exists(turn):
+            with open(turn, "w", encoding="utf-8"):
+                pass
+    except OSError:
+        return
 
 
 def mark_call_ended(root: str, session: str) -> None:
     """Note that the call of *session* has ended."""
-    _remove_file(guard_path(root, _RUNNING + _sanitise_session(session)))
+    _remove_file(_session_path(root, _RUNNING, session))
 
 
 def mark_turn_ended(root: str, session: str) -> None:
     """Note that the turn of *session* has ended."""
     mark_call_ended(root, session)
-    _remove_file(guard_path(root, _TURN + _sanitise_session(session)))
+    _remove_file(_session_path(root, _TURN, session))
 
 
 def read_call_start(root: str, session: str) -> int:
     """Return when the running call of *session* began, nanoseconds of the file system's clock; 0: none runs."""
-    return _read_mtime(guard_path(root, _RUNNING + _sanitise_session(session)))
+    return _read_mtime(_session_path(root, _RUNNING, session))
 
 
 def read_turn_start(root: str, session: str) -> int:
     """Return when the first call of the turn began that can write; 0: there was none."""
-    return _read_mtime(guard_path(root, _TURN + _sanitise_session(session)))
+    return _read_mtime(_session_path(root, _TURN, session))
 
 
 def read_allowed_file(root: str, session: str) -> str:
     """Return the file that the person lets the running call of *session* change; "" for none."""
     try:
-        with open(guard_path(root, _RUNNING + _sanitise_session(session)), encoding="utf-8") as file:
+        with open(_session_path(root, _RUNNING, session), encoding="utf-8") as file:
             return file.read(4096)
     except (OSError, ValueError):
         return ""
@@ -209,17 +206,18 @@ def read_allowed_file(root: str, session: str) -> str:
 
 def has_other_calls(root: str, session: str) -> bool:
     """Return whether a call of another session runs."""
-    own = _RUNNING + _sanitise_session(session)
+    own = _session_path(root, _RUNNING, session)
     try:
         with os.scandir(guard_path(root)) as entries:
-            names = [entry.name for entry in entries if entry.name.startswith(_RUNNING) and entry.name != own]
+            others = [e.path for e in entries if e.name.startswith(_RUNNING) and e.path != own]
     except OSError:
         return False
-    return any(time.time() - _read_mtime(guard_path(root, name)) / 1e9 < _STALE for name in names)
+    return any(time.time() - _read_mtime(path) / 1e9 < _STALE for path in others)
 
 
-def _sanitise_session(session: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in session)[:80]
+def _session_path(root: str, kind: str, session: str) -> str:
+    plain = "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in session)[:80]
+    return guard_path(root, kind + plain)
 
 
 def _read_mtime(path: str) -> int:
@@ -241,15 +239,11 @@ def _remove_file(path: str) -> None:
 
 def encode_snapshot(root: str, snapshot: GuardSnapshot) -> bytes:
     """Return *snapshot* as its file holds it."""
-    header = "\0".join(
-        (_read_clone_stamp(root), snapshot.ref or GONE, snapshot.head or GONE, snapshot.mode, snapshot.writer)
-    )
-    parts = [header, *(_encode_entries(entries) for entries in (snapshot.folders, snapshot.files))]
+    fields = (_read_clone_stamp(root), snapshot.ref or GONE, snapshot.head or GONE, snapshot.mode, snapshot.writer)
+    parts = ["\0".join(fields)]
+    for entries in (snapshot.folders, snapshot.files):
+        parts.append("\0\0".join("\0".join((path, *entry)) for path, entry in entries.items()))
     return b"\0\0\0".join(map(os.fsencode, parts))
-
-
-def _encode_entries(entries: dict[str, FileStamp]) -> str:
-    return "\0\0".join("\0".join((path, *entry)) for path, entry in entries.items())
 
 
 def load_snapshot(root: str) -> GuardSnapshot | None:

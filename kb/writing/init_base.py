@@ -35,15 +35,9 @@ class WorkflowOptions(NamedTuple):
 
 
 def create_base(
-    place: str,
-    environment: Mapping[str, str],
-    *,
-    inside: bool = False,
-    name: str = "",
-    language: str = "",
-    with_ci: bool = False,
-    source: str = "",
-) -> list[str]:
+    place: str, environment: Mapping[str, str], *, inside: bool = False, name: str = "", language: str = "",
+    with_ci: bool = False, source: str = "",
+) -> list[str]:  # fmt: skip
     """Make a knowledge base at *place* and return the files that were written; an existing one is completed.
 
     *inside*: in the git repository that is there. Otherwise *place* becomes a repository of its own. Only the files
@@ -88,9 +82,14 @@ def _write_base(
         _git_init(place, environment)
     project = slugify(os.path.basename(around[0])) if inside and around else ""
     name = name or os.path.basename(place).strip(".") or "kb"
-    files = _build_files(
-        {"name": name, "language": language, "project": project, "install_from": ci.source if ci else ""}
-    )
+    given = {"name": name, "language": language, "project": project, "install_from": ci.source if ci else ""}
+    files = {
+        FILE: render_settings({key: value for key, value in given.items() if value}).encode(),
+        ATTRIBUTES: _append_rules(b"* -text\n", driver_setup.RULES),
+        "content/anchors/global/.gitkeep": b"",
+        "content/anchors/projects/.gitkeep": b"",
+        "content/sessions/.gitkeep": b"",
+    }
     repository = Repository(place, environment)
     remote = repository.git("config", "--get", "remote.origin.url", check=False).decode() if ci else ""
     if ci:
@@ -167,16 +166,6 @@ def _commit_files(repository: Repository, environment: Mapping[str, str], change
             reserved = worktree.read_staged_files(repository, head.oid, edited)
             repository.update_refs([RefMove(head.ref, commit, head.oid)], "kb: init")
             following.apply_published(changes, commit, reserved)
-
-
-def _build_files(settings: Mapping[str, str]) -> dict[str, bytes]:
-    return {
-        FILE: render_settings({key: value for key, value in settings.items() if value}).encode(),
-        ATTRIBUTES: _append_rules(b"* -text\n", driver_setup.RULES),
-        "content/anchors/global/.gitkeep": b"",
-        "content/anchors/projects/.gitkeep": b"",
-        "content/sessions/.gitkeep": b"",
-    }
 
 
 def render_settings(given: Mapping[str, object]) -> str:
