@@ -181,22 +181,11 @@ def build_config(values: Mapping[str, Any], path: str = FILE) -> Config:
         if key not in defaults:
             raise BadInput(msg("there is no setting {key}", key=key), path=path, hint=msg("see: kb config"))
         default = defaults[key]
-        good = (
-            isinstance(value, list)
-            if isinstance(default, tuple)
-            else isinstance(value, type(default) if not isinstance(default, float) else int | float)
-        )
-        if (
-            not good
-            or isinstance(value, bool)
-            or value not in CHOICES.get(key, (value,))
-            or (isinstance(value, int | float) and value < 0)
-        ):
-            raise BadInput(
-                msg("the setting {key} cannot be {value}", key=key, value=repr(value)),
-                path=path,
-                hint=msg("see: kb config"),
-            )
+        kinds: tuple[type, ...] = {tuple: (list,), float: (int, float)}.get(type(default), (type(default),))
+        is_known = isinstance(value, kinds) and not isinstance(value, bool) and value in CHOICES.get(key, (value,))
+        if not is_known or (isinstance(value, int | float) and value < 0):
+            why = msg("the setting {key} cannot be {value}", key=key, value=repr(value))
+            raise BadInput(why, path=path, hint=msg("see: kb config"))
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return Config(**given)
 

@@ -15,7 +15,7 @@ class KbError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: Message | str, *, hint: Message | str = "", path: str = "", line: int = 0) -> None:
-        """Say *message*; *path* and *line* (1-based) tell where the cause stands."""
+        """Say *message*; *path* and *line* (1-based) say where the cause is."""
         self.message = (
             message if isinstance(message, Message) else Message(message.replace("{", "{{").replace("}", "}}"), {})
         )
@@ -28,9 +28,9 @@ class KbError(Exception):
         return self.translate("en")
 
     def translate(self, language: str) -> str:
-        """Return place and message as one line in *language*."""
-        place = f"{self.path}:{self.line}: " if self.line else f"{self.path}: " if self.path else ""
-        return place + self.message.translate(language)
+        """Return path, line and message as one line in *language*."""
+        where = f"{self.path}:{self.line}: " if self.line else f"{self.path}: " if self.path else ""
+        return where + self.message.translate(language)
 
 
 class NoKnowledgeBase(KbError):

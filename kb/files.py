@@ -36,14 +36,14 @@ def open_nonblocking(path: str, flags: int) -> int:
 
 
 def resolve_within(root: str, path: str) -> str:
-    """Return where *path*, relative to *root*, stands; raise FileNotFoundError where a link or `..` leads elsewhere.
+    """Return the full path of *path*, relative to *root*; raise FileNotFoundError where a link or `..` leads elsewhere.
 
     A clone can hold links to anything on the machine of its reader, so nothing is read through one. *root* is real.
     """
-    place = os.path.join(root, *path.split("/"))
-    if os.path.realpath(place) != place:
+    full = os.path.join(root, *path.split("/"))
+    if os.path.realpath(full) != full:
         raise FileNotFoundError(errno.ENOENT, "a link leads there", path)
-    return place
+    return full
 
 
 def write_file(path: str, data: bytes) -> None:
@@ -61,7 +61,7 @@ def write_atomic(path: str, data: bytes, *, synced: bool = False, only_if: Calla
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     beside = os.path.join(os.path.dirname(path), f"{_BESIDE}{os.getpid()}{_HALF}")
-    remove_file(beside)  # what a dead process left, or a link that somebody laid there
+    remove_file(beside)  # what a dead process left, or a link that somebody made there
     try:
         with open(beside, "xb") as file:
             file.write(data)
@@ -121,8 +121,8 @@ def remove_folder(folder: str) -> None:
     if os.path.islink(folder):
         os.unlink(folder)
         return
-    for place, folders, files in os.walk(folder, topdown=False):
-        for path in (os.path.join(place, name) for name in (*files, *folders)):
+    for top, folders, files in os.walk(folder, topdown=False):
+        for path in (os.path.join(top, name) for name in (*files, *folders)):
             if os.path.isdir(path) and not os.path.islink(path):
                 os.rmdir(path)
             else:
@@ -185,10 +185,10 @@ def iter_folders(root: str, folder: str, counts: bool = False) -> Iterator[tuple
     Where the file system *counts* folders as links of the one above, as it was seen to do there, one with two has none.
     """
     try:
-        place = resolve_within(root, folder)
-        stat = os.stat(place)
+        full = resolve_within(root, folder)
+        stat = os.stat(full)
         if not counts or stat.st_nlink != 2:
-            with os.scandir(place) as entries:
+            with os.scandir(full) as entries:
                 below = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
             counts = bool(below) and stat.st_nlink == 2 + len(below)
             for name in sorted(name for name in below if name[0] != "."):

@@ -35,19 +35,19 @@ def find_untrusted_root(start: str, environment: Mapping[str, str]) -> str:
 
 
 def is_trusted(folder: str, environment: Mapping[str, str]) -> bool:
-    """Return whether nobody but the user and root can have laid a knowledge base into *folder*.
+    """Return whether nobody but the user and root can have put a knowledge base into *folder*.
 
     Folder and `kb.toml` belong to them, and a folder of root's is none that everybody writes to, as `/tmp` is. Under
     `sudo` its caller is the user, too.
     """
     try:
-        place, file = os.stat(folder), os.stat(os.path.join(folder, FILE), follow_symlinks=False)
+        about, file = os.stat(folder), os.stat(os.path.join(folder, FILE), follow_symlinks=False)
     except OSError:
         return False
     user, caller = os.getuid(), environment.get("SUDO_UID", "")
     mine = {user, int(caller)} if not user and caller.isdecimal() else {user}
-    is_everybodys = place.st_uid not in mine and bool(place.st_mode & 0o002)
-    return {place.st_uid, file.st_uid} <= mine | {0} and not is_everybodys
+    is_everybodys = about.st_uid not in mine and bool(about.st_mode & 0o002)
+    return {about.st_uid, file.st_uid} <= mine | {0} and not is_everybodys
 
 
 def _iter_roots_above(start: str) -> Iterator[str]:

@@ -57,7 +57,7 @@ class Workspace:
     def open(cls, start: str = "", environment: Mapping[str, str] | None = None, now: Clock = time.time) -> Self:
         """Open the knowledge base that holds for the folder *start* (default: the current one).
 
-        In this order: `$KB_HOME`; the nearest folder with a `kb.toml` that nobody else has laid there; `~/.kb`. Raise
+        In this order: `$KB_HOME`; the nearest folder with a `kb.toml` that nobody else has put there; `~/.kb`. Raise
         NoKnowledgeBase if there is none.
         """
         environment = os.environ if environment is None else environment
@@ -167,7 +167,7 @@ class Workspace:
         return list_unreadable(self.index)
 
     def text(self, record: Record) -> str:
-        """Return the file of *record* as it stands in the checkout."""
+        """Return the file of *record* as it is in the checkout."""
         from kb.files import resolve_within
         from kb.records.front_matter import decode_record
 

@@ -77,10 +77,10 @@ def find_identity(kb: Workspace, home: str, git_dir: str) -> str:
 
 def _find_home(folder: str) -> tuple[str, str]:
     """Return the top folder of the project around *folder* and its git directory; worktrees belong to the main one."""
-    place = os.path.realpath(folder or os.getcwd())
-    found = find_git_dir(place)
+    folder = os.path.realpath(folder or os.getcwd())
+    found = find_git_dir(folder)
     if found is None:
-        return place, ""
+        return folder, ""
     shared = os.path.realpath(find_common_dir(found[1]))
     return (os.path.dirname(shared) if os.path.basename(shared) == ".git" else found[0]), shared
 

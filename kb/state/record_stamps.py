@@ -50,7 +50,7 @@ class GuardSnapshot(NamedTuple):
     writer: str
     folders: dict[str, FileStamp]
     files: dict[str, FileStamp]
-    """By path: relative to the root of the knowledge base, or absolute where it stands outside."""
+    """By path: relative to the root of the knowledge base, or absolute for one outside."""
 
 
 def compute_stamp(path: str) -> str:
@@ -129,7 +129,7 @@ def _read_part(file: int) -> tuple[bytes, bytes, list[bytes]]:
 
 
 def _read_rows(file: int, at: int, most: int) -> list[bytes]:
-    """Return the first rows, *most* at most, of what stands in *file* from *at* on."""
+    """Return the first rows, *most* at most, of *file* from the byte *at* on."""
     data = os.pread(file, _BLOCK, at)
     while data.count(b"\0\0") < most and (more := os.pread(file, _BLOCK, at + len(data))):
         data += more

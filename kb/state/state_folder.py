@@ -42,7 +42,7 @@ class StateFolder:
     """The state folder of the knowledge base at *root*; made when something is first written."""
 
     def __init__(self, root: str, environment: Mapping[str, str]) -> None:
-        """Name the folder and the place to go when it cannot be written."""
+        """Name the folder, and the one to use when it cannot be written."""
         self.folder = os.path.join(root, FOLDER)
         mark = f"{zlib.crc32(os.fsencode(root)):08x}"
         self._elsewhere = os.path.join(state_home(environment), f"{os.path.basename(root)[-60:]}-{mark}")
@@ -119,7 +119,7 @@ class StateFolder:
     # the spool
 
     def spool_job(self, now: float, value: Mapping[str, object], name: str = "") -> str:
-        """Keep *value* until it can be written, and return the file; raise OSError when no place takes it.
+        """Keep *value* until it can be written, and return the file; raise OSError when it can be kept nowhere.
 
         The file's *name* is that of the job in the queue, or a new one that sorts by *now*, seconds since 1970; nobody
         else uses it. A folder that cannot be written is passed over for the user's state folder.

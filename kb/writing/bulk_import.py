@@ -30,7 +30,7 @@ _ID = re.compile(r"([A-Z]{1,3})\d{3,9}")
 
 _LINKS = ("supersedes", "amends", "coexists_with")
 _NAMED_LOST = 5
-"""How many of the files that a record's links no longer reach are told by name."""
+"""How many of the files that a record's links no longer reach are named."""
 
 Names = Mapping[tuple[str, str], str]
 """What became of an id: (scope, old id) → new id."""
@@ -58,7 +58,7 @@ def import_records(
 
     An id is kept where it is free in its scope, else the next free one is given and the links among *records* follow.
     A record that the knowledge base has already, by title and text, is `unchanged`. Secrets are masked. *progress* is
-    told after each record how many are done.
+    called after each record with how many are done.
     """
     for transaction in transactions(kb, dry_run=dry_run):
         with transaction:
@@ -227,7 +227,7 @@ def _refuse_item(transaction: Transaction, record: Record, reason: Message) -> V
 
 
 class _ImportedPaths:
-    """Where the records stand as which files were taken over, this time or before."""
+    """The paths of the records as which files were taken over, this time or before."""
 
     def __init__(self, present: Sequence[Record], items: Sequence[ImportItem]) -> None:
         self._files: dict[tuple[str, str, str], str] = {}

@@ -104,8 +104,8 @@ def _match_line_ends(tip: bytes | None, data: bytes) -> bytes:
 # -- what is being typed --------------------------------------------------------------------------
 #
 # What a person types in an editor is kept under `.kb/edits/` until it is committed, whatever happens meanwhile. The
-# editor works on a file there from the start, so that nothing rests on kb being alive when it ends. Beside it stands
-# which process waits for the editor; without that process the file is left over, and told.
+# editor works on a file there from the start, so that nothing depends on kb being alive when it ends. A second file
+# names the process that waits for the editor; without that process the draft is abandoned, and `kb doctor` reports it.
 
 
 FOLDER = "edits"

@@ -63,10 +63,10 @@ def prepare_advance(kb: Workspace, head: Head, new: str, by_hand: str) -> Advanc
     return Advance(head, new, changes, trees)
 
 
-def build_advance(kb: Workspace, head: Head, files: Mapping[str, bytes | None], words: str) -> Advance:
-    """Build the commit of *files* upon *head* and look through the way to it; nothing is to be seen yet."""
+def build_advance(kb: Workspace, head: Head, files: Mapping[str, bytes | None], message: str) -> Advance:
+    """Build the commit of *files* upon *head* and look through the way to it; nothing is visible yet."""
     with kb.state.open_stage() as stage:
-        commit = kb.repository.build_commit(head.oid, files, words, stage=stage)
+        commit = kb.repository.build_commit(head.oid, files, message, stage=stage)
     return prepare_advance(kb, head, commit, "")
 
 
@@ -163,14 +163,14 @@ def read_at_revision(kb: Workspace, revision: str, paths: Iterable[str]) -> dict
     return dict(zip(paths, kb.repository.read_blobs([(revision, path) for path in paths]), strict=True))
 
 
-def list_uncommitted(kb: Workspace, places: Sequence[str]) -> set[str]:
-    """Return the files at or below *places* that are changed, staged or new, and not committed so."""
+def list_uncommitted(kb: Workspace, paths: Sequence[str]) -> set[str]:
+    """Return the files at or below *paths* that are changed, staged or new, and not committed so."""
     tip = kb.repository.head().oid
-    names = map(kb.repository.to_git_path, places)
+    names = map(kb.repository.to_git_path, paths)
     new = kb.repository.git("ls-files", "--others", "--exclude-standard", "-z", "--", *names)
     found = {kb.repository.to_kb_path(os.fsdecode(name)) for name in new.split(b"\0") if name}
     for is_staged in (False, True):
-        found |= list_differing_files(kb.repository, tip, places, is_staged=is_staged)
+        found |= list_differing_files(kb.repository, tip, paths, is_staged=is_staged)
     return found
 
 
@@ -180,32 +180,32 @@ def write_export(kb: Workspace, path: str, data: bytes) -> None:
     Raise NeedsPerson where git keeps that file and it has edits that are not committed, BadInput where it cannot be
     written.
     """
-    place = os.path.realpath(path)
+    target = os.path.realpath(path)
     try:
-        if os.path.isfile(place) and read_if_exists(place) != data and _has_uncommitted_edits(kb, place):
+        if os.path.isfile(target) and read_if_exists(target) != data and _has_uncommitted_edits(kb, target):
             raise NeedsPerson(
                 msg("{path} has changes that are not committed", path=path),
                 hint=msg("commit them first: git add {path} && git commit {path}", path=path),
             )
-        os.stat(os.path.dirname(place))
-        if os.path.exists(place) and not os.path.isfile(place):  # a pipe or a terminal is written to, not replaced
-            with open(place, "wb") as file:
+        os.stat(os.path.dirname(target))
+        if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a terminal is written to, not replaced
+            with open(target, "wb") as file:
                 file.write(data)
         else:
-            write_atomic(place, data)
+            write_atomic(target, data)
     except OSError as error:
         raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=path) from None
 
 
-def _has_uncommitted_edits(kb: Workspace, place: str) -> bool:
-    """Return whether the file at *place* is one that git keeps and differs from what is committed."""
-    around = find_git_dir(os.path.dirname(place))
+def _has_uncommitted_edits(kb: Workspace, target: str) -> bool:
+    """Return whether the file at *target* is one that git keeps and differs from what is committed."""
+    around = find_git_dir(os.path.dirname(target))
     if around is None:
         return False
     repository = Repository(around[0], kb.environment)
-    name = os.path.relpath(place, repository.top).replace(os.sep, "/")
+    name = os.path.relpath(target, repository.top).replace(os.sep, "/")
     committed = repository.read_blob("HEAD", name)
-    return committed is not None and committed != read_if_exists(place)
+    return committed is not None and committed != read_if_exists(target)
 
 
 KEYWORDS = f"content/{SYNONYMS}"

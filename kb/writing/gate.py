@@ -251,7 +251,7 @@ _BESIDE = frozenset(
 
 _REST_OF_WORD = regex(r"[A-Za-z-]*")
 _MASK = regex(r"\[redacted:[^\[\]\n]*+\]")
-"""What stands for a secret says nothing of the matter."""
+"""A masked secret says nothing of the matter."""
 
 
 def find_impact_areas(candidate: Candidate) -> dict[str, str]:
@@ -276,7 +276,7 @@ def find_impact_areas(candidate: Candidate) -> dict[str, str]:
 
 
 def _is_negated(text: str, match: re.Match[str]) -> bool:
-    """Return whether what stands around a word takes it back: "no security impact", "不影响性能", "与安全无关"."""
+    """Return whether the words around a match take it back: "no security impact", "不影响性能", "与安全无关"."""
     before, after = max(0, match.start() - 60), match.end()
     if _DENIED_BEFORE.search(text, before, match.start()) or _UNRELATED_AFTER.match(text, after):
         return True
@@ -315,6 +315,6 @@ def _split_path(path: str) -> list[str]:
 
 
 def _expand_to_word(text: str, match: re.Match[str]) -> str:
-    """Return the word in which *match* stands: patterns name the beginnings of words."""
+    """Return the whole word around *match*: patterns name the beginnings of words."""
     rest = _REST_OF_WORD.match(text, match.end()) if match[0][-1].isascii() else None
     return text[match.start() : match.end()] + (rest[0] if rest else "")

@@ -1,6 +1,6 @@
 """Writers that meet: the one that holds the lock writes for those that wait.
 
-A writer that finds the lock taken lays its candidates, masked, into `.kb/queue/` and waits for the lock or for an
+A writer that finds the lock taken puts its candidates, masked, into `.kb/queue/` and waits for the lock or for an
 answer, whichever comes first. The holder plans what it finds there as well, every call with a commit of its own, and
 the refs move once for all of them. Nothing rests on an answer: a request stays until it is answered, and a writer that
 gets the lock takes its own request back. So one whose holder has died is written by its writer, or by the next holder
@@ -65,12 +65,12 @@ class WriteRequest(NamedTuple):
 
 
 class QueuedWriter:
-    """A writer's place in the queue."""
+    """A writer that may have to wait, and its request in the queue."""
 
     def __init__(self, kb: Workspace, call: WriteRequest, job: str = "") -> None:
-        """Stand beside the queue; the first look for an answer lays the request into it.
+        """Ask for nothing yet; the first look for an answer puts the request into the queue.
 
-        *job* is the name of the spooled job that the call is to land; without one it gets a name when it is laid there.
+        *job* is the name of the spooled job that the call is to land; without one it is named when it is queued.
         """
         self._kb = kb
         self.call = call
@@ -98,7 +98,7 @@ class QueuedWriter:
     def is_queued_and_answered(self) -> bool:
         """Return whether somebody has written what was asked for; the first time, ask for it.
 
-        Where the request cannot be laid down, on a full disk for one, the writer waits for the lock alone.
+        Where the request cannot be written, on a full disk for one, the writer waits for the lock alone.
         """
         if not self._has_asked:
             self._has_asked = True
@@ -159,15 +159,15 @@ def wait_for_other_writer(kb: Workspace, waiting: QueuedWriter) -> list[Verdict]
         return None
     try:
         return waiting.wait_for_answer()
-    except Busy as trouble:
+    except Busy as busy:
         from kb.writing.spool import spool_candidates
 
         call = waiting.call
-        return spool_candidates(kb, call.candidates, call.folder, trouble, decided=call.decided, job=waiting.job)
+        return spool_candidates(kb, call.candidates, call.folder, busy, decided=call.decided, job=waiting.job)
 
 
 def _enqueue_request(kb: Workspace, call: WriteRequest, job: str) -> str:
-    """Lay *call* into the queue as *job* and return the file; what is laid there is masked."""
+    """Write *call*, masked, into the queue as *job* and return the file."""
     from kb.safety import redaction
 
     masked = [redaction.redact_candidate(candidate, kb.config.masking) for candidate in call.candidates]
@@ -253,7 +253,7 @@ def return_to_writer(path: str) -> None:
 
 
 def save_draft_answer(request: WriteRequest, verdicts: Sequence[Verdict]) -> None:
-    """Lay down what *request* is to be answered once it is published, before it is."""
+    """Keep what *request* is to be answered once it is published, before it is."""
     write_atomic(request.path + _DRAFT, json_bytes(_encode_verdicts(verdicts)))
 
 
@@ -268,7 +268,7 @@ def _encode_verdicts(verdicts: Sequence[Verdict]) -> dict[str, object]:
 
 
 def answer_all_busy(kb: Workspace, busy: Busy) -> None:
-    """Answer all who wait that nothing can be written now, so that none of them waits for the same trouble."""
+    """Answer all who wait that nothing can be written now, so that none of them waits for the same."""
     for path in _list_request_files(kb):
         _write_answer(path, {"busy": kb.localise(busy.message), "hint": kb.localise(busy.hint)})
 
@@ -313,7 +313,7 @@ def claim_job(path: str) -> Iterator[bool]:
 def note_commits(kb: Workspace, jobs: Sequence[str], commits: Sequence[str]) -> None:
     """Note that *jobs* are about to be published as *commits*, together; under the lock of the repository.
 
-    Where they change nothing, the commit that says all of it already stands for them.
+    Where they change nothing, that is the commit that says all of it already.
     """
     if not jobs:
         return

@@ -58,10 +58,10 @@ def parse_held(name: str, entry: Mapping[str, Any]) -> HeldCandidate:
         found = build_candidates(entry["candidate"], f"inbox:{name}")
         sightings, reasons = entry.get("sightings", []), entry.get("reasons", [])
         is_one = len(found) == 1 and isinstance(sightings, list) and isinstance(reasons, list)
-        words = [*reasons, *(word for sighting in sightings for pair in sighting.items() for word in pair)]
+        texts = [*reasons, *(text for sighting in sightings for pair in sighting.items() for text in pair)]
     except (KeyError, TypeError, AttributeError, ValueError):
-        is_one, words = False, []
-    if not is_one or not all(isinstance(word, str) for word in words):
+        is_one, texts = False, []
+    if not is_one or not all(isinstance(text, str) for text in texts):
         raise BadInput(msg("{path} holds no candidate", path=f"inbox:{name}"), hint=msg("see: kb doctor"))
     return HeldCandidate(name.removesuffix(".json"), found[0], tuple(sightings), tuple(reasons))
 

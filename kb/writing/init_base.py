@@ -35,36 +35,36 @@ class WorkflowOptions(NamedTuple):
 
 
 def create_base(
-    place: str, environment: Mapping[str, str], *, inside: bool = False, name: str = "", language: str = "",
+    root: str, environment: Mapping[str, str], *, inside: bool = False, name: str = "", language: str = "",
     with_ci: bool = False, source: str = "",
 ) -> list[str]:  # fmt: skip
-    """Make a knowledge base at *place* and return the files that were written; an existing one is completed.
+    """Make a knowledge base at *root* and return the files that were written; an existing one is completed.
 
-    *inside*: in the git repository that is there. Otherwise *place* becomes a repository of its own. Only the files
+    *inside*: in the git repository that is there. Otherwise *root* becomes a repository of its own. Only the files
     that are missing are written and committed. *source* is the address from which workflows install kb, in place of the
     setting `install_from`; those that were written without one get it, and so do new settings. Raise BadInput for what
     is no address with a tag.
     """
-    place = os.path.realpath(place)
-    inside = inside or os.path.isfile(os.path.join(place, FILE))
-    if os.path.isfile(place):
-        raise BadInput(msg("{path} is a file", path=place))
+    root = os.path.realpath(root)
+    inside = inside or os.path.isfile(os.path.join(root, FILE))
+    if os.path.isfile(root):
+        raise BadInput(msg("{path} is a file", path=root))
     if source:
         build_requirement(source)
     try:
         ci = WorkflowOptions(source) if with_ci else None
-        return _write_base(place, environment, inside=inside, name=name, language=language, ci=ci)
+        return _write_base(root, environment, inside=inside, name=name, language=language, ci=ci)
     except OSError as error:
-        raise KbError(msg("{path} cannot be written: {problem}", path=place, problem=error.strerror)) from None
+        raise KbError(msg("{path} cannot be written: {problem}", path=root, problem=error.strerror)) from None
 
 
 def find_base_folder(folder: str, environment: Mapping[str, str]) -> str:
-    """Return where the knowledge base is that *folder* stands in, or else the user's own place, `~/.kb`.
+    """Return the root of the knowledge base around *folder*, or else the user's own, `~/.kb`.
 
     A repository without one is not passed over silently: raise NoKnowledgeBase there.
     """
-    if place := find_root_above(folder, environment):
-        return place
+    if root := find_root_above(folder, environment):
+        return root
     if over := find_untrusted_root(folder, environment):
         said = msg("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
         raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
@@ -74,14 +74,14 @@ def find_base_folder(folder: str, environment: Mapping[str, str]) -> str:
 
 
 def _write_base(
-    place: str, environment: Mapping[str, str], *, inside: bool, name: str, language: str, ci: WorkflowOptions | None
+    root: str, environment: Mapping[str, str], *, inside: bool, name: str, language: str, ci: WorkflowOptions | None
 ) -> list[str]:
-    os.makedirs(place, exist_ok=True)
-    around = find_git_dir(place)
-    if around is None or (not inside and around[0] != place):
-        _git_init(place, environment)
+    os.makedirs(root, exist_ok=True)
+    around = find_git_dir(root)
+    if around is None or (not inside and around[0] != root):
+        _git_init(root, environment)
     project = slugify(os.path.basename(around[0])) if inside and around else ""
-    name = name or os.path.basename(place).strip(".") or "kb"
+    name = name or os.path.basename(root).strip(".") or "kb"
     given = {"name": name, "language": language, "project": project, "install_from": ci.source if ci else ""}
     files = {
         FILE: render_settings({key: value for key, value in given.items() if value}).encode(),
@@ -90,16 +90,16 @@ def _write_base(
         "content/anchors/projects/.gitkeep": b"",
         "content/sessions/.gitkeep": b"",
     }
-    repository = Repository(place, environment)
+    repository = Repository(root, environment)
     remote = repository.git("config", "--get", "remote.origin.url", check=False).decode() if ci else ""
     if ci:
-        files |= build_workflows(remote, _resolve_requirement(place, ci))
+        files |= build_workflows(remote, _resolve_requirement(root, ci))
     tip = repository.head().oid
     kept = repository.list_files(tip) if tip else {}
     changes: dict[str, tuple[bytes | None, bytes | None]] = {
         path: (None, data)
         for path, data in files.items()
-        if path not in kept and not os.path.lexists(os.path.join(place, path))
+        if path not in kept and not os.path.lexists(os.path.join(root, path))
     }
     if ATTRIBUTES in kept:
         before = repository.read_blob(tip, ATTRIBUTES) or b""
@@ -113,15 +113,15 @@ def _write_base(
     return sorted(changes)
 
 
-def _resolve_requirement(place: str, ci: WorkflowOptions) -> str:
+def _resolve_requirement(root: str, ci: WorkflowOptions) -> str:
     """Return the line for pip by which workflows install kb; "" where neither the call nor the settings name one."""
     if ci.source:
         return build_requirement(ci.source)
     try:
-        source = load(place).install_from
+        source = load(root).install_from
         return build_requirement(source) if source else ""
     except BadInput as error:
-        error.path = error.path or os.path.join(place, FILE)
+        error.path = error.path or os.path.join(root, FILE)
         raise
 
 
@@ -144,10 +144,10 @@ def _append_rules(attributes: bytes, rules: Sequence[str]) -> bytes:
     return attributes + gap + b"".join(rule.encode() + end for rule in rules)
 
 
-def _git_init(place: str, environment: Mapping[str, str]) -> None:
+def _git_init(root: str, environment: Mapping[str, str]) -> None:
     env = scrub_environment(environment)
     configured = run(["git", "config", "--get", "init.defaultBranch"], env).out.strip()
-    output = run(["git", "init", "-q", *([] if configured else ["-b", "main"]), place], env)
+    output = run(["git", "init", "-q", *([] if configured else ["-b", "main"]), root], env)
     if output.code:
         raise GitFailed(msg("git {command} failed: {problem}", command="init", problem=output.error.strip()))
 
@@ -157,10 +157,10 @@ def _commit_files(repository: Repository, environment: Mapping[str, str], change
         if busy := repository.find_commit_obstacle():
             raise busy
         head = repository.head()
-        words = format_commit_message("Make a knowledge base", "", {"Kb-Op": "init"})
+        message = format_commit_message("Make a knowledge base", "", {"Kb-Op": "init"})
         with StateFolder(repository.root, environment).open_stage() as stage:
             files = {path: data for path, (_, data) in changes.items()}
-            commit = repository.build_commit(head.oid, files, words, stage=stage)
+            commit = repository.build_commit(head.oid, files, message, stage=stage)
         edited = [path for path, (before, _) in changes.items() if before is not None]
         with worktree.hold_index(repository) as following:
             reserved = worktree.read_staged_files(repository, head.oid, edited)
@@ -189,7 +189,7 @@ _GITHUB = {".github/workflows/kb.yml": "github-workflow.yml", ".github/workflows
 _GITLAB = {".gitlab/kb-ci.yml": "gitlab-ci.yml", ".gitlab/kb-wiki.yml": "gitlab-wiki.yml"}
 _EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
 _PLACE = b"@REQUIREMENT@"
-"""What the templates have where the line for pip stands that installs kb."""
+"""What the templates have in place of the line for pip that installs kb."""
 
 
 def build_workflows(remote: str = "", requirement: str = "") -> dict[str, bytes]:

@@ -82,19 +82,19 @@ def write(
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`.
 
     What cannot be committed now is spooled, unless *landing*: then Busy or GitFailed is raised. *job* names the spooled
-    job that this lands, *waiting* is the place in the queue that the call has already.
+    job that this lands; *waiting* is in the queue for it already.
     """
     waiting = waiting or QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided), job)
     try:
         if dry_run or beside:
             return _write_alone(kb, waiting.call, dry_run=dry_run, beside=beside, subject=subject, job=job)
         return _write_queued(kb, waiting, job)
-    except (Busy, GitFailed) as trouble:
+    except (Busy, GitFailed) as error:
         if dry_run or landing:
             raise
         from kb.writing.spool import spool_candidates
 
-        return spool_candidates(kb, candidates, folder, trouble, decided=decided, job=waiting.job)
+        return spool_candidates(kb, candidates, folder, error, decided=decided, job=waiting.job)
 
 
 def promote(kb: Workspace, name: str) -> Verdict:

@@ -33,7 +33,7 @@ _INTENT = "follow.json"
 Where it has followed, and the index of the records has not yet kept what it knows of that: both commits, and no path.
 """
 _BESIDE, _KEPT = "beside", "kept work"
-"""Notes: the git command that ran while kb published, as JSON [seconds, command]; the refs not told of yet."""
+"""Notes: the git command that ran while kb published, as JSON [seconds, command]; the refs nobody was told of yet."""
 _WINDOW = 120
 """Seconds before and after it in which such a command has saved what it put away."""
 _REFS = "refs/kb/rescue/work-"

@@ -37,7 +37,7 @@ def rewrite_sections(
 ) -> Verdict:
     """Write the sections of *candidate* into the record it updates (MBANK-04).
 
-    What the tool alone would have there is known from history. Where that is what stands there, it is replaced; where
+    What the tool alone would have there is known from history. Where the record still has that, it is replaced; where
     a person has edited it, merged three-way. Where that conflicts, or where the person has not committed their edits
     of the same lines yet, their text stays and the tool's goes to a review branch.
     """

@@ -191,7 +191,7 @@ class Transaction:
         inbox.sync_with_ref(kb)
 
     def _report_busy(self, busy: Busy) -> None:
-        """Spare those who wait the same trouble, while the lock is still held."""
+        """Spare those who wait the same attempt, while the lock is still held."""
         if self._tells_queue:
             answer_all_busy(self.kb, busy)
 
