@@ -76,8 +76,7 @@ _DONE = re.compile(
     re.IGNORECASE,
 )
 _NOISE = re.compile(
-    r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)",
-    re.IGNORECASE,
+    r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", re.IGNORECASE
 )
 
 

@@ -216,12 +216,7 @@ def render_form(kb: Workspace, form: str, transcript: Transcript, known: FormFac
         records = {name: kb.index.find_by_id(name) for name in ids}
         cited = [f"[{name}] {records[name][0].title}" if records[name] else f"[{name}]" for name in ids]
         text = forms.render_normal(
-            transcript,
-            write=write,
-            anchors=cited,
-            candidates=known.found,
-            ids=known.ids,
-            language=kb.config.language,
+            transcript, write=write, anchors=cited, candidates=known.found, ids=known.ids, language=kb.config.language
         )
     else:
         anchor_writer = FormWriter(kb, "anchor")
@@ -309,12 +304,7 @@ def mask_transcript(transcript: Transcript, masking: Masking, *, everything: boo
 
 
 def build_hui_output(
-    transcript: Transcript,
-    *,
-    candidates: Sequence[Candidate],
-    compact_md: str,
-    timestamp: str,
-    project_path: str = "",
+    transcript: Transcript, *, candidates: Sequence[Candidate], compact_md: str, timestamp: str, project_path: str = ""
 ) -> dict[str, Any]:
     """Return `hui-output.json`: everything the extraction found (SHI-05). *timestamp* is in ISO 8601."""
     now = read_task_list(transcript)

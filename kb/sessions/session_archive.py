@@ -1,4 +1,7 @@
-"""The archived sessions: what the folders under `content/sessions/` say, and the index of them."""
+"""The archived sessions: what the folders under `content/sessions/` say, the index of them, and which are retired.
+
+Archives of sessions that are old and that no record cites are retired: history keeps them, the checkout does not.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import json
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,21 +19,19 @@ from kb.files import resolve_within
 from kb.i18n import msg
 from kb.records.model import GLOBAL
 from kb.records.record_paths import CONTENT
-from kb.sessions.forms import EXPANDED
 from kb.text.segment import normalise, slugify
-from kb.writing.file_changes import commit_files, read_at_revision
-from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
     from typing import Any
 
     from kb.workspace import Workspace
 
-
 INDEX = "sessions.json"
 YESTERDAY = ("yesterday", "昨天")
 """The words that mean one day that is over; the others mean all that has been since."""
 _NAME = r"(.+)-(\d{8})-(\d{6})-(.{8})"
+_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+_AGO = {"today": 0, "yesterday": 1, "week": 6, "今天": 0, "昨天": 1, "本周": 6}
 
 
 class SessionArchive(NamedTuple):
@@ -54,32 +56,36 @@ def list_sessions(kb: Workspace) -> list[SessionArchive]:
     """
     with kb.state.hold_lock(INDEX):
         kept = kb.state.load(INDEX)
-        known = _parse_index(kept)
+        try:
+            rows = kept["sessions"] if isinstance(kept, dict) else []
+            known = {row["name"]: SessionArchive(*(row[field] for field in SessionArchive._fields)) for row in rows}
+        except (KeyError, TypeError):
+            known = {}
         since = _get_mtime(kb.state.path(INDEX)) if known else 0
         top = os.path.join(kb.root, CONTENT, "sessions")
         names = os.listdir(top) if os.path.isdir(top) and os.path.realpath(top) == top else []
         found = [session for name in names if (session := _load_session(top, name, known, since))]
         found.sort(key=lambda session: (session.time, session.name))
-        value = _build_index(found)
+        projects = dict(Counter(session.project for session in found))
+        rows = [{**session._asdict(), "status": "archived"} for session in found]
+        value = {"version": 1, "sessions": rows, "projects": projects}
         if kept != value:
             kb.state.save(value, INDEX)
     return found
 
 
-def _build_index(found: list[SessionArchive]) -> dict[str, Any]:
-    projects: dict[str, int] = {}
-    for session in found:
-        projects[session.project] = projects.get(session.project, 0) + 1
-    rows = [{**session._asdict(), "status": "archived"} for session in found]
-    return {"version": 1, "sessions": rows, "projects": projects}
-
-
-def _parse_index(kept: object) -> dict[str, SessionArchive]:
+def _load_session(top: str, name: str, known: Mapping[str, SessionArchive], since: float) -> SessionArchive | None:
+    match = re.fullmatch(_NAME, name)
+    files = [os.path.join(top, name, file) for file in ("hui-output.json", "shi-result.json")]
+    if match is None or (name in known and all(0 < _get_mtime(file) < since for file in files)):
+        return known.get(name)
     try:
-        rows = kept["sessions"] if isinstance(kept, dict) else []
-        return {row["name"]: SessionArchive(**{field: row[field] for field in SessionArchive._fields}) for row in rows}
-    except (KeyError, TypeError):
-        return {}
+        hui, shi = (_load_json(resolve_within(top, f"{name}/{os.path.basename(file)}")) for file in files)
+        written = len(shi.get("anchors_written", ()))
+        when, task, session = str(hui["timestamp"]), str(hui["context"]["task"]), str(hui["session_id"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return SessionArchive(name, match[1], when, task, session, written, f"{CONTENT}/sessions/{name}")
 
 
 def _get_mtime(path: str) -> float:
@@ -87,21 +93,6 @@ def _get_mtime(path: str) -> float:
         return os.stat(path).st_mtime
     except OSError:
         return 0
-
-
-def _load_session(top: str, name: str, known: Mapping[str, SessionArchive], since: float) -> SessionArchive | None:
-    match = re.fullmatch(_NAME, name)
-    files = [os.path.join(top, name, file) for file in ("hui-output.json", "shi-result.json")]
-    if name in known and all(0 < _get_mtime(file) < since for file in files):
-        return known[name]
-    try:
-        hui, shi = (_load_json(resolve_within(top, f"{name}/{os.path.basename(file)}")) for file in files)
-        written = len(shi.get("anchors_written", ()))
-        when, task, session = str(hui["timestamp"]), str(hui["context"]["task"]), str(hui["session_id"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    place = f"{CONTENT}/sessions/{name}"
-    return SessionArchive(name, match.group(1), when, task, session, written, place) if match else None
 
 
 def _load_json(path: str) -> Any:
@@ -133,9 +124,8 @@ def find_session(kb: Workspace, name: str) -> SessionArchive:
         return named[0]
     if named:
         choices = ", ".join(session.name for session in named[-10:])
-        raise UnknownId(
-            msg("{id} names several sessions: {choices}", id=name, choices=choices), hint=msg("name one of them")
-        )
+        several = msg("{id} names several sessions: {choices}", id=name, choices=choices)
+        raise UnknownId(several, hint=msg("name one of them"))
     raise UnknownId(msg("there is no session {id}", id=name), hint=msg("see: kb session list --all"))
 
 
@@ -147,12 +137,9 @@ def find_sessions(kb: Workspace, name: str, folder: str = "") -> list[SessionArc
     """
     everything, words = list_sessions(kb), normalise(name)
     own = filter_own_project(kb, everything, folder)
-    for named in (
-        [session for session in everything if session.name.startswith(name)],
-        [session for session in everything if name in session.name],
-    ):
-        if named:
-            return [session for session in named if session in own] or named
+    named = [session for session in everything if session.name.startswith(name)]
+    if named := named or [session for session in everything if name in session.name]:
+        return [session for session in named if session in own] or named
     return [session for session in own if len(words) > 1 and words in normalise(session.task)]
 
 
@@ -165,9 +152,8 @@ def filter_own_project(kb: Workspace, found: Sequence[SessionArchive], folder: s
 def list_archive_files(kb: Workspace, session: SessionArchive) -> list[str]:
     """Return the files of an archive besides its compact form, and the expanded form that stays in this clone."""
     names = ("normal.md", "expanded.md", "hui-output.json", "shi-result.json", "dcp-report.md")
-    places = [os.path.join(kb.root, session.path, name) for name in names]
-    places.append(kb.state.path("expanded", f"{session.name}.md"))
-    return [place for place in places if os.path.isfile(place)]
+    paths = [os.path.join(kb.root, session.path, name) for name in names]
+    return [path for path in (*paths, kb.state.path("expanded", f"{session.name}.md")) if os.path.isfile(path)]
 
 
 def find_session_scope(kb: Workspace, session: SessionArchive) -> str:
@@ -195,17 +181,16 @@ def read_session_file(kb: Workspace, session: SessionArchive, file: str) -> str:
 
 def parse_day(word: str, now: float) -> str:
     """Return the first ISO day that *word* means at the time *now*; raise BadInput for no such word."""
-    ago = {"today": 0, "yesterday": 1, "week": 6, "今天": 0, "昨天": 1, "本周": 6}
-    if word in ago:
-        return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * ago[word]))
     if re.fullmatch(r"\d{4}-\d\d-\d\d", word):
         return word
-    if days := re.fullmatch(r"(\d{1,4})d", word):
-        return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * int(days[1])))
-    raise BadInput(msg("{word} is no day", word=word), hint=msg("use today, yesterday, week, 7d or 2026-11-21"))
+    counted = re.fullmatch(r"(\d{1,4})d", word)
+    if word not in _AGO and not counted:
+        raise BadInput(msg("{word} is no day", word=word), hint=msg("use today, yesterday, week, 7d or 2026-11-21"))
+    days = int(counted[1]) if counted else _AGO[word]
+    return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * days))
 
 
-_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+# -- retiring --------------------------------------------------------------------------------------
 
 
 class RetiredSessions(NamedTuple):
@@ -231,31 +216,35 @@ def retire_archives(kb: Workspace, days: int, *, dry_run: bool = False) -> Retir
     One that a record cites stays: by the session among its sources, or by the archive's name or the session's id
     anywhere in its text.
     """
+    from kb.writing.file_changes import commit_files
+    from kb.writing.transaction import transactions
+
     for transaction in transactions(kb, dry_run=dry_run):
         with transaction:
             tip = transaction.head.oid
-            retired = _select_retired(kb, tip, days)
-            gone = retired.gone
+            last = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(kb.now() - days * 86_400))
+            old = [session for session in list_sessions(kb) if session.time < last]
+            cited = _find_citations(kb, tip, old)
+            gone = tuple(session for session in old if session.name not in cited)
             subject = f"Retire {len(gone)} archived session{'s' * (len(gone) > 1)}"
             body = "\n".join(f"- {session.name} {session.task}" for session in gone[:200])
             files = {path: None for session in gone for path in kb.repository.list_files(tip, session.path)}
             commit = commit_files(transaction, "retired", files, subject, body)
     if commit and not dry_run:
-        _remove_leftovers(kb, retired.gone)
+        for session in gone:  # empty folders, and expanded forms that were too large for git
+            with contextlib.suppress(OSError):
+                os.rmdir(os.path.join(kb.root, session.path))
+            with contextlib.suppress(OSError):
+                os.unlink(kb.state.path("expanded", f"{session.name}.md"))
         list_sessions(kb)
-    return retired._replace(commit="" if dry_run else commit)
-
-
-def _select_retired(kb: Workspace, tip: str, days: int) -> RetiredSessions:
-    last = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(kb.now() - days * 86_400))
-    old = [session for session in list_sessions(kb) if session.time < last]
-    cited = _find_citations(kb, tip, old)
     kept = tuple((session, cited[session.name]) for session in old if session.name in cited)
-    return RetiredSessions(tuple(session for session in old if session.name not in cited), kept)
+    return RetiredSessions(gone, kept, "" if dry_run else commit)
 
 
 def _find_citations(kb: Workspace, revision: str, old: list[SessionArchive]) -> dict[str, str]:
     """Return which of *old* a record cites: the archive's name → the record's id."""
+    from kb.writing.file_changes import read_at_revision
+
     if not old:
         return {}
     names = {name: session.name for session in old for name in (session.name, session.session) if len(name) > 3}
@@ -266,12 +255,3 @@ def _find_citations(kb: Workspace, revision: str, old: list[SessionArchive]) -> 
         for match in sought.finditer(data or b""):
             found.setdefault(names[match[0].decode()], os.path.basename(path).partition("-")[0])
     return found
-
-
-def _remove_leftovers(kb: Workspace, gone: tuple[SessionArchive, ...]) -> None:
-    """Take away the empty folders, and the expanded forms that were too large for git."""
-    for session in gone:
-        with contextlib.suppress(OSError):
-            os.rmdir(os.path.join(kb.root, session.path))
-        with contextlib.suppress(OSError):
-            os.unlink(kb.state.path(EXPANDED, f"{session.name}.md"))
