@@ -260,7 +260,9 @@ def list_postponed(kb: Workspace, session: str = "") -> list[ExtractionJob]:
         return []
     beginning = f"{sanitise_session_id(session)}." if session else ""
     kept = [kb.state.load("pending", name) for name in names if name.startswith(beginning) and name.endswith(".json")]
-    return [job for value in kept if (job := _parse_job(value))]
+    fields = ExtractionJob._fields
+    whole = [job for job in kept if isinstance(job, dict) and all(isinstance(job.get(field), str) for field in fields)]
+    return [ExtractionJob(*(job[field] for field in fields)) for job in whole]
 
 
 def remove_postponed(kb: Workspace, session: str, agent: str = "") -> None:
@@ -271,12 +273,6 @@ def remove_postponed(kb: Workspace, session: str, agent: str = "") -> None:
 
 def _build_job_name(session: str, agent: str) -> str:
     return f"{sanitise_session_id(session)}.{sanitise_session_id(agent) if agent else ''}.json"
-
-
-def _parse_job(value: object) -> ExtractionJob | None:
-    if not isinstance(value, dict) or not all(isinstance(value.get(field), str) for field in ExtractionJob._fields):
-        return None
-    return ExtractionJob(**{field: value[field] for field in ExtractionJob._fields})
 
 
 def spool_session(state: StateFolder, job: ExtractionJob, now: float) -> bool:

@@ -140,7 +140,10 @@ def read_task_list(transcript: Transcript) -> SessionProgress:
     for answered in list_calls(transcript):
         name, given = answered.call.name, answered.call.input
         if name == "TodoWrite":
-            todos = list(_iter_todos(given.get("todos")))
+            listed = given.get("todos")
+            rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+            named = [(_get_text(row, "content", "subject"), _get_text(row, "status")) for row in rows]
+            todos = [(text, status) for text, status in named if text]
         elif name == "TaskCreate" and (subject := _get_text(given, "subject")):
             number = _CREATED.search(answered.output)
             tasks[number[1] if number else str(len(tasks) + 1)] = (subject, "pending")
@@ -153,12 +156,6 @@ def read_task_list(transcript: Transcript) -> SessionProgress:
         tuple(text for text, status in items if status == "in_progress"),
         tuple(text for text, status in items if status not in ("completed", "in_progress", "deleted", "cancelled")),
     )
-
-
-def _iter_todos(items: object) -> Iterator[tuple[str, str]]:
-    for item in items if isinstance(items, list) else []:
-        if isinstance(item, dict) and (text := _get_text(item, "content") or _get_text(item, "subject")):
-            yield text, _get_text(item, "status")
 
 
 def list_commits(transcript: Transcript) -> list[str]:
@@ -232,7 +229,10 @@ def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
         wanted = (row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < 60)
         steps = list(islice(wanted, _MOST_STEPS))
         done = [_extract_terms(row) for row in _list_done_after(transcript, line)[-_MOST_STEPS:]] if steps else []
-        yield from (row for row in steps if not _is_step_done(row, done))
+        for row in steps:
+            terms = _extract_terms(_NEXT.sub(" ", row))
+            if not terms or not any(len(terms & other) >= _MOST * len(terms) for other in done):
+                yield row
     for prompt in list_prompts(transcript)[-1:]:
         if _FAREWELL.search(prompt):
             rows = (strip_markdown(one_line(sentence)) for sentence in split_sentences(prompt))
@@ -244,12 +244,6 @@ def _list_done_after(transcript: Transcript, line: int) -> list[str]:
     later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
     rows = (row for _, text in list_agent_texts(later) for row in split_sentences(text))
     return [*list_commits(later), *(row for row in rows if _DONE.search(row) and not _NEXT.search(row))]
-
-
-def _is_step_done(step: str, done: Sequence[frozenset[str]]) -> bool:
-    """Return whether one of *done*, by its telling terms, names most of what *step* is about."""
-    wanted = _extract_terms(_NEXT.sub(" ", step))
-    return bool(wanted) and any(len(wanted & terms) >= _MOST * len(wanted) for terms in done)
 
 
 def _extract_terms(text: str) -> frozenset[str]:

@@ -124,6 +124,8 @@ def render_normal(
     decided = [one for one in newest if one.kind in ("decision", "pattern", "domain-note", "checklist")]
     minding = [one.title for one in newest if one.kind in ("constraint", "pitfall", "preference")]
     failures = [one for one in facts.list_failed_calls(transcript)[-8:] if not one.mended]
+    calls = [one.call for one in list_calls(transcript) if one.call.name == "ExitPlanMode"]
+    plans = [plan for one in calls if isinstance(plan := one.input.get("plan"), str) and plan.strip()]
     interfaces = [one.title for one in candidates if one.kind == "interface"]
     wanted: dict[str, Sequence[object]] = {
         "background": [*_split_entries(task), *(shorten_text(one, _ENTRY) for one in prompts[1:][-2:])],
@@ -136,7 +138,7 @@ def render_normal(
         "interfaces": [clip(row, 160) for row in [*interfaces, *facts.list_signatures(transcript)[-16:]]],
         "done": _shorten_rows(now.done[::-1]),
         "files": paths,
-        "plans": _shorten_rows(_list_plans(transcript)),
+        "plans": _shorten_rows(plan.strip().splitlines()[0].lstrip("# ") for plan in plans),
         "papers": [path for path in paths if _is_document_named(path, ("require", "prd", "需求"))],
         "designs": [path for path in paths if _is_document_named(path, ("design", "plan", "adr", "设计", "架构"))],
     }
@@ -189,8 +191,14 @@ def _fill_parts(
     tables = {part for part, entries in wanted.items() if any(isinstance(entry, dict) for entry in entries)}
 
     def render_parts(kept: Mapping[str, Sequence[object]], more: str) -> str:
-        marked = {part: _append_more_mark(kept[part], totals[part], more, is_table=part in tables) for part in wanted}
-        return write({**fixed, **marked})
+        parts: dict[str, object] = {}
+        for part in wanted:
+            missing = totals[part] - len(kept[part])
+            mark: object = more.format(n=missing)
+            if part in tables:
+                mark = {"id": _CUT, "title": mark, "choice": "", "why": "", "alternatives": "", "quotes": []}
+            parts[part] = [*kept[part], *([mark] if missing > 0 else [])]
+        return write({**fixed, **parts})
 
     more = _MORE.get(language, _MORE["en"])
     if count_words(text := render_parts(wanted, more)) <= limit:
@@ -206,15 +214,6 @@ def _fill_parts(
         if count_words(rendered) <= limit:
             kept, text = longer, rendered
     return text
-
-
-def _append_more_mark(kept: Sequence[object], total: int, more: str, *, is_table: bool) -> list[object]:
-    """Return the entries *kept* of a part, and behind them, where there are more, what says so."""
-    if len(kept) >= total:
-        return [*kept]
-    mark = more.format(n=total - len(kept))
-    row = {"id": _CUT, "title": mark, "choice": "", "why": "", "alternatives": "", "quotes": []}
-    return [*kept, row if is_table else mark]
 
 
 # -- entries ---------------------------------------------------------------------------------------
@@ -257,11 +256,6 @@ def _list_methods(transcript: Transcript) -> list[str]:
     """Return the last sentences in which the agent says how it goes about it, the newest first."""
     rows = [row for _, text in list_agent_texts(transcript)[-30:] for row in _split_entries(text)]
     return [row for row in rows if _INTENT.search(row) and count_words(row) > 4 and not row.endswith(":")][:-3:-1]
-
-
-def _list_plans(transcript: Transcript) -> list[str]:
-    plans = [one.call.input.get("plan") for one in list_calls(transcript) if one.call.name == "ExitPlanMode"]
-    return [plan.strip().splitlines()[0].lstrip("# ") for plan in plans if isinstance(plan, str) and plan.strip()]
 
 
 def _list_titles(

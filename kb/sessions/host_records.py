@@ -39,14 +39,12 @@ def translate_host_record(record: Mapping[str, Any]) -> Sequence[Mapping[str, An
     if not any(key in record for key in _OWN):
         for one in FORMATS:
             if one.is_host_record(record):
-                return [_add_host(made, one.NAME, record) for made in one.translate_record(record)]
+                made = [{**made, HOST: one.NAME} for made in one.translate_record(record)]
+                for unknown in made:
+                    if str(unknown.get("type")).startswith(f"{one.NAME} ") and has_text(record):
+                        unknown[UNREAD] = True
+                return made
     return [record]
-
-
-def _add_host(made: Mapping[str, Any], name: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a format *made* of *record* with its host's *name*; one it does not know has the type "NAME type"."""
-    is_unknown = str(made.get("type")).startswith(f"{name} ")
-    return {**made, HOST: name, **({UNREAD: True} if is_unknown and has_text(record) else {})}
 
 
 def has_text(value: object, depth: int = 0) -> bool:

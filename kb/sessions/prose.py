@@ -169,6 +169,7 @@ _REASON_BEHIND = (
         re.DOTALL,
     ),
 )
+"""What was decided, then why: “use SQLite because it needs no server”, “用 SQLite，因为不需要服务器”."""
 _REASON_BEFORE = (
     re.compile(
         r"^(?:因为|由于|鉴于|考虑到)(?P<why>[^，,]+(?:[，,][^，,]+)?)[，,]\s*(?:所以|因此|故)?(?P<main>.+)$", re.DOTALL
@@ -177,37 +178,36 @@ _REASON_BEFORE = (
         r"^(?:[Bb]ecause|[Ss]ince|[Gg]iven that|[Aa]s)\s++(?P<why>[^,]++),\s*+(?:so\s++)?(?P<main>.+)$", re.DOTALL
     ),
 )
+"""Why, then what was decided: “Since CI is slow, we cache wheels”, “由于 CI 太慢，所以缓存依赖”."""
 
 _QUESTION = re.compile(r"[?？][\s\"”'*)）」』]*$|(?:吗|呢)[。.!！]?$")
 _PLAN = re.compile(
-    r"\b(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i would|i'd|i want to|i need to|i should|i can"
-    r"|we could|we can|going to (?:check|look|try|run)|next(?: step)?,|i'm (?:using|trying|adding|looking))"
-    r"|让我|我来|我将|我会|我先|我想|接下来|下一步|准备(?:去|先|开始)|打算|我需要|待办",
-    re.IGNORECASE,
+    r"(?i)\b(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i would|i'd|i want to|i need to|i should"
+    r"|i can|we could|we can|going to (?:check|look|try|run)|next(?: step)?,|i'm (?:using|trying|adding|looking))"
+    r"|让我|我来|我将|我会|我先|我想|接下来|下一步|准备(?:去|先|开始)|打算|我需要|待办"
 )
+"""“I'll run the tests first”, “我先看一下”: what an agent announces is no decision."""
 _HYPOTHETICAL = re.compile(
-    r"^\W*(?:if|suppose|assuming|imagine|whether|when you)\b"
+    r"(?i)^\W*(?:if|suppose|assuming|imagine|whether|when you)\b"
     r"|\b(?:would|could|might|maybe|perhaps|probably|possibly|likely|seems?|appears?|alternatively|unless|i think"
     r"|not sure|undecided|not yet|haven't|hasn't|have not|has not|options?|suggest(?:ion|s|ed)?|propos(?:e|al|ed)"
     r"|recommend(?:ed)?|consider(?:ing)?)\b"
-    r"|\bmay (?!not\b)"
-    r"|如果|假如|假设|倘若|也许|可能|或许|大概|似乎|好像|怀疑|要不要|是否|能否|可以考虑|建议|方案[一二三ABC]|尚未"
-    r"|还没|没有决定|未决定"
-    r"|由你决定|你来?决定|取决于|看你",
-    re.IGNORECASE,
+    r"|\bmay (?!not\b)|如果|假如|假设|倘若|也许|可能|或许|大概|似乎|好像|怀疑|要不要|是否|能否|可以考虑|建议"
+    r"|方案[一二三ABC]|尚未|还没|没有决定|未决定|由你决定|你来?决定|取决于|看你"
 )
+"""“we could use Redis”, “要不要用 Redis”: nobody has decided yet."""
 _PASSING = re.compile(
-    r"\b(?:for now|for the (?:moment|time being)|temporar(?:y|ily)|just this once|this time|todo|fixme|wip|today"
-    r"|tonight"
-    r"|tomorrow|in this (?:pr|commit|session|step|run|task|change)|right now)\b"
-    r"|暂时|临时|先这样|这次|本次|这一次|今天|明天|待会|稍后|一会儿?|目前先|先不|此刻",
-    re.IGNORECASE,
+    r"(?i)\b(?:for now|for the (?:moment|time being)|temporar(?:y|ily)|just this once|this time|todo|fixme|wip|today"
+    r"|tonight|tomorrow|in this (?:pr|commit|session|step|run|task|change)|right now)\b"
+    r"|暂时|临时|先这样|这次|本次|这一次|今天|明天|待会|稍后|一会儿?|目前先|先不|此刻"
 )
+"""“skip it for now”, “这次先不管”: true today only."""
 
 _LEAD = (
     r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|overall|and|but|also|in the end|after (?:some |much |a )?"
     r"(?:discussion|comparison|review|testing|benchmarks?+|debate),?+|as agreed)[,:]?+\s++)*"
 )
+"""What may stand before a choice: “So, after some discussion, we …”."""
 _LEAD_ZH = (
     r"(?:(?:所以|因此|于是|最终|最后|综上|另外|同时|并且|我们|我|团队|大家|已经|已|还是|一致|现在|这里|后端|前端|数据库|项目)"
     r"[，,]?\s*+)*"
@@ -215,13 +215,12 @@ _LEAD_ZH = (
 _CHORE = (
     r"(?!\s+(?:(?:to|on|with)\s+)?(?:not\s+)?(?:reading|read|look|check|run|start|begin|try|skip|test|continue|explore"
     r"|wait|stop|proceed|commit|push|ask|fix|investigate|rerun|retry|focus|work|do|go ahead|move on|finish"
-    r"|write (?:the|a)"
-    r"|implement (?:the|a|it)|leave (?:it|this|that)|ignore (?:it|this|that))\b)"
+    r"|write (?:the|a)|implement (?:the|a|it)|leave (?:it|this|that)|ignore (?:it|this|that))\b)"
 )
+"""What follows “decided to” where only the next step was decided: “decided to read the file”."""
 _CHOICE_EN = re.compile(
     _LEAD + r"(?:(?:we|i|the team)(?:'ve| have)?\s+(?:(?:also|already|finally|deliberately|explicitly|therefore"
-    r"|ultimately|both|all"
-    r"|jointly|then|now)\s+)*)?"
+    r"|ultimately|both|all|jointly|then|now)\s+)*)?"
     r"(?:decided (?:to|on|against|in favou?r of|that)|chose(?: not to)?|opted (?:for|to|against)|settled on|went with"
     r"|agreed (?:to|on|that)|standardi[sz]ed on|picked|selected|rejected|adopted|switched (?:from|to)|moved (?:from|to)"
     r"|deliberately (?:keep|kept|use|avoid)|stick(?:ing)? with|are (?:going with|sticking with|standardi[sz]ing on))"
@@ -229,9 +228,8 @@ _CHOICE_EN = re.compile(
     re.IGNORECASE,
 )
 _CHOICE_PASSIVE = re.compile(
-    r"\b(?:was|were|has been|have been|is|are) (?:chosen|preferred|selected|rejected|adopted) (?:over|instead"
-    r"|rather|as|for|in)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:was|were|has been|have been|is|are) (?:chosen|preferred|selected|rejected|adopted) (?:over|instead"
+    r"|rather|as|for|in)\b"
 )
 _CHOICE_CONTRAST = re.compile(
     _LEAD + r"(?:we )?(?:use|uses|used|using|prefer|keep|kept|store|stored|storing)\b.{2,80}\b(?:instead of|rather than"
@@ -241,35 +239,33 @@ _CHOICE_CONTRAST = re.compile(
 _CHOICE_ZH = re.compile(
     rf"^\W*{_LEAD_ZH}(?:经过?[^，,]{{0,20}}(?:讨论|对比|评估|权衡)[后，,]*+\s*+{_LEAD_ZH}){{0,3}}"
     r"(?:决定(?![了]?(?:先|继续|查|看|运行|跑|试|检查|读|开始|暂停|提交|性|因素|权))|选择(?!性|题|器|框|项|排序)"
-    r"|选定|选用|采用|改用|约定|弃用"
-    r"|放弃|不再使用|统一(?:用|使用|采用))"
+    r"|选定|选用|采用|改用|约定|弃用|放弃|不再使用|统一(?:用|使用|采用))"
     r"|(?:用|使用|采用|选).{1,40}(?:而不是|而非|代替|替代|取代)",
     re.DOTALL,
 )
 _TEAM_DECIDED = re.compile(
     _LEAD + r"(?:we|the team)(?:'ve| have)?\s+(?:(?:already|finally|now|all)\s+)*(?:decided (?:to|on|against|that)"
-    r"|agreed (?:to|on|that)"
-    r"|chose|settled on|standardi[sz]ed on)" + _CHORE,
+    r"|agreed (?:to|on|that)|chose|settled on|standardi[sz]ed on)" + _CHORE,
     re.IGNORECASE,
 )
 _TEAM_DECIDED_ZH = re.compile(
     r"^\W*(?:我们|团队|大家)(?:已经|已|最终|最后|一致)*(?:决定(?!先|继续|看|试)|选定|约定|商定|统一(?:用|使用|采用))"
 )
 _RULE_EN = re.compile(
-    r"\bmust(?:n't)?\b(?! (?:be because|have been|be (?:a|an|the|something|some) |be\s*$))|\b(?:shall|may) not\b"
+    r"(?i)\bmust(?:n't)?\b(?! (?:be because|have been|be (?:a|an|the|something|some) |be\s*$))|\b(?:shall|may) not\b"
     r"|\b(?:is|are) (?:forbidden|prohibited|not (?:allowed|permitted))\b|\b(?:should|can) never\b"
-    r"|^\W*(?:please )?(?:never|always|do not|don't)\s+[a-z]",
-    re.IGNORECASE,
+    r"|^\W*(?:please )?(?:never|always|do not|don't)\s+[a-z]"
 )
+"""An obligation; not a guess: “that must be the cause”."""
 _RULE_ZH = re.compile(r"必须|不得|禁止|严禁|绝不能?|绝对不能|不允许|务必|一律")
 _FIRST_PERSON = re.compile(r"^\W*(?:so |but |and |now )*I\b|\bI (?:must|need|have to)\b|^\W*我(?!们)", re.IGNORECASE)
+"""“I must restart it”, “我必须重启” bind nobody else."""
 _GENERAL = re.compile(
-    r"\b(?:all|every|any|each|never|always|anywhere|everywhere|whenever)\b|所有|任何|每个|每次|一律|永远|始终|绝不"
-    r"|凡是|都(?:必须|不)",
-    re.IGNORECASE,
+    r"(?i)\b(?:all|every|any|each|never|always|anywhere|everywhere|whenever)\b|所有|任何|每个|每次|一律|永远|始终|绝不"
+    r"|凡是|都(?:必须|不)"
 )
 _WISH = re.compile(
-    r"^\W*(?:(?:please|and|also|so|ok|okay|hey|note|btw|remember|important)[,:]?\s+)*"
+    r"(?i)^\W*(?:(?:please|and|also|so|ok|okay|hey|note|btw|remember|important)[,:]?\s+)*"
     r"(?:(?:from now on|from here on|going forward|in (?:the )?future|henceforth)\b"
     r"|(?:always|never)\s+(?:[a-z]+)\b(?!ed\b)|i (?:always |really |strongly |usually )?(?:prefer|like|hate|dislike"
     r"|want you to always)\b"
@@ -279,30 +275,27 @@ _WISH = re.compile(
     r"|我们|代码|提交|测试|注释|回[答复])"
     r"|我(?:们)?(?:更|比较|一般|一直|个人)?(?:喜欢|偏好|偏爱|习惯|倾向于|不喜欢|讨厌)|(?:请)?(?:总是|始终|一律"
     r"|永远)(?!报错|失败)"
-    r"|(?:请)?记住|每次(?:都)?(?:要|请|先|用|跑|写)|不要再|别再)",
-    re.IGNORECASE,
+    r"|(?:请)?记住|每次(?:都)?(?:要|请|先|用|跑|写)|不要再|别再)"
 )
+"""“From now on use tabs”, “以后都用制表符”."""
 _WISH_WITH_REASON = re.compile(
-    r"^\W*(?:(?:please|and|also)[,:]?\s+)*(?:don't|do not|avoid|prefer)\s+[a-z]|^\W*(?:请)?(?:不要|别|避免|尽量)",
-    re.IGNORECASE,
+    r"(?i)^\W*(?:(?:please|and|also)[,:]?\s+)*(?:don't|do not|avoid|prefer)\s+[a-z]|^\W*(?:请)?(?:不要|别|避免|尽量)"
 )
 _EVER = re.compile(r"\b(?:ever|any|anywhere|every|each)\b|任何|一律|永远|始终|每次|凡是", re.IGNORECASE)
 _NO_ORDER = re.compile(
-    r"\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|mind|seen|did|got|was|worked|happens)\b|以后再|总是(?:报"
-    r"|失败|出错|崩|卡)",
-    re.IGNORECASE,
+    r"(?i)\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|mind|seen|did|got|was|worked|happens)\b|以后再|总是(?:报"
+    r"|失败|出错|崩|卡)"
 )
+"""What begins like an order and reports: “never seen this”, “总是报错”."""
 _SOLVED = re.compile(
-    r"\b(?:fixed|resolved|solved|eliminated|avoided)\b.{4,120}\b(?:by|via|with)\b.{4,160}\b(?:instead of"
+    r"(?is)\b(?:fixed|resolved|solved|eliminated|avoided)\b.{4,120}\b(?:by|via|with)\b.{4,160}\b(?:instead of"
     r"|rather than)\b|"
     r"(?:改为|改用|换成).{2,60}(?:解决|修复|消除|避免)了?.{2,80}|(?:通过|用).{2,80}(?:而不是|代替"
-    r"|替代).{2,80}(?:解决|修复|消除)了?",
-    re.IGNORECASE | re.DOTALL,
+    r"|替代).{2,80}(?:解决|修复|消除)了?"
 )
 _INSTEAD = re.compile(
-    r"(?:\b(?:instead of|rather than|over)\s+|而不是|而非|代替|替代|取代)\s*+(?P<other>[^,，。；;()（）]{1,120}?)"
-    r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s{0,9}$)",
-    re.IGNORECASE,
+    r"(?i)(?:\b(?:instead of|rather than|over)\s+|而不是|而非|代替|替代|取代)\s*+(?P<other>[^,，。；;()（）]{1,120}?)"
+    r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s{0,9}$)"
 )
 
 
@@ -311,71 +304,67 @@ def split_reason(sentence: str) -> ReasonSplit:
     masked = blank_code(sentence)
     for pattern in _REASON_BEFORE:
         if (match := pattern.match(masked)) and count_words(match["main"]) > 2:
-            return ReasonSplit(
-                sentence[match.start("main") :], strip_markdown(sentence[match.start("why") : match.end("why")])
-            )
+            return ReasonSplit(sentence[match.start("main") :], strip_markdown(sentence[slice(*match.span("why"))]))
     for pattern in _REASON_BEHIND:
         match = pattern.search(masked)
         if match and match.start() > 0 and count_words(match["why"]) > 1:
-            tail = sentence[match.end() :] if match.re is _REASON_BEHIND[0] else ""
-            main = sentence[: match.start()] + tail
-            return ReasonSplit(main, strip_markdown(sentence[match.start("why") : match.end("why")]))
+            # a reason in brackets may stand inside what is said: “用 Redis（原因：要共享）做缓存”
+            tail = sentence[match.end() :] if pattern is _REASON_BEHIND[0] else ""
+            return ReasonSplit(sentence[: match.start()] + tail, strip_markdown(sentence[slice(*match.span("why"))]))
     return ReasonSplit(sentence, "")
+
+
+def _matches(text: str, *patterns: re.Pattern[str]) -> bool:
+    """Return whether one of *patterns* is in the words of *text*."""
+    masked = blank_code(text)
+    return any(pattern.search(masked) for pattern in patterns)
 
 
 def is_noncommittal(sentence: str) -> bool:
     """Return whether *sentence* asks, plans, supposes or speaks of what will soon be over: nothing to keep."""
-    masked = blank_code(sentence)
-    main = blank_code(split_reason(sentence).main)
-    return bool(
-        _QUESTION.search(masked) or _PLAN.search(masked) or _HYPOTHETICAL.search(main) or _PASSING.search(masked)
-    )
+    return _matches(sentence, _QUESTION, _PLAN, _PASSING) or _matches(split_reason(sentence).main, _HYPOTHETICAL)
 
 
 def is_question(sentence: str) -> bool:
     """Return whether *sentence* asks."""
-    return bool(_QUESTION.search(blank_code(sentence)))
+    return _matches(sentence, _QUESTION)
 
 
 def has_choice(main: str) -> bool:
     """Return whether *main* says that something was chosen."""
-    masked = blank_code(main)
-    patterns = (_CHOICE_EN, _CHOICE_PASSIVE, _CHOICE_CONTRAST, _CHOICE_ZH)
-    return any(pattern.search(masked) for pattern in patterns)
+    return _matches(main, _CHOICE_EN, _CHOICE_PASSIVE, _CHOICE_CONTRAST, _CHOICE_ZH)
 
 
 def has_team_choice(main: str) -> bool:
     """Return whether *main* says that "we" decided: from a person that counts even without a reason."""
-    masked = blank_code(main)
-    return bool(_TEAM_DECIDED.search(masked) or _TEAM_DECIDED_ZH.search(masked))
+    return _matches(main, _TEAM_DECIDED, _TEAM_DECIDED_ZH)
 
 
 def has_rule(main: str) -> bool:
     """Return whether *main* says what must or must not be, other than for the speaker."""
-    masked = blank_code(main)
-    return bool((_RULE_EN.search(masked) or _RULE_ZH.search(masked)) and not _FIRST_PERSON.search(masked))
+    return _matches(main, _RULE_EN, _RULE_ZH) and not _matches(main, _FIRST_PERSON)
 
 
 def is_general(main: str) -> bool:
     """Return whether *main* speaks of all cases rather than of the one at hand, and without an end."""
-    masked = blank_code(main)
-    return bool(_GENERAL.search(masked)) and not _NO_ORDER.search(masked)
+    return _matches(main, _GENERAL) and not _matches(main, _NO_ORDER)
 
 
 def has_lasting_wish(sentence: str, why: str) -> bool:
     """Return whether *sentence*, said by a person, is a lasting wish; a mere "don't …" is one only with a reason."""
-    masked = blank_code(sentence)
-    if _NO_ORDER.search(masked):
+    if _matches(sentence, _NO_ORDER):
         return False
-    return bool(_WISH.search(masked) or (_WISH_WITH_REASON.search(masked) and (why or _EVER.search(masked))))
+    if why or _matches(sentence, _EVER):
+        return _matches(sentence, _WISH, _WISH_WITH_REASON)
+    return _matches(sentence, _WISH)
 
 
 def has_solution(sentence: str) -> bool:
     """Return whether *sentence* reports a problem solved by one means instead of another."""
-    return bool(_SOLVED.search(blank_code(sentence)))
+    return _matches(sentence, _SOLVED)
 
 
 def find_alternative(sentence: str) -> str:
     """Return what *sentence* says was not taken ("over Flask", "而不是 MySQL"), or ""."""
     match = _INSTEAD.search(blank_code(sentence))
-    return strip_markdown(sentence[match.start("other") : match.end("other")]) if match else ""
+    return strip_markdown(sentence[slice(*match.span("other"))]) if match else ""

@@ -101,6 +101,8 @@ def build_plan(
     chosen = tuple(sorted(cuts.values(), key=lambda cut: (STRATEGIES.index(cut.strategy), cut.place)))
     protected = [one for one in calls if guards.is_protected_path(one.call.path)]
     boundary = max(session.compactions, default=0)
+    called = (text for one in calls for text in (one.output, json.dumps(one.call.input, ensure_ascii=False)))
+    texts = (*called, *(spoken.text for spoken in _list_spoken(session)))
     return PrunePlan(
         chosen,
         tuple(dict.fromkeys(guards.kept)),
@@ -109,7 +111,7 @@ def build_plan(
         usage,
         in_context=sum(cut.saved_tokens for cut in chosen if cut.place.line > boundary),
         tool_tokens=count_call_tokens(calls),
-        anchors=tuple(dict.fromkeys(_iter_cited_anchors(session, calls, guards))),
+        anchors=tuple(dict.fromkeys(anchor for text in texts for anchor in guards.find_anchors(text))),
         protected=tuple(dict.fromkeys(one.call.path for one in protected)),
         protected_tokens=count_call_tokens(protected),
         first_line=min((cut.place.line for cut in chosen), default=0),
@@ -123,14 +125,6 @@ def _find_idle_reason(settings: DcpSettings, turns: int, calls: int) -> Message 
         return msg("the session has {turns} turns; below {least} the lost cache costs more than it saves",
                    turns=turns, least=settings.min_turns)  # fmt: skip
     return None if calls else msg("the session has no tool calls")
-
-
-def _iter_cited_anchors(session: Transcript, calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[str]:
-    for call in calls:
-        yield from guards.find_anchors(call.output)
-        yield from guards.find_anchors(json.dumps(call.call.input, ensure_ascii=False))
-    for spoken in _list_spoken(session):
-        yield from guards.find_anchors(spoken.text)
 
 
 # -- carrying it out -------------------------------------------------------------------------------
@@ -268,7 +262,7 @@ def _list_spoken(session: Transcript) -> list[SpokenText]:
 
 
 def _propose_call(call: AnsweredCall, kind: Message, reason: Message, guards: PruneGuards) -> Iterator[DiscardProposal]:
-    is_recent = guards.is_recent(guards.count_newer_turns(call.step, call.turn))
+    is_recent = guards.is_recent(call.step, call.turn)
     if is_recent or estimate_tokens(call.output) < _LEAST or not call.is_text or call.is_pruned:
         return
     if guards.is_protected_path(call.call.path) and kind is not ERROR:
@@ -324,7 +318,7 @@ def _iter_settled_texts(spoken: Sequence[SpokenText], guards: PruneGuards) -> It
     last = {normalise(one.text): one.place for one in spoken}
     for one in spoken:
         size = estimate_tokens(one.text)
-        is_recent = guards.is_recent(guards.count_newer_turns(one.step, one.turn), ANSWERS)
+        is_recent = guards.is_recent(one.step, one.turn, ANSWERS)
         if size < _LEAST or one.text.startswith(DROPPED) or is_recent or guards.find_anchors(one.text):
             continue
         what = first_sentence(one.text, 60)

@@ -96,8 +96,9 @@ class PruneGuards:
         """Return how many turns are newer than that of *step*, which the prompt number *turn* led to."""
         return self.turns - (turn if self._by_prompt else step)
 
-    def is_recent(self, age: int, kind: str = OUTPUTS) -> bool:
-        """Return whether a turn of this *age* is among the last, which are not touched."""
+    def is_recent(self, step: int, turn: int, kind: str = OUTPUTS) -> bool:
+        """Return whether the turn of *step* is among the last, which are not touched."""
+        age = self.count_newer_turns(step, turn)
         return kind in self._settings.applies_to and age < self._settings.turn_protection
 
     def is_protected_path(self, path: str) -> bool:
@@ -114,21 +115,10 @@ class PruneGuards:
         """Return the ids of the anchors that *text* cites and that protect."""
         return self._cited.findall(text) if self._cited and "[" in text else []
 
-    def extract_citing_paragraphs(self, text: str, elsewhere: str = "") -> str:
-        """Return the paragraphs of *text* that cite anchors and do not stand *elsewhere*, at most a few lines each."""
-        if not self.find_anchors(text):
-            return ""
-        rows = text.split("\n")
-        kept: set[int] = set()
-        for at, row in enumerate(rows):
-            if self.find_anchors(row):
-                kept.update(_find_paragraph(rows, at))
-        return "\n".join(rows[at] for at in sorted(kept) if rows[at] not in elsewhere)
-
     def can_prune(self, call: AnsweredCall, size: int) -> bool:
         """Return whether *call* may be touched; note what protects it where not."""
         by = ""
-        if self.is_recent(self.count_newer_turns(call.step, call.turn)):
+        if self.is_recent(call.step, call.turn):
             by = TURNS
         elif self.is_protected_path(call.call.path):
             by = PATTERNS
@@ -137,11 +127,17 @@ class PruneGuards:
         return not by
 
     def build_replacement(self, call: AnsweredCall, placeholder: str, text: str, elsewhere: str = "") -> str:
-        """Return what stands for *text*: the placeholder, and below it what cites anchors."""
-        citing = self.extract_citing_paragraphs(text, elsewhere)
-        if citing:
-            self.kept.append(ProtectedText(ANCHORS, describe_call(call), call.step, estimate_tokens(citing)))
-        return f"{placeholder}\n{citing}" if citing else placeholder
+        """Return what stands for *text*: the *placeholder*, and below it the paragraphs that cite anchors.
+
+        What stands *elsewhere* as well goes; of a long paragraph a few lines stay.
+        """
+        rows = text.split("\n") if self.find_anchors(text) else []
+        near = {at for cited, row in enumerate(rows) if self.find_anchors(row) for at in _find_paragraph(rows, cited)}
+        citing = "\n".join(rows[at] for at in sorted(near) if rows[at] not in elsewhere)
+        if not citing:
+            return placeholder
+        self.kept.append(ProtectedText(ANCHORS, describe_call(call), call.step, estimate_tokens(citing)))
+        return f"{placeholder}\n{citing}"
 
 
 def _find_paragraph(rows: Sequence[str], at: int) -> range:

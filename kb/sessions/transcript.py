@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.i18n import Message, msg
-from kb.sessions.host_input import extract_typed_text, split_element, strip_injected
+from kb.sessions.host_input import extract_typed_text, split_element, strip_injected, to_text
 from kb.sessions.host_records import (
     HOST,
     UNREAD,
@@ -67,7 +67,7 @@ class ToolCall(NamedTuple):
     def path(self) -> str:
         """The file it reads or writes, or ""."""
         given = self.input.get("file_path", self.input.get("notebook_path", self.input.get("path")))
-        return _to_text(given)
+        return to_text(given)
 
 
 class ToolResult(NamedTuple):
@@ -241,8 +241,8 @@ class _TranscriptReader:
     def read_record(self, number: int, record: Mapping[str, Any]) -> None:
         for key in ("sessionId", "cwd", "gitBranch", HOST):
             if not self.session.get(key):
-                self.session[key] = _to_text(record.get(key))
-        if time := _to_text(record.get("timestamp")):
+                self.session[key] = to_text(record.get(key))
+        if time := to_text(record.get("timestamp")):
             self.times = [*self.times[:1], time]
         if (left := read_tokens_after_compaction(record)) is not None:
             self.tokens = left
@@ -343,13 +343,13 @@ def _extract_texts(content: object) -> tuple[str, ...]:
 def _find_text_blocks(content: object) -> tuple[int, ...]:
     """Return the numbers of the blocks of *content* that say something."""
     blocks = _iter_blocks(content, "text")
-    return tuple(at for at, block in blocks if _to_text(block.get("text")).strip())
+    return tuple(at for at, block in blocks if to_text(block.get("text")).strip())
 
 
 def _iter_calls(content: object, number: int) -> Iterator[ToolCall]:
     for at, block in _iter_blocks(content, "tool_use"):
         given = block.get("input")
-        call = ToolCall(_to_text(block.get("id")), _to_text(block.get("name")), {}, number, -1)
+        call = ToolCall(to_text(block.get("id")), to_text(block.get("name")), {}, number, -1)
         yield call._replace(input=given, block=at) if isinstance(given, dict) else call
 
 
@@ -359,7 +359,7 @@ def _iter_results(content: object, number: int) -> Iterator[ToolResult]:
         parts = answer if isinstance(answer, list) else [{"text": answer}]
         texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
         is_text, is_error = len(texts) == len(parts) > 0, block.get("is_error") is True
-        yield ToolResult(_to_text(block.get("tool_use_id")), "\n".join(texts), is_error, number, at, is_text)
+        yield ToolResult(to_text(block.get("tool_use_id")), "\n".join(texts), is_error, number, at, is_text)
 
 
 def _iter_blocks(content: object, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -367,10 +367,6 @@ def _iter_blocks(content: object, kind: str) -> Iterator[tuple[int, dict[str, An
     for at, block in enumerate(content if isinstance(content, list) else ()):
         if isinstance(block, dict) and block.get("type") == kind:
             yield at, block
-
-
-def _to_text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 # -- what others ask of a transcript ---------------------------------------------------------------

@@ -35,18 +35,16 @@ def translate_record(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if kind == "user":
         yield {**about, **build_message("user", _remove_files(_convert_texts(record.get("content"))))}
     elif kind == "gemini":
-        yield from ({**about, **made} for made in _convert_answer(record))
+        calls, used = as_dicts(record.get("toolCalls")), record.get("tokens")
+        usage = {"input_tokens": used.get("input")} if isinstance(used, dict) else None
+        content = [*_convert_texts(record.get("content")), *map(_convert_call, calls)]
+        more = {"id": record.get("id"), "model": record.get("model"), "usage": usage}
+        yield {**about, **build_message("assistant", content, **more)}
+        answered = [call for call in calls if call.get("status") in ("success", "error", "cancelled")]
+        if answered:
+            yield {**about, **build_message("user", [_convert_result(call) for call in answered])}
     elif kind not in (*_SILENT, None):
         yield {**about, "type": f"gemini {kind}"}
-
-
-def _convert_answer(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    calls, used = as_dicts(record.get("toolCalls")), record.get("tokens")
-    usage = {"input_tokens": used.get("input")} if isinstance(used, dict) else None
-    content = [*_convert_texts(record.get("content")), *map(_convert_call, calls)]
-    yield build_message("assistant", content, id=record.get("id"), model=record.get("model"), usage=usage)
-    if results := [_convert_result(call) for call in calls if call.get("status") in ("success", "error", "cancelled")]:
-        yield build_message("user", results)
 
 
 def _convert_texts(content: object) -> list[dict[str, Any]]:

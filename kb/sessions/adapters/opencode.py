@@ -43,8 +43,14 @@ def _convert_message(info: Mapping[str, Any], parts: list[object]) -> Iterator[d
     elif role == "assistant" and info.get("summary") is True:
         yield {**build_message("user", blocks, id=info.get("id")), "isCompactSummary": True}
     else:
-        usage = {"model": info.get("modelID"), "usage": _convert_usage(info.get("tokens"))}
-        yield build_message(role, blocks, id=info.get("id"), **(usage if role == "assistant" else {}))
+        tokens, cache = as_dict(info.get("tokens")), as_dict(as_dict(info.get("tokens")).get("cache"))
+        usage = {
+            "input_tokens": tokens.get("input"),
+            "cache_read_input_tokens": cache.get("read"),
+            "cache_creation_input_tokens": cache.get("write"),
+        }
+        more = {"model": info.get("modelID"), "usage": usage} if role == "assistant" else {}
+        yield build_message(role, blocks, id=info.get("id"), **more)
         results = [_convert_result(as_dict(part)) for part in parts]
         if any(results):
             yield build_message("user", results)
@@ -57,14 +63,6 @@ def _format_time(info: Mapping[str, Any]) -> str:
     from datetime import UTC, datetime  # late: no other host's session needs it
 
     return datetime.fromtimestamp(created / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _convert_usage(used: object) -> dict[str, Any] | None:
-    if not isinstance(used, dict):
-        return None
-    cache = as_dict(used.get("cache"))
-    cached = {"cache_read_input_tokens": cache.get("read"), "cache_creation_input_tokens": cache.get("write")}
-    return {"input_tokens": used.get("input"), **cached}
 
 
 def _convert_block(part: Mapping[str, Any]) -> dict[str, Any]:
