@@ -178,8 +178,8 @@ def _find_completion_claim(transcript: Transcript) -> str:
 
 def _iter_matching_sentences(pattern: re.Pattern[str], text: str) -> Iterator[str]:
     """Yield the sentences of *text* that match *pattern*; most texts need not be cut into sentences for that."""
-    if pattern.search(strip_markdown(one_line(text))):
-        rows = (strip_markdown(one_line(sentence)) for sentence in split_sentences(text))
+    if pattern.search(strip_markdown(text)):
+        rows = (strip_markdown(sentence) for sentence in split_sentences(text))
         yield from (row for row in rows if pattern.search(row))
 
 
@@ -217,7 +217,7 @@ def _iter_sentences(text: str) -> Iterator[str]:
         if bare.startswith("|") and not set(bare) <= set("|-: "):
             yield strip_markdown(" — ".join(cell.strip() for cell in bare.strip("|").split("|")))
         elif not bare.startswith(("#", "|")):
-            yield from (strip_markdown(one_line(row)) for row in split_sentences(line))
+            yield from (strip_markdown(row) for row in split_sentences(line))
 
 
 def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
@@ -235,7 +235,7 @@ def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
                 yield row
     for prompt in list_prompts(transcript)[-1:]:
         if _FAREWELL.search(prompt):
-            rows = (strip_markdown(one_line(sentence)) for sentence in split_sentences(prompt))
+            rows = (strip_markdown(sentence) for sentence in split_sentences(prompt))
             yield from (row for row in rows if _LATER.search(row))
 
 
