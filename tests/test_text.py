@@ -237,6 +237,10 @@ def test_a_megabyte_of_anything_ends_soon(piece: str) -> None:
         ),
         ("Call `get(id?)` when a != b; then stop", ["Call `get(id?)` when a != b;", "then stop"]),
         ("See https://a.example/x?y=z!w;q for it.", ["See https://a.example/x?y=z!w;q for it."]),
+        (
+            "The slug (ie. its name) meets a k.o. criterion. Go.",
+            ["The slug (ie. its name) meets a k.o. criterion.", "Go."],
+        ),
         ("1. take a dump 2. stop. Use Python 3. Then go.", ["1. take a dump 2. stop.", "Use Python 3.", "Then go."]),
         (" \n ", []),
     ],

@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from kb.similarity.choice import Choice, find_slot, parse_choice
 from kb.similarity.lexicon import PLACES, loose_opposites, near_words
-from kb.similarity.statement_words import Word, is_question, split_plain_sentences, tokenise
+from kb.similarity.statement_words import Word, is_question, mark_settings, split_plain_sentences, tokenise
 from kb.similarity.word_marks import BOUNDS, COUNTED, PLAIN
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
@@ -246,7 +246,7 @@ def _parse_clause(text: str, part: list[Word]) -> Clause:
 def _iter_led_words(part: list[Word], *, is_bound: bool) -> Iterator[Word]:
     """Yield the words of a clause that say something, each with the mark that leads it."""
     lead = ""
-    for word in part:
+    for word in mark_settings(part):
         if word.mark == "number":
             yield word._replace(lead=lead, is_setting=word.is_setting or is_bound)
             lead = ""

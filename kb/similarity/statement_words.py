@@ -73,23 +73,31 @@ def tokenise(text: str) -> tuple[list[Word], list[Word]]:
     end = match.start() if match and match.start() > 3 else len(plain)
     unspaced = has_cjk(plain)
     said, reason = (list(_iter_words(part, unspaced)) for part in (plain[:end], plain[end:]))
-    return _measure_numbers(said), _measure_numbers(reason)
+    return mark_settings(_measure_numbers(said)), mark_settings(_measure_numbers(reason))
 
 
 def _measure_numbers(words: list[Word]) -> list[Word]:
     """Return *words* with each number in the measure of the unit behind it, which is marked as its unit."""
-    nothing = Word("", "")
     found: list[Word] = []
     for at, word in enumerate(words):
-        before, after = words[at - 1] if at else nothing, words[at + 1] if at + 1 < len(words) else nothing
         if word.mark == "number":
-            measure, factor = UNITS.get(after.text, ("", 1.0))
-            is_set = is_setting(before, after, {word.mark for word in words[: max(at - 1, 0)]})
-            word = Word("number", normalise_amount(word.text, factor), unit=measure, is_setting=is_set)
-        elif before.mark == "number" and word.text in UNITS:
+            measure, factor = UNITS.get(words[at + 1].text if at + 1 < len(words) else "", ("", 1.0))
+            word = Word("number", normalise_amount(word.text, factor), unit=measure)
+        elif at and words[at - 1].mark == "number" and word.text in UNITS:
             word = word._replace(mark="unit")
         found.append(word)
     return found
+
+
+def mark_settings(words: list[Word]) -> list[Word]:
+    """Return *words*, of a statement or a clause, with each number marked that is a setting among them."""
+    around = [Word("", ""), *words, Word("", "")]
+    return [
+        word._replace(is_setting=is_setting(around[at], around[at + 2], {w.mark for w in words[: max(at - 1, 0)]}))
+        if word.mark == "number"
+        else word
+        for at, word in enumerate(words)
+    ]
 
 
 def is_setting(before: Word, after: Word, earlier: set[str]) -> bool:

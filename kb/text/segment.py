@@ -36,14 +36,17 @@ _ITEM = regex(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
 _CLOSERS = "[\"'”’」』)）]*+"
 """Quotes and brackets that belong to the sentence they close: 他说“停。”, He said "stop."."""
 _SENTENCE_END = (
-    rf"(?:[。！？]++{_CLOSERS}"
+    rf"[。！？]++{_CLOSERS}"
     rf"|(?<![!?])[!?]++{_CLOSERS}(?=\s|{_CJK}|\Z)"
     r"|(?<!\b[eE]\.[gG])(?<!\b[iI]\.[eE])(?<!\b[vV][sS])(?<!\b[cC][fF])"
-    rf"(?<!^\d)(?<!^\d\d)(?<!\.)\.++{_CLOSERS}(?=\s|\Z)(?!(?:(?<=\s\d\.)|(?<=\s\d\d\.))\s[a-z])"
+    rf"(?<!^\d)(?<!^\d\d)(?<!\.)\.++{_CLOSERS}(?=\s|\Z)"
 )
-"""Nothing ends in “a != b”, in the query of a URL, in “v1.2.3”, behind “e.g.” or a number in “1. dump 2. stop”."""
-_ENDS = regex(rf"(?m){_SENTENCE_END})")
-_ENDS_OR_BREAKS = regex(rf"(?m){_SENTENCE_END}|；|;(?=\s|{_CJK}|\Z)|\n)")
+"""Nothing ends in “a != b”, in the query of a URL, in “v1.2.3”, behind “e.g.” or the number of a list item."""
+_CONTINUED = r"(?!\s+[a-z])"
+"""Behind a dot a small letter goes on with the sentence: “ie. its name”, “1. take a dump 2. stop”."""
+_FIRST_END = regex(f"(?m){_SENTENCE_END}")
+_ENDS = regex(f"(?m)(?:{_SENTENCE_END}{_CONTINUED})")
+_ENDS_OR_BREAKS = regex(rf"(?m)(?:{_SENTENCE_END}{_CONTINUED}|；|;(?=\s|{_CJK}|\Z)|\n)")
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
 """Names that Windows keeps for itself, whatever follows a dot behind them."""
 
@@ -284,7 +287,7 @@ def split_sentences(text: str, *, with_breaks: bool = True) -> list[str]:
 
 
 def first_sentence(text: str, limit: int = 120) -> str:
-    """Return the first sentence of *text* on one line, *limit* characters at most."""
+    """Return the first sentence of *text* on one line, *limit* characters at most; any full stop may end it."""
     plain = one_line(_ITEM.sub("", text))[: limit + 2]  # a sentence that ends behind these is cut all the same
-    end = next((match.end() for match in _ENDS.finditer(plain) if match.start() > 0), len(plain))
+    end = next((match.end() for match in _FIRST_END.finditer(plain) if match.start() > 0), len(plain))
     return clip(plain[:end], limit)
