@@ -189,27 +189,10 @@ def remove_hooks(text: str) -> str:
     """Return the settings *text* without kb's hooks, and without what held nothing else."""
     while text.strip() and (ours := find_own_hooks(text)):
         event, number, inner, _ = ours[-1]
-        text = _remove_hook(text, event, number, inner)
+        group = ("hooks", event, number)
+        entries = _parse_settings(text)["hooks"][event][number].get("hooks") if inner >= 0 else ()
+        text = text_edit.remove_path(text, (*group, "hooks", inner) if len(entries) > 1 else group)
     return text
-
-
-def _remove_hook(text: str, event: str, number: int, inner: int) -> str:
-    """Take out one hook, then whatever is empty by that: the group, the event, all hooks."""
-    root = text_edit.find_root(text)
-    hooks = text_edit.find_member(text, root, "hooks")
-    assert hooks is not None
-    events = text_edit.list_children(text, hooks.at)
-    at = max(n for n, value in enumerate(events) if value.key == event)
-    groups = text_edit.list_children(text, events[at].at)
-    entries = text_edit.find_member(text, groups[number].at, "hooks") if inner >= 0 else None
-    if entries and len(text_edit.list_children(text, entries.at)) > 1:
-        return text_edit.remove_value(text, entries.at, inner)
-    for start, which, empty in ((events[at].at, number, "[]"), (hooks.at, at, "{}")):
-        left = text_edit.remove_value(text, start, which)
-        if left[start : start + 2] != empty:  # others stand there, or their comments
-            return left
-    members = text_edit.list_children(text, root)
-    return text_edit.remove_value(text, root, max(n for n, value in enumerate(members) if value.key == "hooks"))
 
 
 # -- changing a file -------------------------------------------------------------------------------

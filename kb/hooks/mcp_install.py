@@ -140,16 +140,8 @@ def _add_server(client: Host, text: str, wanted: Mapping[str, Any], path: str, *
 
 
 def _remove_server(client: Host, text: str, path: str) -> str:
-    if _is_toml(path):
-        return text_edit.remove_table(text, (client.mcp_key, SERVER))
-    root = text_edit.find_root(text)
-    servers = text_edit.find_member(text, root, client.mcp_key)
-    assert servers is not None
-    inside = [value.key for value in text_edit.list_children(text, servers.at)]
-    if len(inside) > 1:
-        return text_edit.remove_value(text, servers.at, inside.index(SERVER))
-    members = [value.key for value in text_edit.list_children(text, root)]
-    return text_edit.remove_value(text, root, members.index(client.mcp_key))
+    name = (client.mcp_key, SERVER)
+    return text_edit.remove_table(text, name) if _is_toml(path) else text_edit.remove_path(text, name)
 
 
 def _validate_edit(

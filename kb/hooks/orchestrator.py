@@ -111,18 +111,6 @@ def _remove_amendments(text: str) -> str:
         start, end = value.find(f"<!-- KB:{name} -->"), value.find("<!-- KB:end -->")
         if span and 0 <= start < end:
             rest = (value[:start].rstrip() + value[end + len("<!-- KB:end -->") :]).strip()
-            text = text_edit.replace_value(text, span, rest) if rest else _remove_empty_members(text, name)
-    return text
-
-
-def _remove_empty_members(text: str, name: str) -> str:
-    """Take out the member, then whatever is empty by that: the agent, all agents."""
-    root = text_edit.find_root(text)
-    agents = text_edit.find_member(text, root, "agents")
-    agent = text_edit.find_member(text, agents.at, name) if agents else None
-    assert agents and agent
-    for at, key in ((agent.at, "prompt_append"), (agents.at, name), (root, "agents")):
-        members = text_edit.list_children(text, at)
-        if len(members) > 1 or at == root:
-            return text_edit.remove_value(text, at, max(n for n, value in enumerate(members) if value.key == key))
+            path = ("agents", name, "prompt_append")
+            text = text_edit.replace_value(text, span, rest) if rest else text_edit.remove_path(text, path)
     return text

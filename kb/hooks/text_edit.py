@@ -115,6 +115,24 @@ def remove_value(text: str, at: int, number: int) -> str:
     return text[:start] + (text[start:comma] + text[comma + 1 : one.start]).rstrip() + text[one.end :]
 
 
+def remove_path(text: str, path: Sequence[str | int]) -> str:
+    """Return *text* without what stands at *path* (keys and numbers from the root), and without what held nothing else.
+
+    An object or list with a comment in it stays.
+    """
+    at, steps = find_root(text), []
+    for step in path:
+        children = list_children(text, at)
+        number = max(n for n, child in enumerate(children) if step in (child.key, n))
+        steps.append((at, number))
+        at = children[number].at
+    for at, number in reversed(steps):
+        text = remove_value(text, at, number)
+        if text[at : at + 2] not in ("{}", "[]"):
+            break
+    return text
+
+
 def _find_end(text: str, at: int) -> int:
     """Return where the value that begins at *at* ends."""
     return int(_DECODER.raw_decode(strip_comments(text), at)[1])
