@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kb.context.relevance import filter_relevant, filter_task_hits, has_whole_keyword
 from kb.index.database import Index as RealIndex
 from kb.records.model import Record, Reference, Section
+from kb.search.answer import build_snippet
 from kb.search.query import (
     MAX_TERMS,
     build_broad_expression,
@@ -22,7 +23,6 @@ from kb.search.query import (
     parse_query,
 )
 from kb.search.rank import SearchHit, rank_hits
-from kb.search.snippet import build_snippet
 from kb.text.segment import SEPARATOR, build_index_terms, fold_text, stem
 
 Index = sqlite3.Connection
