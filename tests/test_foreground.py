@@ -8,7 +8,7 @@ from command_line import run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.context.foreground import (
+from kb.context.build_context import (
     LoadedKnowledge,
     RelatedRecord,
     compute_relevances,

@@ -240,7 +240,7 @@ def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_l
 
     Relevance is how much of what was asked a record speaks of.
     """
-    from kb.context.foreground import load_knowledge, render_numbered_list, render_summary
+    from kb.context.build_context import load_knowledge, render_numbered_list, render_summary
 
     loaded = load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
     if as_json:

@@ -6,18 +6,19 @@ where that has room. So a long record does not silence the others, and what is l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
+from kb.context.build_context import find_relevant_hits
 from kb.context.hint_text import choose_phrases, sanitise_text, select_fitting
-from kb.context.relevance import filter_task_hits
+from kb.context.relevance import count_query_words, filter_task_hits, score_evidence
 from kb.i18n import Message, msg
 from kb.index.database import Index
 from kb.index.postings import compute_idf
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import ALL, Filter
-from kb.records.kinds import kind_label, section_label
+from kb.records.kinds import BY_NAME, kind_label, section_label
 from kb.records.model import GLOBAL, LIVE, Record, Status
 from kb.records.short_form import render_short_form
 from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord, quote_record, quote_text
@@ -30,6 +31,7 @@ from kb.text.segment import estimate_tokens, one_line
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
+
 
 BUDGET = 1500
 """Estimated tokens of a context for which none is given."""
@@ -154,3 +156,199 @@ def _render_whole(record: Record, language: str) -> str:
     if record.impact and not record.section("impact"):
         parts.append(f"**{section_label('impact', language)}**\n" + "\n".join(f"- {path}" for path in record.impact))
     return "\n".join([*parts, *([record.user.strip()] if record.user.strip() else [])])
+
+
+MOST = 5
+"""So many related records are loaded (SMAN: topK)."""
+DOMAIN = "domain-note"
+
+
+class RelatedRecord(NamedTuple):
+    """A record and how far it answers."""
+
+    record: Record
+    relevance: float
+    """0.0–1.0; never more than that of the record before it."""
+
+
+class LoadedKnowledge(NamedTuple):
+    """What is loaded for a question."""
+
+    project: str
+    stack: tuple[str, ...]
+    """What the project is built with, by the claims of its records: "backend.framework: FastAPI"."""
+    domains: tuple[str, ...]
+    """The titles of what is known of its domain."""
+    answers: tuple[RelatedRecord, ...]
+    """All records that answer, domain notes too, best first."""
+
+    @property
+    def related(self) -> tuple[RelatedRecord, ...]:
+        """The answers that are no domain notes, best first."""
+        return tuple(one for one in self.answers if one.record.kind != DOMAIN)
+
+    @property
+    def domain_notes(self) -> tuple[Record, ...]:
+        """The domain notes that answer, best first."""
+        return tuple(one.record for one in self.answers if one.record.kind == DOMAIN)
+
+
+class LoadedSummary(NamedTuple):
+    """What is printed of what was loaded."""
+
+    parts: tuple[Message, ...]
+    """The paragraphs, in order."""
+    omitted: tuple[Message, ...] = ()
+    """What had no room, one sentence for each sort of thing."""
+
+    def translate(self, language: str) -> str:
+        """Return the text in *language*."""
+        return "\n\n".join(part.translate(language) for part in self.parts)
+
+
+def load_knowledge(kb: Workspace, query: str, *, project: str = GLOBAL, most: int = MOST) -> LoadedKnowledge:
+    """Return what is loaded for *query*: the project's background and what answers, *most* records and *most* notes."""
+    asked = parse_query(one_line(query))
+    hits = find_relevant_hits(kb, asked, project=project, first=most)
+    named = qualify_record_ids(kb.index, [hit.record for hit in hits], project)
+    shares = compute_relevances(hits, asked)
+    related = [RelatedRecord(record, share) for record, share in zip(named, shares, strict=True) if share]
+    notes = [one for one in related if one.record.kind == DOMAIN][:most]
+    others = [one for one in related if one.record.kind != DOMAIN][:most]
+    own = kb.index.records(Filter(scopes=(project, GLOBAL) if project != GLOBAL else (GLOBAL,)))
+    accepted = [record for record in own if record.status == Status.ACCEPTED]
+    stack = [f"{key}: {value}" for record in accepted for key, value in record.claims.items()]
+    domains = [record.title for record in own if record.kind == DOMAIN and record.status in LIVE]
+    answers = tuple(one for one in related if one in notes or one in others)
+    return LoadedKnowledge(project, tuple(dict.fromkeys(stack)), tuple(domains), answers)
+
+
+def compute_relevances(hits: Sequence[SearchHit], query: Query) -> list[float]:
+    """Return for each of *hits*, best first, how much of what *query* asks it speaks of: 0.0–1.0, never rising."""
+    asked = max(count_query_words(query), 1.0)
+    found: list[float] = []
+    for hit in hits:
+        share = 1.0 if hit.whole else min(1.0, score_evidence(hit.record, query) / asked)
+        found.append(round(min([share, *found[-1:]]), 2))
+    return found
+
+
+# -- the text, in either language -----------------------------------------------------------------
+
+
+class _EntrySize(NamedTuple):
+    """How much is printed of an answer: characters of its text and its title, and the number of its files."""
+
+    answer: int = 400
+    files: int = 6
+    title: int = TITLE_LIMIT
+
+
+_WHOLE = _EntrySize()
+_SIZES = (_WHOLE, _EntrySize(200, 3), _EntrySize(100, 1), _EntrySize(40, 0, 40), _EntrySize(16, 0, 16))
+"""As an answer comes, and shorter where there is no room."""
+
+
+def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
+    """Return what is printed for a question, *budget* estimated tokens at most, in either language.
+
+    The best answer is kept, shortened where it must be; then the others as they come; the background stands above them
+    only where all of them had room.
+    """
+    kept: list[tuple[RelatedRecord, _EntrySize]] = []
+    for size in _SIZES if loaded.answers else ():
+        if _is_within_budget(_render_answers([(loaded.answers[0], size)]), budget):
+            kept = [(loaded.answers[0], size)]
+            break
+    is_shortened = any(size != _WHOLE for _, size in kept)
+    for one in loaded.answers[1:]:
+        if _is_within_budget(_render_answers([*kept, (one, _WHOLE)]), budget):
+            kept.append((one, _WHOLE))
+    answers = _render_answers(kept)
+    left = len(loaded.answers) - len(kept)
+    backgrounds = [_render_background(loaded, most) for most in (400, 100, 0)]
+    fitting = (one for one in backgrounds if _is_within_budget([one, *answers], budget))
+    background = next(fitting, None) if not left and not is_shortened else None
+    omitted = [msg("records that had no room: {n}", n=left)] if left else []
+    if is_shortened:
+        omitted.append(msg("the answer is shortened; whole: kb show {id}", id=loaded.answers[0].record.id))
+    if background is not backgrounds[0]:
+        omitted.append(msg("the project's background had no room"))
+    return LoadedSummary((*([background] if background else ()), *answers), tuple(omitted))
+
+
+def _is_within_budget(parts: Sequence[Message], budget: int) -> bool:
+    """Return whether *parts* as they are printed, in the longer of the two languages, have *budget* tokens at most."""
+    text = LoadedSummary(tuple(parts))
+    return max(estimate_tokens(text.translate(language) + "\n") for language in ("en", "zh")) <= budget
+
+
+def _render_background(loaded: LoadedKnowledge, most: int) -> Message:
+    """Return the project's background with *most* characters of its stack, and of its domains, at most."""
+    stack, domains = quote_text(", ".join(loaded.stack), most), quote_text(", ".join(loaded.domains), most)
+    return msg(
+        "## Project background\n- Tech stack: {stack}\n- Domain: {domains}", stack=stack or "–", domains=domains or "–"
+    )
+
+
+def _render_answers(kept: Sequence[tuple[RelatedRecord, _EntrySize]]) -> list[Message]:
+    """Return the paragraphs for the answers *kept*: related records, then domain knowledge."""
+    related: list[Message] = []
+    notes: list[Message] = []
+    for one, size in kept:
+        title, answer, files = _describe_record(one.record, size)
+        if one.record.kind == DOMAIN:
+            concepts = quote_text(", ".join(one.record.tags), size.answer // 2)
+            notes.append(
+                msg(
+                    "### {domain}\n{summary}\nKey concepts: {concepts}",
+                    domain=title,
+                    summary=answer,
+                    concepts=f"[{concepts}]",
+                )
+            )
+        else:
+            percent = round(100 * one.relevance)
+            related.append(
+                msg(
+                    "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}",
+                    n=len(related) + 1,
+                    percent=percent,
+                    question=title,
+                    answer=answer,
+                    files=files,
+                )
+            )
+    parts = [msg("## Related records"), *related] if related else []
+    return parts + ([msg("## Domain knowledge"), *notes] if notes else [])
+
+
+def render_numbered_list(related: Iterable[RelatedRecord]) -> list[Message]:
+    """Return *related* as a numbered list."""
+    rows = []
+    for n, one in enumerate(related, 1):
+        title, answer, files = _describe_record(one.record, _WHOLE)
+        rows.append(
+            msg(
+                "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}",
+                n=n,
+                relevance=f"{one.relevance:.2f}",
+                question=title,
+                answer=answer,
+                files=files,
+            )
+        )
+    return rows
+
+
+def _describe_record(record: Record, size: _EntrySize) -> tuple[str, str, str]:
+    """Return what *record* is about, what it says first, and the files it is about, each on one line.
+
+    Of a record that speaks to an agent nothing is said but its id.
+    """
+    one = quote_record(record, "–").record
+    wanted = BY_NAME[one.kind].required[:1] if one.kind in BY_NAME else ()
+    text = next(filter(None, map(one.section, wanted)), "") or next((s.text for s in one.sections if s.text), "")
+    files = ", ".join(quote_text(path, PATH_LIMIT) for path in one.impact[: size.files])
+    answer = quote_text(" ".join(text.split()), size.answer) or "–"
+    return quote_text(f"[{one.id}] {one.title}", size.title), answer, f"[{files}]"
