@@ -26,7 +26,7 @@ def extract_session_memories(transcript: str, cwd: str = "") -> list[dict[str, A
 
     *cwd* is the folder whose knowledge base is asked (default: the current one). Raise NoKnowledgeBase and BadInput.
     """
-    from kb.capture.session_candidates import find_candidates_in_file
+    from kb.capture.extract import find_candidates_in_file
 
     with KnowledgeBase.open(cwd or os.getcwd()) as kb:
         return [candidate_to_json(candidate) for candidate in find_candidates_in_file(kb, transcript)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.capture.session_candidates import MAX_CHARACTERS, build_request, parse_answer
+from kb.capture.extract import MAX_CHARACTERS, build_request, parse_answer
 from kb.errors import BadInput, KbError
 from kb.sessions.transcript import ToolCall, Transcript, TranscriptMessage
 from kb.state import json_process as place

@@ -13,8 +13,8 @@ from conftest import Clock, git
 from talk import EN, PASSING, ZH, add, answered, called, said, transcript
 
 from kb.capture import save_session as sessions
+from kb.capture.extract import find_candidates
 from kb.capture.refusals import list_refusals
-from kb.capture.session_candidates import find_candidates
 from kb.context.give_hints import list_uses
 from kb.errors import BadInput, UnknownId
 from kb.guard.subagent_tasks import find_open_task

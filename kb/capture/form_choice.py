@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.capture.session_candidates import find_candidates
+from kb.capture.extract import find_candidates
 from kb.capture.usage_alerts import measure_band, measure_usage
 from kb.errors import BadInput, UnknownId
 from kb.files import write_atomic

@@ -13,8 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.consent import close_written_proposals, consult_proposals
-from kb.capture.extract import list_broken_blocks
-from kb.capture.session_candidates import find_candidates
+from kb.capture.extract import find_candidates, list_broken_blocks
 from kb.errors import BadInput, Busy, GitFailed, KbError
 from kb.files import json_bytes
 from kb.i18n import msg
