@@ -56,10 +56,10 @@ IMPURE = {
     "sessions": (
         "active_sessions dcp_settings host_input known_sessions prune_transcript render_forms session_archive"
     ),
-    "context": "build_context build_pack build_routes disclose foreground give_hints memory_md",
+    "context": "build_context build_pack build_routes disclose give_hints memory_md",
     "capture": (
-        "consent flush_spool form_choice prompt_commands proposals refusals save_session "
-        "session_candidates submit turns usage_alerts"
+        "consent extract flush_spool form_choice prompt_commands proposals refusals save_session "
+        "submit turns usage_alerts"
     ),
     "guard": "attribution call_paths call_targets decide outside_changes policy set_aside subagent_tasks",
     "checks": ("collect_checks compare find_secret merge_conflicts purge_steps run_checks verify"),

@@ -1,7 +1,9 @@
-"""From what was said in a session to candidates, without a language model. Precision comes before recall.
+"""From what was said in a session to candidates: by the user's own language model where there is one, else by rules.
 
-Marked things come first, then sentences that say what was decided and why, then pitfalls overcome, then a person's
-lasting wishes. What an agent plans, asks, supposes, quotes or prints is left alone; a field nobody filled stays empty.
+By rules precision comes before recall: marked things come first, then sentences that say what was decided and why, then
+pitfalls overcome, then a person's lasting wishes. What an agent plans, asks, supposes, quotes or prints is left alone; a
+field nobody filled stays empty. The model is asked for everything in one call; only candidates whose quotes stand word
+for word in the session come through.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kb.capture.extract import extract_candidates
 from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
 from kb.errors import BadInput, KbError
@@ -86,6 +87,36 @@ _FILE_ENDINGS = frozenset(
     | {"css", "html", "sql", "c", "h", "lock", "xml", "cfg", "ini"}
 )
 _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
+
+
+def find_candidates(
+    kb: Workspace, transcript: Transcript, after: int, session: str, host: str
+) -> tuple[list[Candidate], list[str]]:
+    """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
+    notes: list[str] = []
+    found: list[Candidate] | None = None
+    if command := kb.environment.get("KB_LLM_CMD"):
+        from kb.state.json_process import run_llm_command
+
+        try:
+            request = build_request(transcript, kb.config.language)
+            answer = run_llm_command(command, request, kb.config.llm_timeout)
+            found = [c for c in parse_answer(answer, transcript) if all(one.line > after for one in c.evidence)]
+        except KbError as error:
+            notes.append(error.translate(kb.config.language))
+    if found is None:
+        found = extract_candidates(transcript, after)
+    return [c._replace(session=session, host=host or c.host) for c in found], notes
+
+
+def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:
+    """Return the candidates in the transcript *path*, without secrets; nothing is written."""
+    transcript = mask_transcript(parse_transcript(read_transcript(path)), kb.config.masking)
+    found, _ = find_candidates(kb, transcript, 0, transcript.session_id, "")
+    return [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]
+
+
+# -- by rules -------------------------------------------------------------------------------------
 
 
 def extract_candidates(transcript: Transcript, after_line: int = 0) -> list[Candidate]:
@@ -252,6 +283,8 @@ def _list_touched_files(transcript: Transcript) -> frozenset[str]:
     return frozenset(path for path in found if not path.startswith("/"))
 
 
+# -- by a language model ---------------------------------------------------------------------------
+
 MAX_CHARACTERS = 120_000
 """Longest input in characters; of a longer session the end is given."""
 _SHORTEST_QUOTE = 4
@@ -274,36 +307,6 @@ _TASK = {
         "没有值得保留的内容时，返回空列表。"
     ),
 }
-
-
-def find_candidates(
-    kb: Workspace, transcript: Transcript, after: int, session: str, host: str
-) -> tuple[list[Candidate], list[str]]:
-    """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
-    notes: list[str] = []
-    found: list[Candidate] | None = None
-    if command := kb.environment.get("KB_LLM_CMD"):
-        from kb.state.json_process import run_llm_command
-
-        try:
-            request = build_request(transcript, kb.config.language)
-            answer = run_llm_command(command, request, kb.config.llm_timeout)
-            found = [c for c in parse_answer(answer, transcript) if all(one.line > after for one in c.evidence)]
-        except KbError as error:
-            notes.append(error.translate(kb.config.language))
-    if found is None:
-        found = extract_candidates(transcript, after)
-    return [c._replace(session=session, host=host or c.host) for c in found], notes
-
-
-def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:
-    """Return the candidates in the transcript *path*, without secrets; nothing is written."""
-    transcript = mask_transcript(parse_transcript(read_transcript(path)), kb.config.masking)
-    found, _ = find_candidates(kb, transcript, 0, transcript.session_id, "")
-    return [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]
-
-
-# -- by a language model ---------------------------------------------------------------------------
 
 
 def build_request(transcript: Transcript, language: str) -> dict[str, Any]:

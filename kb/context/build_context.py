@@ -1,7 +1,8 @@
-"""What answers a question on purpose: the records worth handing over, whole or in their short form, within a budget.
+"""What answers a question on purpose: the records worth handing over, as a context or as a summary within a budget.
 
-First as many records as have room in their short form, the best first; then, in the same order, each becomes whole
-where that has room. So a long record does not silence the others, and what is left of the budget is used.
+In a context first as many records as have room stand in their short form, the best first; then, in the same order, each
+becomes whole where that has room. So a long record does not silence the others, and what is left of the budget is used.
+In a summary each answer has a relevance: how much of what was asked the record speaks of, by its words alone.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
-from kb.context.build_context import find_relevant_hits
 from kb.context.hint_text import choose_phrases, sanitise_text, select_fitting
 from kb.context.relevance import count_query_words, filter_task_hits, score_evidence
 from kb.i18n import Message, msg
@@ -38,6 +38,10 @@ BUDGET = 1500
 
 FEW = 12
 """So many records stand in one context, at most."""
+
+MOST = 5
+"""So many related records are loaded (SMAN: topK)."""
+DOMAIN = "domain-note"
 
 _PROBED = 40
 _FIRST = 5
@@ -158,9 +162,7 @@ def _render_whole(record: Record, language: str) -> str:
     return "\n".join([*parts, *([record.user.strip()] if record.user.strip() else [])])
 
 
-MOST = 5
-"""So many related records are loaded (SMAN: topK)."""
-DOMAIN = "domain-note"
+# -- what is loaded for a question: background, related records, domain knowledge (SMAN-33..35) ---
 
 
 class RelatedRecord(NamedTuple):

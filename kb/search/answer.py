@@ -25,12 +25,22 @@ from kb.text.segment import FIRST_CJK, fold_text, one_line, stem
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-
 LONGEST = 4_000
 """Characters of a question that are looked for: what is longer is a text pasted in, and its beginning tells."""
 
 FEW = 3
 """Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)."""
+
+
+MIN_WIDTH = 8
+_SHORT = 2
+"""Letters of a word that is marked only where it stands alone."""
+_LETTER = "[^\\W_\u2e80-\U0010ffff]"
+"""A letter or digit of a script that puts spaces between words."""
+_WIDENED, _ALONE, _ANYWHERE = "widened", "alone", "anywhere"
+"""How a needle is looked for: as the beginning of a word, as a whole word, or wherever it stands."""
+_MATCHES = 20
+"""So many matches decide where the window stands; a long text may have thousands."""
 
 
 class SearchAnswer(NamedTuple):
@@ -166,15 +176,7 @@ def insert_successors(
                 yield each, note
 
 
-MIN_WIDTH = 8
-_SHORT = 2
-"""Letters of a word that is marked only where it stands alone."""
-_LETTER = "[^\\W_\u2e80-\U0010ffff]"
-"""A letter or digit of a script that puts spaces between words."""
-_WIDENED, _ALONE, _ANYWHERE = "widened", "alone", "anywhere"
-"""How a needle is looked for: as the beginning of a word, as a whole word, or wherever it stands."""
-_MATCHES = 20
-"""So many matches decide where the window stands; a long text may have thousands."""
+# -- snippets: the piece of a text that shows why it was found -----------------------------------
 
 
 class Snippet(NamedTuple):
