@@ -1,9 +1,9 @@
 """From what was said in a session to candidates: by the user's own language model where there is one, else by rules.
 
-By rules precision comes before recall: marked things come first, then sentences that say what was decided and why, then
-pitfalls overcome, then a person's lasting wishes. What an agent plans, asks, supposes, quotes or prints is left alone; a
-field nobody filled stays empty. The model is asked for everything in one call; only candidates whose quotes stand word
-for word in the session come through.
+By rules precision comes before recall: marked things come first, then sentences that say what was decided and why,
+then pitfalls overcome, then a person's lasting wishes. What an agent plans, asks, supposes, quotes or prints is left
+out, and a field nobody filled stays empty. The model is asked for everything in one call; only candidates whose quotes
+stand word for word in the session come through.
 """
 
 from __future__ import annotations
@@ -131,6 +131,7 @@ def extract_candidates(transcript: Transcript, after_line: int = 0) -> list[Cand
         if message.line > after_line:
             found += [(message.line, candidate) for candidate in _extract_from_message(message, transcript, known)]
     found += [(line, candidate) for line, candidate in find_pitfalls(transcript) if line > after_line]
+    # Of two that say the same the surer one is kept, then the earlier.
     found.sort(key=lambda pair: (-(pair[1].confidence or 0), pair[0]))
     unique: dict[tuple[str, str], tuple[int, Candidate]] = {}
     for line, candidate in found:
@@ -202,6 +203,7 @@ def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
     if origin == HUMAN and has_lasting_wish(sentence, why):
         wish = Candidate("preference", _build_title(main), decision=strip_markdown(main), why=why)
         return wish._replace(affects_future=True, confidence=WISHED)
+    # An agent's “we should use Redis” is a plan unless it gives a reason; a person's “我们用 Redis” is a decision.
     counts = bool(why) or origin == HUMAN
     if counts and has_choice(main) and (why or has_team_choice(main)):
         kind = "decision"

@@ -137,6 +137,7 @@ def find_pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
 
 def identify_command(command: str) -> str:
     """Return what a shell *command* runs: its program with its script or subcommand, or "" for mere looking around."""
+    # `cd api && npm test 2>&1 | tail -5` runs `npm test`.
     first = _QUOTED_ARGUMENT.sub(" ", command.strip()).split("\n", 1)[0]
     last = re.split(r"&&|\|\||;", first)[-1].split("|")[0]
     words = [word for word in last.split() if not word.startswith(("<", ">", "2>"))]
@@ -153,7 +154,7 @@ def identify_command(command: str) -> str:
         return ""
     plain_words = [word for word in words[1:] if not word.startswith("-")]
     if "-c" in words[1:3] or "-e" in words[1:3]:
-        return ""
+        return ""  # `python -c …` is another program each time
     second = plain_words[0].rpartition("/")[2] if plain_words else ""
     if program in _INTERPRETERS:
         return f"{program} {second}".strip()
@@ -233,6 +234,7 @@ def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[_Failu
         outright = bool(_CAUSE.search(masked))
         if not (outright or _BECAUSE.search(masked)) or is_noncommittal(row) or _TRIVIAL.search(masked):
             continue
+        # “That is the reason” / “这就是原因” explains by the sentence before it.
         subject = rows[number - 1] if number and _BACK.match(masked) else row
         if is_noncommittal(subject) or _SLIP.search(blank_code(subject)) or _TRIVIAL.search(blank_code(subject)):
             continue

@@ -125,8 +125,10 @@ def _open_block(row: ProsePiece, block: _MarkedBlock | None) -> _MarkedBlock | N
         return None
     heading = strip_markdown(row.text.lstrip("# ")) if row.what == "heading" else ""
     name = resolve_section_name(heading) if heading else ""
+    # “## Decision” or “## 决策” within an ADR is its section; before any, or where it has one, it opens another.
     if name and not (name == "decision" and (block is None or "decision" in block.fields)):
         return None
+    # “[D] use Redis” marks a decision; “[D001] …” cites a record, and only as a heading states one.
     tag = _TAG.match(row.text)
     if tag and _is_content(tag.group(3)) and (not tag.group(2) or row.what == "heading"):
         return _MarkedBlock(BY_PREFIX[tag.group(1)].name, tag.group(3), row.start, end, not tag.group(2), {})
@@ -147,7 +149,7 @@ def _is_block_end(row: ProsePiece, block: _MarkedBlock | None) -> bool:
     if block is None or _parse_field(row):
         return False
     if block.by_heading or (row.what != "code" and not block.explicit):
-        return False
+        return False  # below headings the text goes on until the next heading
     return row.after_gap or row.what in ("heading", "code") or not block.current
 
 

@@ -99,6 +99,7 @@ def raise_alerts(
     except BadInput:
         return UsageAlert()
     now = find_usage_band(used)
+    # A context that was compacted to less than a half may light orange and red again.
     lit = {"yellow"} & set(before.lit) if used.percent < _AGAIN else set(before.lit)
     waits = now.light != "yellow" if only_told else now.light == "yellow" and not heard
     alert = UsageAlert(context=before.untold if heard else "")

@@ -79,6 +79,7 @@ def filter_relevant(
     rarity = _compute_rarity(frequency, total) if frequency and total else None
     weights = [score_evidence(hit.record, query, rarity) if hit.record.status in LIVE else 0.0 for hit in hits]
     enough = max(ENOUGH, CLOSE * max(weights, default=0.0))
+    # Enough evidence, most of its title, its id, or a lone rare word that is its subject (“how do we handle JWT?”).
     return [
         hit
         for hit, weight in zip(hits, weights, strict=True)

@@ -59,6 +59,7 @@ def detect_intent(query: Query) -> QueryIntent:
     line = one_line(query.text)
     if is_identity_question(line):
         return QueryIntent(IDENTITY, True)
+    # In this order: “what do we prefer in the parser module?” asks for a preference, not for code.
     intent = GENERAL
     if _PREFERENCE.search(line):
         intent = PREFERENCE

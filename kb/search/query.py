@@ -94,7 +94,7 @@ def parse_query(text: str) -> Query:
     words: dict[str, tuple[str, float]] = {}
     for run in runs:
         for term in () if run.is_unspaced else run.parts:
-            if term in kept:
+            if term in kept:  # the whole of getUserName counts as a name, its parts as ordinary words
                 is_name = term == run.parts[0] and _is_name(run.text, run.parts)
                 words.setdefault(stem(term), (term, NAME_WEIGHT if is_name else 1.0))
     pieces = [
@@ -133,9 +133,10 @@ def split_on_stop_words(run: str) -> list[str]:
     """Return what an unspaced run says without its function words and the words any task has."""
     found, start, at = [], 0, 0
     while at < len(run):
-        if run[at : at + 2] in KEPT_ZH:
+        if run[at : at + 2] in KEPT_ZH:  # 目的 holds 的, and is a word
             at += 2
             continue
+        # The longest first: 为什么 is one stop word, not 为 and 什么.
         size = next((n for n in (4, 3, 2, 1) if run[at : at + n] in STOP_ZH), 0)
         if size:
             found.append(run[start:at])
@@ -145,6 +146,10 @@ def split_on_stop_words(run: str) -> list[str]:
 
 
 def _trim_particles(piece: str) -> str:
+    """Return *piece* without a character that hangs on it: 为支付服务 → 支付服务, 框架用 → 框架.
+
+    Most Chinese words have two characters, so an odd length is the sign of one.
+    """
     if len(piece) < 3 or len(piece) % 2 == 0:
         return piece
     if piece[0] in LEADING_ZH and piece[:2] not in KEPT_ZH:
@@ -157,6 +162,7 @@ def _segment_words(piece: str) -> list[str]:
     words, at = [], 0
     while at < len(piece):
         rest = len(piece) - at
+        # 连接池超时 is cut behind 池, which closes a word of three.
         three = rest == 3 or (rest > 4 and piece[at + 2] in WORD_ENDINGS_ZH and piece[at + 1] not in "和与")
         size = 3 if three else 2
         words.append(piece[at : at + size])
@@ -241,6 +247,7 @@ def _weigh_terms(runs: Iterable[QueryRun]) -> dict[str, float]:
         found: list[tuple[str, float]] = []
         if run.is_unspaced:
             inside = {piece[i : i + 2] for piece in run.parts for i in range(len(piece) - 1)}
+            # In 订单的超时 the bigrams 单的 and 的超 reach over a function word.
             bigrams = [run.text[i : i + 2] for i in range(len(run.text) - 1)]
             found += [(bigram, 1.0 if bigram in inside else ACROSS) for bigram in bigrams]
             alone = 1.0 if len(run.text) == 1 else CHARACTER

@@ -1,4 +1,4 @@
-"""Put what the index found in order."""
+"""Rank what the index found, and find the words of a query in a text."""
 
 from __future__ import annotations
 

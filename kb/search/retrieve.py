@@ -1,4 +1,4 @@
-"""Ask the index, and reckon what speaks for each record it finds: from terms to hits with scores.
+"""Retrieve from the index the records that may answer a query, and score them.
 
 Beside its terms, a record's score has what vectors say, what stands beside it in one source, how close together the
 words of the question stand in its text, and how much of its title was asked for.
@@ -190,7 +190,7 @@ def _expand_query_terms(index: Index, query: Query, groups: Sequence[SynonymGrou
     wider = {term: SYNONYM for term in iter_synonym_terms(query, groups) if term not in own}
     known = index.postings.find_known_terms({**own, **wider})
     known_terms = {term.term for term in known}
-    for term in own:
+    for term in own:  # “cahce”, which no record has, is looked for as “cache”
         if term not in known_terms and (typos := _count_allowed_typos(term)):
             similar = _find_nearest_words(term, index.postings.find_similar_words(term, typos))
             meant = {other: MISSPELLED * own[term] for other in similar if other not in known_terms}
