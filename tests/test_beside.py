@@ -9,7 +9,7 @@ import pytest
 from clones import decision, one
 from conftest import git
 
-from kb.git.git_locks import list_rewriting_commands
+from kb.git.git_process import list_rewriting_commands
 from kb.knowledge_base import KnowledgeBase
 from kb.writing import publish
 

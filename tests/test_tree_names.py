@@ -9,7 +9,7 @@ from conftest import git
 from team import FIXTURES, Team
 
 from kb.errors import NeedsPerson
-from kb.git.path_safety import is_unsafe_path
+from kb.git.git_log import is_unsafe_path
 from kb.knowledge_base import KnowledgeBase
 from kb.sync.sync import sync_with_remote
 

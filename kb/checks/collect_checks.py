@@ -20,7 +20,7 @@ from kb.checks.check_context import (
 from kb.checks.findings import RecordSource
 from kb.checks.merge_conflicts import MOST, NeighbourIndex
 from kb.git import revisions
-from kb.git.tracked_files import iter_files, list_tracked_files, query_git
+from kb.git.file_history import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
 from kb.records.model import FIXED_BY, GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT, is_record_path, parse_path_scope

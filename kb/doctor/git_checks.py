@@ -12,8 +12,7 @@ from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, DoctorFinding, D
 from kb.errors import Busy
 from kb.files import STALE, write_atomic
 from kb.git import driver_setup, dropped_records, worktree
-from kb.git.git_locks import can_git_be_running
-from kb.git.git_process import run, scrub_environment
+from kb.git.git_process import can_git_be_running, run, scrub_environment
 from kb.git.repository import LockWaitCancelled, Repository
 from kb.i18n import msg
 from kb.records.record_paths import CONTENT

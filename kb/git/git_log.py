@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from kb.errors import NeedsPerson
 from kb.git.git_process import build_git_error, is_inconclusive
-from kb.git.path_safety import refuse_unsafe_paths
 from kb.git.repository import Repository
+from kb.i18n import msg
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 
@@ -56,8 +57,8 @@ class FileDifference(NamedTuple):
 
 def list_commits(repository: Repository, tip: str, *without: str) -> list[Commit]:
     """Return the commits of *tip* that no commit of *without* has, along the first parents, oldest first."""
-    words = ["log", "--first-parent", "--topo-order", "--reverse", "--format=%H", tip, "--not", *filter(None, without)]
-    oids = repository.git(*words, "--").decode().split()
+    options = ("--first-parent", "--topo-order", "--reverse", "--format=%H")
+    oids = repository.git("log", *options, tip, "--not", *filter(None, without), "--").decode().split()
     found = read_objects(repository, oids)
     return [_parse_commit(oid, found[oid]) for oid in oids]
 
@@ -161,3 +162,23 @@ def _parse_commit(oid: str, data: bytes) -> Commit:
     told = {row[0]: row[1] for row in rows if len(row) == 2}
     parents = tuple(row[1] for row in rows if row[0] == "parent")
     return Commit(oid, told["tree"], parents, told.get("author", ""), told.get("committer", ""), message)
+
+
+_UNSEEN = regex("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+"""Characters that some file systems leave out of a name, so that what holds them is another name."""
+
+
+def is_unsafe_path(name: str) -> bool:
+    """Return whether the path *name* leaves its tree, or enters git's own folder, on any system that kb may run on."""
+    parts = _UNSEEN.sub("", name).replace("\\", "/").split("/")
+    return any(part.partition(":")[0].rstrip(" .").lower() in ("", ".git", "git~1") for part in parts)
+
+
+def refuse_unsafe_paths(names: Iterable[str], own: str) -> None:
+    """Raise NeedsPerson where one of *names* leads out of its tree, or into *own*, the folder of this clone's state."""
+    for name in names:
+        if is_unsafe_path(name) or f"{name}/".lower().startswith(f"{own}/".lower()):
+            raise NeedsPerson(
+                msg("a commit holds {path}, which no checkout may have", path=name),
+                hint=msg("do not merge it; see who made it: git log --all -- {path}", path=name),
+            )

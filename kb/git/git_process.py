@@ -7,9 +7,10 @@ only the user's configuration can say what is to be run instead.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed
 from kb.files import STALE
@@ -63,8 +64,6 @@ _PASSING = (
 """What git says about troubles that pass."""
 _LOCK = regex(r"Unable to create '([^'\n]+\.lock)': File exists")
 """What git says of a lock that it cannot take."""
-
-
 _WAYS_OUT = {
     "dubious ownership": msg("git config --global --add safe.directory PATH, if you trust its owner"),
     "not a git repository": msg("make git status work there"),
@@ -79,6 +78,9 @@ _WAYS_OUT = {
     "failed to sign": msg("kb signs as your own settings say: git config --global gpg.program COMMAND"),
 }
 """What git says about troubles that do not pass, and what helps."""
+_PROCESSES = "/proc"
+_REWRITING = frozenset({"merge", "rebase", "stash", "am", "cherry-pick", "revert"})
+"""Not `commit` and `pull`: they may wait for an editor or for the network, and `pull` runs one of these."""
 
 
 class CommandOutput(NamedTuple):
@@ -90,13 +92,10 @@ class CommandOutput(NamedTuple):
 
 
 def scrub_environment(environment: Mapping[str, str], **more: str) -> dict[str, str]:
-    """Return *environment* without what an outer git command set, plus `SETTINGS` and *more*.
-
-    Messages come untranslated.
-    """
+    """Return *environment* without what an outer git command set, plus `SETTINGS` and *more*; messages are English."""
     kept = {key: value for key, value in environment.items() if key not in _SCRUBBED}
-    own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1",
-           "GIT_PROXY_COMMAND": kept.get("GIT_PROXY_COMMAND", "")}  # fmt: skip
+    own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
+    own["GIT_PROXY_COMMAND"] = kept.get("GIT_PROXY_COMMAND", "")
     return add_git_settings({**kept, **own, **more}, SETTINGS)
 
 
@@ -146,39 +145,29 @@ class BackgroundCommand:
             self._output = _run_with_pipes(arguments, environment, stdin) if stdin is not None else None
             return
         try:
-            self._open_files(stdin)
+            if stdin is None:
+                given, self._pipe = os.pipe()
+                self._files.append(given)
+            else:
+                self._files.append(os.memfd_create("in", os.MFD_CLOEXEC))
+                _write_all(self._files[0], stdin)
+                os.lseek(self._files[0], 0, os.SEEK_SET)
+            self._files += [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("out", "err")]
             actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(self._files)]
             self._pid = os.posix_spawnp(arguments[0], list(arguments), dict(environment), file_actions=actions)
-        except FileNotFoundError:
+        except BaseException as error:
             self._close()
-            raise GitFailed(msg("git is not installed"), hint=msg("install git and try again")) from None
-        except BaseException:
-            self._close()
+            if isinstance(error, FileNotFoundError):
+                raise GitFailed(msg("git is not installed"), hint=msg("install git and try again")) from None
             raise
-
-    def _open_files(self, stdin: bytes | None) -> None:
-        if stdin is None:
-            given, self._pipe = os.pipe()
-            self._files.append(given)
-        else:
-            self._files.append(os.memfd_create("in", os.MFD_CLOEXEC))
-            view = memoryview(stdin)
-            while view:
-                view = view[os.write(self._files[0], view) :]
-            os.lseek(self._files[0], 0, os.SEEK_SET)
-        self._files += [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("out", "err")]
 
     def send_input(self, stdin: bytes) -> CommandOutput:
         """Hand a waiting command its input and return how it ended."""
         if self._pipe < 0:
             self._output = _run_with_pipes(*self._call, stdin)
             return self._output
-        try:
-            view = memoryview(stdin)
-            while view:
-                view = view[os.write(self._pipe, view) :]
-        except BrokenPipeError:
-            pass  # it has ended already; its exit code tells why
+        with contextlib.suppress(BrokenPipeError):  # it has ended already; its exit code tells why
+            _write_all(self._pipe, stdin)
         return self.wait_for_output()
 
     def wait_for_output(self) -> CommandOutput:
@@ -210,6 +199,12 @@ class BackgroundCommand:
 def run(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> CommandOutput:
     """Run a command found on PATH and return how it ended."""
     return BackgroundCommand(arguments, environment, stdin).wait_for_output()
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
 
 
 def _read_descriptor(file: int) -> bytes:
@@ -253,14 +248,14 @@ def build_git_error(arguments: Sequence[str], output: CommandOutput) -> GitFaile
     text = "; ".join([words.removeprefix("fatal: ").removeprefix("error: "), *filter(None, theirs)])
     if lock := _LOCK.search(output.error):
         return build_lock_error(lock[1])
+    said = msg("git {command} failed: {problem}", command=arguments[0], problem=text)
     if any(sign in output.error for sign in _PASSING):
-        return Busy(msg("git {command} failed: {problem}", command=arguments[0], problem=text))
-    hint = next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), "")
-    return GitFailed(msg("git {command} failed: {problem}", command=arguments[0], problem=text), hint=hint)
+        return Busy(said)
+    return GitFailed(said, hint=next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), ""))
 
 
 def build_lock_error(path: str) -> Busy:
-    """Return the trouble that the lock *path* is there, with what to do about it.
+    """Return the error that the lock *path* is there, with what to do about it.
 
     git writes no process number into its locks. One that is older than a minute is taken for one of a process that
     died; `kb doctor --fix` makes sure that no git process works there before it takes it away.
@@ -274,8 +269,59 @@ def build_lock_error(path: str) -> Busy:
             msg("another git process holds {path}", path=path),
             hint=msg("try again; if its process has died, after a minute: kb doctor --fix"),
         )
+    minutes = int(age // 60)
     return Busy(
-        msg("a git process that has died left {path}: nobody has let go of it for {n} minutes", path=path,
-            n=int(age // 60)),
+        msg("a git process that has died left {path}: nobody has let go of it for {n} minutes", path=path, n=minutes),
         hint=msg("take it away: kb doctor --fix"),
-    )  # fmt: skip
+    )
+
+
+# -- which git processes are at work --------------------------------------------------------------
+
+
+def can_git_be_running(*folders: str) -> bool:
+    """Return whether a git process works in *folders*, or might where the system does not say."""
+    if not os.path.exists(f"{_PROCESSES}/self/comm"):
+        return True
+    try:
+        return any(True for _ in _iter_git_processes(*folders))
+    except OSError:
+        return True
+
+
+def list_rewriting_commands(*folders: str) -> list[str]:
+    """Return the git commands at work in *folders* that put a person's uncommitted work away and bring it back.
+
+    Between their steps nobody holds a lock, and a step that meets one fails. Empty where the system does not say.
+    """
+    found = []
+    with contextlib.suppress(OSError):
+        for pid in _iter_git_processes(*folders):
+            with contextlib.suppress(OSError), open(f"{_PROCESSES}/{pid}/cmdline", "rb") as file:
+                words = file.read().decode("utf-8", "replace").split("\0")
+                at = find_command_index(words, 1)
+                found += [word for word in words[at : at + 1] if word in _REWRITING]
+    return found
+
+
+def _iter_git_processes(*folders: str) -> Iterator[str]:
+    """Yield the numbers of the git processes that work in *folders*; raise OSError where one does not say where."""
+    tops = tuple(os.path.realpath(folder) for folder in folders)
+    for pid in filter(str.isdigit, os.listdir(_PROCESSES)):
+        try:
+            if not _read_first_bytes(f"{_PROCESSES}/{pid}/comm").startswith(b"git"):
+                continue
+            at = os.readlink(f"{_PROCESSES}/{pid}/cwd")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if any(at == folder or at.startswith(folder + os.sep) for folder in tops):
+            yield pid
+
+
+def _read_first_bytes(path: str) -> bytes:
+    """Return the first bytes of a file; there are hundreds, and a file object for each takes three times as long."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(file, 16)
+    finally:
+        os.close(file)

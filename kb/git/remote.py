@@ -24,9 +24,7 @@ _OFFLINE = (
     "Temporary failure in name resolution", "Could not resolve proxy", "Empty reply from server",
 )  # fmt: skip
 """What git and ssh say where there is no way to the remote at this moment."""
-_OTHERS_WERE_FASTER = ("cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists")
-
-
+_RACE = ("cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists")
 IS_URL = re.compile(r"remote\..*\.url")
 """What the key of a setting looks like that says where a remote is."""
 
@@ -46,7 +44,7 @@ class RefUpdate(NamedTuple):
 
 
 class RefUpdateResult(NamedTuple):
-    """What became of a wish."""
+    """What became of a `RefUpdate`."""
 
     ref: str
     outcome: str
@@ -68,7 +66,7 @@ def read_remote_settings(repository: Repository) -> dict[str, str]:
 def fetch_refs(repository: Repository, remote: str, refspec: str, more: Sequence[str]) -> bool:
     """Fetch *refspec* and what the patterns *more* name, of which what the remote has no more is forgotten.
 
-    Return False where the remote has nothing by *refspec*. Raise Unreachable, or GitFailed for every other trouble.
+    Return False where the remote has nothing by *refspec*. Raise RemoteUnreachable, or GitFailed for every other error.
     """
     output = repository.run_git([*_PATIENT, *_FETCH, "--", remote, refspec, *more])
     is_there = "couldn't find remote ref" not in output.error
@@ -79,32 +77,31 @@ def fetch_refs(repository: Repository, remote: str, refspec: str, more: Sequence
 
 
 def push_refs(
-    repository: Repository, remote: str, wishes: Sequence[RefUpdate], options: Sequence[str] = ()
+    repository: Repository, remote: str, updates: Sequence[RefUpdate], options: Sequence[str] = ()
 ) -> list[RefUpdateResult]:
     """Ask the remote to move refs forward, or away from where they stand, and return what became of each.
 
-    Raise Unreachable, or GitFailed where the remote does not listen at all.
+    Raise RemoteUnreachable, or GitFailed where the remote does not listen at all.
     """
-    if not wishes:
+    if not updates:
         return []
-    leases = [f"--force-with-lease={wish.ref}:{wish.old}" for wish in wishes if not wish.new]
-    asked = [f"{wish.new}:{wish.ref}" for wish in wishes]
-    output = repository.run_git([*_PATIENT, "push", "--porcelain", *leases, *options, "--", remote, *asked])
-    answers = _parse_push_output(output)
-    if not answers:
+    leases = [f"--force-with-lease={update.ref}:{update.old}" for update in updates if not update.new]
+    refspecs = [f"{update.new}:{update.ref}" for update in updates]
+    output = repository.run_git([*_PATIENT, "push", "--porcelain", *leases, *options, "--", remote, *refspecs])
+    results = _parse_push_output(output)
+    if not results:
         _raise_if_failed("push", output)
-    return [
-        answers.get(wish.ref, RefUpdateResult(wish.ref, REFUSED, _extract_remote_messages(output))) for wish in wishes
-    ]
+    reason = _extract_remote_messages(output)
+    return [results.get(update.ref, RefUpdateResult(update.ref, REFUSED, reason)) for update in updates]
 
 
 def _raise_if_failed(command: str, output: CommandOutput) -> None:
-    if output.code and any(sign in output.error for sign in _OFFLINE):
-        raise RemoteUnreachable(
-            next(line for line in output.error.splitlines() if any(sign in line for sign in _OFFLINE))
-        )
-    if output.code:
-        raise build_git_error([command], output)
+    if not output.code:
+        return
+    for line in output.error.splitlines():
+        if any(sign in line for sign in _OFFLINE):
+            raise RemoteUnreachable(line)
+    raise build_git_error([command], output)
 
 
 def _parse_push_output(output: CommandOutput) -> dict[str, RefUpdateResult]:
@@ -116,16 +113,13 @@ def _parse_push_output(output: CommandOutput) -> dict[str, RefUpdateResult]:
             continue
         pair, _, summary = rest.partition("\t")
         ref = pair.rpartition(":")[2]
-        found[ref] = RefUpdateResult(ref, *_classify_outcome(flag, summary, output))
+        if flag != "!":
+            found[ref] = RefUpdateResult(ref, CURRENT if flag == "=" else SENT)
+        elif summary.startswith("[rejected]") or any(sign in summary for sign in _RACE):
+            found[ref] = RefUpdateResult(ref, RACED, summary)
+        else:
+            found[ref] = RefUpdateResult(ref, REFUSED, _extract_remote_messages(output) or summary)
     return found
-
-
-def _classify_outcome(flag: str, summary: str, output: CommandOutput) -> tuple[str, str]:
-    if flag != "!":
-        return (CURRENT if flag == "=" else SENT), ""
-    if summary.startswith("[rejected]") or any(sign in summary for sign in _OTHERS_WERE_FASTER):
-        return RACED, summary
-    return REFUSED, _extract_remote_messages(output) or summary
 
 
 def _extract_remote_messages(output: CommandOutput) -> str:

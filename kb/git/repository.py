@@ -18,7 +18,7 @@ from kb.git.git_process import (
     run,
     scrub_environment,
 )
-from kb.git.trees import patch_tree
+from kb.git.objects import CommitChain, patch_tree
 from kb.git.untrusted_config import ConfigGuard
 from kb.i18n import msg
 from kb.startup.hashes import sha1, sha256
@@ -31,13 +31,13 @@ QUEUE = 20.0
 POLL = 0.008
 """Seconds between two looks of one who waits for them."""
 
-_UNDER_WAY = (
-    ("MERGE_HEAD", "merge"),
-    ("rebase-merge", "rebase"),
-    ("rebase-apply", "rebase"),
-    ("CHERRY_PICK_HEAD", "cherry-pick"),
-    ("REVERT_HEAD", "revert"),
-)
+_LOST_RACE = ("but expected", "already exists", "unable to resolve reference")
+"""What `update-ref` says where a ref is no longer where it was."""
+_UNDER_WAY = {
+    "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply": "rebase",
+    "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert",
+}  # fmt: skip
+"""What is in a git directory while git itself brings changes together."""
 
 
 class Head(NamedTuple):
@@ -58,6 +58,10 @@ class RefMove(NamedTuple):
 
 
 NOBODY: Mapping[str, str] = {}
+_UNKNOWN_AUTHOR = {
+    "GIT_AUTHOR_NAME": "kb", "GIT_AUTHOR_EMAIL": "kb@localhost",
+    "GIT_COMMITTER_NAME": "kb", "GIT_COMMITTER_EMAIL": "kb@localhost",
+}  # fmt: skip
 
 
 class CommitStep(NamedTuple):
@@ -93,7 +97,7 @@ class Repository:
         self.guard = ConfigGuard(self.top, self.git_dir, self.common_dir, self.environment)
         self.private = os.path.join(self.common_dir, "kb")
         self.holds_index = False
-        """Whether this process holds git's lock on the index (`checkout.locked_index`)."""
+        """Whether this process holds git's lock on the index (`worktree.lock_index`)."""
 
     # asking
 
@@ -120,12 +124,10 @@ class Repository:
         """Run a git command and return how it ended, whatever that was."""
         given = self.guard.build_environment(arguments, is_sure=not work_tree)
         environment = {**given, **({"GIT_INDEX_FILE": index} if index else {}), **more}
-        place = (
-            ["-C", work_tree, f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"]
-            if work_tree
-            else ["-C", self.top]
-        )
-        return run(["git", *place, *arguments], environment, stdin)
+        options = ["-C", self.top]
+        if work_tree:
+            options = ["-C", work_tree, f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"]
+        return run(["git", *options, *arguments], environment, stdin)
 
     def start(self, *arguments: str, stdin: bytes | None = b"", index: str = "") -> BackgroundCommand:
         """Let a git command begin; it works, or with *stdin* None waits, while the caller does something else."""
@@ -136,7 +138,8 @@ class Repository:
     @property
     def oid_size(self) -> int:
         """The bytes of an object's name: 20 for SHA-1, 32 for SHA-256."""
-        return 32 if b"objectformat=sha256" in self.guard.read_settings().replace(b" ", b"").replace(b"\t", b"") else 20
+        settings = self.guard.read_settings().translate(None, b" \t")
+        return 32 if b"objectformat=sha256" in settings else 20
 
     def compute_oid(self, kind: bytes, data: bytes) -> str:
         """Return the name git gives to an object."""
@@ -153,12 +156,11 @@ class Repository:
             return Head(name[5:], self.resolve_ref(name[5:]))
         if len(name) in (40, 64):
             return Head("", name)
-        said = self.run_git(["symbolic-ref", "-q", "HEAD"])
-        if said.code > 1:
-            raise build_git_error(["symbolic-ref"], said)
-        ref = said.out.decode().strip()
+        output = self.run_git(["symbolic-ref", "-q", "HEAD"])
+        if output.code > 1:
+            raise build_git_error(["symbolic-ref"], output)
         oid = self.run_git(["rev-parse", "-q", "--verify", "HEAD"]).out.decode().strip()
-        return Head(ref, oid)
+        return Head(output.out.decode().strip(), oid)
 
     def resolve_ref(self, name: str) -> str:
         """Return the object *name* points to, or ""."""
@@ -176,13 +178,13 @@ class Repository:
     def read_blob(self, revision: str, path: str) -> bytes | None:
         """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed if git cannot look.
 
-        `cat-file blob` fails alike in both cases; what `blobs` asks tells them apart, but takes no line feed in a name.
+        `cat-file blob` fails alike in both cases; `read_blobs` tells them apart, but takes no line feed in a name.
         """
         if "\n" not in path:
             return self.read_blobs([(revision, path)])[0]
         output = self.run_git(["cat-file", "blob", f"{revision}:{self.prefix}{path}"])
-        if output.code and isinstance(trouble := build_git_error(["cat-file"], output), Busy):
-            raise trouble
+        if output.code and isinstance(error := build_git_error(["cat-file"], output), Busy):
+            raise error
         return None if output.code else output.out
 
     def read_blobs(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
@@ -210,26 +212,21 @@ class Repository:
     def list_files(self, revision: str, folder: str = "") -> dict[str, str]:
         """Return path and blob id of every file under *folder* in *revision*."""
         where = [self.prefix + folder] if self.prefix + folder else []
-        rows = (
-            self.git("ls-tree", "-r", "-z", "--full-tree", revision, "--", *where)
-            .decode("utf-8", "surrogateescape")
-            .split("\0")
-        )
-        found = (row.split("\t", 1) for row in rows if row)
-        return {self.to_kb_path(path): meta.split()[2] for meta, path in found}
+        out = self.git("ls-tree", "-r", "-z", "--full-tree", revision, "--", *where)
+        rows = (row.split("\t", 1) for row in out.decode("utf-8", "surrogateescape").split("\0") if row)
+        return {self.to_kb_path(path): meta.split()[2] for meta, path in rows}
 
     def find_commit_obstacle(self) -> Busy | None:
         """Return why the repository cannot take a commit at this moment; None when it can."""
-        for name, doing in _UNDER_WAY:
+        for name, doing in _UNDER_WAY.items():
             if os.path.exists(os.path.join(self.git_dir, name)):
-                return Busy(
-                    msg("a {doing} is in progress in {path}", doing=doing, path=self.top),
-                    hint=msg("finish it first"),
-                )
+                said = msg("a {doing} is in progress in {path}", doing=doing, path=self.top)
+                return Busy(said, hint=msg("finish it first"))
         if not self.head().ref:
             return self.build_detached_error()
-        if not self.holds_index and not self._wait_until_released(os.path.join(self.git_dir, "index.lock")):
-            return build_lock_error(os.path.join(self.git_dir, "index.lock"))
+        lock = os.path.join(self.git_dir, "index.lock")
+        if not self.holds_index and not _wait_until_gone(lock):
+            return build_lock_error(lock)
         if other := self._find_other_work_tree():
             return Busy(
                 msg("the settings of {path} name another work tree: {other}", path=self.git_dir, other=other),
@@ -248,17 +245,8 @@ class Repository:
         """Return where the files of this repository are for git, if that is elsewhere; else ""."""
         if b"worktree" not in self.guard.read_settings().replace(b"worktreeconfig", b""):
             return ""
-        said = self.run_git(["rev-parse", "--show-toplevel"]).out
-        top = os.fsdecode(said).removesuffix("\n")
+        top = os.fsdecode(self.run_git(["rev-parse", "--show-toplevel"]).out).removesuffix("\n")
         return "" if not top or os.path.realpath(top) == os.path.realpath(self.top) else top
-
-    def _wait_until_released(self, lock: str) -> bool:
-        end = time.monotonic() + PATIENCE
-        while os.path.exists(lock):
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.02)
-        return True
 
     # writing
 
@@ -266,10 +254,8 @@ class Repository:
     def hold_lock(self, given_up: Callable[[], bool] | None = None) -> Iterator[None]:
         """Hold the one lock under which kb writes in this clone and its worktrees.
 
-        While somebody else has it, *given_up* is asked; where it says so, GivenUp is raised.
+        While somebody else has it, *given_up* is asked; where it says so, LockWaitCancelled is raised.
         """
-        import fcntl
-
         try:
             os.makedirs(self.private, exist_ok=True)
             file = os.open(os.path.join(self.private, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -277,7 +263,7 @@ class Repository:
             raise Busy(msg("{path} cannot be written: {problem}", path=self.private, problem=error.strerror)) from None
         try:
             end = time.monotonic() + QUEUE
-            while not _try_lock(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)):
+            while not _try_lock(file):
                 if given_up and given_up():
                     raise LockWaitCancelled
                 if time.monotonic() > end:
@@ -289,14 +275,12 @@ class Repository:
 
     def is_locked(self) -> bool:
         """Return whether somebody holds the lock at this moment."""
-        import fcntl
-
         try:
             file = os.open(os.path.join(self.private, "lock"), os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return False
         try:
-            return not _try_lock(lambda: fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB))
+            return not _try_lock(file, is_shared=True)
         finally:
             os.close(file)
 
@@ -312,18 +296,12 @@ class Repository:
         return self.build_commits(parent, [CommitStep(changes, message)], stage=stage)[-1]
 
     def build_commits(self, parent: str, steps: Sequence[CommitStep], *, stage: str) -> list[str]:
-        """Return new commits, one after the other on *parent*, as `build` makes one."""
+        """Return new commits, one after the other on *parent*, as `build_commit` makes one."""
         signing = self.start("config", "--type=bool", "--get", "commit.gpgsign")
-        trees = patch_tree(
-            self,
-            parent,
-            [{self.to_git_path(path): data for path, data in step.changes.items()} for step in steps],
-            stage,
-        )
+        changes = [{self.to_git_path(path): data for path, data in step.changes.items()} for step in steps]
+        trees = patch_tree(self, parent, changes, stage)
         if len(steps) == 1:
             return [self.commit_tree(trees[0], [parent] if parent else [], steps[0].message, signing, steps[0].by)]
-        from kb.git.commit_chain import CommitChain
-
         chain = CommitChain(self, parent, stage, signing)
         for step, tree in zip(steps, trees, strict=True):
             chain.add(tree, step)
@@ -331,39 +309,31 @@ class Repository:
         return chain.commits
 
     def commit_tree(
-        self, tree: str, parents: Sequence[str], message: str, signing: BackgroundCommand | None = None,
+        self,
+        tree: str,
+        parents: Sequence[str],
+        message: str,
+        signing: BackgroundCommand | None = None,
         by: Mapping[str, str] = NOBODY,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Return a new commit of *tree*, signed where the user's configuration says so.
 
         *by* names author and committer as git's environment does, where they are not those of this process.
         """
-        encoding = ["-c", "i18n.commitEncoding=UTF-8"]
-        arguments = [
-            *encoding,
-            "commit-tree",
-            tree,
-            *(word for parent in parents for word in ("-p", parent)),
-            "-F",
-            "-",
-        ]
         signing = signing or self.start("config", "--type=bool", "--get", "commit.gpgsign")
+        arguments = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree"]
         if signing.wait_for_output().out.strip() == b"true":
-            arguments.insert(3, "-S")
+            arguments.append("-S")
+        arguments += [tree, *(word for parent in parents for word in ("-p", parent)), "-F", "-"]
         output = self.run_git(arguments, message.encode(), **by)
         if output.code and ("tell me who you are" in output.error or "empty ident" in output.error):
-            who = {
-                f"GIT_{role}_{part}": value
-                for role in ("AUTHOR", "COMMITTER")
-                for part, value in (("NAME", "kb"), ("EMAIL", "kb@localhost"))
-            }
-            output = self.run_git(arguments, message.encode(), **who)
+            output = self.run_git(arguments, message.encode(), **_UNKNOWN_AUTHOR)
         if output.code:
             raise build_git_error(["commit-tree"], output)
         return output.out.decode().strip()
 
     def start_ref_update(self, reason: str) -> BackgroundCommand:
-        """Let the command begin that `publish` will need; without moves it does nothing."""
+        """Let the command begin that `update_refs` will need; without moves it does nothing."""
         return self.start("update-ref", "-m", reason, "-z", "--stdin", stdin=None)
 
     def update_refs(self, moves: Sequence[RefMove], reason: str, mover: BackgroundCommand | None = None) -> None:
@@ -376,11 +346,7 @@ class Repository:
             if not output.code:
                 sync_folders({os.path.dirname(os.path.join(self.common_dir, *move.ref.split("/"))) for move in moves})
                 return
-            if (
-                "but expected" in output.error
-                or "already exists" in output.error
-                or "unable to resolve reference" in output.error
-            ):
+            if any(sign in output.error for sign in _LOST_RACE):
                 raise LostRace(output.error)
             if "File exists" not in output.error or time.monotonic() > end:
                 raise build_git_error(["update-ref"], output)
@@ -394,11 +360,24 @@ def _format_ref_update(move: RefMove) -> str:
     return f"update {move.ref}\0{move.new}\0{move.old or '0' * len(move.new)}\0"
 
 
-def _try_lock(lock: Callable[[], None]) -> bool:
+def _try_lock(file: int, *, is_shared: bool = False) -> bool:
+    """Take the lock on an open *file*; return False where somebody else has it."""
+    import fcntl
+
     try:
-        lock()
+        fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    return True
+
+
+def _wait_until_gone(lock: str) -> bool:
+    """Return whether the *lock* goes within PATIENCE."""
+    end = time.monotonic() + PATIENCE
+    while os.path.exists(lock):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
     return True
 
 

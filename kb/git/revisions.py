@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, GitFailed
@@ -114,9 +114,8 @@ def list_changed_records(kb: Workspace, commit: str) -> set[str]:
 
 def list_differing_records(kb: Workspace, one: str, other: str) -> set[str]:
     """Return the record files in which two commits differ."""
-    return _parse_record_paths(
-        kb, kb.repository.git(*_DIFF, "--name-only", one, other, "--", kb.repository.to_git_path(CONTENT))
-    )
+    content = kb.repository.to_git_path(CONTENT)
+    return _parse_record_paths(kb, kb.repository.git(*_DIFF, "--name-only", one, other, "--", content))
 
 
 def _parse_record_paths(kb: Workspace, names: bytes) -> set[str]:
@@ -125,15 +124,8 @@ def _parse_record_paths(kb: Workspace, names: bytes) -> set[str]:
 
 def list_own_changes(kb: Workspace, trunk: str, tip: str) -> set[str] | None:
     """Return the record files that *tip* has added or edited since it left *trunk*; None where git cannot tell."""
-    arguments = (
-        *_DIFF,
-        "--name-only",
-        "--diff-filter=AM",
-        f"{trunk}...{tip}",
-        "--",
-        kb.repository.to_git_path(CONTENT),
-    )
-    output = kb.repository.run_git(arguments)
+    content = kb.repository.to_git_path(CONTENT)
+    output = kb.repository.run_git([*_DIFF, "--name-only", "--diff-filter=AM", f"{trunk}...{tip}", "--", content])
     return None if output.code else _parse_record_paths(kb, output.out)
 
 
@@ -158,8 +150,12 @@ def list_open_branches(kb: Workspace, lines: DivergedHistory, revision: str) -> 
 
     What is in HEAD or in the other line, and what the checked-out branch is pushed to, is left out.
     """
-    remote = _find_remote(kb, revision)
-    own = _list_push_targets(kb, remote)
+    full = _read_git_line(kb, "rev-parse", "-q", "--verify", "--symbolic-full-name", revision)
+    remote = full.split("/")[2] if full.startswith("refs/remotes/") else "origin"
+    own: tuple[str, ...] = ()
+    if checked_out := kb.repository.head().ref:
+        upstream = _read_git_line(kb, "for-each-ref", "--format=%(upstream)", checked_out)
+        own = (upstream, f"refs/remotes/{remote}/{checked_out.removeprefix('refs/heads/')}")
     merged = [f"--no-merged={commit}" for commit in (lines.head, lines.tip)]
     form = "--format=%(refname)%00%(objectname)%00%(symref)"
     where = (REVIEWS.rstrip("/"), f"refs/remotes/{remote}")
@@ -170,15 +166,3 @@ def list_open_branches(kb: Workspace, lines: DivergedHistory, revision: str) -> 
         if not target and ref not in own and (tip not in found or ref.startswith(REVIEWS)):
             found[tip] = Branch(name, tip)
     return list(found.values())
-
-
-def _find_remote(kb: Workspace, revision: str) -> str:
-    ref = _read_git_line(kb, "rev-parse", "-q", "--verify", "--symbolic-full-name", revision)
-    return ref.split("/")[2] if ref.startswith("refs/remotes/") else "origin"
-
-
-def _list_push_targets(kb: Workspace, remote: str) -> Sequence[str]:
-    """Return the remote-tracking branches of the one that is checked out."""
-    ref = kb.repository.head().ref
-    upstream = _read_git_line(kb, "for-each-ref", "--format=%(upstream)", ref) if ref else ""
-    return (upstream, f"refs/remotes/{remote}/{ref.removeprefix('refs/heads/')}") if ref else ()

@@ -1,7 +1,9 @@
 """Keep git from running programs that only the configuration of a repository names.
 
 Most of them `SETTINGS` switch off. A filter or a signer cannot be switched off, it must be the user's own: where the
-repository's settings name one, or may, they are read before git is called, and overruled.
+repository's settings name one, or may, they are read before git is called, and overruled: by what the user has
+configured, else by what git does where nothing is. A setting cannot be unset from outside. Of a filter that only the
+repository defines nothing is run, and nothing is stored that should pass it.
 """
 
 from __future__ import annotations
@@ -10,13 +12,16 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 
+from kb.errors import GitFailed
 from kb.files import read_if_exists
-from kb.git.git_process import SETTINGS, build_git_error, find_command_index, run
+from kb.git.git_process import SETTINGS, add_git_settings, build_git_error, find_command_index, run
+from kb.i18n import msg
+from kb.startup.namedtuple import NamedTuple
 
 _TELLING = (
     b"[filter", b"[include", b"[credential", b"sshcommand", b"askpass", b"uploadpack", b"alternaterefscommand",
 )  # fmt: skip
-"""What stands in settings, in lower case, that name a program any command may come to run, or that include others."""
+"""What is in settings, in lower case, that name a program any command may come to run, or that include others."""
 _PERSONAL = ("merge-tree", "push")
 """Commands that a person waits for and that run what others never do: merge drivers, and signers where not asked to."""
 _LISTED_FOR = 1.0
@@ -52,7 +57,6 @@ class ConfigGuard:
         command = arguments[find_command_index(arguments)]
         if not (command in _PERSONAL or "-S" in arguments or any(word in settings for word in _TELLING)):
             return self._environment
-        from kb.git.config_override import override_repository_config
 
         return override_repository_config(self._environment, self._list_settings(is_sure=is_sure), command)
 
@@ -78,3 +82,97 @@ def _read_stamp(path: str) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+_THEIRS = ("local", "worktree")
+"""What git calls the settings of a repository, and of the files that they include."""
+_LINES = "git merge-file -q -L ours -L base -L theirs --marker-size=%L %A %O %B"
+"""A merge driver that merges as git does without one."""
+_REMOTE = ("fetch", "push")
+"""Commands that are told by an option what to start at the other side."""
+_WITHOUT = {
+    "filter.clean": "", "filter.smudge": "", "filter.process": "", "filter.required": "false",
+    "merge.driver": _LINES, "credential.helper": "",
+    "core.askpass": "", "core.sshcommand": "ssh", "core.alternaterefscommand": "true",
+    "gpg.program": "gpg", "gpg.x509.program": "gpgsm", "gpg.ssh.program": "ssh-keygen",
+    "gpg.defaultkeycommand": "false",
+}  # fmt: skip
+"""The settings that name programs, each with the value that makes git do what it does without one."""
+
+
+class _ConfigEntry(NamedTuple):
+    """One setting as git lists it."""
+
+    scope: str
+    key: str
+    value: str
+
+    @property
+    def section(self) -> str:
+        """What the setting is about."""
+        return self.key.partition(".")[0]
+
+    @property
+    def driver(self) -> str:
+        """The section with the name of the driver."""
+        return self.key.rpartition(".")[0]
+
+    @property
+    def generic_key(self) -> str:
+        """The setting, whatever driver or remote it is about."""
+        return f"{self.section}.{self.key.rpartition('.')[2]}"
+
+
+def override_repository_config(environment: Mapping[str, str], listed: bytes, command: str) -> Mapping[str, str]:
+    """Return *environment* so that the git *command* runs what the user has configured, and nothing else.
+
+    *listed* is what `git config --list --show-scope -z` prints. Raise GitFailed where files would be checked out that
+    need what only the repository names.
+    """
+    words = iter(os.fsdecode(listed).split("\0")[:-1])
+    theirs: list[_ConfigEntry] = []
+    others: list[_ConfigEntry] = []
+    for scope, setting in zip(words, words, strict=True):
+        key, equals, value = setting.partition("\n")
+        (theirs if scope in _THEIRS else others).append(_ConfigEntry(scope, key, value if equals else "true"))
+    named = [row for row in theirs if row.generic_key in _WITHOUT]
+    sections = {row.section for row in named}
+    own = [row for row in others if row.section in sections and row.generic_key in _WITHOUT]
+    own += [row for row in others if row.key == "core.hookspath" and command == "push"]
+    settings = [_build_default_setting(row, environment) for row in named]
+    settings += [(row.key, row.value) for row in own]
+    if command == "hash-object":  # what should pass a filter is not stored without it
+        settings += [(f"{driver}.required", "true") for driver in _find_missing_filters("clean", named, own)]
+    if command == "read-tree" and (lost := _find_missing_filters("smudge", named, own)):
+        raise GitFailed(
+            msg("only the settings of this repository define {filter}, which its files need", filter=lost[0]),
+            hint=msg("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
+        )
+    fetched_by = {row.key for row in theirs if row.generic_key == "remote.uploadpack"} - {row.key for row in others}
+    if fetched_by and command not in _REMOTE:  # of several git takes the first: what is missing is not fetched at all
+        environment = {**environment, "GIT_ALLOW_PROTOCOL": "none"}
+    return add_git_settings(environment, settings)
+
+
+def _build_default_setting(row: _ConfigEntry, environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return what makes git do what it does where *row* is missing."""
+    if row.key == "core.sshcommand" and (program := environment.get("GIT_SSH")):
+        from shlex import quote
+
+        return row.key, quote(program)
+    if row.key == "core.askpass":
+        return row.key, environment.get("SSH_ASKPASS", "")
+    return row.key, _WITHOUT.get(row.key) or _WITHOUT[row.generic_key]
+
+
+def _find_missing_filters(way: str, named: Sequence[_ConfigEntry], own: Sequence[_ConfigEntry]) -> list[str]:
+    """Return the filters for one *way* of the repository's in whose place the user has none that git would run."""
+    theirs, mine = ({row.key for row in rows} for rows in (named, own))
+    drivers = sorted({row.driver for row in named if row.section == "filter"})
+    return [
+        driver
+        for driver in drivers
+        if theirs & {f"{driver}.{way}", f"{driver}.process"}
+        and f"{driver}.process" not in mine
+        and (f"{driver}.process" in theirs or f"{driver}.{way}" not in mine)
+    ]

@@ -22,8 +22,8 @@ from kb.files import (
     write_atomic,
     write_file,
 )
+from kb.git.git_log import is_unsafe_path
 from kb.git.git_process import BackgroundCommand, CommandOutput, build_git_error, build_lock_error
-from kb.git.path_safety import is_unsafe_path
 from kb.git.repository import PATIENCE, Repository
 from kb.startup.namedtuple import NamedTuple
 
@@ -32,13 +32,11 @@ Changes = Mapping[str, tuple[bytes | None, bytes | None]]
 
 CLEAN, MERGED, KEPT, FAILED = "clean", "merged", "kept", "failed"
 """What became of a file: it is as published; merged with the user's edits; as the user left it; not writable."""
-
-
 MARK = "kb-held"
 """The file that git's lock on the index is a link to while kb holds it."""
 _MERGE = "merge-"
 """What the name of a folder begins with in which three versions of a file are merged."""
-_TROUBLE = 128
+_ERROR = 128
 """The exit code of `git merge-file` from which on it counts no conflicts any more."""
 _FEW = 32
 """So many files are synced one by one, for a millisecond each; after more of them the whole disk is, once."""
@@ -63,23 +61,21 @@ def read_staged_files(repository: Repository, commit: str, paths: Sequence[str])
     found: dict[str, StagedFile] = {}
     for meta, name in zip(words, words, strict=True):
         _, mode, _, blob, letter = meta.split(" ")
-        there = letter in "AMT"
-        found[repository.to_kb_path(name)] = StagedFile(
-            mode, repository.git("cat-file", "blob", blob) if there else None
-        )
+        data = repository.git("cat-file", "blob", blob) if letter in "AMT" else None
+        found[repository.to_kb_path(name)] = StagedFile(mode, data)
     return found
 
 
 def list_differing_files(
-    repository: Repository, commit: str, places: Sequence[str], *, is_staged: bool = False
+    repository: Repository, commit: str, paths: Sequence[str], *, is_staged: bool = False
 ) -> set[str]:
-    """Return the files at or below *places* that the checkout has otherwise than *commit*; in no commit none do.
+    """Return the files at or below *paths* that the checkout has otherwise than *commit*; in no commit none do.
 
     Contents are compared, passed through git's filters, and no time stamps. *is_staged*: those that git's index has so.
     """
     if not commit:
         return set()
-    names = [repository.to_git_path(place) or "." for place in places]
+    names = [repository.to_git_path(path) or "." for path in paths]
     cached = ["--cached"] if is_staged else []
     rows = repository.git("diff", *cached, "--name-only", "--no-renames", "-z", commit, "--", *names)
     return {repository.to_kb_path(os.fsdecode(name)) for name in rows.split(b"\0") if name}
@@ -106,7 +102,7 @@ class CheckoutUpdate:
         """Change the file *index*, which takes the place of git's when the hold ends."""
         self._repository = repository
         self._index = index
-        self._marks: BackgroundCommand | None = None
+        self._flags: BackgroundCommand | None = None
         self.stamp = ""
         """The stamp of git's index as the hold has left it; "" before it has ended, and where there is none."""
         self._update_index = repository.start("update-index", *_CLEAN, stdin=None, index=index)
@@ -115,7 +111,7 @@ class CheckoutUpdate:
         """Let git look which of *paths* the user has told it to pass over (sparse, or assumed unchanged)."""
         if paths:
             names = map(self._repository.to_git_path, paths)
-            self._marks = self._repository.start("ls-files", "-v", "-z", "--", *names)
+            self._flags = self._repository.start("ls-files", "-v", "-z", "--", *names)
 
     def apply_published(self, changes: Changes, commit: str, reserved: Mapping[str, StagedFile]) -> dict[str, str]:
         """Bring the paths of *changes* to the published *commit* and return what became of each; raise nothing.
@@ -130,14 +126,14 @@ class CheckoutUpdate:
         else:
             os.sync()
         try:
-            marks = self._read_flags()
+            flags = self._read_flags()
             plain = [path for path in changes if path not in reserved]
-            clean = [path for path in plain if path not in marks and outcomes[path] == CLEAN]
+            clean = [path for path in plain if path not in flags and outcomes[path] == CLEAN]
             self._stage_clean_paths(clean)
             self._stage_published([path for path in plain if path not in clean], commit)
             for path, entry in reserved.items():
                 self._restage_file(path, entry, *changes[path])
-            self._restore_flags(marks)
+            self._restore_flags(flags)
         except (KbError, OSError):
             return dict.fromkeys(changes, FAILED)
         return outcomes
@@ -160,19 +156,20 @@ class CheckoutUpdate:
 
     def _read_flags(self) -> dict[str, str]:
         """Return the paths that git passes over, with the letter it shows: small, or S for one that is not there."""
-        marks, self._marks = self._marks, None
-        rows = os.fsdecode(marks.wait_for_output().out).split("\0") if marks else []
+        flags, self._flags = self._flags, None
+        rows = os.fsdecode(flags.wait_for_output().out).split("\0") if flags else []
         return {self._repository.to_kb_path(row[2:]): row[0] for row in rows if row[:1].islower() or row[:1] == "S"}
 
-    def _restore_flags(self, marks: Mapping[str, str]) -> None:
-        """Let git pass over paths as before, which an entry that takes the place of another does not tell it."""
-        skipped = [path for path, letter in marks.items() if letter in "Ss"]
-        assumed = [path for path, letter in marks.items() if letter.islower()]
+    def _restore_flags(self, flags: Mapping[str, str]) -> None:
+        """Let git pass over paths as before; a new entry has lost the flags of the one it replaces."""
+        skipped = [path for path, letter in flags.items() if letter in "Ss"]
+        assumed = [path for path, letter in flags.items() if letter.islower()]
         for option, paths in (("--skip-worktree", skipped), ("--assume-unchanged", assumed)):
             if paths:
                 self._run_update_index([option, "-z", "--stdin"], self._encode_paths(paths))
 
     def _stage_published(self, paths: Sequence[str], commit: str) -> None:
+        """Let the index have *paths* as *commit* has them, whatever the checkout has."""
         if not paths:
             return
         names = list(map(self._repository.to_git_path, paths))
@@ -190,9 +187,8 @@ class CheckoutUpdate:
         both = merge_file_versions(self._repository, entry.data, before or b"", now)
         if both is not None:
             blob = self._repository.git("hash-object", "-w", "--stdin", stdin=both).decode().strip()
-            self._run_update_index(
-                ["--add", "-z", "--index-info"], f"{entry.mode} {blob}\t{self._repository.to_git_path(path)}\0".encode()
-            )
+            row = f"{entry.mode} {blob}\t{self._repository.to_git_path(path)}\0".encode()
+            self._run_update_index(["--add", "-z", "--index-info"], row)
 
     def _run_update_index(self, arguments: Sequence[str], stdin: bytes) -> None:
         _raise_if_failed(self._repository.run_git(["update-index", *arguments], stdin, self._index))
@@ -221,14 +217,14 @@ def hold_index(repository: Repository) -> Iterator[CheckoutUpdate]:
     with contextlib.nullcontext() if repository.holds_index else lock_index(repository):
         try:
             _link_or_copy(index, beside)
-            following = CheckoutUpdate(repository, beside)
+            update = CheckoutUpdate(repository, beside)
             try:
-                yield following
+                yield update
             finally:
-                following.release_index()
+                update.release_index()
             if os.path.exists(beside):
                 os.rename(beside, index)
-            following.stamp = read_index_stamp(repository)  # with the lock still held: later it may be somebody else's
+            update.stamp = read_index_stamp(repository)  # with the lock still held: later it may be somebody else's
         finally:
             remove_file(beside)
 
@@ -243,8 +239,8 @@ def lock_index(repository: Repository) -> Iterator[None]:
         yield
     finally:
         repository.holds_index = False
-        for path in (lock, mark):
-            remove_file(path)
+        remove_file(lock)
+        remove_file(mark)
 
 
 def _acquire_lock(lock: str, mark: str) -> None:
@@ -277,10 +273,10 @@ def _link_or_copy(index: str, beside: str) -> None:
 
 
 def release_abandoned_lock(repository: Repository) -> None:
-    """Take away the index lock of a process of ours that died, and where it merged; under `Repository.locked`."""
-    lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
+    """Take away the index lock of a process of ours that died, and where it merged; under `Repository.hold_lock`."""
     if repository.holds_index:
         return
+    lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
     with contextlib.suppress(FileNotFoundError):
         if os.path.samefile(lock, mark):
             os.unlink(lock)
@@ -298,9 +294,9 @@ def release_abandoned_lock(repository: Repository) -> None:
 def _update_file(repository: Repository, path: str, before: bytes | None, now: bytes | None, synced: bool) -> str:
     if is_unsafe_path(path):
         return FAILED
-    place = os.path.join(repository.root, *path.split("/"))
+    file = os.path.join(repository.root, *path.split("/"))
     try:
-        return _remove_file(place, before) if now is None else _write_file(repository, place, before, now, synced)
+        return _remove_file(file, before) if now is None else _write_file(repository, file, before, now, synced)
     except (KbError, OSError):
         return FAILED
 
@@ -367,6 +363,6 @@ def merge_file_versions(repository: Repository, mine: bytes, base: bytes, other:
             remove_file(name)
         with contextlib.suppress(OSError):
             os.rmdir(folder)
-    if not 0 <= output.code < _TROUBLE:
+    if not 0 <= output.code < _ERROR:
         raise build_git_error(["merge-file"], output)
     return output.out if output.code == 0 else None

@@ -15,7 +15,7 @@ from kb.errors import BadRecord, GitFailed, NeedsPerson
 from kb.files import write_file
 from kb.git import revisions, worktree
 from kb.git.git_log import FileDifference, diff_trees, read_objects, resolve_tree
-from kb.git.trees import patch_tree
+from kb.git.objects import patch_tree
 from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record as merged_record
 from kb.merge.renumbering import IdCollisions, IdRenaming, Key, RenumberedRecord, parse_front_values

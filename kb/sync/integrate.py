@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadRecord, KbError, NeedsPerson
 from kb.git import revisions
 from kb.git.git_log import count_commits, is_ancestor, resolve_tree
+from kb.git.objects import patch_tree
 from kb.git.repository import RefMove, format_commit_message
-from kb.git.trees import patch_tree
 from kb.i18n import Message, msg
 from kb.merge.rebase import UnmergedFile, merge_preferring_ours
 from kb.merge.renumbering import Key

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import NeedsPerson
 from kb.git import revisions
 from kb.git.git_log import Commit, FileDifference, diff_trees, is_ancestor, list_commits, read_objects, resolve_tree
+from kb.git.objects import patch_tree
 from kb.git.repository import RefMove, format_commit_message
-from kb.git.trees import patch_tree
 from kb.i18n import Message, msg
 from kb.merge.rebase import Rebase, UnmergedFile, build_unrelated_error, merge_commits
 from kb.merge.renumbering import IdCollisions, IdRenaming, Key, RenumberedRecord, parse_file_key, parse_front_values

@@ -1,17 +1,53 @@
-"""What a person waits for: history of a file, with GitPython. The hook path never comes here."""
+"""The files of a project as git knows them, and the history of one, which only a person waits for (GitPython)."""
 
 from __future__ import annotations
 
 import contextlib
-import datetime
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.errors import Busy, GitFailed
 from kb.git.git_process import COMMANDS, CommandOutput, build_git_error
 from kb.git.repository import Repository
 
 if TYPE_CHECKING:
     import git
+
+    from kb.workspace import Workspace
+
+
+# -- which files there are ------------------------------------------------------------------------
+
+
+def iter_files(top: str) -> Iterator[str]:
+    """Yield the files below *top*, relative to it; hidden folders of tools are left out."""
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if name not in (".git", ".kb", "node_modules", "__pycache__", ".venv")]
+        inside = "" if folder == top else os.path.relpath(folder, top).replace(os.sep, "/") + "/"
+        yield from (inside + name for name in names)
+
+
+def list_tracked_files(kb: Workspace, top: str) -> list[str]:
+    """Return the files of the project at *top* that git knows or would take, relative to it."""
+    names = query_git(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(iter_files(top))
+
+
+def query_git(kb: Workspace, top: str, *arguments: str) -> bytes | None:
+    """Return what git says of the repository whose top is *top*; None where it is none, or git says no.
+
+    The repository is any that work was done in: what its settings name is not run.
+    """
+    try:
+        repository = Repository(top, kb.environment)
+        output = repository.run_git(arguments) if repository.top == top else None
+    except (GitFailed, Busy):
+        return None
+    return output.out if output and not output.code else None
+
+
+# -- the history of a file ------------------------------------------------------------------------
 
 
 class FileCommit(NamedTuple):
@@ -71,7 +107,9 @@ def _list_past_paths(repo: git.Repo, path: str) -> list[str]:
 
 
 def _parse_file_commit(commit: str, time: str, author: str, message: str) -> FileCommit:
+    from datetime import datetime
+
     lines = message.splitlines()
     trailers = dict(line.split(": ", 1) for line in lines if line.startswith("Kb-") and ": " in line)
-    when = datetime.datetime.fromisoformat(time).isoformat()
+    when = datetime.fromisoformat(time).isoformat()
     return FileCommit(commit, when, author, lines[0] if lines else "", trailers.get("Kb-Op", ""))
