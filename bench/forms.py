@@ -42,7 +42,7 @@ def _proper(kb: KnowledgeBase, path: Path, form: str) -> bool:
     text = render_transcript_form(kb, str(path), form).text
     took = time.perf_counter() - began
     found, troubles = find_problems(text)
-    wrong = [str(one.said) for one in troubles if not one.is_warning]
+    wrong = [str(one.message) for one in troubles if not one.is_warning]
     print(f"{kb.config.language} {path.stem}: {form} {count_words(text)} 字, {took:.2f} s {'; '.join(map(str, wrong))}")
     if "--print" in sys.argv and form == FORMS[0]:
         print(text)

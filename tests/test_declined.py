@@ -10,7 +10,7 @@ from talk import EN, add, transcript
 
 from kb.capture.flush_spool import flush_spooled_jobs
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.active_sessions import ActiveSession, load_compact
+from kb.sessions.active_sessions import ActiveSession, load_compact, parse_judged
 from kb.writing.spool import spool_candidates
 
 NO = ("--affects-future", "no", "--reference", "no", "--prevents-repeat", "no")
@@ -43,10 +43,10 @@ def test_the_session_keeps_what_is_declined(
     assert (
         kb.records() == []
         and kb.held() == []
-        and [row.candidate.title for row in ActiveSession(kb, "s1").load_judged()] == [title]
+        and [row.candidate.title for row in parse_judged(ActiveSession(kb, "s1").load_cursor())] == [title]
     )
     run(root, "write", "--kind", "decision", "--title", title, "--why", "To find it.", *NO, *given)
-    assert len(ActiveSession(kb, "s1").load_judged()) == 1, "said again, it is kept once"
+    assert len(parse_judged(ActiveSession(kb, "s1").load_cursor())) == 1, "said again, it is kept once"
     files, (result,) = archive_of(kb, path)
     assert title in files and title in result
     assert title in load_compact(kb, "s1") and [record.title for record in kb.records()] != [title]
@@ -66,13 +66,13 @@ def test_where_no_session_runs_nothing_is_promised(kb: KnowledgeBase, root: Path
     assert (
         ran.code == 3
         and "no session is running here" in ran.out + ran.error
-        and ActiveSession(kb, "s1").load_judged() == []
+        and parse_judged(ActiveSession(kb, "s1").load_cursor()) == []
     )
 
 
 def test_a_dry_run_keeps_nothing(kb: KnowledgeBase, root: Path, path: str) -> None:
     run(root, "write", "--kind", "decision", "--title", SAID["en"], "--why", "To find it.", *NO, "--dry-run")
-    assert ActiveSession(kb, "s1").load_judged() == []
+    assert parse_judged(ActiveSession(kb, "s1").load_cursor()) == []
 
 
 def test_what_had_to_wait_is_kept_when_it_lands(kb: KnowledgeBase, path: str) -> None:
@@ -81,7 +81,7 @@ def test_what_had_to_wait_is_kept_when_it_lands(kb: KnowledgeBase, path: str) ->
     declined = SMALL._replace(affects_future=False, reference_value=False, prevents_repeat=False, session="s1")
     spool_candidates(kb, [declined], str(kb.root), Busy("busy"))
     assert [verdict.verdict for verdict in flush_spooled_jobs(kb)] == ["refused"]
-    assert [row.candidate.title for row in ActiveSession(kb, "s1").load_judged()] == [SMALL.title]
+    assert [row.candidate.title for row in parse_judged(ActiveSession(kb, "s1").load_cursor())] == [SMALL.title]
 
 
 def test_a_secret_is_masked_before_it_is_kept(kb: KnowledgeBase, path: str) -> None:
@@ -91,6 +91,6 @@ def test_a_secret_is_masked_before_it_is_kept(kb: KnowledgeBase, path: str) -> N
         session="s1",
     )  # fmt: skip
     kb.write([declined])
-    assert len(ActiveSession(kb, "s1").load_judged()) == 1 and secret not in json.dumps(
+    assert len(parse_judged(ActiveSession(kb, "s1").load_cursor())) == 1 and secret not in json.dumps(
         ActiveSession(kb, "s1").load_cursor()
     )

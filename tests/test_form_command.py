@@ -241,7 +241,7 @@ def test_what_is_wrong_with_a_form_is_named_with_its_line(
 
 def test_sections_out_of_order_are_named() -> None:
     text = "## 🔶 巨形态上下文\n" + "\n".join(spoken[0] for spoken in reversed(SECTIONS["expanded"]))
-    assert any("out of order" in str(one.said) for one in find_problems(text)[1])
+    assert any("out of order" in str(one.message) for one in find_problems(text)[1])
 
 
 def test_a_form_is_read_as_it_was_archived(root: Path, path: str) -> None:

@@ -116,7 +116,7 @@ def _lint_form(paths: tuple[str, ...]) -> int:
         form, problems = find_problems(file.read())
     name = "stdin" if path == "-" else os.fspath(path)
     for problem in problems:
-        click.echo(f"{name}:{problem.line}: {problem.said.translate(resolve_language())}")
+        click.echo(f"{name}:{problem.line}: {problem.message.translate(resolve_language())}")
     if any(not problem.is_warning for problem in problems):
         return 1
     print_note(msg("{name}: a proper {form} form", name=name, form=form))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from kb.errors import BadInput, KbError
-from kb.files import json_bytes, open_nonblocking, read_if_exists, resolve_within
+from kb.files import json_bytes, open_nonblocking, read_if_exists, remove_folder, resolve_within
 from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.model import Candidate, SimilarRecord, Verdict
 from kb.records.record_paths import CONTENT, TREE, sanitise_session_id
@@ -88,10 +88,6 @@ class ActiveSession:
         ]
         self._kb.state.save({**cursor, "rows": kept}, *self._cursor)
 
-    def load_judged(self) -> list[JudgedCandidate]:
-        """Return what the session has brought so far."""
-        return parse_judged(self.load_cursor())
-
     def add_judged(self, rows: Sequence[JudgedCandidate]) -> None:
         """Add *rows* to what the session has brought: they are in its forms and in its archive, and are no records."""
         transcript = str(self.load_cursor().get("transcript") or self.session)
@@ -128,9 +124,8 @@ class ActiveSession:
 
     def remove_files(self) -> None:
         """Take the session's files away, as it has ended; its cursor stays, in case it is resumed."""
-        import shutil  # which takes as long to load as all else that a prompt needs
-
-        shutil.rmtree(self._kb.state.path(*self._active), ignore_errors=True)
+        with contextlib.suppress(OSError):
+            remove_folder(self._kb.state.path(*self._active))
 
 
 def save_current_form(kb: Workspace, form: str, text: str) -> None:

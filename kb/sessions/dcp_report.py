@@ -43,9 +43,9 @@ def format_report(plan: PrunePlan, *, when: str, trigger: Message, protected_tur
         rows += [msg("Nothing was pruned: {reason}.", reason=plan.idle), ""]
     rows += [msg("### What was pruned"), *_iter_table_rows(plan.cuts, language), ""]
     rows.append(msg("### Protected"))
-    rows += [f"- {said.translate(language)}" for said in _iter_protected(plan, protected_turns)]
+    rows += [f"- {message.translate(language)}" for message in _iter_protected(plan, protected_turns)]
     rows += ["", msg("### After pruning")]
-    rows += [f"- {said.translate(language)}" for said in _iter_usage_after(plan)]
+    rows += [f"- {message.translate(language)}" for message in _iter_usage_after(plan)]
     return "".join(f"{row if isinstance(row, str) else row.translate(language)}\n" for row in rows)
 
 
@@ -68,9 +68,9 @@ def _sum_saved(cuts: Sequence[Cut]) -> int:
 def _describe_cuts(strategy: str, cuts: Sequence[Cut]) -> Message:
     count = len(cuts)
     if strategy == DEDUP:
-        held = sum(cut.why == "covered" for cut in cuts)
-        if held:
-            return msg("{count} repeated reads, {held} held by newer ones", count=count - held, held=held)
+        covered = sum(cut.why == "covered" for cut in cuts)
+        if covered:
+            return msg("{count} repeated reads, {held} held by newer ones", count=count - covered, held=covered)
         return msg("{count} repeated reads", count=count)
     if strategy == SUPERSEDE:
         return msg("{count} outdated writes", count=count)

@@ -168,8 +168,8 @@ def list_commits(transcript: Transcript) -> list[str]:
 def _find_completion_claim(transcript: Transcript) -> str:
     """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
     since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
-    said = [text for _, text in list_agent_texts(transcript._replace(messages=transcript.messages[since:]))]
-    for text in said[:-4:-1]:
+    texts = [text for _, text in list_agent_texts(transcript._replace(messages=transcript.messages[since:]))]
+    for text in texts[:-4:-1]:
         for row in _iter_matching_sentences(_ALL_DONE, text):
             if 3 < count_words(row) < 60 and not _NEXT.search(row):
                 return row

@@ -329,7 +329,7 @@ class FormProblem(NamedTuple):
     """What is wrong with a form, and where."""
 
     line: int
-    said: Message
+    message: Message
     is_warning: bool = False
 
 

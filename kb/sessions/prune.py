@@ -102,7 +102,7 @@ def build_plan(
     protected = [one for one in calls if guards.is_protected_path(one.call.path)]
     boundary = max(session.compactions, default=0)
     called = (text for one in calls for text in (one.output, json.dumps(one.call.input, ensure_ascii=False)))
-    texts = (*called, *(spoken.text for spoken in _list_spoken(session)))
+    texts = (*called, *(one.text for one in _list_agent_texts(session)))
     return PrunePlan(
         chosen,
         tuple(dict.fromkeys(guards.kept)),
@@ -197,7 +197,7 @@ _SAME_WORDS = 3
 """A mended command begins with so many words of the one that failed."""
 
 
-class SpokenText(NamedTuple):
+class AgentText(NamedTuple):
     """A text block of the assistant."""
 
     text: str
@@ -229,11 +229,11 @@ def propose_discards(session: Transcript, settings: DcpSettings) -> list[Discard
     """
     if not settings.discard_enabled:
         return []
-    guards, calls, spoken = PruneGuards(session, settings), list_prunable_calls(session), _list_spoken(session)
+    guards, calls = PruneGuards(session, settings), list_prunable_calls(session)
     found = [
         *_iter_used_searches(calls, guards),
         *_iter_resolved_errors(calls, guards),
-        *_iter_settled_texts(spoken, guards),
+        *_iter_settled_texts(_list_agent_texts(session), guards),
     ]
     found.sort(key=lambda one: one.cut.place)
     unique = {(one.cut.place, one.cut.part): one for one in reversed(found)}
@@ -251,10 +251,10 @@ def format_proposals(found: Sequence[DiscardProposal], language: str) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
-def _list_spoken(session: Transcript) -> list[SpokenText]:
+def _list_agent_texts(session: Transcript) -> list[AgentText]:
     """Return the text blocks of the agent in the session's own context."""
     return [
-        SpokenText(text, BlockPosition(message.line, at), message.step, message.turn)
+        AgentText(text, BlockPosition(message.line, at), message.step, message.turn)
         for message in session.messages
         if message.origin == AGENT and message.in_context
         for text, at in zip(message.texts, message.blocks, strict=False)
@@ -310,13 +310,13 @@ def _get_target(call: AnsweredCall) -> str:
     return f"{call.call.name} {call.call.path}" if call.call.path else ""
 
 
-def _iter_settled_texts(spoken: Sequence[SpokenText], guards: PruneGuards) -> Iterator[DiscardProposal]:
+def _iter_settled_texts(texts: Sequence[AgentText], guards: PruneGuards) -> Iterator[DiscardProposal]:
     """Yield what was said of options of which one was taken, and what is said in the same words again later.
 
     A decision is to be an anchor first.
     """
-    last = {normalise(one.text): one.place for one in spoken}
-    for one in spoken:
+    last = {normalise(one.text): one.place for one in texts}
+    for one in texts:
         size = estimate_tokens(one.text)
         is_recent = guards.is_recent(one.step, one.turn, ANSWERS)
         if size < _LEAST or one.text.startswith(DROPPED) or is_recent or guards.find_anchors(one.text):

@@ -359,11 +359,11 @@ def shorten_output(
         if size <= room and not (rows and len(chosen) >= rows):
             chosen.add(at)
             room -= size
-    said = sum(bool(lines[at].strip()) for at in chosen)
-    if not said:
+    shown = sum(bool(lines[at].strip()) for at in chosen)
+    if not shown:
         return f"{_clip_line(lines[order[0]], room)}\n{note}"
     kept = "\n".join(lines[at] for at in sorted(chosen))
-    return f"{kept}\n{_LEFT_OUT.format(left=filled - said, all=filled)}"
+    return f"{kept}\n{_LEFT_OUT.format(left=filled - shown, all=filled)}"
 
 
 def rank_lines(
@@ -375,14 +375,14 @@ def rank_lines(
 ) -> list[int]:
     """Return the numbers of *lines*, what matters most first (RUYI-38): kept ones, then matches, newness and order."""
     wanted = {term for word in words for term in build_index_terms(word[:2000]).split()}
-    held = [wanted.intersection(build_index_terms(line[:_WIDEST]).split()) for line in lines]
+    matched = [wanted.intersection(build_index_terms(line[:_WIDEST]).split()) for line in lines]
     frequency: dict[str, int] = {}
-    for terms in held:
+    for terms in matched:
         for term in terms:
             frequency[term] = frequency.get(term, 0) + 1
 
     def score_line(at: int) -> float:
-        match = sum(math.log(1 + len(lines) / frequency[term]) for term in held[at])
+        match = sum(math.log(1 + len(lines) / frequency[term]) for term in matched[at])
         path = _PATH.match(lines[at])
         when = changed.get(path.group(1)) if path else None
         new = _RARE * 0.5 ** (max(now - when, 0) / _HALF_LIFE) if when else 0.0

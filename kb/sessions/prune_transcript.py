@@ -233,8 +233,8 @@ def plan_live_edits(kb: Workspace, messages: object, *, begun: bool) -> list[dic
     """
     from kb.sessions.prune import build_plan
 
-    held = [one if isinstance(one, dict) else {} for one in messages] if isinstance(messages, list) else []
-    session = parse_records(held)
+    rows = [one if isinstance(one, dict) else {} for one in messages] if isinstance(messages, list) else []
+    session = parse_records(rows)
     usage = _compute_usage(session, -1.0, kb.config)
     if not begun and usage.percent < _FULL:
         return []
@@ -242,7 +242,7 @@ def plan_live_edits(kb: Workspace, messages: object, *, begun: bool) -> list[dic
     for cut in build_plan(session, load_settings(kb), usage).cuts:
         message, value = cut.place.line - 1, cut.value
         if cut.part == "input":
-            part = held[message]["parts"][cut.place.block]
+            part = rows[message]["parts"][cut.place.block]
             value = restore_host_names(OPENCODE, part.get("tool"), part["state"].get("input"), value)
         edits.append({"message": message, "part": cut.place.block, cut.part: value})
     return edits

@@ -65,9 +65,9 @@ def find_window(model: str, windows: Sequence[str] = (), usual: int = 0) -> Cont
     return ContextWindow(known) if known else ContextWindow(WINDOW, is_known=False)
 
 
-def enlarge_window(window: ContextWindow, held: int) -> ContextWindow:
-    """Return *window*, or a supposed one where a context has *held* more tokens than it."""
-    return window if held <= window.tokens else ContextWindow(max(held, _LARGE), is_known=False)
+def enlarge_window(window: ContextWindow, peak: int) -> ContextWindow:
+    """Return *window*, or a supposed one where a context has held more tokens, *peak*, than it."""
+    return window if peak <= window.tokens else ContextWindow(max(peak, _LARGE), is_known=False)
 
 
 def _normalise_model_name(model: str) -> str:
@@ -128,8 +128,8 @@ class ContextUsage(NamedTuple):
 
 def find_band(percent: float) -> UsageBand:
     """Return the band that *percent* falls into: 50, 70 and 85 begin theirs, and the last begins above 95."""
-    held = [one for one in BANDS if (percent > one.above if one is BANDS[-1] else percent >= one.above)]
-    return held[-1] if held else BANDS[0]
+    reached = [one for one in BANDS if (percent > one.above if one is BANDS[-1] else percent >= one.above)]
+    return reached[-1] if reached else BANDS[0]
 
 
 def find_usage_band(used: ContextUsage) -> UsageBand:
@@ -167,10 +167,10 @@ def read_tokens_after_compaction(record: Mapping[str, Any]) -> int | None:
     return _to_count(compaction.get("postTokens")) if isinstance(compaction, dict) else 0
 
 
-def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, held: int = 0) -> ContextUsage:
+def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, peak: int = 0) -> ContextUsage:
     """Return how full the context was at the end of the transcript *data*, of which the beginning may be missing.
 
-    *held*: so many tokens the context has had before, as far as is known.
+    *peak*: so many tokens the context has had before, as far as is known.
     """
     for number, record in _iter_usage_records(data):
         left = read_tokens_after_compaction(record)
@@ -179,7 +179,7 @@ def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, held: i
             model = "" if left is not None else str(record["message"].get("model") or "")
             named = 0 if left is not None else _to_count(_get_usage(record).get("context_window"))
             window = ContextWindow(named) if named else find_window(model, windows, usual)
-            window = enlarge_window(_learn_window(window, data), max(tokens, held))
+            window = enlarge_window(_learn_window(window, data), max(tokens, peak))
             return ContextUsage(tokens, window.tokens, model, number, is_known=window.is_known)
     return ContextUsage(0, usual or WINDOW, is_known=bool(usual))
 
@@ -197,10 +197,10 @@ def _learn_window(window: ContextWindow, data: bytes) -> ContextWindow:
     compaction = record.get("compactMetadata") if isinstance(record, dict) else None
     if not isinstance(compaction, dict):
         return window
-    held = _to_count(compaction.get("preTokens"))
-    if compaction.get("trigger") == "auto" and held and not window.is_known:
-        return ContextWindow(held)
-    return enlarge_window(window, held)
+    before = _to_count(compaction.get("preTokens"))
+    if compaction.get("trigger") == "auto" and before and not window.is_known:
+        return ContextWindow(before)
+    return enlarge_window(window, before)
 
 
 def _iter_usage_records(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
