@@ -21,14 +21,14 @@ from kb.text.segment import one_line
 from kb.wiki.build_cache import PageFingerprints
 from kb.wiki.data_files import iter_chunks
 from kb.wiki.graph import iter_edges, render_graph_data
-from kb.wiki.markup import (
+from kb.wiki.render import (
     escape_markdown,
     format_link,
     format_table,
+    render_page,
     replace_citations,
     slugify_headings,
 )
-from kb.wiki.render import render_page
 from kb.wiki.wiki_model import SessionForms, Wiki, WikiPage, WikiSources, build_wiki
 from kb.wiki.wiki_site import (
     build_pages,

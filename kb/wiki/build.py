@@ -21,7 +21,7 @@ from kb.wiki.build_cache import (
     remove_stale_files,
     save_built_site,
 )
-from kb.wiki.markup import sanitise_title
+from kb.wiki.render import sanitise_title
 from kb.wiki.search_index import TermCache
 
 if TYPE_CHECKING:

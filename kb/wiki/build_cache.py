@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 import kb
-from kb.wiki.markup import parse_reference
-from kb.wiki.render import Html
+from kb.wiki.render import Html, parse_reference
 from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage, get_path_folder
 
 if TYPE_CHECKING:

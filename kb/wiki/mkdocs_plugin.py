@@ -29,8 +29,7 @@ from kb.records.model import is_imported
 from kb.wiki.build_cache import BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
 from kb.wiki.collect import collect_wiki
 from kb.wiki.data_files import RECORDS
-from kb.wiki.markup import sanitise_title
-from kb.wiki.render import PageHeading, render_page
+from kb.wiki.render import PageHeading, render_page, sanitise_title
 from kb.wiki.search_docs import SearchDoc, build_engine_script, iter_page_docs, iter_wiki_docs
 from kb.wiki.search_index import FOLDER, TermCache, build_changed_files, compare_index, iter_index_files
 from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage

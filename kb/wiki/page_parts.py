@@ -12,8 +12,7 @@ from kb.i18n import Message, msg
 from kb.records.model import GLOBAL, Record, Status
 from kb.text.segment import one_line
 from kb.wiki.library import parse_project
-from kb.wiki.markup import escape_markdown
-from kb.wiki.render import Html, element, join_html, join_with, link_to
+from kb.wiki.render import Html, element, escape_markdown, join_html, join_with, link_to
 
 if TYPE_CHECKING:
     from kb.history.timeline import RecordVersion

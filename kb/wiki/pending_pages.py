@@ -12,7 +12,6 @@ from kb.records.kinds import SECTIONS, kind_label, section_label
 from kb.records.model import GLOBAL, LIVE, Record, Status
 from kb.text.segment import one_line
 from kb.wiki.graph import iter_edges
-from kb.wiki.markup import escape_markdown
 from kb.wiki.page_parts import (
     format_title,
     label_scope,
@@ -23,7 +22,17 @@ from kb.wiki.page_parts import (
     render_side_by_side,
     render_status_sign,
 )
-from kb.wiki.render import Html, element, join_html, join_with, link_to, render_list, render_row, render_table
+from kb.wiki.render import (
+    Html,
+    element,
+    escape_markdown,
+    join_html,
+    join_with,
+    link_to,
+    render_list,
+    render_row,
+    render_table,
+)
 from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page
 from kb.writing.reviews import format_age
 

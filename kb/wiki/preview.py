@@ -18,11 +18,10 @@ from kb.errors import BadInput
 from kb.files import write_file
 from kb.i18n import msg
 from kb.wiki.collect import collect_wiki, is_revealing, parse_exclusions
-from kb.wiki.markup import escape_markdown
 from kb.wiki.page_parts import format_title, render_badge, render_message
 from kb.wiki.pending_pages import render_both_sides
 from kb.wiki.record_pages import build_record_page
-from kb.wiki.render import element, link_to, render_list, render_page
+from kb.wiki.render import element, escape_markdown, link_to, render_list, render_page
 from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page
 from kb.wiki.wiki_site import resolve_record_href
 

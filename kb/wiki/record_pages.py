@@ -13,14 +13,6 @@ from kb.records.kinds import kind_label, section_label
 from kb.records.model import FIXED_BY, GLOBAL, LIVE, REGRESSION_TEST, Record, Reference, list_aliases
 from kb.records.short_form import render_short_form
 from kb.text.segment import first_sentence, normalise, one_line
-from kb.wiki.markup import (
-    escape_markdown,
-    format_link,
-    format_table,
-    limit_open_brackets,
-    parse_reference,
-    replace_citations,
-)
 from kb.wiki.page_parts import (
     format_author,
     label_scope,
@@ -39,13 +31,19 @@ from kb.wiki.render import (
     Html,
     close_tag,
     element,
+    escape_markdown,
+    format_link,
+    format_table,
     join_html,
     join_with,
+    limit_open_brackets,
     link_to,
     open_tag,
+    parse_reference,
     render_list,
     render_row,
     render_table,
+    replace_citations,
 )
 from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page, get_path_folder
 

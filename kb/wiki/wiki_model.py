@@ -11,8 +11,8 @@ from kb.i18n import Message, msg
 from kb.records.model import GLOBAL, Record, Reference, recency_key
 from kb.text.segment import normalise, one_line
 from kb.wiki.library import Key, Library, build_library, find_related_records, get_kind_sort_key, sanitise_path_part
-from kb.wiki.markup import escape_markdown, number_duplicates, slugify_headings
 from kb.wiki.page_parts import translate_status
+from kb.wiki.render import escape_markdown, number_duplicates, slugify_headings
 
 if TYPE_CHECKING:
     from kb.checks.findings import Finding

@@ -13,9 +13,8 @@ from kb.records.model import list_aliases
 from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
 from kb.wiki.data_files import RECORDS, iter_chunks, list_feeds, render_feed, render_records_json
 from kb.wiki.graph import DATA, GRAPH, build_graph_page, render_graph_data
-from kb.wiki.home_page import VIEWS, build_home_page, build_views_page
 from kb.wiki.library import get_scope_folder, sanitise_path_part
-from kb.wiki.list_pages import ALL_RECORDS, KINDS, SCOPES, iter_list_drafts
+from kb.wiki.list_pages import ALL_RECORDS, KINDS, SCOPES, VIEWS, build_home_page, build_views_page, iter_list_drafts
 from kb.wiki.page_parts import format_title, get_status_sign, label_scope, label_status
 from kb.wiki.pending_pages import HEALTH, INBOX, REVIEWS, build_health_page, build_inbox_page, build_reviews_page
 from kb.wiki.record_pages import SESSIONS, build_record_page, iter_session_pages
