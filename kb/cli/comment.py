@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kb.checks.findings import Finding
-from kb.checks.findings import format_json as as_values
-from kb.checks.record_diff import STEPS, Comparison, RecordChange
-from kb.checks.record_diff import PartChange as Piece
+from kb.checks.findings import Finding, format_json
+from kb.checks.record_diff import STEPS, Comparison, PartChange, RecordChange
 from kb.cli.page_style import MARKDOWN, PageItem, PagePart, PageStyle, fit_parts
 from kb.cli.prints import STATUSES
 from kb.i18n import Message, msg
@@ -23,12 +21,14 @@ MARK = "<!-- kb-check -->"
 
 _LINE = 200
 """Characters of one line's text."""
+_TITLE = 120
+"""Characters of a title."""
+_WORD = 60
+"""Characters of a kind, a status, a scope or a heading."""
 _UNFOLDED = 5
 """Items of a part that is folded away when it is longer."""
 _ALIKE = 0.3
 """Title similarity from which a record that is there already is named."""
-_TITLE = 120
-_WORD = 60
 _SHORT_FORM = ("decision", "why", "impact", "rollback")
 _LABELS = {section.name for section in SECTIONS}
 _HEADINGS = {
@@ -40,33 +40,29 @@ _HEADINGS = {
 }
 
 
-def render_comparison(comparison: Comparison, name: str, language: str, ink: PageStyle) -> str:
+def render_comparison(comparison: Comparison, name: str, language: str, style: PageStyle) -> str:
     """Return the page about *comparison*; *name* is that of the knowledge base."""
-    page = _CommentPage(language, ink, comparison.revision, comparison.shared)
+    page = _CommentPage(language, style, comparison.revision, comparison.shared)
     errors, warnings = page.split_findings(comparison.findings)
+    meaning = ["- " + page.render_message(said) for said in comparison.meaning]
     parts = [
-        page.build_part(
-            msg("After the merge"), [page.build_sentence(said) for said in comparison.meaning], counted=False
-        )
+        PagePart(style.strong(page.render_message(msg("After the merge"))), [PageItem(row, row) for row in meaning]),
+        page.build_part(msg("To settle before the merge"), errors),
     ]
-    parts.append(page.build_part(msg("To settle before the merge"), errors))
     for step in STEPS:
-        changes = [change for change in comparison.changes if change.step == step]
-        parts.append(page.build_part(_HEADINGS[step], [page.build_change(change) for change in changes]))
+        changes = [page.build_change(change) for change in comparison.changes if change.step == step]
+        parts.append(page.build_part(_HEADINGS[step], changes))
     parts.append(page.build_folded_part(msg("Worth a look"), warnings))
     head = page.render_head(name, page.render_counts(comparison)) + page.render_verdict(len(errors), len(warnings))
     tail = "\n" + " · ".join(page.iter_footer(comparison)) + "\n"
-    return head + fit_parts(parts, ink.limit - len(head) - len(tail), page.render_more) + tail
+    return head + fit_parts(parts, style.limit - len(head) - len(tail), page.render_more) + tail
 
 
 def render_findings(findings: Sequence[Finding], name: str, language: str, shared: frozenset[str] = frozenset()) -> str:
     """Return the page about the *findings* of a whole check, as markdown; *shared* are the ids that projects have."""
     page = _CommentPage(language, MARKDOWN, "", shared)
     errors, warnings = page.split_findings(findings)
-    parts = [
-        page.build_part(msg("Errors"), errors),
-        page.build_folded_part(msg("Worth a look"), warnings),
-    ]
+    parts = [page.build_part(msg("Errors"), errors), page.build_folded_part(msg("Worth a look"), warnings)]
     head = page.render_head(name, "") + page.render_verdict(len(errors), len(warnings))
     return head + fit_parts(parts, MARKDOWN.limit - len(head), page.render_more)
 
@@ -79,7 +75,7 @@ def serialise_comparison(comparison: Comparison, language: str) -> dict[str, obj
         "uncommitted": comparison.uncommitted,
         "changes": [_serialise_change(change) for change in comparison.changes],
         "meaning": [said.translate(language) for said in comparison.meaning],
-        "findings": as_values(comparison.findings, language),
+        "findings": format_json(comparison.findings, language),
         "elsewhere": dict(comparison.elsewhere),
         "branches": list(comparison.branches),
         "unseen": comparison.unseen,
@@ -88,18 +84,12 @@ def serialise_comparison(comparison: Comparison, language: str) -> dict[str, obj
 
 
 def _serialise_change(change: RecordChange) -> dict[str, object]:
-    record = change.record
+    fields = ("id", "uid", "scope", "kind", "title", "path", "status")
     return {
         "step": change.step,
-        "id": record.id,
-        "uid": record.uid,
-        "scope": record.scope,
-        "kind": record.kind,
-        "title": record.title,
-        "path": record.path,
-        "status": record.status,
+        **{field: getattr(change.record, field) for field in fields},
         "status_before": change.before.status if change.before else "",
-        "parts": [piece._asdict() for piece in change.parts],
+        "parts": [part._asdict() for part in change.parts],
         "by": [one.id for one in change.by],
         "similar": [similar._asdict() for similar in change.similar],
         "meanwhile": list(change.elsewhere),
@@ -107,11 +97,11 @@ def _serialise_change(change: RecordChange) -> dict[str, object]:
 
 
 class _CommentPage:
-    """Writes for one reader: in a language, with an ink, of a comparison with *revision*."""
+    """Writes for one reader: in a language, in a style, about a comparison with *revision*."""
 
-    def __init__(self, language: str, ink: PageStyle, revision: str, shared: frozenset[str] = frozenset()) -> None:
+    def __init__(self, language: str, style: PageStyle, revision: str, shared: frozenset[str]) -> None:
         self.language = language
-        self.ink = ink
+        self.style = style
         self.revision = revision
         self.shared = shared
 
@@ -121,7 +111,7 @@ class _CommentPage:
 
     def render_message(self, said: Message) -> str:
         """Return *said* in the reader's language, for the page."""
-        return self.ink.text(said.translate(self.language))
+        return self.style.text(said.translate(self.language))
 
     def join_label(self, label: str, text: str) -> str:
         """Return a *label* and what it stands for."""
@@ -131,90 +121,67 @@ class _CommentPage:
 
     def render_head(self, name: str, counts: str) -> str:
         """Return the mark of the comment and its title."""
-        mark = MARK + "\n" if self.ink is MARKDOWN else ""
-        title = self.join_label(self.ink.text(clip(name, _TITLE)), counts) if counts else self.ink.text(name)
-        return f"{mark}{self.ink.heading}{title}\n\n"
+        mark = MARK + "\n" if self.style is MARKDOWN else ""
+        title = self.join_label(self.style.text(clip(name, _TITLE)), counts) if counts else self.style.text(name)
+        return f"{mark}{self.style.heading}{title}\n\n"
 
     def render_counts(self, comparison: Comparison) -> str:
         """Return how many records are new, changed and so on."""
         counts = Counter(change.step for change in comparison.changes)
-        words = {
+        texts = {
             "new": msg("{count} new", count=counts["new"]),
             "changed": msg("{count} changed", count=counts["changed"]),
             "superseded": msg("{count} superseded", count=counts["superseded"]),
             "amended": msg("{count} amended", count=counts["amended"]),
             "removed": msg("{count} removed", count=counts["removed"]),
         }
-        told = [self.render_message(words[step]) for step in STEPS if counts[step]]
-        return ("，" if self.language == "zh" else ", ").join(told) or self.render_message(msg("no record changes"))
+        shown = [self.render_message(texts[step]) for step in STEPS if counts[step]]
+        return ("，" if self.language == "zh" else ", ").join(shown) or self.render_message(msg("no record changes"))
 
     def render_verdict(self, errors: int, warnings: int) -> str:
         """Return the line that says whether the merge may go ahead."""
-        said = (
-            msg("❌ To settle before the merge: {errors}; worth a look: {warnings}", errors=errors, warnings=warnings)
-            if errors
-            else msg("⚠️ Nothing stands against it; worth a look: {warnings}", warnings=warnings)
-            if warnings
-            else msg("✅ Nothing stands against it")
-        )
-        return self.ink.strong(self.render_message(said)) + "\n"
+        if errors:
+            counts = {"errors": errors, "warnings": warnings}
+            said = msg("❌ To settle before the merge: {errors}; worth a look: {warnings}", **counts)
+        elif warnings:
+            said = msg("⚠️ Nothing stands against it; worth a look: {warnings}", warnings=warnings)
+        else:
+            said = msg("✅ Nothing stands against it")
+        return self.style.strong(self.render_message(said)) + "\n"
 
     def iter_footer(self, comparison: Comparison) -> Iterator[str]:
         """Yield what was compared, and what was not."""
-        yield self.render_message(
-            msg("Compared: the checkout with {revision}; they parted at {commit}",
-                revision=comparison.revision, commit=comparison.base[:10])
-        )  # fmt: skip
-        if comparison.uncommitted:
-            yield self.render_message(
-                msg("not committed yet, and counted here: {count} files", count=comparison.uncommitted)
-            )
-        if comparison.branches:
-            yield self.render_message(
-                msg("other open branches with records of their own: {count}", count=len(comparison.branches))
-            )
-        if comparison.unseen:
-            yield self.render_message(
-                msg("other open branches that were not looked at: {count}", count=comparison.unseen)
-            )
-        if comparison.uncompared:
-            yield self.render_message(
-                msg("changed records whose words were not compared: {count}", count=comparison.uncompared)
-            )
+        values = {"revision": comparison.revision, "commit": comparison.base[:10]}
+        yield self.render_message(msg("Compared: the checkout with {revision}; they parted at {commit}", **values))
         others = sum(comparison.elsewhere.values())
-        if others:
-            yield self.render_message(
-                msg("in files that stay as they are: findings: {count}; see: kb check", count=others)
-            )
+        counted = (
+            (comparison.uncommitted, msg("not committed yet, and counted here: {count} files")),
+            (len(comparison.branches), msg("other open branches with records of their own: {count}")),
+            (comparison.unseen, msg("other open branches that were not looked at: {count}")),
+            (comparison.uncompared, msg("changed records whose words were not compared: {count}")),
+            (others, msg("in files that stay as they are: findings: {count}; see: kb check")),
+        )
+        yield from (self.render_message(said._replace(values={"count": n})) for n, said in counted if n)
 
     def render_more(self, count: int) -> str:
         """Return the line that counts what there is no room for."""
-        words = msg("… and {count} more: kb check --against {revision}", count=count, revision=self.revision)
-        return "- " + self.render_message(words if self.revision else msg("… and {count} more: kb check", count=count))
+        if self.revision:
+            values = {"count": count, "revision": self.revision}
+            return "- " + self.render_message(msg("… and {count} more: kb check --against {revision}", **values))
+        return "- " + self.render_message(msg("… and {count} more: kb check", count=count))
 
     # parts
 
-    def build_part(self, title: Message, items: Sequence[PageItem], *, counted: bool = True) -> PagePart:
-        """Return a part of the page."""
-        return PagePart(
-            self.ink.strong(self._format_counted_title(title, items) if counted else self.render_message(title)), items
-        )
+    def build_part(self, title: Message, items: Sequence[PageItem]) -> PagePart:
+        """Return a part of the page under a title that counts its *items*."""
+        return PagePart(self.style.strong(f"{self.render_message(title)} ({len(items)})"), items)
 
     def build_folded_part(self, title: Message, items: Sequence[PageItem]) -> PagePart:
         """Return a part that is folded away where it is long and the page can do that."""
-        if self.ink is not MARKDOWN or len(items) <= _UNFOLDED:
+        if self.style is not MARKDOWN or len(items) <= _UNFOLDED:
             return self.build_part(title, items)
-        return PagePart(
-            f"<details><summary>{self._format_counted_title(title, items)}</summary>", items, "\n</details>\n"
-        )
-
-    def _format_counted_title(self, title: Message, items: Sequence[PageItem]) -> str:
-        return f"{self.render_message(title)} ({len(items)})"
-
-    def build_sentence(self, said: Message) -> PageItem:
-        """Return one sentence as an item."""
-        row = "- " + self.render_message(said)
-        return PageItem(row, row)
+        summary = f"<details><summary>{self.render_message(title)} ({len(items)})</summary>"
+        return PagePart(summary, items, "\n</details>\n")
 
     def split_findings(self, findings: Sequence[Finding]) -> tuple[list[PageItem], list[PageItem]]:
         """Return the errors and the warnings among *findings*."""
@@ -224,39 +191,34 @@ class _CommentPage:
 
     def _build_findings(self, findings: Sequence[Finding], mark: str) -> list[PageItem]:
         """Return what is wrong, what to do and where; what is wrong on several lines of a file once."""
-        places: dict[tuple[str, str, str], list[int]] = {}
+        lines: dict[tuple[str, str, str], list[int]] = {}
         for finding in findings:
-            said = (finding.message.translate(self.language), finding.fix.translate(self.language))
-            places.setdefault((finding.path, *said), []).append(finding.line)
-        return [self._build_finding(mark, *told, lines) for told, lines in places.items()]
-
-    def _build_finding(self, mark: str, path: str, message: str, fix: str, lines: Sequence[int]) -> PageItem:
-        record_id = self.format_id(path.rpartition("/")[2].partition("-")[0], parse_path_scope(path))
-        brief = f"- {mark} {self.ink.strong(self.ink.text(record_id))} — {self.ink.text(clip(message, 2 * _LINE))}"
-        place = self.ink.code(f"{path}:{', '.join(map(str, dict.fromkeys(lines)))}")
-        return PageItem(f"{brief}\n  - → {self.ink.text(fix)}\n  - {place}", brief)
+            texts = (finding.message.translate(self.language), finding.fix.translate(self.language))
+            lines.setdefault((finding.path, *texts), []).append(finding.line)
+        items = []
+        for (path, message, fix), numbers in lines.items():
+            record_id = self.format_id(path.rpartition("/")[2].partition("-")[0], parse_path_scope(path))
+            text = self.style.text
+            brief = f"- {mark} {self.style.strong(text(record_id))} — {text(clip(message, 2 * _LINE))}"
+            where = self.style.code(f"{path}:{', '.join(map(str, dict.fromkeys(numbers)))}")
+            items.append(PageItem(f"{brief}\n  - → {text(fix)}\n  - {where}", brief))
+        return items
 
     def build_change(self, change: RecordChange) -> PageItem:
         """Return what becomes of one record."""
-        record = change.record
-        title = self.ink.strong(
-            self.ink.text(f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE)}")
-        )
-        about = [kind_label(record.kind, self.language), self._format_status(change), record.scope]
-        brief = f"- {title} — {' · '.join(self.ink.text(clip(word, _WORD)) for word in about)}"
+        record, text = change.record, self.style.text
+        title = f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE)}"
+        status = " → ".join(map(self._translate_status, change.status_change or (record.status,)))
+        about = (kind_label(record.kind, self.language), status, record.scope)
+        brief = f"- {self.style.strong(text(title))} — {' · '.join(text(clip(part, _WORD)) for part in about)}"
         rows = [] if change.step == "changed" else list(self._iter_short_form(record, whole=change.step == "new"))
         rows += self._iter_relations(change)
-        rows += (row for piece in change.parts for row in self._iter_part_change(piece))
+        rows += (row for part in change.parts for row in self._iter_part_change(part))
         if change.elsewhere:
-            names = ", ".join(map(self._format_label, change.elsewhere))
-            words = msg("meanwhile changed on {revision} too: {parts}", revision=self.revision, parts=names)
-            rows.append("⚠️ " + self.render_message(words))
-        rows.append(self.ink.code(record.path))
+            values = {"revision": self.revision, "parts": ", ".join(map(self._format_label, change.elsewhere))}
+            rows.append("⚠️ " + self.render_message(msg("meanwhile changed on {revision} too: {parts}", **values)))
+        rows.append(self.style.code(record.path))
         return PageItem("\n".join([brief, *(f"  - {row}" if row[:1] != " " else f"  {row}" for row in rows)]), brief)
-
-    def _format_status(self, change: RecordChange) -> str:
-        moved = change.status_change or (change.record.status,)
-        return " → ".join(map(self._translate_status, moved))
 
     def _translate_status(self, status: str) -> str:
         return STATUSES[status].translate(self.language) if status in STATUSES else status
@@ -267,44 +229,44 @@ class _CommentPage:
             if name == "impact" and not text:
                 text = clip(", ".join(record.impact), _LINE)
             if text:
-                yield self.join_label(section_label(name, self.language), self.ink.text(text))
+                yield self.join_label(section_label(name, self.language), self.style.text(text))
 
     def _iter_relations(self, change: RecordChange) -> Iterator[str]:
         record = change.record
         if change.step == "new":
-            for words, ids in ((msg("supersedes"), record.supersedes), (msg("amends"), record.amends)):
+            for label, ids in ((msg("supersedes"), record.supersedes), (msg("amends"), record.amends)):
                 if ids:
-                    yield self.join_label(
-                        self.render_message(words), self.ink.text(", ".join(f"[{one}]" for one in ids))
-                    )
+                    yield self._label_list(label, ", ".join(f"[{one}]" for one in ids))
             for reference, reason in record.coexists_with.items():
-                words = msg("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE))
-                yield self.render_message(words)
+                said = msg("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE))
+                yield self.render_message(said)
         if change.by:
-            words = msg("superseded by") if change.step == "superseded" else msg("amended by")
-            yield self.join_label(
-                self.render_message(words), self.ink.text("; ".join(map(self._format_record, change.by)))
-            )
-        alike = [one for one in change.similar if one.score >= _ALIKE]
+            label = msg("superseded by") if change.step == "superseded" else msg("amended by")
+            yield self._label_list(label, "; ".join(map(self._format_record, change.by)))
+        alike = [
+            f"[{self.format_id(one.id, one.scope)}] {clip(one.title, _TITLE)} ({one.score:.2f})"
+            for one in change.similar
+            if one.score >= _ALIKE
+        ]
         if alike:
-            named = "; ".join(
-                f"[{self.format_id(one.id, one.scope)}] {clip(one.title, _TITLE)} ({one.score:.2f})" for one in alike
-            )
-            yield self.join_label(self.render_message(msg("similar, there already")), self.ink.text(named))
+            yield self._label_list(msg("similar, there already"), "; ".join(alike))
+
+    def _label_list(self, label: Message, text: str) -> str:
+        return self.join_label(self.render_message(label), self.style.text(text))
 
     def _format_record(self, record: Record) -> str:
-        label = "" if record.status == Status.ACCEPTED else f" ({self._translate_status(record.status)})"
-        return f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE)}{label}"
+        status = "" if record.status == Status.ACCEPTED else f" ({self._translate_status(record.status)})"
+        return f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE)}{status}"
 
-    def _iter_part_change(self, piece: Piece) -> Iterator[str]:
+    def _iter_part_change(self, part: PartChange) -> Iterator[str]:
         """Yield what has changed in one part of a record."""
-        label = self.ink.text(self._format_label(piece.name))
-        if not piece.before and not piece.after:
+        label = self.style.text(self._format_label(part.name))
+        if not part.before and not part.after:
             yield self.join_label(label, self.render_message(msg("in another order")))
             return
         yield label
-        for words, text in ((msg("before"), piece.before), (msg("now"), piece.after)):
-            yield "  - " + self.join_label(self.render_message(words), self.ink.text(text) if text else "–")
+        for when, text in ((msg("before"), part.before), (msg("now"), part.after)):
+            yield "  - " + self.join_label(self.render_message(when), self.style.text(text) if text else "–")
 
     def _format_label(self, name: str) -> str:
         return section_label(name, self.language) if name in _LABELS else clip(name, _WORD)
