@@ -9,14 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
-from kb.checks.check_context import (
-    CheckContext,
-    CheckedText,
-    CheckSurroundings,
-    Key,
-    MergeVersions,
-    load_check_context,
-)
+from kb.checks.check_context import CheckContext, CheckedText, CheckSurroundings, Key, MergeVersions, load_check_context
 from kb.checks.findings import RecordSource
 from kb.checks.merge_conflicts import MOST, NeighbourIndex
 from kb.git import revisions

@@ -12,22 +12,8 @@ from kb.checks.check_context import CheckContext, build_check_context, load_chec
 from kb.checks.collect_checks import collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource
 from kb.checks.merge_conflicts import MOST, DivergedRecords, MergeConflicts, load_divergence
-from kb.checks.record_diff import (
-    Comparison,
-    RecordChange,
-    diff_parts,
-    diff_records,
-    record_identity,
-    summarise_merge,
-)
-from kb.checks.run_checks import (
-    RULES,
-    apply_rules,
-    collect_project_ids,
-    filter_findings,
-    is_below,
-    qualify_findings,
-)
+from kb.checks.record_diff import Comparison, RecordChange, diff_parts, diff_records, record_identity, summarise_merge
+from kb.checks.run_checks import RULES, apply_rules, collect_project_ids, filter_findings, is_below, qualify_findings
 from kb.git import revisions
 from kb.i18n import Message
 from kb.index.record_ids import qualify_message_ids

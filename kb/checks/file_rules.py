@@ -8,14 +8,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from difflib import get_close_matches
 
-from kb.checks.check_context import (
-    CheckContext,
-    Key,
-    LoadedRecord,
-    UnreadableFile,
-    make_finding,
-    parse_folder_scope,
-)
+from kb.checks.check_context import CheckContext, Key, LoadedRecord, UnreadableFile, make_finding, parse_folder_scope
 from kb.checks.findings import FRESH_UID, Finding
 from kb.errors import BadRecord
 from kb.i18n import msg

@@ -9,14 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks import content_rules, file_rules, lifecycle, link_rules, merge_damage, staleness
-from kb.checks.check_context import (
-    CheckContext,
-    CheckSurroundings,
-    Secrets,
-    Vague,
-    digest_text,
-    load_check_context,
-)
+from kb.checks.check_context import CheckContext, CheckSurroundings, Secrets, Vague, digest_text, load_check_context
 from kb.checks.collect_checks import add_other_branches, collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource, build_fixes
 from kb.config import Config
@@ -135,12 +128,7 @@ def run_check(kb: Workspace, *, fix: bool = False, below: Sequence[str] = (), re
     rescue_lost_work(kb)
     sources = list(iter_sources(kb))
     context = add_other_branches(kb, collect_context(kb, sources))
-    findings = [
-        *apply_rules(context),
-        *check_staged_changes(kb),
-        *_find_dropped_records(kb),
-        *_find_stale_memory(kb),
-    ]
+    findings = [*apply_rules(context), *check_staged_changes(kb), *_find_dropped_records(kb), *_find_stale_memory(kb)]
     findings = filter_findings(qualify_findings(kb, findings, context, reader), below)
     if fix and _write_fixes(kb, findings, sources):
         return run_check(kb, below=below, reader=reader)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed
-from kb.files import sync_folders
+from kb.files import sync_folders, try_lock
 from kb.git.git_dir import find_common_dir, find_git_dir, find_packed_ref, read_first_line
 from kb.git.git_process import (
     BackgroundCommand,
@@ -263,7 +263,7 @@ class Repository:
             raise Busy(msg("{path} cannot be written: {problem}", path=self.private, problem=error.strerror)) from None
         try:
             end = time.monotonic() + QUEUE
-            while not _try_lock(file):
+            while not try_lock(file):
                 if given_up and given_up():
                     raise LockWaitCancelled
                 if time.monotonic() > end:
@@ -275,14 +275,19 @@ class Repository:
 
     def is_locked(self) -> bool:
         """Return whether somebody holds the lock at this moment."""
+        import fcntl
+
         try:
             file = os.open(os.path.join(self.private, "lock"), os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return False
         try:
-            return not _try_lock(file, is_shared=True)
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who ask do not take each other for a writer
+        except BlockingIOError:
+            return True
         finally:
             os.close(file)
+        return False
 
     def build_locked_error(self) -> Busy:
         """Return the trouble of one who has waited for the lock too long."""
@@ -358,17 +363,6 @@ def _format_ref_update(move: RefMove) -> str:
     if not move.new:
         return f"delete {move.ref}\0{move.old}\0"
     return f"update {move.ref}\0{move.new}\0{move.old or '0' * len(move.new)}\0"
-
-
-def _try_lock(file: int, *, is_shared: bool = False) -> bool:
-    """Take the lock on an open *file*; return False where somebody else has it."""
-    import fcntl
-
-    try:
-        fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _wait_until_gone(lock: str) -> bool:
