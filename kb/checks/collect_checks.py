@@ -125,13 +125,13 @@ def _compute_changed_share(top: str, path: str, since: str, log: list[tuple[str,
     """Return the share of the lines at *path* (a file or folder) changed after *since*; None when it has vanished."""
     inside = path.rstrip("/") + "/"
     changed = [lines for day, name, lines in log if day > since and (name == path or name.startswith(inside))]
-    place = os.path.join(top, *path.strip("/").split("/"))
-    if not os.path.lexists(place):
+    full = os.path.join(top, *path.strip("/").split("/"))
+    if not os.path.lexists(full):
         return None if changed else 0.0
     if not changed:
         return 0.0
-    is_folder = os.path.isdir(place) and not os.path.islink(place)
-    files = [os.path.join(place, name) for name in iter_files(place)] if is_folder else [place]
+    is_folder = os.path.isdir(full) and not os.path.islink(full)
+    files = [os.path.join(full, name) for name in iter_files(full)] if is_folder else [full]
     return sum(changed) / max(sum(map(_count_lines, files)), 1)
 
 

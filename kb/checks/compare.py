@@ -15,7 +15,6 @@ from kb.checks.merge_conflicts import MOST, DivergedRecords, MergeConflicts, loa
 from kb.checks.record_diff import Comparison, RecordChange, diff_parts, diff_records, record_identity, summarise_merge
 from kb.checks.run_checks import RULES, apply_rules, collect_project_ids, filter_findings, is_below, qualify_findings
 from kb.git import revisions
-from kb.i18n import Message
 from kb.index.record_ids import qualify_message_ids
 
 if TYPE_CHECKING:
@@ -52,16 +51,22 @@ def compare_with_revision(kb: Workspace, revision: str, *, below: Sequence[str] 
     context = collect_context(kb, iter_sources(kb, known))
     lines = load_divergence(kb, revision, parted, paths, context)
     conflicts = MergeConflicts(kb, lines, context)
-    told = [*conflicts.find_taken_ids(), *conflicts.find_contradictions(), *conflicts.find_rival_successors()]
+    reported = [*conflicts.find_taken_ids(), *conflicts.find_contradictions(), *conflicts.find_rival_successors()]
     own, others = _split_findings(kb, lines, context)
-    findings = qualify_findings(kb, [*told, *_drop_repeated(own, told, conflicts)], context, "")
+    findings = qualify_findings(kb, [*reported, *_drop_repeated(own, reported, conflicts)], context, "")
     changes = [change for change in _iter_changes(lines, conflicts) if is_below(change.record.path, below)]
     shared = collect_project_ids(context)
+    sentences = summarise_merge(changes, lines.merged, kb.config.language)
+    # with ids by which a reader finds the records wherever they are
+    meaning = (
+        qualify_message_ids(kb, said, "", lambda record_id: ["project"] if record_id in shared else [])
+        for said in sentences
+    )
     return Comparison(
         revision,
         parted.base,
         tuple(changes),
-        tuple(qualify_messages(kb, summarise_merge(changes, lines.merged, kb.config.language), shared)),
+        tuple(meaning),
         tuple(filter_findings(findings, below)),
         Counter(finding.severity for finding in others),
         uncommitted=len(revisions.list_changed_records(kb, parted.head)),
@@ -70,12 +75,6 @@ def compare_with_revision(kb: Workspace, revision: str, *, below: Sequence[str] 
         uncompared=len(conflicts.movers[MOST:]),
         shared=shared,
     )
-
-
-def qualify_messages(kb: Workspace, sentences: Iterable[Message], shared: frozenset[str]) -> Iterator[Message]:
-    """Yield the *sentences* with ids by which a reader finds the records wherever they are."""
-    for said in sentences:
-        yield qualify_message_ids(kb, said, "", lambda record_id: ["project"] if record_id in shared else [])
 
 
 def _iter_changes(lines: DivergedRecords, conflicts: MergeConflicts) -> Iterator[RecordChange]:
@@ -148,13 +147,13 @@ def _load_base_context(kb: Workspace, lines: DivergedRecords, context: CheckCont
 
 
 def _drop_repeated(
-    findings: Iterable[Finding], told: Iterable[Finding], conflicts: MergeConflicts
+    findings: Iterable[Finding], reported: Iterable[Finding], conflicts: MergeConflicts
 ) -> Iterator[Finding]:
-    """Yield the *findings* of the check that do not say again what the comparison has *told*."""
-    numbered = {finding.path for finding in told if finding.rule == "branch-id"}
+    """Yield the *findings* of the check that do not say again what the comparison has *reported*."""
+    numbered = {finding.path for finding in reported if finding.rule == "branch-id"}
     for finding in findings:
         other = str(finding.message.values.get("other", ""))
-        is_id_told = finding.rule == "duplicate-id" and finding.path in numbered
-        is_claim_told = finding.rule == "claims" and (finding.path, other) in conflicts.clashing
-        if not is_id_told and not is_claim_told:
+        is_id_reported = finding.rule == "duplicate-id" and finding.path in numbered
+        is_claim_reported = finding.rule == "claims" and (finding.path, other) in conflicts.clashing
+        if not is_id_reported and not is_claim_reported:
             yield finding

@@ -1,6 +1,6 @@
 """A secret that got in by hand: where it is, and what removes it from the history; nothing here removes anything.
 
-What is found is told without the secret: a name that holds it is shown with a mask. What is prepared names it in clear
+What is found is reported without the secret: a name that holds it is shown with a mask. What is prepared names it in clear
 text only where no pattern of fixed length finds it and nothing else.
 """
 
@@ -144,15 +144,17 @@ def locate_secret(kb: Workspace, wanted: SecretQuery) -> tuple[SecretReport, boo
             oids.append((kind, oid))
         if pattern and is_exact:
             is_exact = pattern.findall(data) == [wanted.literals[0]] * data.count(wanted.literals[0])
-    hits = tuple(_explain_hits(kb, oids, wanted))
+    hits = _explain_hits(kb, oids, wanted)
     urls = repository.git("config", "--get-regexp", r"^remote\..*\.url$", check=False).decode().split()[::2]
+    # what kb keeps for itself, and what this command has prepared before
+    state = [*_walk_files(kb.state.folder, set()), *kb.state.list_spooled(), *kb.state.list_quarantined()]
     report = SecretReport(
         tuple(_find_in_work_tree(kb, wanted)),
-        tuple(_find_in_state(kb, wanted)),
+        _find_in_files(wanted, state),
         hits,
         tuple(map(wanted.mask_secret, _find_refs(kb, hits))),
         tuple(map(wanted.mask_secret, _find_ref_names(kb, wanted))),
-        tuple(_find_in_git_dir(kb, wanted)),
+        _find_in_files(wanted, _walk_files(kb.repository.common_dir, {"objects", "refs"}), by_name=False),
         tuple(key.removeprefix("remote.").removesuffix(".url") for key in urls),
     )
     return report, is_exact
@@ -184,16 +186,13 @@ def _read_objects(kb: Workspace, oids: Sequence[str]) -> Iterator[tuple[str, str
         at = end + int(size) + 2
 
 
-def _explain_hits(kb: Workspace, oids: Sequence[tuple[str, str]], wanted: SecretQuery) -> Iterator[SecretHit]:
-    """Yield the objects with the commits that brought them and, for a file, its path."""
+def _explain_hits(kb: Workspace, oids: Sequence[tuple[str, str]], wanted: SecretQuery) -> tuple[SecretHit, ...]:
+    """Return the objects with the commits that brought them and, for a file, its path."""
     blobs = {oid for kind, oid in oids if kind == "blob"}
     brought = _find_introductions(kb, blobs) if blobs else {}
-    for kind, oid in oids:
-        if kind == "blob":
-            commits, path = brought.get(oid, ([], ""))
-            yield SecretHit(kind, oid, tuple(commits), wanted.mask_secret(path))
-        else:
-            yield SecretHit(kind, oid, (oid,) if kind == "commit" else ())
+    brought |= {oid: ([oid], "") for kind, oid in oids if kind == "commit"}
+    sources = [(kind, oid, *brought.get(oid, ([], ""))) for kind, oid in oids]
+    return tuple(SecretHit(kind, oid, tuple(commits), wanted.mask_secret(path)) for kind, oid, commits, path in sources)
 
 
 def _find_introductions(kb: Workspace, blobs: set[str]) -> dict[str, tuple[list[str], str]]:
@@ -240,19 +239,14 @@ def _find_in_work_tree(kb: Workspace, wanted: SecretQuery) -> Iterator[str]:
             yield from (f"{name}:{number}" for number, line in enumerate(lines, 1) if wanted.is_found_in(line))
 
 
-def _find_in_state(kb: Workspace, wanted: SecretQuery) -> Iterator[str]:
-    """Yield the files of kb's own state, what this command has prepared before among them."""
-    elsewhere = [*kb.state.list_spooled(), *kb.state.list_quarantined()]
-    for path in dict.fromkeys([*_walk_files(kb.state.folder, set()), *elsewhere]):
-        if wanted.is_found_in(_read_content(path)) or wanted.is_found_in(os.fsencode(path)):
-            yield wanted.mask_secret(path)
-
-
-def _find_in_git_dir(kb: Workspace, wanted: SecretQuery) -> Iterator[str]:
-    """Yield the files of git's own, but for its objects and its refs."""
-    for path in _walk_files(kb.repository.common_dir, {"objects", "refs"}):
-        if wanted.is_found_in(_read_content(path)):
-            yield wanted.mask_secret(path)
+def _find_in_files(wanted: SecretQuery, paths: Iterable[str], *, by_name: bool = True) -> tuple[str, ...]:
+    """Return those of *paths* whose files hold the secret, or *by_name* whose names do."""
+    found = (
+        path
+        for path in dict.fromkeys(paths)
+        if wanted.is_found_in(_read_content(path)) or (by_name and wanted.is_found_in(os.fsencode(path)))
+    )
+    return tuple(map(wanted.mask_secret, found))
 
 
 def _walk_files(top: str, without: set[str]) -> Iterator[str]:

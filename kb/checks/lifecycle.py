@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kb.checks.check_context import CheckContext, Key, LoadedRecord, make_finding, parse_path_key
 from kb.checks.findings import Finding, Severity
@@ -78,7 +78,8 @@ def check_unmarked_records(context: CheckContext) -> Iterator[Finding]:
     tangle = _find_cycle_records(_collect_edges(context))
     for key, successors in context.successors.items():
         owners = context.by_key.get(key, ())
-        accepted = [s for s in successors if s.record.status == Status.ACCEPTED and not _is_amended_by(context, s, key)]
+        accepted = [successor for successor in successors if successor.record.status == Status.ACCEPTED]
+        accepted = [s for s in accepted if key not in _resolve_all(context, s, s.record.amends)]
         if len(owners) != 1 or not accepted or key in tangle or owners[0].record.status not in LIVE:
             continue
         new, status = accepted[0].record.scoped_id, status_name(owners[0].record.status)
@@ -87,9 +88,8 @@ def check_unmarked_records(context: CheckContext) -> Iterator[Finding]:
         yield make_finding("unmarked", owners[0], message, msg("mark it: kb check --fix"), key="status", change=change)
 
 
-def _is_amended_by(context: CheckContext, successor: LoadedRecord, key: Key) -> bool:
-    record = successor.record
-    return any(context.resolve_reference(record.scope, reference) == key for reference in record.amends)
+def _resolve_all(context: CheckContext, one: LoadedRecord, references: Iterable[str]) -> set[Key | None]:
+    return {context.resolve_reference(one.record.scope, reference) for reference in references}
 
 
 def _collect_edges(context: CheckContext) -> dict[Key, list[Key]]:
@@ -241,9 +241,8 @@ def _report_claims(key: str, one: LoadedRecord, other: LoadedRecord) -> Finding:
 def _is_explained(context: CheckContext, one: LoadedRecord, other: LoadedRecord) -> bool:
     """Return whether one of the two names its relation to the other."""
     return any(
-        context.resolve_reference(a.record.scope, reference) == b.key
+        b.key in _resolve_all(context, a, (*a.record.coexists_with, *a.record.supersedes, *a.record.amends))
         for a, b in ((one, other), (other, one))
-        for reference in (*a.record.coexists_with, *a.record.supersedes, *a.record.amends)
     )
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
-from kb.checks.check_context import CheckContext, CheckedText, Key, collect_folders, make_finding
+from kb.checks.check_context import CheckContext, Key, collect_folders, make_finding
 from kb.checks.findings import Finding
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
@@ -64,10 +64,11 @@ def check_dangling_citations(context: CheckContext) -> Iterator[Finding]:
     """Report `[D001]` and `[shop:D001]` in a text where no such record is found (SHI-18)."""
     for text in context.texts:
         wanted = {(match[1] or "", match[2]) for match in _LIKE_A_CITATION.finditer(text.text)}
-        missing = {pair for pair in wanted if _is_record_id(pair[1]) and _resolve_target(context, text, *pair) is None}
+        known_prefix = {pair for pair in wanted if pair[1].rstrip("0123456789") in BY_PREFIX}
+        missing = {pair for pair in known_prefix if context.resolve_reference(text.scope, _join_id(*pair)) is None}
         for project, id, line in find_citations(text.text) if missing else ():
             if (project, id) in missing:
-                cited = _format_reference(project, id)
+                cited = _join_id(project, id)
                 message = msg("[{id}] names no record", id=cited)
                 fix = msg("correct the id; if it is no citation, write it in code marks: `[{id}]`", id=cited)
                 yield Finding("citation", "error" if text.is_record else "warning", text.path, line, message, fix)
@@ -80,16 +81,15 @@ def check_obsolete_citations(context: CheckContext) -> Iterator[Finding]:
         record = one.record
         if record.status not in LIVE or not dead:
             continue
-        text = CheckedText(record.path, one.text, record.scope)
         relations = (*record.supersedes, *record.amends, *record.coexists_with)
         allowed = {context.resolve_reference(record.scope, reference) for reference in relations}
         cited = {(match[1] or "", match[2]) for match in _LIKE_A_CITATION.finditer(one.text)}
-        targets = {pair: _resolve_target(context, text, *pair) for pair in cited}
+        targets = {pair: context.resolve_reference(record.scope, _join_id(*pair)) for pair in cited}
         gone = {pair: key for pair, key in targets.items() if key in dead and key not in allowed}
         for project, id, line in find_citations(one.text) if gone else ():
             if key := gone.get((project, id)):
                 status = status_name(context.by_key[key][0].record.status)
-                message = msg("[{id}] is {status}", id=_format_reference(project, id), status=status)
+                message = msg("[{id}] is {status}", id=_join_id(project, id), status=status)
                 fix = _suggest_replacement(context, key, record.scope)
                 yield Finding("dead-citation", "warning", record.path, line, message, fix)
 
@@ -103,15 +103,7 @@ def _suggest_replacement(context: CheckContext, key: Key, scope: str) -> Message
     return msg("take the citation out, or say why the old one still matters")
 
 
-def _is_record_id(id: str) -> bool:
-    return id.rstrip("0123456789") in BY_PREFIX
-
-
-def _resolve_target(context: CheckContext, text: CheckedText, project: str, id: str) -> Key | None:
-    return context.resolve_reference(text.scope, _format_reference(project, id))
-
-
-def _format_reference(project: str, id: str) -> str:
+def _join_id(project: str, id: str) -> str:
     return f"{project}:{id}" if project else id
 
 

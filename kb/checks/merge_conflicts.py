@@ -237,8 +237,9 @@ class MergeConflicts:
         among = NeighbourIndex(movers)
         elsewhere = NeighbourIndex(record for _, record in self._elsewhere.values())
         for record in movers:
-            there = (found for found in self.there.find_contradicted(record) if not self._is_touched(found[0]))
-            for other, reason in (*there, *among.find_contradicted(record)):
+            there = self.there.find_contradicted(record)
+            untouched = [found for found in there if record_identity(found[0]) not in self._touched]
+            for other, reason in (*untouched, *among.find_contradicted(record)):
                 if (other.path, record.id) in self.clashing or self._had_contradiction(record, other):
                     continue
                 self.clashing |= {(record.path, other.id), (other.path, record.id)}
@@ -250,9 +251,6 @@ class MergeConflicts:
                     message = msg("on {branch}: {reason}", branch=branch, reason=reason)
                     fix = msg("settle it with the other branch: what is merged second has to replace what was first")
                     yield self._warn("contradiction", record, message, fix)
-
-    def _is_touched(self, record: Record) -> bool:
-        return record_identity(record) in self._touched
 
     def _had_contradiction(self, record: Record, other: Record) -> bool:
         """Return whether *record* contradicted *other* before this line changed them."""

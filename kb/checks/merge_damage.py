@@ -16,7 +16,7 @@ from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.records.blocks import find_blocks, find_headings
 from kb.records.front_matter import TextSpan
-from kb.records.model import Record, Section, is_imported
+from kb.records.model import Section, is_imported
 from kb.text.line_ends import find_line_number, split_lines
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import clip, count_words, one_line
@@ -88,17 +88,20 @@ def check_both_sides(context: CheckContext) -> Iterator[Finding]:
 
 def _has_both_sides(section: Section, versions: MergeVersions) -> bool:
     """Return whether *section* holds the lines of both sides where each replaced the same ones, or wrote the first."""
-    base, ours, theirs = (_collect_lines(record, section_key(section)) for record in versions)
+    base, ours, theirs = (
+        {
+            row
+            for one in (record.sections if record else ())
+            if section_key(one) == section_key(section)
+            for row in _split_rows(one.text)
+        }
+        for record in versions
+    )
     merged = set(_split_rows(section.text))
     mine, other = ours - base, theirs - base
     if not mine - other or not other - mine or not mine | other <= merged:
         return False
     return not base or bool((base - ours) & (base - theirs))
-
-
-def _collect_lines(record: Record | None, name: str) -> set[str]:
-    sections = record.sections if record else ()
-    return {row for section in sections if section_key(section) == name for row in _split_rows(section.text)}
 
 
 def _split_rows(text: str) -> list[str]:

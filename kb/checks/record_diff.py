@@ -210,19 +210,19 @@ def summarise_merge(changes: Iterable[RecordChange], world: Mapping[str, Record]
 
     *world* holds every record as it will be after the merge; *language* is that of the sections' names.
     """
-    told: set[str] = set()
+    mentioned: set[str] = set()
     sentences: list[Message] = []
     by_name = group_by_name(world.values())
     for change in changes:
         if change.step == "new":
-            sentences.append(_describe_new(change.record, by_name, told))
+            sentences.append(_describe_new(change.record, by_name, mentioned))
         else:
-            sentences += _describe_change(change, told, language)
+            sentences += _describe_change(change, mentioned, language)
     return tuple(sentences or [msg("what holds stays as it is")])
 
 
-def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record]], told: set[str]) -> Message:
-    """Say what a new record means; what it ends is *told* with it."""
+def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record]], mentioned: set[str]) -> Message:
+    """Say what a new record means; what it ends is *mentioned* with it."""
     name = _format_names([new])
     if new.status == Status.PROPOSED:
         return msg("{name} is only proposed: it binds nobody yet", name=name)
@@ -235,7 +235,7 @@ def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record
     own = [record for record in replaced.values() if record.scope == new.scope]
     ended = [record for record in own if record.status == Status.SUPERSEDED]
     overridden = [record for record in replaced.values() if record.scope != new.scope]
-    told |= {record.path for record in ended}
+    mentioned |= {record.path for record in ended}
     if ended:
         return msg("{name} holds, and {old} no longer does", name=name, old=_format_names(ended))
     if overridden:
@@ -251,7 +251,7 @@ def _format_names(records: Sequence[Record]) -> Message:
     return first
 
 
-def _describe_change(change: RecordChange, told: set[str], language: str) -> Iterator[Message]:
+def _describe_change(change: RecordChange, mentioned: set[str], language: str) -> Iterator[Message]:
     record, old = change.record, change.before
     name = _format_names([record])
     is_accepted = record.status == Status.ACCEPTED
@@ -262,7 +262,7 @@ def _describe_change(change: RecordChange, told: set[str], language: str) -> Ite
     elif change.step != "superseded" and by and is_accepted:
         yield msg("{name} holds, but for what {other} says otherwise", name=name, other=_format_names(by))
     elif change.step == "superseded" and by:
-        if record.path not in told:
+        if record.path not in mentioned:
             yield msg("{name} no longer holds; {other} takes its place", name=name, other=_format_names(by))
     elif change.status_change and is_accepted:
         yield msg("{name} holds from now on", name=name)

@@ -117,7 +117,7 @@ def apply_rules(context: CheckContext, rules: Iterable[Rule] = RULES) -> list[Fi
 def check_records(kb: Workspace, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
     """Return what is wrong with the records in the files or folders *below* (none: all).
 
-    With *fix* mend in the checkout what can be mended safely, and look again.
+    With *fix* repair in the checkout what can be repaired safely, and check again.
     """
     return run_check(kb, fix=fix, below=below).findings
 

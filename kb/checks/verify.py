@@ -119,12 +119,10 @@ def _parse_transcript(rows: Iterator[str]) -> Iterator[str]:
 def refuse_hidden(found: Sequence[str], path: str = "") -> None:
     """Raise KbError where a command would run as something else than it shows."""
     for command in found:
-        if reveal_hidden(command) != command or any(trouble.kind == HIDDEN for trouble in find_threats(command)):
-            raise KbError(
-                msg("a command is not what it shows: {command}", command=reveal_hidden(command)),
-                path=path,
-                hint=msg("see: kb check"),
-            )
+        shown = reveal_hidden(command)
+        if shown != command or any(threat.kind == HIDDEN for threat in find_threats(command)):
+            said = msg("a command is not what it shows: {command}", command=shown)
+            raise KbError(said, path=path, hint=msg("see: kb check"))
 
 
 # -- running it -----------------------------------------------------------------------------------

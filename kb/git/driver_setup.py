@@ -1,6 +1,6 @@
 """The merge driver: how git in this clone learns to hand records to kb.
 
-Which files are records stands in `.gitattributes` and is committed; the command stands in the configuration of each
+Which files are records is in `.gitattributes` and is committed; the command is in the configuration of each
 clone. The command is a line for the shell that leaves nothing to luck: kb as it was when it was installed, else the
 one on PATH, and where neither works git's own merge of lines, so that never one side alone is taken for the result.
 """

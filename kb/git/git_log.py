@@ -110,14 +110,14 @@ def diff_trees(repository: Repository, pairs: Sequence[tuple[str, str]]) -> list
 
     Raise NeedsPerson where one of them has a name that no checkout may have.
     """
-    asked = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
-    if not asked:
+    compared = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
+    if not compared:
         return [[] for _ in pairs]
-    lines = "".join(f"{old} {new}\n" for old, new in asked).encode()
+    lines = "".join(f"{old} {new}\n" for old, new in compared).encode()
     out = repository.git("diff-tree", "--stdin", "-r", "-z", "--no-renames", "--full-index", stdin=lines)
-    found: dict[tuple[str, str], list[FileDifference]] = {pair: [] for pair in asked}
+    found: dict[tuple[str, str], list[FileDifference]] = {pair: [] for pair in compared}
     at = 0
-    current = asked[0]
+    current = compared[0]
     while at < len(out):
         if out[at : at + 1] != b":":
             end = out.index(b"\n", at)
@@ -159,9 +159,9 @@ def read_objects(repository: Repository, oids: Iterable[str]) -> dict[str, bytes
 def _parse_commit(oid: str, data: bytes) -> Commit:
     head, _, message = data.decode("utf-8", "replace").partition("\n\n")
     rows = [row.split(" ", 1) for row in head.split("\n") if row and not row.startswith(" ")]
-    told = {row[0]: row[1] for row in rows if len(row) == 2}
+    fields = {row[0]: row[1] for row in rows if len(row) == 2}
     parents = tuple(row[1] for row in rows if row[0] == "parent")
-    return Commit(oid, told["tree"], parents, told.get("author", ""), told.get("committer", ""), message)
+    return Commit(oid, fields["tree"], parents, fields.get("author", ""), fields.get("committer", ""), message)
 
 
 _UNSEEN = regex("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")

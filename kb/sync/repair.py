@@ -1,6 +1,6 @@
 """Repair what a merge lost where kb's merge driver did not run: each record is merged again, from the merge's parents.
 
-Only what still stands as the lines were put together, or cannot be meant so (conflict markers, a section twice), is
+Only what is still as git put the lines together, or cannot be meant so (conflict markers, a section twice), is
 replaced. What a person has decided is theirs; what only a person can decide is named.
 """
 
@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.checks.merge_damage import section_key
 from kb.errors import BadRecord, UnknownId
 from kb.files import read_if_exists, write_atomic
 from kb.git import revisions, worktree
@@ -20,7 +21,6 @@ from kb.merge.merge_record import merge_record
 from kb.merge.renumbering import parse_front_values
 from kb.records import record_file
 from kb.records.record_paths import CONTENT, is_record_path
-from kb.text.segment import one_line
 from kb.writing.file_changes import Advance, apply_advance, build_advance
 from kb.writing.transaction import transactions
 
@@ -168,9 +168,9 @@ class _Repair:
         wanted = merge_record(base, ours, theirs, path=path, labels=(merge.ours[:12], merge.theirs[:12]))
         if now is None or then == wanted.data:
             return
-        # only what still stands as git put the lines together, or as nobody can mean it
+        # only what is still as git put the lines together, or as nobody can mean it
         by_lines = worktree.merge_file_versions
-        if not is_damaged(now) and not (now == then == by_lines(self._kb.repository, ours, base or b"", theirs)):
+        if not _is_damaged(now) and not (now == then == by_lines(self._kb.repository, ours, base or b"", theirs)):
             return
         if now != then and not wanted.conflicts:  # what was changed since the merge stays
             wanted = merge_record(then, now, wanted.data, path=path)
@@ -206,14 +206,13 @@ class _Repair:
             self._files |= {moved: merged.data, stayed: None}
 
 
-def is_damaged(data: bytes) -> bool:
+def _is_damaged(data: bytes) -> bool:
     """Return whether a record file has conflict markers, or a section twice."""
     try:
         record = record_file.read(data)
     except BadRecord:
         return True
-    names = [section.name or one_line(section.heading).casefold() for section in record.sections]
-    return len(set(names)) < len(names)
+    return len(set(map(section_key, record.sections))) < len(record.sections)
 
 
 def _read_uid(path: str, data: bytes | None) -> str:
