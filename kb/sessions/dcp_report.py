@@ -37,40 +37,37 @@ _WRITE_PRICE, _READ_PRICE = 1.25, 0.1
 
 def format_report(plan: PrunePlan, *, when: str, trigger: Message, protected_turns: int, language: str) -> str:
     """Return the report of *plan* in markdown. *when* is a time for people, *trigger* what called for it."""
-    rows: list[Message | str] = [msg("## DCP report"), ""]
-    rows += [msg("**Time**: {when}", when=when), msg("**Trigger**: {trigger}", trigger=trigger), ""]
+
+    def translate(message: Message) -> str:
+        return message.translate(language)
+
+    rows = [translate(msg("## DCP report")), "", translate(msg("**Time**: {when}", when=when))]
+    rows += [translate(msg("**Trigger**: {trigger}", trigger=trigger)), ""]
     if plan.idle:
-        rows += [msg("Nothing was pruned: {reason}.", reason=plan.idle), ""]
-    rows += [msg("### What was pruned"), *_iter_table_rows(plan.cuts, language), ""]
-    rows.append(msg("### Protected"))
-    rows += [f"- {message.translate(language)}" for message in _iter_protected(plan, protected_turns)]
-    rows += ["", msg("### After pruning")]
-    rows += [f"- {message.translate(language)}" for message in _iter_usage_after(plan)]
-    return "".join(f"{row if isinstance(row, str) else row.translate(language)}\n" for row in rows)
-
-
-def _iter_table_rows(cuts: Sequence[Cut], language: str) -> Iterator[str]:
+        rows += [translate(msg("Nothing was pruned: {reason}.", reason=plan.idle)), ""]
     heads = (msg("strategy"), msg("pruned"), msg("tokens saved"))
-    yield "| " + " | ".join(head.translate(language) for head in heads) + " |"
-    yield "|------|--------|-------------|"
+    rows += [translate(msg("### What was pruned")), "| " + " | ".join(map(translate, heads)) + " |"]
+    rows.append("|------|--------|-------------|")
     for name in STRATEGIES:
-        own = [cut for cut in cuts if cut.strategy == name]
+        own = [cut for cut in plan.cuts if cut.strategy == name]
         if own or name != DISCARD:
-            yield f"| {NAMES[name]} | {_describe_cuts(name, own).translate(language)} | ~{_sum_saved(own):,} |"
-    total = msg("{count} in all", count=len(cuts)).translate(language)
-    yield f"| **{msg('total').translate(language)}** | **{total}** | **~{_sum_saved(cuts):,}** |"
-
-
-def _sum_saved(cuts: Sequence[Cut]) -> int:
-    return sum(cut.saved_tokens for cut in cuts)
+            saved = sum(cut.saved_tokens for cut in own)
+            rows.append(f"| {NAMES[name]} | {translate(_describe_cuts(name, own))} | ~{saved:,} |")
+    total = translate(msg("{count} in all", count=len(plan.cuts)))
+    rows += [f"| **{translate(msg('total'))}** | **{total}** | **~{plan.saved_tokens:,}** |", ""]
+    rows += [
+        translate(msg("### Protected")),
+        *(f"- {translate(row)}" for row in _iter_protected(plan, protected_turns)),
+    ]
+    rows += ["", translate(msg("### After pruning")), *(f"- {translate(row)}" for row in _iter_usage_after(plan))]
+    return "\n".join(rows) + "\n"
 
 
 def _describe_cuts(strategy: str, cuts: Sequence[Cut]) -> Message:
-    count = len(cuts)
+    count, covered = len(cuts), sum(cut.why == "covered" for cut in cuts)
+    if strategy == DEDUP and covered:
+        return msg("{count} repeated reads, {held} held by newer ones", count=count - covered, held=covered)
     if strategy == DEDUP:
-        covered = sum(cut.why == "covered" for cut in cuts)
-        if covered:
-            return msg("{count} repeated reads, {held} held by newer ones", count=count - covered, held=covered)
         return msg("{count} repeated reads", count=count)
     if strategy == SUPERSEDE:
         return msg("{count} outdated writes", count=count)
@@ -93,16 +90,14 @@ def _iter_protected(plan: PrunePlan, turns: int) -> Iterator[Message]:
         share = round(100 * plan.protected_tokens / max(plan.tool_tokens, 1))
         yield msg("reads of {files}: protected ({share}% of all tool tokens)", files=shown, share=share)
     for by in (TURNS, ANCHORS, PATTERNS):
-        if sizes := [kept.tokens for kept in plan.kept if kept.by == by]:
-            yield _describe_kept(by, len(sizes), f"{sum(sizes):,}")
-
-
-def _describe_kept(by: str, count: int, tokens: str) -> Message:
-    if by == TURNS:
-        return msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", count=count, tokens=tokens)
-    if by == ANCHORS:
-        return msg("citations kept {count} texts (~{tokens} tokens) from being pruned", count=count, tokens=tokens)
-    return msg("file names kept {count} texts (~{tokens} tokens) from being pruned", count=count, tokens=tokens)
+        sizes = [kept.tokens for kept in plan.kept if kept.by == by]
+        counted = {"count": len(sizes), "tokens": f"{sum(sizes):,}"}
+        if sizes and by == TURNS:
+            yield msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", **counted)
+        elif sizes and by == ANCHORS:
+            yield msg("citations kept {count} texts (~{tokens} tokens) from being pruned", **counted)
+        elif sizes:
+            yield msg("file names kept {count} texts (~{tokens} tokens) from being pruned", **counted)
 
 
 def _iter_usage_after(plan: PrunePlan) -> Iterator[Message]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import accumulate
 
 from kb.errors import BadInput, UnknownId
 from kb.files import write_atomic
@@ -277,15 +278,29 @@ def shorten_result(
     if not (settings.enabled and settings.truncation) or tool not in settings.truncation_scope:
         return None
     usage, prompt = _read_usage_and_prompt(kb, transcript)
+    most, rows = compute_max_output(usage.left, settings), settings.glob_max_files if tool == "Glob" else 0
     words = [prompt, *(value for value in given.values() if isinstance(value, str))]
-    rows = settings.glob_max_files if tool == "Glob" else 0
-    shortener = _ResultShortener(settings, compute_max_output(usage.left, settings), words, folder, kb.now(), rows)
+    keep = PruneGuards(Transcript(), settings).find_anchors
+
+    def shorten_lines(text: str) -> str:
+        times = _read_change_times(folder, [line.partition(":")[0] for line in text.split("\n")])
+        return shorten_output(text, most, rows=rows, words=words, changed=times, now=kb.now(), keep=keep)
+
+    changed = response
     if isinstance(response, str):
-        changed: object = shortener.shorten_lines(response)
+        changed = shorten_lines(response)
     elif isinstance(response, dict):
-        changed = _shorten_fields(response, shortener)
-    else:
-        return None
+        changed = dict(response)
+        names, content = response.get("filenames"), response.get("content")
+        if isinstance(names, list) and all(isinstance(name, str) for name in names):
+            kept = _select_paths(
+                names, most, rows, lambda: rank_lines(names, words, _read_change_times(folder, names), kb.now())
+            )
+            if len(kept) < len(names):
+                changed |= {"filenames": kept, "numFiles": len(kept)}
+                changed |= {"truncated": True} if "truncated" in response else {}
+        if isinstance(content, str):
+            changed["content"] = shorten_lines(content)
     if changed == response:
         return None
     before, after = estimate_tokens(str(response)), estimate_tokens(str(changed))
@@ -294,58 +309,24 @@ def shorten_result(
     return ToolRewrite(changed, note)
 
 
-def _shorten_fields(response: dict[str, Any], shortener: _ResultShortener) -> dict[str, Any]:
-    """Return a structured *response* with its paths and its text shortened."""
-    changed = dict(response)
-    names, content = response.get("filenames"), response.get("content")
-    if isinstance(names, list) and names and all(isinstance(name, str) for name in names):
-        kept = shortener.shorten_paths(names)
-        if len(kept) < len(names):
-            changed |= {"filenames": kept, "numFiles": len(kept)}
-            if "truncated" in response:
-                changed["truncated"] = True
-    if isinstance(content, str):
-        changed["content"] = shortener.shorten_lines(content)
-    return changed
+def _select_paths(names: list[str], most: int, rows: int, rank: Callable[[], list[int]]) -> list[str]:
+    """Return the first of *names* by their *rank* that fit into *most* tokens and, unless *rows* is 0, *rows* lines."""
+    sizes = [estimate_tokens(name) + 1 for name in names]
+    if (not rows or len(names) <= rows) and sum(sizes) <= most:
+        return names
+    order = rank()
+    totals = accumulate(sizes[at] for at in order)
+    fitting = [at for at, total in zip(order, totals, strict=True) if total <= most]
+    return [names[at] for at in sorted(fitting[: rows or None])]
 
 
-class _ResultShortener:
-    """What one search result is shortened by."""
-
-    def __init__(
-        self, settings: DcpSettings, most: int, words: Sequence[str], folder: str, now: float, rows: int
-    ) -> None:
-        self.most, self.words, self.folder, self.now, self.rows = most, words, folder, now, rows
-        self.keep = PruneGuards(Transcript(), settings).find_anchors
-
-    def shorten_lines(self, text: str) -> str:
-        changed = self._read_change_times([line.partition(":")[0] for line in text.split("\n")[:_LOOKED_AT]])
-        return shorten_output(
-            text, self.most, rows=self.rows, words=self.words, changed=changed, now=self.now, keep=self.keep
-        )
-
-    def shorten_paths(self, names: list[str]) -> list[str]:
-        sizes = [estimate_tokens(name) + 1 for name in names]
-        if (not self.rows or len(names) <= self.rows) and sum(sizes) <= self.most:
-            return names
-        chosen: list[int] = []
-        room = self.most
-        for at in rank_lines(names, self.words, self._read_change_times(names), self.now):
-            if (self.rows and len(chosen) >= self.rows) or sizes[at] > room:
-                break
-            chosen.append(at)
-            room -= sizes[at]
-        return [names[at] for at in sorted(chosen)]
-
-    def _read_change_times(self, names: Sequence[str]) -> dict[str, float]:
-        """Return when the files *names* were changed, as far as they are there."""
-        found = {}
-        for name in dict.fromkeys(names[:_LOOKED_AT]):
-            try:
-                found[name] = os.stat(os.path.join(self.folder, name)).st_mtime
-            except (OSError, ValueError):
-                continue
-        return found
+def _read_change_times(folder: str, names: Sequence[str]) -> dict[str, float]:
+    """Return when the files *names* were changed, as far as they are there."""
+    found = {}
+    for name in dict.fromkeys(names[:_LOOKED_AT]):
+        with suppress(OSError, ValueError):
+            found[name] = os.stat(os.path.join(folder, name)).st_mtime
+    return found
 
 
 def _read_usage_and_prompt(kb: Workspace, transcript: str) -> tuple[ContextUsage, str]:
