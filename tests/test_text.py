@@ -235,6 +235,7 @@ def test_a_megabyte_of_anything_ends_soon(piece: str) -> None:
             "1. Pin v1.2.3 (e.g. here).\n2. 版本 3.11 起生效；旧版不变。",
             ["1. Pin v1.2.3 (e.g. here).", "2. 版本 3.11 起生效；", "旧版不变。"],
         ),
+        ('**Why.** *"Use it."* Go.', ['**Why.** *"Use it."*', "Go."]),
         ("Call `get(id?)` when a != b; then stop", ["Call `get(id?)` when a != b;", "then stop"]),
         ("See https://a.example/x?y=z!w;q for it.", ["See https://a.example/x?y=z!w;q for it."]),
         (

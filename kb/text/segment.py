@@ -33,8 +33,8 @@ _INVISIBLE = regex(
 
 _HALF = regex("[\ud800-\udfff]")
 _ITEM = regex(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
-_CLOSERS = "[\"'”’」』)）]*+"
-"""Quotes and brackets that belong to the sentence they close: 他说“停。”, He said "stop."."""
+_CLOSERS = "(?:[\"'”’」』)）]++[*]*+)?+"
+"""Quotes and brackets that belong to the sentence they close: 他说“停。”, *"Stop."*; not **Why.** alone."""
 _SENTENCE_END = (
     rf"[。！？]++{_CLOSERS}"
     rf"|(?<![!?])[!?]++{_CLOSERS}(?=\s|{_CJK}|\Z)"
