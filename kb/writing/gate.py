@@ -159,11 +159,12 @@ DECLINED = Objection(
 
 def _build_gate_objection(candidate: Candidate, sightings: int, config: Config) -> Objection:
     """Return the objection to a candidate without a ground, with what to add, exactly."""
-    if _is_confident(candidate):
-        reason = msg("below the gate: neither repeated, nor of large impact, nor reusable")
-    else:
-        reason = msg("below the gate: with a confidence of {confidence}, words alone prove nothing",
-                     confidence=candidate.confidence)  # fmt: skip
+    reason = msg("below the gate: neither repeated, nor of large impact, nor reusable")
+    if not _is_confident(candidate):
+        confidence = candidate.confidence
+        reason = msg(
+            "below the gate: with a confidence of {confidence}, words alone prove nothing", confidence=confidence
+        )
     remedy = msg(
         "say why it matters: --area architecture|security|performance|compliance|modules, --reusable or "
         "--affects-future yes; or wait until it is seen in {count} more session(s)",
@@ -250,6 +251,7 @@ _BESIDE = frozenset(
 
 
 _REST_OF_WORD = regex(r"[A-Za-z-]*")
+"""What follows the beginning of a word, which is all that WORDS name of most."""
 _MASK = regex(r"\[redacted:[^\[\]\n]*+\]")
 """A masked secret says nothing of the matter."""
 
@@ -270,7 +272,8 @@ def find_impact_areas(candidate: Candidate) -> dict[str, str]:
     for matter, words in WORDS.items():
         for match in words.finditer(plain):
             if not _is_negated(text, match):
-                found[matter] = _expand_to_word(text, match)
+                rest = _REST_OF_WORD.match(text, match.end()) if match[0][-1].isascii() else None
+                found[matter] = text[match.start() : match.end()] + (rest[0] if rest else "")
                 break
     return found
 
@@ -291,14 +294,15 @@ def find_touched_modules(candidate: Candidate, known: Sequence[str] = ()) -> tup
     file that stands in no such folder touches none.
     """
     project = candidate.scope.rpartition("/")[2].lower().replace("-", "_")
-    found = (_match_known_module(path, known) if known else _guess_module(path, project) for path in candidate.impact)
-    return tuple(sorted({module for module in found if module}))
-
-
-def _match_known_module(path: str, known: Sequence[str]) -> str:
-    parts = _split_path(path)
-    fits = [folder for folder in known if parts[: len(_split_path(folder))] == _split_path(folder)]
-    return max(fits, key=len, default="")
+    found = set()
+    for path in candidate.impact:
+        if known:
+            parts = _split_path(path)
+            fits = [folder for folder in known if parts[: len(_split_path(folder))] == _split_path(folder)]
+            found.add(max(fits, key=len, default=""))
+        else:
+            found.add(_guess_module(path, project))
+    return tuple(sorted(found - {""}))
 
 
 def _guess_module(path: str, project: str) -> str:
@@ -312,9 +316,3 @@ def _guess_module(path: str, project: str) -> str:
 
 def _split_path(path: str) -> list[str]:
     return [part for part in path.replace("\\", "/").split("/") if part and part != "."]
-
-
-def _expand_to_word(text: str, match: re.Match[str]) -> str:
-    """Return the whole word around *match*: patterns name the beginnings of words."""
-    rest = _REST_OF_WORD.match(text, match.end()) if match[0][-1].isascii() else None
-    return text[match.start() : match.end()] + (rest[0] if rest else "")

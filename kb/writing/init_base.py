@@ -131,7 +131,7 @@ def _update_workflows(
     """Return the workflows that were written when nobody knew where kb is installed from, now that it is known."""
     return {
         path: (old, files[path])
-        for path, old in build_placeholder_workflows(remote).items()
+        for path, old in build_workflows(remote, installation.UNKNOWN).items()
         if files[path] != old and path in kept and repository.read_blob(tip, path) == old
         and read_if_exists(os.path.join(repository.root, path)) == old
     }  # fmt: skip
@@ -201,8 +201,3 @@ def build_workflows(remote: str = "", requirement: str = "") -> dict[str, bytes]
     wanted = {**(_GITLAB if "gitlab" in remote.lower() else _GITHUB), **_EVERYWHERE}
     line = (requirement or installation.find_own_requirement() or installation.UNKNOWN).encode()
     return {path: folder.joinpath(name).read_bytes().replace(_PLACE, line) for path, name in wanted.items()}
-
-
-def build_placeholder_workflows(remote: str = "") -> dict[str, bytes]:
-    """Return those files as they are written where nobody knows where kb is installed from."""
-    return build_workflows(remote, installation.UNKNOWN)
