@@ -25,6 +25,11 @@ from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
 
 ATTRIBUTES = "content/.gitattributes"
+_GITHUB = {".github/workflows/kb.yml": "github-workflow.yml", ".github/workflows/kb-wiki.yml": "github-wiki.yml"}
+_GITLAB = {".gitlab/kb-ci.yml": "gitlab-ci.yml", ".gitlab/kb-wiki.yml": "gitlab-wiki.yml"}
+_EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
+_PLACE = b"@REQUIREMENT@"
+"""What the templates have in place of the line for pip that installs kb."""
 
 
 class WorkflowOptions(NamedTuple):
@@ -183,13 +188,6 @@ def _format_toml(value: object) -> str:
         return "[" + ", ".join(map(_format_toml, value)) + "]"
     text = format_scalar(value)
     return text if isinstance(value, bool | int | float) or text.startswith('"') else f'"{text}"'
-
-
-_GITHUB = {".github/workflows/kb.yml": "github-workflow.yml", ".github/workflows/kb-wiki.yml": "github-wiki.yml"}
-_GITLAB = {".gitlab/kb-ci.yml": "gitlab-ci.yml", ".gitlab/kb-wiki.yml": "gitlab-wiki.yml"}
-_EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
-_PLACE = b"@REQUIREMENT@"
-"""What the templates have in place of the line for pip that installs kb."""
 
 
 def build_workflows(remote: str = "", requirement: str = "") -> dict[str, bytes]:
