@@ -65,6 +65,29 @@ class ImportedAdr(NamedTuple):
     """Whether the file's date shows that days are written before months; None where it shows neither."""
 
 
+class _AdrFile(NamedTuple):
+    """A file in its parts."""
+
+    path: str
+    text: str
+    values: Mapping[str, Any]
+    """The front matter."""
+    heading: str
+    """The title as it is written, or ""."""
+    fields: AdrFields
+    """What the lines before the first section say."""
+    parts: list[AdrPart]
+    """The sections."""
+
+    def get_value(self, key: str) -> str:
+        """Return what the front matter says under *key*, as text."""
+        return flatten_value(self.values.get(key))
+
+    def list_texts(self, section: str) -> list[str]:
+        """Return the texts of all parts that are the *section*."""
+        return [part.text for part in self.parts if match_section(part.heading) == section]
+
+
 # -- the whole file -------------------------------------------------------------------------------
 
 _EVIDENCE = frozenset({"context", "decision", "alternatives", "status"})
@@ -93,9 +116,9 @@ def read_adr(text: str, path: str) -> ImportedAdr:
     heading, preamble = "", above.text
     if rest and not (rest[0].level > 1 and match_section(rest[0].heading)):  # else it begins with a section, untitled
         heading, preamble, rest = rest[0].heading, above.text + rest[0].text, rest[1:]
-    found = parse_fields(preamble)
-    _refuse_non_records(heading, found, rest, values, path)
-    return _build_import(text, path, values, heading, found, rest, notes)
+    file = _AdrFile(path, text, values, heading, parse_fields(preamble), rest)
+    _refuse_non_records(file)
+    return _build_import(file, notes)
 
 
 _KEY_AND_TEXT = re.compile(
@@ -129,24 +152,22 @@ def _parse_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[s
         return values
 
 
-def _refuse_non_records(
-    heading: str, found: AdrFields, rest: list[AdrPart], values: Mapping[str, Any], path: str
-) -> None:
+def _refuse_non_records(file: _AdrFile) -> None:
     """Raise BadRecord for a template, an index, or a page that nothing shows to be a decision record."""
-    number = parse_file_number(path)
-    if "template" in extract_stem(path).lower() and (number is None or _PLACEHOLDER.search(heading)):
+    path, number = file.path, parse_file_number(file.path)
+    if "template" in extract_stem(path).lower() and (number is None or _PLACEHOLDER.search(file.heading)):
         raise BadRecord(msg("the file is a template, no decision record"), path=path)
     shown = (
         number is not None
         or bool(parse_file_date(path))
-        or split_title_number(heading, None)[1] is not None
-        or parse_status(found.status or flatten_value(values.get("status"))).certain
-        or bool(_EVIDENCE & {match_section(part.heading) for part in rest})
+        or split_title_number(file.heading, None)[1] is not None
+        or parse_status(file.fields.status or file.get_value("status")).certain
+        or bool(_EVIDENCE & {match_section(part.heading) for part in file.parts})
     )
     if not shown:
         reason = msg("nothing shows a decision record: no number, no status, no section “Context” or “Decision”")
         raise BadRecord(reason, path=path)
-    if _is_index(path) and not values.get("status"):
+    if _is_index(path) and not file.values.get("status"):
         raise BadRecord(msg("the file is an index of a folder, no decision record"), path=path)
 
 
@@ -157,68 +178,58 @@ def _is_index(path: str) -> bool:
     return name in _NOT_A_RECORD and not (name == "readme" and (parse_file_number(folder) or parse_file_date(folder)))
 
 
-def _build_import(
-    text: str,
-    path: str,
-    values: Mapping[str, Any],
-    heading: str,
-    found: AdrFields,
-    rest: list[AdrPart],
-    notes: list[Message],
-) -> ImportedAdr:
-    title, number = _resolve_title(text, path, values, heading, notes)
-    status_part = next(filter(None, (p.text.strip() for p in rest if match_section(p.heading) == "status")), "")
-    said = flatten_value(values.get("status")) or found.status or _extract_first_paragraph(status_part)
-    status, status_kept = _resolve_status(said, status_part, notes)
-    written = flatten_value(values.get("date")) or found.date
-    day, day_kept = _resolve_date(written, path, notes)
-    if not day and not written:
-        changes = (find_first_change_date(part.heading, part.text) for part in rest)
-        day = find_status_date(said) or next(filter(None, changes), "")
-    style = _detect_format(path, values, heading, found, rest)
+def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
+    fields = file.fields
+    title, number = _resolve_title(file, notes)
+    status_part = next(filter(None, (text.strip() for text in file.list_texts("status"))), "")
+    status_text = file.get_value("status") or fields.status or _extract_first_paragraph(status_part)
+    status, status_kept = _resolve_status(status_text, status_part, notes)
+    date_text = file.get_value("date") or fields.date
+    day, day_kept = _resolve_date(date_text, file.path, notes)
+    if not day and not date_text:
+        changes = (find_first_change_date(part.heading, part.text) for part in file.parts)
+        day = find_status_date(status_text) or next(filter(None, changes), "")
+    style = _detect_format(file)
     extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {})
-    extra |= status_kept | day_kept | dict(found.others) | _collect_extra(values, found, heading)
+    extra |= status_kept | day_kept | dict(fields.others) | _collect_extra(file)
     record = Record(
         id="",
         kind="decision",
         title=title,
         status=status,
         date=day,
-        tags=tuple(dict.fromkeys((*split_list(values.get("tags")), *found.tags))),
-        sources=(path,),
+        tags=tuple(dict.fromkeys((*split_list(file.values.get("tags")), *fields.tags))),
+        sources=(file.path,),
         extra=extra,
-        sections=_build_sections(found.rest, rest, status),
+        sections=_build_sections(fields.rest, file.parts, status),
     )
-    links = tuple(dict.fromkeys((*find_front_matter_links(values), *_collect_links(said, status, found, rest))))
-    return ImportedAdr(record, style, number, links, tuple(notes), path, is_day_first(written))
+    links = dict.fromkeys((*find_front_matter_links(file.values), *_collect_links(file, status_text, status)))
+    return ImportedAdr(record, style, number, tuple(links), tuple(notes), file.path, is_day_first(date_text))
 
 
-def _collect_links(said: str, status: Status, found: AdrFields, rest: list[AdrPart]) -> list[AdrLink]:
+def _collect_links(file: _AdrFile, status_text: str, status: Status) -> list[AdrLink]:
     """Return the links that the sentences of a file state, its status first.
 
     A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of that
     paragraph.
     """
-    head = [part.text for part in rest if match_section(part.heading) == "status"]
-    body = [part.text for part in rest if match_section(part.heading) != "status"]
-    is_accepted = status == Status.ACCEPTED and parse_status(said).certain
+    body = [part.text for part in file.parts if match_section(part.heading) != "status"]
+    is_accepted = status == Status.ACCEPTED and parse_status(status_text).certain
     inside = [
         link._replace(in_part=True) if is_accepted and link.relation == "superseded_by" else link
         for link in find_text_links(*body)
     ]
-    return [*find_text_links(f"{said}\n\n{found.rest}", *head), *inside]
+    return [*find_text_links(f"{status_text}\n\n{file.fields.rest}", *file.list_texts("status")), *inside]
 
 
-def _resolve_title(
-    text: str, path: str, values: Mapping[str, Any], heading: str, notes: list[Message]
-) -> tuple[str, int | None]:
+def _resolve_title(file: _AdrFile, notes: list[Message]) -> tuple[str, int | None]:
     """Return title and number; the file name's number goes before the title's."""
-    named = parse_file_number(path)
-    kept = "" if _PLACEHOLDER.search(heading) else heading
-    inside = kept or flatten_value(values.get("title")) or _find_commented_title(text)
+    named = parse_file_number(file.path)
+    heading = "" if _PLACEHOLDER.search(file.heading) else file.heading
+    inside = heading or file.get_value("title") or _find_commented_title(file.text)
     title, written = split_title_number(one_line(inside), named)
     if not title:
-        title = derive_title(path)
+        title = derive_title(file.path)
         notes.append(msg("the file has no title; the file name gives one: {title}", title=title))
     if named is not None and written is not None and named != written:
         notes.append(
@@ -240,41 +251,41 @@ def _extract_first_paragraph(text: str) -> str:
     return re.split(r"\n[ \t]*\n", plain)[0].strip()
 
 
-def _resolve_status(said: str, status_part: str, notes: list[Message]) -> tuple[Status, dict[str, str]]:
+def _resolve_status(text: str, status_part: str, notes: list[Message]) -> tuple[Status, dict[str, str]]:
     """Return the status and the words that say more than it."""
-    if not said:
+    if not text:
         notes.append(msg("the file has no status; it is taken as proposed"))
         return Status.PROPOSED, {}
-    read = parse_status(f"{said}\n{status_part}" if status_part else said)
+    read = parse_status(f"{text}\n{status_part}" if status_part else text)
     if not read.certain:
-        notes.append(msg("the status “{status}” is not known; it is taken as proposed", status=one_line(said)))
+        notes.append(msg("the status “{status}” is not known; it is taken as proposed", status=one_line(text)))
     if read.in_part:
         notes.append(msg("superseded in part: the record stays accepted for the rest"))
-    return read.status, {} if parse_status(said).exact else {"original_status": one_line(said)}
+    return read.status, {} if parse_status(text).exact else {"original_status": one_line(text)}
 
 
-def _resolve_date(said: str, path: str, notes: list[Message]) -> tuple[str, dict[str, str]]:
+def _resolve_date(text: str, path: str, notes: list[Message]) -> tuple[str, dict[str, str]]:
     """Return the ISO date and the words that say more than it; the file name's date stands in for a missing one."""
-    if not said:
+    if not text:
         return parse_file_date(path), {}
-    read = parse_date(said)
+    read = parse_date(text)
     if not read.date:
-        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=said))
-    return read.date or parse_file_date(path), {} if read.date and read.exact else {"original_date": one_line(said)}
+        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=text))
+    return read.date or parse_file_date(path), {} if read.date and read.exact else {"original_date": one_line(text)}
 
 
-def _collect_extra(values: Mapping[str, Any], found: AdrFields, heading: str) -> dict[str, Any]:
+def _collect_extra(file: _AdrFile) -> dict[str, Any]:
     """Return what the text says otherwise than the front matter, and the front matter that has no field of its own.
 
     The front matter's title is kept where the text has its own; a key that means another thing to kb is set apart.
     """
     extra: dict[str, Any] = {}
-    for key, text in (("status", found.status), ("date", found.date), ("title", heading)):
-        value = flatten_value(values.get(key))
+    for key, text in (("status", file.fields.status), ("date", file.fields.date), ("title", file.heading)):
+        value = file.get_value(key)
         if text and value and value != text:
             name, kept = ("original_title", value) if key == "title" else (f"{key}_in_text", text)
             extra[name] = kept
-    for key, value in values.items():
+    for key, value in file.values.items():
         if key not in ("status", "date", "title", "tags") and value not in (None, "", []):
             extra[f"original_{key}" if key in KEYS else key] = value
     return extra
@@ -359,23 +370,23 @@ _MADR = frozenset(
 )
 
 
-def _detect_format(path: str, values: Mapping[str, Any], heading: str, found: AdrFields, rest: list[AdrPart]) -> str:
+def _detect_format(file: _AdrFile) -> str:
     """Return the name of the form a file is written in; "plain" for a form of nobody's."""
-    headings = {re.sub(r"<!--.*?(?:-->|\Z)", "", part.heading).strip().lower() for part in rest}
-    names = {match_section(part.heading) for part in rest}
+    headings = {re.sub(r"<!--.*?(?:-->|\Z)", "", part.heading).strip().lower() for part in file.parts}
+    names = {match_section(part.heading) for part in file.parts}
     if len(_MADR & headings) >= 2:
-        return _detect_madr_version(path, values, found, rest)
+        return _detect_madr_version(file)
     if "status" in names and {"context", "decision"} & names:
-        return "adr-tools" if re.match(r"\d+\. ", heading) and found.date else "nygard"
-    return "nygard" if {"context", "decision", "impact"} <= names and not values else "plain"
+        return "adr-tools" if re.match(r"\d+\. ", file.heading) and file.fields.date else "nygard"
+    return "nygard" if {"context", "decision", "impact"} <= names and not file.values else "plain"
 
 
-def _detect_madr_version(path: str, values: Mapping[str, Any], found: AdrFields, rest: list[AdrPart]) -> str:
-    outcome = "\n".join(part.text for part in rest if match_section(part.heading) == "decision")
-    if parse_file_date(path) and not values:
+def _detect_madr_version(file: _AdrFile) -> str:
+    outcome = "\n".join(file.list_texts("decision"))
+    if parse_file_date(file.path) and not file.values:
         return "log4brains"
-    if "decision-makers" in values or re.search(r"(?m)^### Confirmation", outcome):
+    if "decision-makers" in file.values or re.search(r"(?m)^### Confirmation", outcome):
         return "madr4"
-    if values or re.search(r"(?m)^### Consequences", outcome):
+    if file.values or re.search(r"(?m)^### Consequences", outcome):
         return "madr3"
-    return "log4brains" if found.bulleted == "-" and found.tags else "madr2"
+    return "log4brains" if file.fields.bulleted == "-" and file.fields.tags else "madr2"

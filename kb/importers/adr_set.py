@@ -153,10 +153,10 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
 
 
 def _describe_unresolved(link: AdrLink, paths: list[str]) -> Message:
-    said = {"relation": link.relation, "target": link.target}
+    values = {"relation": link.relation, "target": link.target}
     if paths:
-        return msg("{relation} {target}: several files answer to that: {paths}", **said, paths=", ".join(paths))
-    return msg("{relation} {target}: no imported file answers to that", **said)
+        return msg("{relation} {target}: several files answer to that: {paths}", **values, paths=", ".join(paths))
+    return msg("{relation} {target}: no imported file answers to that", **values)
 
 
 # -- what the set tells about each record ---------------------------------------------------------
