@@ -72,21 +72,23 @@ def compare_snapshot(kb: Workspace, folder: str) -> SnapshotDiff | None:
     files: dict[str, FileStamp] = {}
     changes = []
     fresh = tuple(bank + "/" for bank in known if bank not in before.folders)
-    for path, found in stamps.items():
+    for path, stamp in stamps.items():
         entry = before.files.get(path, FileStamp(GONE))
-        if entry.stamp != found:
-            data = _read_data(kb.root, path)
-            oid = _hash_blob(kb, data)
-            if oid != entry.oid and not path.startswith(fresh or ("\0",)):
-                changes.append(OutsideChange(path, entry.oid, entry.mark, oid, data, int(found.partition(":")[0])))
-            entry = FileStamp(found, oid, entry.mark if oid == entry.oid else GONE)
-            if path.startswith(fresh or ("\0",)):
-                entry = _copy_content(kb, entry, data)
-        files[path] = entry
-    gone = [path for path in before.files if path not in stamps]
-    files |= {path: entry for path in gone if (entry := before.files[path]).oid == GONE and entry.mark != GONE}
-    changes += [OutsideChange(path, before.files[path].oid, before.files[path].mark, GONE, None, 0) for path in gone
-                if before.files[path].oid != GONE]  # fmt: skip
+        if entry.stamp == stamp:
+            files[path] = entry
+            continue
+        data = _read_data(kb.root, path)
+        oid = _hash_blob(kb, data)
+        files[path] = FileStamp(stamp, oid, entry.mark if oid == entry.oid else GONE)
+        if path.startswith(fresh):  # of a memory bank that was not looked at before: nothing in it has changed
+            files[path] = _copy_content(kb, files[path], data)
+        elif oid != entry.oid:
+            changes.append(OutsideChange(path, entry.oid, entry.mark, oid, data, int(stamp.partition(":")[0])))
+    for path, entry in before.files.items():
+        if path not in stamps and entry.oid != GONE:
+            changes.append(OutsideChange(path, entry.oid, entry.mark, GONE, None, 0))
+        elif path not in stamps and entry.mark != GONE:  # an agent has removed it, and may put it back
+            files[path] = entry
     now = GuardSnapshot(head.ref, head.oid, kb.config.guard, kb.config.writer, folders, files)
     return SnapshotDiff(before, now, tuple(changes))
 
@@ -101,14 +103,14 @@ def _take_snapshot(kb: Workspace, folder: str) -> None:
     except KbError:  # a filter that fails, for instance: then every file is read
         differs = set(stamps)
     files = {}
-    for path, found in stamps.items():
+    for path, stamp in stamps.items():
         oid = known.get(path, GONE)
         if oid == GONE or path in differs:
             data = _read_data(kb.root, path)
-            entry = FileStamp(found, _hash_blob(kb, data))
+            entry = FileStamp(stamp, _hash_blob(kb, data))
             files[path] = entry if entry.oid == oid else _copy_content(kb, entry, data)
         else:
-            files[path] = FileStamp(found, oid)
+            files[path] = FileStamp(stamp, oid)
     _save_snapshot(kb, GuardSnapshot(head.ref, head.oid, kb.config.guard, kb.config.writer, folders, files))
     _delete_old_copies(kb, files)
 
@@ -159,9 +161,9 @@ def refresh_snapshot(kb: Workspace, folder: str, left: Iterable[OutsideChange]) 
         adopt_changes(kb, diff, diff.changes, [change.path for change in left])
 
 
-def _save_snapshot(kb: Workspace, made: GuardSnapshot) -> None:
+def _save_snapshot(kb: Workspace, snapshot: GuardSnapshot) -> None:
     kb.state.ensure_folder()
-    write_atomic(snapshots.get_snapshot_file(kb.root), snapshots.encode_snapshot(kb.root, made))
+    write_atomic(snapshots.get_snapshot_file(kb.root), snapshots.encode_snapshot(kb.root, snapshot))
 
 
 def _find_memory_banks(kb: Workspace, folder: str) -> set[str]:

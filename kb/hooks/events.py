@@ -138,7 +138,7 @@ def _run_prompt_command(kb: KnowledgeBase, payload: Payload) -> HookResponse | N
         answer = answer_phrase(kb, prompt, path=get_transcript_path(payload), **_get_session(payload))
     except BadInput as error:  # no transcript to work on
         return HookResponse(message=f"kb: {error.translate(kb.config.language)}")
-    return HookResponse(context=answer.context, message=answer.message) if answer else None
+    return _respond(answer) if answer else None
 
 
 def _begin_turn(kb: KnowledgeBase, payload: Payload) -> HookResponse:
@@ -148,13 +148,16 @@ def _begin_turn(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     session = payload.get("session_id", "")
     if not session or payload.get("agent_id"):  # a sub-agent's prompt is an agent's
         return HookResponse()
-    answer = begin_turn(kb, session, payload["prompt"], payload.get("prompt_id", ""), payload.get("cwd", ""))
-    return HookResponse(context=answer.context, message=answer.message) if answer else HookResponse()
+    return _respond(begin_turn(kb, session, payload["prompt"], payload.get("prompt_id", ""), payload.get("cwd", "")))
 
 
 def _alert_at_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
-    alert = raise_usage_alert(kb, payload)
-    return HookResponse(context=alert.context, message=alert.message) if alert else HookResponse()
+    return _respond(raise_usage_alert(kb, payload))
+
+
+def _respond(answer: Any) -> HookResponse:
+    """Return an *answer* with a text for the model and one for the person, or None, as a response."""
+    return HookResponse(context=answer.context, message=answer.message) if answer else HookResponse()
 
 
 def _recall_at_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
