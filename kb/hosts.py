@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 COMMAND, SECONDS, MILLISECONDS = "{command}", "{seconds}", "{milliseconds}"
 """Stand in the entry of a hook for the line to run and for its timeout."""
-PROGRAM, ARGUMENTS, LINE = "{program}", "{arguments}", "{line}"
-"""Stand in the entry of an MCP server for what starts it; LINE: program and arguments as one list."""
+SERVER_PROGRAM, SERVER_ARGUMENTS, SERVER_LINE = "{program}", "{arguments}", "{line}"
+"""Stand in the entry of an MCP server for what starts it; SERVER_LINE: program and arguments as one list."""
 NO_VALUES: Mapping[str, Any] = {}
 EVENTS = {
     "session-start": "SessionStart",
@@ -104,7 +104,7 @@ _EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SubagentSt
 _SPEAKING = ("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse")
 _READ_AND_WRITE = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp__.*"
 _ENTRY = {"type": "command", "command": COMMAND, "timeout": SECONDS}
-_SERVER = {"command": PROGRAM, "args": ARGUMENTS}
+_SERVER = {"command": SERVER_PROGRAM, "args": SERVER_ARGUMENTS}
 
 CLAUDE = Host(
     "claude", "claude", "CLAUDECODE",
@@ -255,7 +255,7 @@ OPENCODE = Host(
     entry={},
     mcp=SettingsFile("opencode.json", "OPENCODE_CONFIG_DIR", ".config/opencode", "opencode.json", has_jsonc=True),
     mcp_key="mcp",
-    mcp_entry={"type": "local", "command": LINE, "enabled": True},
+    mcp_entry={"type": "local", "command": SERVER_LINE, "enabled": True},
     tools={
         "read": ("Read", {"filePath": "file_path"}),
         "write": ("Write", {"filePath": "file_path"}),

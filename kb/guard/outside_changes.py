@@ -14,7 +14,7 @@ from kb.git.repository import Head
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.state import record_stamps as snapshots
+from kb.state import record_stamps
 from kb.state.record_stamps import GONE, FileStamp, GuardSnapshot
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COPIED, LEFT = "k", "a"
 """Marks of files; behind LEFT stands what the file had before, for an agent may take its change back."""
-SETTINGS = tuple(snapshots.SETTINGS.split("\n"))
+SETTINGS = tuple(record_stamps.SETTINGS.split("\n"))
 COPIES = "copies"
 """The folder, in that of the guard, for contents that no commit has: what a person has not committed yet."""
 _LARGEST = 8_000_000
@@ -62,7 +62,7 @@ class SnapshotDiff(NamedTuple):
 
 def compare_snapshot(kb: Workspace, folder: str) -> SnapshotDiff | None:
     """Return how the files differ from the snapshot; None where there was none: then it is taken."""
-    before = snapshots.load_snapshot(kb.root)
+    before = record_stamps.load_snapshot(kb.root)
     if before is None:
         _take_snapshot(kb, folder)
         return None
@@ -142,8 +142,8 @@ def can_revert_change(kb: Workspace, path: str, *, removes: bool) -> bool:
 
     *removes*: by removing it, which only what was not there before may be.
     """
-    snapshot = snapshots.load_snapshot(kb.root)
-    entry = snapshot.files.get(snapshots.to_snapshot_key(kb.root, path)) if snapshot else None
+    snapshot = record_stamps.load_snapshot(kb.root)
+    entry = snapshot.files.get(record_stamps.to_snapshot_key(kb.root, path)) if snapshot else None
     if entry is None or not entry.mark.startswith(LEFT):
         return False
     return not removes or entry.mark == LEFT + GONE
@@ -163,24 +163,24 @@ def refresh_snapshot(kb: Workspace, folder: str, left: Iterable[OutsideChange]) 
 
 def _save_snapshot(kb: Workspace, snapshot: GuardSnapshot) -> None:
     kb.state.ensure_folder()
-    write_atomic(snapshots.get_snapshot_file(kb.root), snapshots.encode_snapshot(kb.root, snapshot))
+    write_atomic(record_stamps.get_snapshot_file(kb.root), record_stamps.encode_snapshot(kb.root, snapshot))
 
 
 def _find_memory_banks(kb: Workspace, folder: str) -> set[str]:
-    found = {*snapshots.iter_memory_banks(folder), *snapshots.iter_memory_banks(kb.root)}
-    return {snapshots.to_snapshot_key(kb.root, bank) for bank in found}
+    found = {*record_stamps.iter_memory_banks(folder), *record_stamps.iter_memory_banks(kb.root)}
+    return {record_stamps.to_snapshot_key(kb.root, bank) for bank in found}
 
 
 def _scan_folders(root: str, banks: Iterable[str]) -> tuple[dict[str, FileStamp], dict[str, str]]:
     """Return the folders, and the stamps of the files, that only kb writes."""
     folders: dict[str, FileStamp] = {}
-    files: dict[str, str] = {name: snapshots.compute_stamp(os.path.join(root, name)) for name in SETTINGS}
+    files: dict[str, str] = {name: record_stamps.compute_stamp(os.path.join(root, name)) for name in SETTINGS}
     tops = [f"{CONTENT}/{name}" for name in sorted({kind.folder for kind in KINDS})]
     waiting = [*tops, f"{CONTENT}/sessions", *sorted(banks)]
     while waiting:
         folder = waiting.pop()
         full = os.path.join(root, folder)
-        folders[folder] = FileStamp(snapshots.compute_stamp(full))
+        folders[folder] = FileStamp(record_stamps.compute_stamp(full))
         if os.path.islink(full):
             continue
         with contextlib.suppress(OSError), os.scandir(full) as entries:
@@ -188,7 +188,7 @@ def _scan_folders(root: str, banks: Iterable[str]) -> tuple[dict[str, FileStamp]
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(f"{folder}/{entry.name}")
                 elif not (entry.name.startswith(".kb-") and entry.name.endswith(".tmp")):
-                    files[f"{folder}/{entry.name}"] = snapshots.compute_stamp(entry.path)
+                    files[f"{folder}/{entry.name}"] = record_stamps.compute_stamp(entry.path)
     return folders, {path: found for path, found in files.items() if found != GONE or path in SETTINGS}
 
 
@@ -220,18 +220,18 @@ def _copy_content(kb: Workspace, entry: FileStamp, data: bytes | None) -> FileSt
         return entry
     if not has_copy(kb, entry.oid):
         kb.state.ensure_folder()
-        write_atomic(snapshots.guard_path(kb.root, COPIES, entry.oid), data)
+        write_atomic(record_stamps.guard_path(kb.root, COPIES, entry.oid), data)
     return entry._replace(mark=COPIED)
 
 
 def has_copy(kb: Workspace, oid: str) -> bool:
     """Return whether a copy of the content *oid* is kept."""
-    return os.path.exists(snapshots.guard_path(kb.root, COPIES, oid))
+    return os.path.exists(record_stamps.guard_path(kb.root, COPIES, oid))
 
 
 def read_content(kb: Workspace, oid: str) -> bytes | None:
     """Return the content that git names *oid*, from a copy or a commit; None where it is lost."""
-    with contextlib.suppress(OSError), open(snapshots.guard_path(kb.root, COPIES, oid), "rb") as file:
+    with contextlib.suppress(OSError), open(record_stamps.guard_path(kb.root, COPIES, oid), "rb") as file:
         return file.read()
     output = kb.repository.run_git(["cat-file", "blob", oid])
     return None if output.code else output.out
@@ -239,7 +239,7 @@ def read_content(kb: Workspace, oid: str) -> bytes | None:
 
 def _delete_old_copies(kb: Workspace, files: Mapping[str, FileStamp]) -> None:
     used = {entry.oid for entry in files.values()}
-    with contextlib.suppress(OSError), os.scandir(snapshots.guard_path(kb.root, COPIES)) as entries:
+    with contextlib.suppress(OSError), os.scandir(record_stamps.guard_path(kb.root, COPIES)) as entries:
         for entry in entries:
             if entry.name not in used and kb.now() - entry.stat().st_mtime > DAYS * 86_400:
                 os.unlink(entry.path)

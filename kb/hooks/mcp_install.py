@@ -18,8 +18,7 @@ from kb.hooks.settings_file import (
     parse_json_object,
     read_settings,
 )
-from kb.hosts import ARGUMENTS, HOSTS, LINE, Host
-from kb.hosts import PROGRAM as PROGRAM_MARK
+from kb.hosts import HOSTS, SERVER_ARGUMENTS, SERVER_LINE, SERVER_PROGRAM, Host
 from kb.i18n import msg
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def find_program(*, shared: bool) -> str:
 
 def build_server_entry(client: Host, command: Sequence[str]) -> dict[str, Any]:
     """Return what stands in the settings of *client* for a server that *command* starts."""
-    values: dict[str, Any] = {PROGRAM_MARK: command[0], ARGUMENTS: [*command[1:]], LINE: [*command]}
+    values: dict[str, Any] = {SERVER_PROGRAM: command[0], SERVER_ARGUMENTS: [*command[1:]], SERVER_LINE: [*command]}
     return {key: values.get(value, value) if isinstance(value, str) else value
             for key, value in client.mcp_entry.items()}  # fmt: skip
 
