@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -47,11 +48,8 @@ def build_wiki(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> N
     from kb.wiki.build import build
 
     _warn_before_build(kb, own_config)
-
-    def tell(words: str) -> None:
-        click.echo(words, err=True)
-
-    click.echo(build(kb, out, strict, tell, own_config=own_config, progress=_report_pages(kb)))
+    say = partial(click.echo, err=True)
+    click.echo(build(kb, out, strict, say, own_config=own_config, progress=_report_pages(kb)))
 
 
 def _report_pages(kb: KnowledgeBase) -> Callable[[int, int], None]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kb.checks.findings import Finding, format_json
 from kb.checks.record_diff import STEPS, Comparison, PartChange, RecordChange
 from kb.cli.page_style import MARKDOWN, PageItem, PagePart, PageStyle, fit_parts
-from kb.cli.prints import STATUSES
+from kb.cli.prints import translate_status
 from kb.i18n import Message, msg
 from kb.records.kinds import SECTIONS, kind_label, section_label
 from kb.records.model import Record, Status, qualify_id
@@ -208,7 +208,7 @@ class _CommentPage:
         """Return what becomes of one record."""
         record, text = change.record, self.style.text
         title = f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE)}"
-        status = " → ".join(map(self._translate_status, change.status_change or (record.status,)))
+        status = " → ".join(translate_status(one, self.language) for one in change.status_change or (record.status,))
         about = (kind_label(record.kind, self.language), status, record.scope)
         brief = f"- {self.style.strong(text(title))} — {' · '.join(text(clip(part, _WORD)) for part in about)}"
         rows = [] if change.step == "changed" else list(self._iter_short_form(record, whole=change.step == "new"))
@@ -219,9 +219,6 @@ class _CommentPage:
             rows.append("⚠️ " + self.render_message(msg("meanwhile changed on {revision} too: {parts}", **values)))
         rows.append(self.style.code(record.path))
         return PageItem("\n".join([brief, *(f"  - {row}" if row[:1] != " " else f"  {row}" for row in rows)]), brief)
-
-    def _translate_status(self, status: str) -> str:
-        return STATUSES[status].translate(self.language) if status in STATUSES else status
 
     def _iter_short_form(self, record: Record, *, whole: bool) -> Iterator[str]:
         for name in _SHORT_FORM if whole else _SHORT_FORM[:1]:
@@ -255,7 +252,7 @@ class _CommentPage:
         return self.join_label(self.render_message(label), self.style.text(text))
 
     def _format_record(self, record: Record) -> str:
-        status = "" if record.status == Status.ACCEPTED else f" ({self._translate_status(record.status)})"
+        status = "" if record.status == Status.ACCEPTED else f" ({translate_status(record.status, self.language)})"
         return f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE)}{status}"
 
     def _iter_part_change(self, part: PartChange) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
-from kb.cli.options import has_decided, is_at_terminal, json_option, scope_option, with_kb, yes_option
+from kb.cli.options import has_decided, is_at_terminal, json_option, record_options, scope_option, with_kb, yes_option
 from kb.cli.prints import print_json, print_verdict, print_verdicts, warn
 from kb.errors import BadInput, ConcurrentEdit, KbError, NeedsPerson
 from kb.i18n import msg
@@ -79,10 +79,7 @@ def supersede_record(kb: KnowledgeBase, old: str, new: str, in_part: bool, scope
 
 
 @click.command(short_help="Say that a record still holds.")
-@click.argument("name", metavar="ID")
-@scope_option
-@json_option
-@with_kb
+@record_options
 def confirm_record(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> int:
     """Stamp a record as found true today; `kb check` counts its age from there."""
     return print_verdicts(kb, [kb.confirm(name, scope=scope)], as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import cast
 
 import click
@@ -60,20 +59,19 @@ class Commands(click.Group):
         """Write the list of commands from the table, without importing any."""
         from kb.cli.options import resolve_language
 
-        known = load_translations(resolve_language(ctx))
-        with formatter.section(known.gettext("Commands")):
-            formatter.write_dl([(name, known.gettext(line)) for name, (_, line) in COMMANDS.items()])
-        with formatter.section(known.gettext("Other names")):
-            formatter.write_dl([(name, f"kb {meant}") for name, meant in ALIASES.items()])
+        translate = load_translations(resolve_language(ctx)).gettext
+        with formatter.section(translate("Commands")):
+            formatter.write_dl([(name, translate(line)) for name, (_, line) in COMMANDS.items()])
+        with formatter.section(translate("Other names")):
+            formatter.write_dl([(name, f"kb {command}") for name, command in ALIASES.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put a command's real name in the place of an alias."""
         for number, word in enumerate(args):
             if word in ALIASES:
                 args = [*args[:number], *ALIASES[word].split(), *args[number + 1 :]]
-                break
-            if word in COMMANDS:
-                break
+            if word in ALIASES or word in COMMANDS:
+                break  # what follows are its words: in `kb search 存档` that is what is looked for
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -83,22 +81,22 @@ class Commands(click.Group):
         except BrokenPipeError:
             raise
         except (KbError, OSError) as error:
-            sys.exit(report_error(error, ctx.obj or ""))
+            return report_error(error, ctx.obj or "")
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--kb", "place", metavar="PATH", help="The knowledge base (default: the one around the current folder, else ~/.kb)."
+    "--kb", "base", metavar="PATH", help="The knowledge base (default: the one around the current folder, else ~/.kb)."
 )
 @click.version_option(__version__, prog_name="kb")
 @click.pass_context
-def command(ctx: click.Context, place: str | None) -> None:
+def command(ctx: click.Context, base: str | None) -> None:
     """A git-backed markdown knowledge base for engineering teams and their coding agents.
 
     Data goes to stdout, words to stderr. Exit codes: 0 done, 1 failed, 2 usage, 3 refused or held by the gate, 4 a
     review was opened, 5 a person is needed.
     """
-    ctx.obj = place
+    ctx.obj = base
 
 
 def run_command_line(arguments: list[str]) -> int:

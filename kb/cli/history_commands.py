@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.options import json_option, scope_option, with_kb
+from kb.cli.options import json_option, record_options, with_kb
 from kb.cli.page_style import MARKDOWN, PLAIN, PageStyle
 from kb.cli.prints import format_record_line, pad_text, print_json, warn_empty_result
 from kb.context.disclose import quote_base_name
@@ -186,10 +186,7 @@ def _serialise_digest(kb: KnowledgeBase, found: Digest) -> dict[str, object]:
 
 
 @click.command(short_help="Tell what depends on a record.")
-@click.argument("name", metavar="ID")
-@scope_option
-@json_option
-@with_kb
+@record_options
 def show_impact(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
     """Tell what would need a look if a record changed: records, code that cites it, files it is about, sessions.
 

@@ -205,11 +205,11 @@ def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: b
 
     files, folder = _resolve_targets(is_user, names, skills)
     language = resolve_language()
-    changes, kept = agent_files.plan_skill_install(folder, language)
+    changes, edited = agent_files.plan_skill_install(folder, language)
     for change in (*(agent_files.plan_block_install(path, language) for path in files), *changes):
         nothing = msg("{path} is up to date", path=change.path)
         show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("written: {path}", path=change.path))
-    _print_kept(kept)
+    _print_edited(edited)
 
 
 @agents.command("uninstall", short_help="Take the block and the skill out.")
@@ -220,13 +220,13 @@ def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run:
     from kb.hooks import agent_files
 
     files, folder = _resolve_targets(is_user, names, skills)
-    changes, kept = agent_files.plan_skill_removal(folder)
+    changes, edited = agent_files.plan_skill_removal(folder)
     for change in (*map(agent_files.plan_block_removal, files), *changes):
         nothing = msg("nothing of kb stands in {path}", path=change.path)
         show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("taken out: {path}", path=change.path))
     if not dry_run:
         agent_files.remove_empty_folders(folder)
-    _print_kept(kept)
+    _print_edited(edited)
 
 
 @agents.command("status", short_help="Show what stands where.")
@@ -261,7 +261,7 @@ def _resolve_targets(is_user: bool, names: tuple[str, ...], skills: str) -> tupl
     return find_protocol_files(top, os.environ, names), resolve_skill_folder(top, os.environ, skills)
 
 
-def _print_kept(paths: Iterable[str]) -> None:
+def _print_edited(paths: Iterable[str]) -> None:
     for path in paths:
         print_note(msg("left as it is, somebody has edited it: {path}", path=path))
 

@@ -7,12 +7,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from kb.cli.options import add_options, as_filter_values, json_option, resolve_scope, scope_option, with_kb
-from kb.cli.prints import STATUSES, print_json, print_verdict, warn, warn_of_broken_files, warn_of_injection
+from kb.cli.prints import print_json, print_verdict, translate_status, warn, warn_of_broken_files, warn_of_injection
 from kb.errors import BadInput, BadRecord, KbError
 from kb.i18n import Message, msg
 from kb.records.model import EXIT_REFUSED
@@ -34,13 +34,6 @@ import_options = add_options(
     click.option("--verbose", is_flag=True, help="Name every record, and print every remark."),
     json_option,
 )
-
-
-class ImportRemark(NamedTuple):
-    """What a person should know about one file."""
-
-    path: str
-    said: Message
 
 
 @click.group(short_help="Take over records of other tools.")
@@ -66,8 +59,8 @@ def import_adr(
     files = dict(pair for path in paths for pair in iter_markdown_files(path))
     found, skipped = _read_decisions(kb, files, paths)
     resolution = resolve_imports(found)
-    remarks = [ImportRemark(item.path, note) for item in found for note in item.notes]
-    remarks += [ImportRemark(problem.path, problem.said) for problem in resolution.problems]
+    remarks = [(item.path, note) for item in found for note in item.notes]
+    remarks += [(problem.path, problem.said) for problem in resolution.problems]
     records = [record._replace(scope=wanted) for record in resolution.records]
     verdicts = _import_records(kb, records, ", ".join(map(_format_origin, paths)), dry_run)
     return _report_import(kb, verdicts, remarks, skipped, as_json=as_json, verbose=verbose)
@@ -192,7 +185,7 @@ SHOWN = 10
 def _report_import(
     kb: KnowledgeBase,
     verdicts: list[Verdict],
-    remarks: list[ImportRemark],
+    remarks: list[tuple[str, Message]],
     skipped: list[KbError],
     *,
     as_json: bool,
@@ -218,7 +211,7 @@ def _report_import(
     return 0 if verdicts else 1
 
 
-def _iter_remarks(kb: KnowledgeBase, remarks: Sequence[ImportRemark]) -> Iterator[str]:
+def _iter_remarks(kb: KnowledgeBase, remarks: Sequence[tuple[str, Message]]) -> Iterator[str]:
     return (f"{path}: {kb.localise(said)}" for path, said in remarks)
 
 
@@ -230,8 +223,7 @@ def _print_summary(kb: KnowledgeBase, verdicts: Sequence[Verdict], lines: list[s
     """Print how many records came with which status, the refused ones, and the first of *lines*."""
     counts = Counter(verdict.status for verdict in verdicts if verdict.verdict == "created")
     for status, number in sorted(counts.items(), key=lambda row: (-row[1], row[0])):
-        label = STATUSES.get(status)
-        click.echo(f"{number:6}  {kb.localise(label) if label else status}")
+        click.echo(f"{number:6}  {translate_status(status, kb.config.language)}")
     for verdict in verdicts:
         if verdict.verdict == "refused":
             print_verdict(kb, verdict)

@@ -38,9 +38,9 @@ def merge(base: str, ours: str, theirs: str, path: str) -> int:
 
         traceback.print_exc()
         return FAILED
-    told = [*found.removed, *(conflict.said for conflict in found.conflicts)]
-    language = detect_language() if told else ""
-    for said in told:
+    messages = [*found.removed, *(conflict.said for conflict in found.conflicts)]
+    language = detect_language() if messages else ""
+    for said in messages:
         click.echo(f"kb: {path}: {said.translate(language)}", err=True)
     if found.conflicts:
         hint = msg("decide between the markers, take them out, then: git add {path}", path=quote(path))

@@ -78,6 +78,10 @@ def with_kb(function: Callable[..., Any]) -> Callable[..., Any]:
     return call_with_kb
 
 
+record_options = add_options(click.argument("name", metavar="ID"), scope_option, json_option, with_kb)
+"""For a command about one record: it takes kb, name, scope and as_json."""
+
+
 def open_base(ctx: click.Context) -> KnowledgeBase:
     """Open the knowledge base that the command line names, or the one around the current folder."""
     from kb.knowledge_base import KnowledgeBase

@@ -111,12 +111,9 @@ def print_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
     from kb.index.record_ids import qualify_name
 
     name = f"[{qualify_name(kb, verdict)}] " if verdict.id and verdict.verdict != "held" else ""
-    word = _VERDICTS.get(verdict.verdict)
-    print(
-        f"{pad_text(kb.localise(word) if word else verdict.verdict, 9)} {name}{verdict.title}"
-        + (f"  {verdict.path}" if verdict.path else ""),
-        flush=True,
-    )
+    label = kb.localise(_VERDICTS[verdict.verdict]) if verdict.verdict in _VERDICTS else verdict.verdict
+    path = f"  {verdict.path}" if verdict.path else ""
+    print(f"{pad_text(label, 9)} {name}{verdict.title}{path}", flush=True)
     for reason in verdict.reasons:
         print(f"          {reason}", file=sys.stderr)
     if verdict.branch:
@@ -131,9 +128,13 @@ def format_record_line(kb: KnowledgeBase, record: Record) -> str:
     """Return one line about *record*."""
     from kb.index.record_ids import qualify_name
 
-    label = STATUSES.get(record.status)
-    status = kb.localise(label) if label else record.status
+    status = translate_status(record.status, kb.config.language)
     return f"{qualify_name(kb, record):6} {status}  {record.title}  ({record.scope})"
+
+
+def translate_status(status: str, language: str) -> str:
+    """Return *status* as a reader of *language* sees it, with its mark; one that is not known stays as it is."""
+    return STATUSES[status].translate(language) if status in STATUSES else status
 
 
 def pad_text(text: str, width: int) -> str:
@@ -155,24 +156,24 @@ def sanitise_stream(stream: TextIO) -> None:
     stream.write = write_visible  # type: ignore[method-assign]
 
 
-def report_error(error: KbError | OSError, place: str = "") -> int:
-    """Print what went wrong and the one next step, in the language of *place*; return the exit code."""
+def report_error(error: KbError | OSError, base: str = "") -> int:
+    """Print what went wrong and the one next step, in the language of *base*; return the exit code."""
     if isinstance(error, OSError):
         error = KbError(error.strerror or str(error), path=str(error.filename or ""))
     from kb.state.hook_failures import redact_message
 
-    language = detect_language(place)
+    language = detect_language(base)
     print(redact_message(f"kb: {error.translate(language)}"), file=sys.stderr)
     if hint := error.hint.translate(language):
         print(redact_message(f"    → {hint}"), file=sys.stderr)
     return error.exit_code
 
 
-def detect_language(place: str = "") -> str:
-    """Return the language of the knowledge base in use (*place*, or the one around the current folder).
+def detect_language(base: str = "") -> str:
+    """Return the language of the knowledge base in use (*base*, or the one around the current folder).
 
     Where there is none, that of the environment.
     """
     from kb import config
 
-    return config.detect_language(os.environ, place)
+    return config.detect_language(os.environ, base)

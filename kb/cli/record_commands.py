@@ -12,6 +12,7 @@ from kb.cli.options import (
     add_options,
     as_filter_values,
     json_option,
+    record_options,
     resolve_kind,
     scope_option,
     status_option,
@@ -206,10 +207,7 @@ def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str, as_json: boo
 
 
 @click.command(short_help="Tell the life of a record.")
-@click.argument("name", metavar="ID")
-@scope_option
-@json_option
-@with_kb
+@record_options
 def show_history(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
     """Tell the life of a record from git.
 
@@ -228,10 +226,7 @@ def show_history(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> Non
 
 
 @click.command(short_help="Tell what a record cites and what cites it.")
-@click.argument("name", metavar="ID")
-@scope_option
-@json_option
-@with_kb
+@record_options
 def show_links(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
     """Tell what a record cites, supersedes and amends, and what does so to it; dangling citations are marked."""
     links = kb.refs(name, scope=scope)
