@@ -84,8 +84,10 @@ def attribute_changes(kb: Workspace, diff: SnapshotDiff, began: int, allowed: Se
         # no commit has it, or one has that this call made
         if known.get(change.path, GONE) != change.after or (change.path, change.after) in by_call:
             edits.append(change)
+        # a person's text that no commit had: `git checkout .` took it away
         elif change.mark == COPIED and change.before not in (GONE, before):
             (edits if change.after == GONE and not has_moved else discarded).append(change)
+        # `git switch old`: a record that is accepted on the branch left behind is gone, or a draft, on this one
         elif has_moved and not is_fast_forward and change.before == before and _has_status_changed(kb, change):
             moved.append(change)
     return AttributedChanges(tuple(edits), tuple(discarded), tuple(moved))

@@ -207,6 +207,7 @@ def _apply_edits(before: str, kind: str, given: Given) -> str | None:
         old, new = _find_text(edit, _OLD), _find_text(edit, _NEW)
         if not old or new is None:
             return None
+        # hosts replace the first place or refuse; whether they refuse is theirs to say
         everywhere = edit.get("replace_all", edit.get("replaceAll"))
         before = before.replace(old, new, -1 if everywhere else 1)
     return before

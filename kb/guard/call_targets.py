@@ -80,6 +80,7 @@ def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
             continue
         if target.brought and os.path.isdir(whole):
             whole = os.path.join(whole, target.brought)
+        # a file may be called `a[1].md`: what is there is meant as it stands
         is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
         found += _expand_glob(whole, folders) if is_pattern else [whole]
     return list(dict.fromkeys(found))[:_MOST]
@@ -133,6 +134,7 @@ def classify_path(path: str, folders: CallFolders, *, whole: bool = False) -> st
 
     Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant.
     """
+    # `rm content/**/*.md`: what cannot be told apart counts as what stands at its top
     if "**" in path and not os.path.lexists(path):
         path, whole = _find_glob_root(path), False
     folder, name = os.path.split(path.rstrip("/"))

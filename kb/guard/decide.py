@@ -116,6 +116,7 @@ def _find_reading_step(
     project = kb.project(folders.folder)
     if record := _find_governing_record(kb, project, paths):
         return msg("run: {command}", command=f"kb show {qualify_name(kb, record)}")
+    # global records alone are no memory of this project, unless they are kept in it
     is_own = is_inside(kb.root, folders.project)
     scopes = [project, GLOBAL] if is_own else [project] if project != GLOBAL else []
     if is_high and scopes and kb.sync_index(thorough=False).list_titles(scopes, 1):
@@ -241,7 +242,7 @@ def _check_written_paths(
     patterns = sorted({_extract_literal_prefix(path) for path in impact})
     about = [path for path in written if _can_match_path(path, patterns)]
     responses.append(_quote_constraints(kb, constraints, about, log))
-    settled = step is None or mode.name != policy.BLOCK
+    settled = step is None or mode.name != policy.BLOCK  # then the fast path lets the writes of this prompt pass
     log.save_quiet({"settled": settled, "prompt": log.prompt, "patterns": patterns, "project": folders.project})
     return responses
 

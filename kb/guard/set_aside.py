@@ -126,6 +126,7 @@ def _handle_changes(
         adopt_all_changes(kb, diff)
         return HookResponse()
     is_blocking = mode == policy.BLOCK and not only_named
+    # settings are put back in every mode but off: with them an agent could switch the guard off
     back = [one for one in found.edits if is_blocking or (one.path in SETTINGS and not only_named)]
     left = [one for one in found.edits if one not in back]
     notices: list[tuple[Message, bool]] = []  # each with whether the person is told, too
@@ -205,6 +206,7 @@ def _format_commit_warning(kb: Workspace, diff: SnapshotDiff, paths: Sequence[st
 def _commit_review_branch(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
     """Commit *changes* to a review branch of their own, on what was checked out before the call; return its name."""
     repository = kb.repository
+    # on what was checked out before: a commit of the agent's own must not be what its review is compared with
     tip = diff.before.head or repository.head().oid
     first = next((one for one in changes if _read_record(kb, one)), changes[0])
     record = _read_record(kb, first)

@@ -99,6 +99,7 @@ def _process_event(word: str, caller: _Caller) -> int:
     if caller.codec is None and (guest := find_guest(given, os.environ)):
         from kb.hooks import foreign_hooks
 
+        # these programs take every exit code but 0 for a denial
         name, caller = guest.name, caller._replace(host=caller.host._replace(failed=0), codec=foreign_hooks)
     caller = caller._replace(given=given)
     payload = caller.codec.normalise_payload(event, given) if caller.codec else given

@@ -112,6 +112,7 @@ def plan_block_install(path: str, language: str) -> SettingsEdit:
     block = _find_block(text, path)
     end = _detect_line_end(text)
     if block is None:
+        # an empty line before the block; how many line ends that took is noted in its first marker
         gap = 0 if not text or text.endswith(end * 2) else 1 if text.endswith(end) else 2
         after = text + end * gap + _render_block(language, end, gap, is_made=before is None)
     else:
@@ -149,7 +150,7 @@ def _find_block(text: str, path: str) -> _ProtocolBlock | None:
     """Return where kb's block stands in *text*; raise BadInput where its markers are not one pair."""
     if "kb:begin" not in text and "kb:end" not in text:
         return None
-    plain = text.replace("\r\n", " \n")
+    plain = text.replace("\r\n", " \n")  # of the same length, so that positions hold
     begins, ends = [*_BEGIN.finditer(plain)], [*_END.finditer(plain)]
     if not begins and not ends:
         return None

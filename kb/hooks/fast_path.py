@@ -67,6 +67,7 @@ def can_skip_event(event: str, payload: Mapping[str, Any], root: str) -> bool:
         return not payload.get("prompt", "").strip()
     tool = payload.get("tool_name", "")
     if event == "PreToolUse":
+        # the cheap questions first; noting that a call begins comes last, since only a plain call may be noted here
         is_plain = (
             tool not in SPAWNS
             and not _is_long_read(payload, root)
@@ -123,6 +124,7 @@ def _is_long_read(payload: Mapping[str, Any], root: str) -> bool:
     path = given.get("file_path")
     if payload.get("tool_name") != "Read" or given.get("limit") is not None or not isinstance(path, str):
         return False
+    # where the team has settings of its own, only they know how long is long
     most = 1 if os.path.exists(os.path.join(root, _SETTINGS)) else _CHUNK
     return count_lines(path, most) > most
 
@@ -189,8 +191,10 @@ def _is_harmless_call(tool: str, given: Mapping[str, Any], payload: Mapping[str,
         paths = [os.path.join(folder, path) for key in _PATH_KEYS if isinstance(path := given.get(key), str)]
         if not (paths or tool in _READS) or any(_is_inside_base(path, root) for path in paths or [folder]):
             return False
+        # a read outside is nothing to the guard; a write may need the memory to be read first
         return tool in _READS or _is_already_allowed(payload, root, paths)
     if tool.startswith(_MCP):
+        # `mcp__jira__transition` may do anything but to files; `mcp__files__edit` and `mcp__kb__search` are looked at
         return not any(verb in tool.lower() for verb in (*_VERBS, "kb"))
     if tool.startswith("kb_"):  # kb's own server, as opencode spells it
         return False
@@ -199,6 +203,7 @@ def _is_harmless_call(tool: str, given: Mapping[str, Any], payload: Mapping[str,
 
 def _is_risky_command(command: str) -> bool:
     """Return whether *command* may write a file or ask kb for something, however its words are quoted."""
+    # `pytest 2>&1 >/dev/null` writes nothing; `r\m x` and `'rm' x` are `rm x`
     plain = _PLAIN_OUT.sub(" ", command)
     return any(_BUSY.search(text) for text in (plain, _QUOTES.sub("", plain)))
 

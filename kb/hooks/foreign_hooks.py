@@ -45,7 +45,7 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
 def _has_own_hooks(host: Host, payload: Mapping[str, Any]) -> bool:
     folder = payload.get("cwd")
     folders = ["", find_project_root(folder)] if isinstance(folder, str) and folder else [""]
-    mark = f"--host {host.name}".encode()
+    mark = f"--host {host.name}".encode()  # as `install.build_hooks` writes it
     return any(mark in _read_bytes(resolve_settings_path(host.hooks, each, os.environ)) for each in folders)
 
 

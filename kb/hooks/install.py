@@ -191,6 +191,7 @@ def remove_hooks(text: str) -> str:
         event, number, inner, _ = ours[-1]
         group = ("hooks", event, number)
         entries = _parse_settings(text)["hooks"][event][number].get("hooks") if inner >= 0 else ()
+        # a group that held kb's hook alone goes with its matcher
         text = text_edit.remove_path(text, (*group, "hooks", inner) if len(entries) > 1 else group)
     return text
 

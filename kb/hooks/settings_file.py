@@ -127,6 +127,7 @@ def _is_outside_project(path: str, real: str, home: str) -> bool:
             return False
         folder = os.path.dirname(folder)
     top = os.path.realpath(folder)
+    # a home that is a repository itself (dotfiles) holds the user's own settings, and they may lead anywhere
     return top != os.path.realpath(home) and not real.startswith(top + os.sep)
 
 

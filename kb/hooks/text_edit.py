@@ -81,7 +81,7 @@ def insert_value(text: str, at: int, value: object, key: str = "") -> str:
     if not values:
         kept = text[at + 1 : end].rstrip()  # comments in an empty object
         return text[: at + 1] + kept + newline + inner + entry + newline + outer + text[end:]
-    last = values[-1]
+    last = values[-1]  # what is added is indented as its neighbour, not as the file elsewhere
     inner = _read_indent(text, last.start) if newline in text[at : last.start] else inner
     comma = _find_comma(text, last.end, end)
     # behind the comment on the last line, which is about that value: `"a": 1 // first`
@@ -105,11 +105,11 @@ def remove_value(text: str, at: int, number: int) -> str:
     if len(values) == 1:
         after = text[one.end : end] if behind < 0 else text[one.end : behind] + text[behind + 1 : end]
         return text[: at + 1] + ((before + after) if (before + after).strip() else "") + text[end:]
-    if not number:
+    if not number:  # the first: what stands behind its comma, a comment for instance, is about the next one
         between = text[one.end : behind] + text[behind + 1 : values[1].start]
         return text[: one.start] + (between.lstrip() if between.strip() else "") + text[values[1].start :]
     start = one.start - len(before)
-    if behind >= 0:
+    if behind >= 0:  # in the middle, or the last with a comma behind it: `[1, 2,]`
         return text[:start] + before.rstrip() + text[behind + 1 :]
     comma = _find_comma(text, start, one.start)
     return text[:start] + (text[start:comma] + text[comma + 1 : one.start]).rstrip() + text[one.end :]

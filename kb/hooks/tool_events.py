@@ -51,7 +51,7 @@ def _guard_tool_call(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
     fields = ("tool_name", "tool_input", "session_id", "prompt_id", "cwd")
     ruling = decide_call(kb, PendingCall(*(payload.get(key, {} if key == "tool_input" else "") for key in fields)))
-    if not may_write(payload) or ruling.permission == DENY:
+    if not may_write(payload) or ruling.permission == DENY:  # a call that is denied changes nothing
         return ruling
     return merge_responses(ruling, compare_protected_files(kb, payload, "PreToolUse", asked=ruling.permission == ASK))
 
