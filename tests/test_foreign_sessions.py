@@ -233,7 +233,7 @@ def test_its_forms_and_its_calls_are_told(name: str, kb: KnowledgeBase, tmp_path
     with path.open("rb") as file:
         made = parse_records(iter_file_records(file))
     assert (made.host, list_prompts(made)) == (name.split()[0], [TASK])
-    assert [one.call.name for one in list_calls(made)] == [
+    assert [one.request.name for one in list_calls(made)] == [
         "Bash",
         "Write",
         "Edit",

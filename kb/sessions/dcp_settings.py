@@ -61,48 +61,47 @@ class DcpSettings(NamedTuple):
     min_turns: int = 10
 
 
+_SCOPES = {"deduplication.scope": "dedup_scope", "truncation.scope": "truncation_scope"}
+
+
 class DcpKey(NamedTuple):
     """One key of the file."""
 
     path: str
-    field: str
     help: str
     choices: tuple[str, ...] = ()
     most: float = 10_000_000
 
+    @property
+    def field(self) -> str:
+        """The field of `DcpSettings`: the last part of the path, but for the two that would have one name."""
+        return _SCOPES.get(self.path, self.path.rpartition(".")[2])
+
 
 KEYS = (
-    DcpKey("enabled", "enabled", "Whether anything is pruned at all."),
-    DcpKey("auto_strategies.deduplication", "deduplication", "Of repeated calls keep the newest result only."),
-    DcpKey(
-        "auto_strategies.supersede_writes", "supersede_writes", "Drop what a write wrote once the file is read again."
-    ),
-    DcpKey("auto_strategies.purge_errors", "purge_errors", "Drop the inputs of failed calls after some turns."),
-    DcpKey("auto_strategies.truncation", "truncation", "Shorten long search results."),
-    DcpKey("deduplication.scope", "dedup_scope", "The tools whose repeated calls are looked for."),
-    DcpKey(
-        "deduplication.covered_reads", "covered_reads", "Also drop a read that a newer read of the file holds whole."
-    ),
-    DcpKey("protection.turn_protection", "turn_protection", "So many last turns are not pruned."),
-    DcpKey(
-        "protection.turn_unit", "turn_unit", "What a turn is: an agent's step, or a person's prompt.", (STEP, PROMPT)
-    ),
-    DcpKey("protection.applies_to", "applies_to", "What the last turns protect.", (OUTPUTS, ANSWERS)),
-    DcpKey("protection.anchor_protection", "anchor_protection", "Keep every paragraph that cites an anchor."),
-    DcpKey(
-        "protection.anchor_prefixes", "anchor_prefixes", "The kinds of anchors that protect, by the letters of an id."
-    ),
-    DcpKey("protection.protected_patterns", "protected_patterns", "Files whose reads and writes are not pruned."),
-    DcpKey("truncation.scope", "truncation_scope", "The tools whose results are shortened."),
-    DcpKey("truncation.grep_max_tokens", "grep_max_tokens", "Longest search result, in estimated tokens."),
-    DcpKey("truncation.grep_headroom", "grep_headroom", "Share of the room left that a search result may take.", (), 1),
-    DcpKey("truncation.glob_max_files", "glob_max_files", "Longest list of paths."),
-    DcpKey("truncation.read_chunk_size", "read_chunk_size", "Lines of a long file that are read at once."),
-    DcpKey("ai_assisted.discard_enabled", "discard_enabled", "Whether droppable content is looked for."),
-    DcpKey("ai_assisted.require_confirmation", "require_confirmation", "Whether a person must say yes to dropping it."),
-    DcpKey("error_purge.turns_before_purge", "turns_before_purge", "Turns after which a failed call's input goes."),
-    DcpKey("error_purge.keep_error_message", "keep_error_message", "Whether the error message stays."),
-    DcpKey("cost.min_turns", "min_turns", "Shorter sessions are left alone: a changed context is cached anew."),
+    DcpKey("enabled", "Whether anything is pruned at all."),
+    DcpKey("auto_strategies.deduplication", "Of repeated calls keep the newest result only."),
+    DcpKey("auto_strategies.supersede_writes", "Drop what a write wrote once the file is read again."),
+    DcpKey("auto_strategies.purge_errors", "Drop the inputs of failed calls after some turns."),
+    DcpKey("auto_strategies.truncation", "Shorten long search results."),
+    DcpKey("deduplication.scope", "The tools whose repeated calls are looked for."),
+    DcpKey("deduplication.covered_reads", "Also drop a read that a newer read of the file holds whole."),
+    DcpKey("protection.turn_protection", "So many last turns are not pruned."),
+    DcpKey("protection.turn_unit", "What a turn is: an agent's step, or a person's prompt.", (STEP, PROMPT)),
+    DcpKey("protection.applies_to", "What the last turns protect.", (OUTPUTS, ANSWERS)),
+    DcpKey("protection.anchor_protection", "Keep every paragraph that cites an anchor."),
+    DcpKey("protection.anchor_prefixes", "The kinds of anchors that protect, by the letters of an id."),
+    DcpKey("protection.protected_patterns", "Files whose reads and writes are not pruned."),
+    DcpKey("truncation.scope", "The tools whose results are shortened."),
+    DcpKey("truncation.grep_max_tokens", "Longest search result, in estimated tokens."),
+    DcpKey("truncation.grep_headroom", "Share of the room left that a search result may take.", most=1),
+    DcpKey("truncation.glob_max_files", "Longest list of paths."),
+    DcpKey("truncation.read_chunk_size", "Lines of a long file that are read at once."),
+    DcpKey("ai_assisted.discard_enabled", "Whether droppable content is looked for."),
+    DcpKey("ai_assisted.require_confirmation", "Whether a person must say yes to dropping it."),
+    DcpKey("error_purge.turns_before_purge", "Turns after which a failed call's input goes."),
+    DcpKey("error_purge.keep_error_message", "Whether the error message stays."),
+    DcpKey("cost.min_turns", "Shorter sessions are left alone: a changed context is cached anew."),
 )
 ALSO: Mapping[str, str] = {
     "deduplication.enabled": "auto_strategies.deduplication",

@@ -138,7 +138,7 @@ def read_task_list(transcript: Transcript) -> SessionProgress:
     todos: list[tuple[str, str]] = []
     tasks: dict[str, tuple[str, str]] = {}
     for answered in list_calls(transcript):
-        name, given = answered.call.name, answered.call.input
+        name, given = answered.request.name, answered.request.input
         if name == "TodoWrite":
             listed = given.get("todos")
             rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
@@ -160,8 +160,8 @@ def read_task_list(transcript: Transcript) -> SessionProgress:
 
 def list_commits(transcript: Transcript) -> list[str]:
     """Return the subjects of the commits that were made, in order."""
-    made = [one for one in list_calls(transcript) if one.call.name == "Bash" and one.result and not one.is_error]
-    matches = (_COMMIT.search(_get_text(one.call.input, "command")) for one in made)
+    made = [one for one in list_calls(transcript) if one.request.name == "Bash" and one.result and not one.is_error]
+    matches = (_COMMIT.search(_get_text(one.request.input, "command")) for one in made)
     return list(dict.fromkeys(one_line(match[1]) for match in matches if match))
 
 
@@ -258,14 +258,14 @@ def list_edits(transcript: Transcript) -> list[FileEdit]:
     """Return every change that was made to a file by a tool for that."""
     found = []
     for one in list_calls(transcript):
-        path = _get_text(one.call.input, "file_path", "notebook_path")
-        if one.call.name in ("Edit", "Write", "NotebookEdit") and path and not one.is_error:
-            old = _get_text(one.call.input, "old_string")
-            new = _get_text(one.call.input, "new_string", "content", "new_source")
+        path = _get_text(one.request.input, "file_path", "notebook_path")
+        if one.request.name in ("Edit", "Write", "NotebookEdit") and path and not one.is_error:
+            old = _get_text(one.request.input, "old_string")
+            new = _get_text(one.request.input, "new_string", "content", "new_source")
             rows = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
             added, removed = (sum(row.startswith(mark) for row in rows) for mark in "+-")
-            path, is_new = make_relative(path, transcript.cwd), one.call.name == "Write"
-            found.append(FileEdit(path, one.call.line, is_new, added, removed, "\n".join(rows)))
+            path, is_new = make_relative(path, transcript.cwd), one.request.name == "Write"
+            found.append(FileEdit(path, one.request.line, is_new, added, removed, "\n".join(rows)))
     return found
 
 
@@ -281,10 +281,10 @@ def list_signatures(transcript: Transcript) -> list[str]:
     """Return the signatures that were written into code outside tests, in order, each once, the last one said."""
     found: dict[str, str] = {}
     for one in list_calls(transcript):
-        path = _get_text(one.call.input, "file_path")
+        path = _get_text(one.request.input, "file_path")
         is_code = _CODE.search(path) and not _TEST.search(make_relative(path, transcript.cwd))
-        if one.call.name in ("Edit", "Write") and is_code and not one.is_error:
-            for match in _SIGNATURE.finditer(_get_text(one.call.input, "new_string", "content")):
+        if one.request.name in ("Edit", "Write") and is_code and not one.is_error:
+            for match in _SIGNATURE.finditer(_get_text(one.request.input, "new_string", "content")):
                 row = one_line(match[1])
                 found[row.partition("(")[0]] = row
     whole = (row for row in found.values() if row.count("(") == row.count(")"))
@@ -301,9 +301,9 @@ def list_failed_calls(transcript: Transcript) -> list[FailedCall]:
     for number, one in enumerate(calls):
         if one.result and one.has_failed:
             later = (other for other in calls[number + 1 :] if other.result and not other.is_error)
-            mended = next((other.call for other in later if _has_same_target(one.call, other.call)), None)
+            mended = next((other.request for other in later if _has_same_target(one.request, other.request)), None)
             error, better = _format_error(one.output), format_call(mended) if mended else ""
-            found.append(FailedCall(format_call(one.call), error, one.call.line, better))
+            found.append(FailedCall(format_call(one.request), error, one.request.line, better))
     return found
 
 
@@ -348,7 +348,7 @@ def _iter_entries(message: TranscriptMessage, calls: Sequence[AnsweredCall]) -> 
             yield {"who": "agent", **about, "text": _quote_text(text)}
         for one in calls:
             error = f" — {_format_error(one.output)}" if one.is_error else ""
-            yield {"who": "tool", **about, "text": f"{format_call(one.call, 160)}{error}", "failed": one.is_error}
+            yield {"who": "tool", **about, "text": f"{format_call(one.request, 160)}{error}", "failed": one.is_error}
 
 
 def _quote_text(text: str) -> str:

@@ -124,7 +124,7 @@ def render_normal(
     decided = [one for one in newest if one.kind in ("decision", "pattern", "domain-note", "checklist")]
     minding = [one.title for one in newest if one.kind in ("constraint", "pitfall", "preference")]
     failures = [one for one in facts.list_failed_calls(transcript)[-8:] if not one.mended]
-    calls = [one.call for one in list_calls(transcript) if one.call.name == "ExitPlanMode"]
+    calls = [one.request for one in list_calls(transcript) if one.request.name == "ExitPlanMode"]
     plans = [plan for one in calls if isinstance(plan := one.input.get("plan"), str) and plan.strip()]
     interfaces = [one.title for one in candidates if one.kind == "interface"]
     wanted: dict[str, Sequence[object]] = {

@@ -99,9 +99,9 @@ def build_plan(
         for cut in [*found, *more]:
             cuts.setdefault((cut.place, cut.part), cut)
     chosen = tuple(sorted(cuts.values(), key=lambda cut: (STRATEGIES.index(cut.strategy), cut.place)))
-    protected = [one for one in calls if guards.is_protected_path(one.call.path)]
+    protected = [one for one in calls if guards.is_protected_path(one.request.path)]
     boundary = max(session.compactions, default=0)
-    called = (text for one in calls for text in (one.output, json.dumps(one.call.input, ensure_ascii=False)))
+    called = (text for one in calls for text in (one.output, json.dumps(one.request.input, ensure_ascii=False)))
     texts = (*called, *(one.text for one in _list_agent_texts(session)))
     return PrunePlan(
         chosen,
@@ -112,7 +112,7 @@ def build_plan(
         in_context=sum(cut.saved_tokens for cut in chosen if cut.place.line > boundary),
         tool_tokens=count_call_tokens(calls),
         anchors=tuple(dict.fromkeys(anchor for text in texts for anchor in guards.find_anchors(text))),
-        protected=tuple(dict.fromkeys(one.call.path for one in protected)),
+        protected=tuple(dict.fromkeys(one.request.path for one in protected)),
         protected_tokens=count_call_tokens(protected),
         first_line=min((cut.place.line for cut in chosen), default=0),
     )
@@ -265,7 +265,7 @@ def _propose_call(call: AnsweredCall, kind: Message, reason: Message, guards: Pr
     is_recent = guards.is_recent(call.step, call.turn)
     if is_recent or estimate_tokens(call.output) < _LEAST or not call.is_text or call.is_pruned:
         return
-    if guards.is_protected_path(call.call.path) and kind is not ERROR:
+    if guards.is_protected_path(call.request.path) and kind is not ERROR:
         return
     for cut in build_output_cut(DISCARD, call, guards.build_replacement(call, DROPPED, call.output)):
         yield DiscardProposal(0, call.step, describe_call(call), kind, reason, True, cut)
@@ -273,9 +273,9 @@ def _propose_call(call: AnsweredCall, kind: Message, reason: Message, guards: Pr
 
 def _iter_used_searches(calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[DiscardProposal]:
     """Yield searches one of whose hits was read or changed afterwards."""
-    used = [(n, one.call.path) for n, one in enumerate(calls) if one.call.name in ("Read", "Edit", "Write")]
+    used = [(n, one.request.path) for n, one in enumerate(calls) if one.request.name in ("Read", "Edit", "Write")]
     for number, call in enumerate(calls):
-        if call.call.name in _SEARCHES and not call.is_error:
+        if call.request.name in _SEARCHES and not call.is_error:
             later = (path for at, path in used if at > number and path)
             if any(_has_path(call.output, path) for path in later):
                 yield from _propose_call(call, SEARCH, _FOUND, guards)
@@ -303,11 +303,11 @@ def _iter_resolved_errors(calls: Sequence[AnsweredCall], guards: PruneGuards) ->
 
 def _get_target(call: AnsweredCall) -> str:
     """Return what *call* is about: its file, or the first words of its command; "" where it does not say."""
-    command = call.call.input.get("command")
+    command = call.request.input.get("command")
     if isinstance(command, str):
         words = command.split()
         return " ".join(words[:_SAME_WORDS]) if len(words) >= _SAME_WORDS else ""
-    return f"{call.call.name} {call.call.path}" if call.call.path else ""
+    return f"{call.request.name} {call.request.path}" if call.request.path else ""
 
 
 def _iter_settled_texts(texts: Sequence[AgentText], guards: PruneGuards) -> Iterator[DiscardProposal]:

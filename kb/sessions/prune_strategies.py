@@ -120,7 +120,7 @@ class PruneGuards:
         by = ""
         if self.is_recent(call.step, call.turn):
             by = TURNS
-        elif self.is_protected_path(call.call.path):
+        elif self.is_protected_path(call.request.path):
             by = PATTERNS
         if by:
             self.kept.append(ProtectedText(by, describe_call(call), call.step, size))
@@ -155,7 +155,7 @@ def _find_paragraph(rows: Sequence[str], at: int) -> range:
 
 def list_prunable_calls(session: Transcript) -> list[AnsweredCall]:
     """Return the calls in the session's own context whose input can be written back."""
-    return [one for one in list_calls(session, in_context=True) if one.call.block >= 0]
+    return [one for one in list_calls(session, in_context=True) if one.request.block >= 0]
 
 
 def dump_canonical(given: object) -> str:
@@ -165,14 +165,14 @@ def dump_canonical(given: object) -> str:
 
 def count_call_tokens(calls: Sequence[AnsweredCall]) -> int:
     """Return the estimated tokens of *calls* and their answers."""
-    return sum(estimate_tokens(dump_canonical(one.call.input)) + estimate_tokens(one.output) for one in calls)
+    return sum(estimate_tokens(dump_canonical(one.request.input)) + estimate_tokens(one.output) for one in calls)
 
 
 def describe_call(call: AnsweredCall) -> str:
     """Return *call* as a person knows it."""
-    values = call.call.input.values()
-    given = call.call.path or next((v for v in values if isinstance(v, str) and v.strip()), "")
-    return f"{call.call.name} {given.split(chr(10))[0][:60]}".strip()
+    values = call.request.input.values()
+    given = call.request.path or next((v for v in values if isinstance(v, str) and v.strip()), "")
+    return f"{call.request.name} {given.split(chr(10))[0][:60]}".strip()
 
 
 def build_output_cut(strategy: str, call: AnsweredCall, value: str, why: str = "") -> list[Cut]:
@@ -186,7 +186,7 @@ def build_output_cut(strategy: str, call: AnsweredCall, value: str, why: str = "
 
 
 def _build_input_cut(strategy: str, call: AnsweredCall, value: object, sizes: tuple[int, int], why: str = "") -> Cut:
-    place = BlockPosition(call.call.line, call.call.block)
+    place = BlockPosition(call.request.line, call.request.block)
     return Cut(strategy, place, "input", value, call.step, describe_call(call), *sizes, why)
 
 
@@ -200,8 +200,8 @@ def find_repeats(calls: Sequence[AnsweredCall], settings: DcpSettings, guards: P
     """
     same: dict[str, list[AnsweredCall]] = {}
     for call in calls:
-        signature = call.call.name + dump_canonical(call.call.input)
-        if call.call.name in settings.dedup_scope and call.is_text and FAILED not in signature:
+        signature = call.request.name + dump_canonical(call.request.input)
+        if call.request.name in settings.dedup_scope and call.is_text and FAILED not in signature:
             same.setdefault(signature, []).append(call)
     for repeats in same.values():
         good = [number for number, call in enumerate(repeats) if not call.is_error]
@@ -218,11 +218,11 @@ def _find_covered_reads(calls: Sequence[AnsweredCall], guards: PruneGuards) -> I
     """Yield the reads whose every line stands, unchanged, in a newer read of the same file."""
     by_path: dict[str, list[AnsweredCall]] = {}
     for call in calls:
-        if call.call.name == "Read" and call.is_text and not call.is_error and not call.is_pruned:
-            by_path.setdefault(call.call.path, []).append(call)
+        if call.request.name == "Read" and call.is_text and not call.is_error and not call.is_pruned:
+            by_path.setdefault(call.request.path, []).append(call)
     for reads in by_path.values():
         for number, call in enumerate(reads):
-            if any(one.call.input == call.call.input for one in reads[number + 1 :]):
+            if any(one.request.input == call.request.input for one in reads[number + 1 :]):
                 continue  # a repeated call, found above
             body = _get_read_text(call)
             newer = reads[number + 1 : number + 1 + _LOOKED_AT]
@@ -240,22 +240,22 @@ def find_overwritten(calls: Sequence[AnsweredCall], settings: DcpSettings, guard
     """Yield what a write wrote where the whole file is read later (RUYI-33)."""
     whole_reads: dict[str, int] = {}
     for number, call in enumerate(calls):
-        if call.call.name == "Read" and not call.is_error and _is_whole_read(call):
-            whole_reads[call.call.path] = number
+        if call.request.name == "Read" and not call.is_error and _is_whole_read(call):
+            whole_reads[call.request.path] = number
     for number, call in enumerate(calls):
-        content = call.call.input.get("content")
-        if call.call.name != "Write" or call.is_error or not isinstance(content, str) or content.startswith(MARK):
+        content = call.request.input.get("content")
+        if call.request.name != "Write" or call.is_error or not isinstance(content, str) or content.startswith(MARK):
             continue
-        later, before = whole_reads.get(call.call.path, -1), estimate_tokens(content)
+        later, before = whole_reads.get(call.request.path, -1), estimate_tokens(content)
         if later > number and guards.can_prune(call, before):
             value = guards.build_replacement(call, READ_AGAIN, content, calls[later].output)
             if (after := estimate_tokens(value)) < before:
-                yield _build_input_cut(SUPERSEDE, call, {**call.call.input, "content": value}, (before, after))
+                yield _build_input_cut(SUPERSEDE, call, {**call.request.input, "content": value}, (before, after))
 
 
 def _is_whole_read(call: AnsweredCall) -> bool:
     """Return whether a read returned the whole file; of one that was pruned only its input tells."""
-    given = call.call.input
+    given = call.request.input
     if call.is_pruned:
         return not {"offset", "limit"} & given.keys()
     is_limited = given.get("offset") not in (None, 0, 1) or given.get("limit") is not None
@@ -267,9 +267,9 @@ def find_failures(calls: Sequence[AnsweredCall], settings: DcpSettings, guards: 
     for call in calls:
         if not call.has_failed or guards.count_newer_turns(call.step, call.turn) <= settings.turns_before_purge:
             continue
-        value = {key: _empty_texts(one, guards) for key, one in call.call.input.items()}
-        before, after = estimate_tokens(dump_canonical(call.call.input)), estimate_tokens(dump_canonical(value))
-        without_input = call._replace(call=call.call._replace(input={}))  # a file's name protects no failed input
+        value = {key: _empty_texts(one, guards) for key, one in call.request.input.items()}
+        before, after = estimate_tokens(dump_canonical(call.request.input)), estimate_tokens(dump_canonical(value))
+        without_input = call._replace(request=call.request._replace(input={}))  # a file's name protects no failed input
         if after < before and guards.can_prune(without_input, before):
             yield _build_input_cut(ERRORS, call, value, (before, after), call.output[:120])
         if not settings.keep_error_message and not call.is_pruned and call.is_text:
@@ -294,10 +294,10 @@ def find_long_results(
     """
     most = compute_max_output(left, settings)
     for call in calls:
-        if call.call.name not in settings.truncation_scope or not call.is_text or call.is_error or call.is_pruned:
+        if call.request.name not in settings.truncation_scope or not call.is_text or call.is_error or call.is_pruned:
             continue
-        rows = settings.glob_max_files if call.call.name == "Glob" else 0
-        words = [prompt, *(v for v in call.call.input.values() if isinstance(v, str))]
+        rows = settings.glob_max_files if call.request.name == "Glob" else 0
+        words = [prompt, *(v for v in call.request.input.values() if isinstance(v, str))]
         short = shorten_output(call.output, most, rows=rows, words=words, keep=guards.find_anchors)
         if short != call.output and guards.can_prune(call, estimate_tokens(call.output)):
             yield from build_output_cut(TRUNCATE, call, short)

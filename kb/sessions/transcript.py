@@ -142,7 +142,7 @@ class Transcript(NamedTuple):
 class AnsweredCall(NamedTuple):
     """A tool call with its result, None where there is none."""
 
-    call: ToolCall
+    request: ToolCall
     result: ToolResult | None = None
     step: int = 0
     turn: int = 0
