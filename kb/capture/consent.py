@@ -44,7 +44,7 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
 
     personal = personal if personal and is_shared(kb) else []
     known = list_proposals(kb)
-    made = ConsultedCandidates([], [])
+    consulted = ConsultedCandidates([], [])
     for candidate in candidates:
         same = [proposal for proposal in known if is_same_as_proposal(kb, candidate, proposal)]
         statuses = {proposal.status for proposal in same}
@@ -55,12 +55,12 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
             if not same:
                 known.append(add_personal(kb, candidate, session))
         elif confirmed:
-            made.free.append(candidate._replace(kind=confirmed[-1].candidate.kind))
+            consulted.free.append(candidate._replace(kind=confirmed[-1].candidate.kind))
         elif any(one.status == PENDING and one.session == session for one in same):
-            made.waiting.append(candidate)
+            consulted.waiting.append(candidate)
         else:
-            made.free.append(candidate)
-    return made
+            consulted.free.append(candidate)
+    return consulted
 
 
 def close_written_proposals(kb: Workspace, rows: Iterable[JudgedCandidate]) -> None:

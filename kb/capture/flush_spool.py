@@ -143,8 +143,8 @@ def _write_job(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> 
         )
         return list(saved.verdicts)
     folder = str(value["folder"])
-    there = folder if os.path.isdir(folder) else ""
+    folder = folder if os.path.isdir(folder) else ""
     candidates = build_candidates(value["candidates"], path)
     decided = value.get("decided") is True
-    verdicts = write(kb, candidates, folder=there, landing=True, job=job, decided=decided)
-    return keep_declined(kb, candidates, verdicts, there)
+    verdicts = write(kb, candidates, folder=folder, landing=True, job=job, decided=decided)
+    return keep_declined(kb, candidates, verdicts, folder)

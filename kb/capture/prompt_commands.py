@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kb.sessions.session_archive import SessionArchive
     from kb.workspace import Workspace
 
-_POLITE = re.compile(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", 16)
+_POLITE = re.compile(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", re.DOTALL)
 _GO_ON = re.compile(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
 _LEAST_NAME, _LEAST_WORDS = 3, 4
 """A name has so many characters or more, words of a task so many 字: less than that is an ordinary prompt."""
@@ -59,10 +59,14 @@ def _archive_session(kb: Workspace, known: KnownSession, folder: str, host: str)
     from kb.capture.flush_spool import flush_and_save
 
     saved = flush_and_save(kb, known.transcript, session=known.session, folder=folder, host=host, full=True)
-    told = msg("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}",
-               name=saved.archive)  # fmt: skip
-    words = kb.localise(told) if saved.archive else "\n".join(saved.notes)
-    return PhraseAnswer(words, "\n".join((words, *saved.notes)) if saved.archive else words)
+    if not saved.archive:
+        notes = "\n".join(saved.notes)
+        return PhraseAnswer(notes, notes)
+    name = saved.archive
+    archived = kb.localise(
+        msg("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}", name=name)
+    )
+    return PhraseAnswer(archived, "\n".join((archived, *saved.notes)))
 
 
 def _load_latest(kb: Workspace, known: KnownSession, folder: str, host: str) -> PhraseAnswer:

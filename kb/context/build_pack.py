@@ -164,6 +164,12 @@ def _find_disagreements(
     doubts: list[UnverifiedClaim] = []
     for record in records if tree.code else ():
         names = (record.id, record.scope)
+        fix = kb.localise(
+            msg(
+                "if the code is right, update the record: kb edit {id}; if the record is right, mend the code",
+                id=record.scoped_id,
+            )
+        )
         claimed = claims.extract_claims(texts[record.path], record.impact)
         mismatches = list(claims.find_mismatches(claimed, tree))
         if record.scope == GLOBAL and scope != GLOBAL and len(mismatches) == len(claimed):
@@ -176,23 +182,12 @@ def _find_disagreements(
                 continue
             has = msg("the project has {found}", found=one.found) if one.found else msg("the project has none")
             where = (record.path, max(claim.line, 1))
-            conflicts.append(
-                FileConflict(*names, claim.kind, claim.said, kb.localise(has), *where, _suggest_fix(kb, record))
-            )
+            conflicts.append(FileConflict(*names, claim.kind, claim.said, kb.localise(has), *where, fix))
         for key, value in record.claims.items():
             if not tree.has_word(value):
                 why = kb.localise(msg("no rule can check this; a person has to look"))
                 doubts.append(UnverifiedClaim(*names, f"{key}: {value}", why))
     return conflicts, doubts
-
-
-def _suggest_fix(kb: Workspace, record: Record) -> str:
-    return kb.localise(
-        msg(
-            "if the code is right, update the record: kb edit {id}; if the record is right, mend the code",
-            id=record.scoped_id,
-        )
-    )
 
 
 def _iter_open_questions(

@@ -166,8 +166,10 @@ def extract_claims(text: str, impact: Iterable[str] = ()) -> list[Claim]:
 
 def _extract_line_claims(line: str, number: int, *, impact: bool) -> Iterator[Claim]:
     ticked = _TICKED.findall(line)
-    for path in _extract_paths(line, ticked):
-        yield Claim("path", path, number, path)
+    bare = [_LINE_NUMBER.sub("", each.strip()) for each in ticked]
+    paths = [match.group(1) for each in bare if (match := _TICKED_PATH.fullmatch(each))]
+    paths += _PATH.findall(_URL.sub(" ", _TICKED.sub(" ", line)))
+    yield from (Claim("path", path, number, path) for path in dict.fromkeys(paths) if not path.startswith("../"))
     for name in [m.group(1) for t in ticked if (m := _CALL.fullmatch(t.strip()))] + _NAMED_SYMBOL.findall(line):
         yield Claim("symbol", name, number, name.rpartition(".")[2])
     for name, operator, version, more in _VERSION.findall(line):
@@ -183,21 +185,14 @@ def _extract_line_claims(line: str, number: int, *, impact: bool) -> Iterator[Cl
         yield Claim("env", f"{name}={value}" if value else name, number, name, value)
 
 
-def _extract_paths(line: str, ticked: Iterable[str]) -> Iterator[str]:
-    found = [match.group(1) for each in ticked if (match := _TICKED_PATH.fullmatch(_LINE_NUMBER.sub("", each.strip())))]
-    found += _PATH.findall(_URL.sub(" ", _TICKED.sub(" ", line)))
-    yield from (path for path in dict.fromkeys(found) if not path.startswith("../"))
-
-
 # -- what the files answer ------------------------------------------------------------------------
 
 
 def find_mismatches(claims: Iterable[Claim], tree: ProjectTree) -> Iterator[ClaimMismatch]:
     """Yield for each of *claims* that *tree* does not bear out what it says instead."""
     for claim in claims:
-        answer = _ANSWERS[claim.kind](claim, tree)
-        if answer:
-            yield answer
+        if mismatch := _CHECKS[claim.kind](claim, tree):
+            yield mismatch
 
 
 def _check_path(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
@@ -240,7 +235,7 @@ def _check_env(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     return ClaimMismatch(claim, ", ".join(sorted(values)[:3]))
 
 
-_ANSWERS = {
+_CHECKS = {
     "path": _check_path,
     "symbol": _check_symbol,
     "version": _check_version,

@@ -124,32 +124,26 @@ def _compute_seal(text: str) -> str:
 
 def _build_memory_values(kb: Workspace, records: Sequence[Record]) -> dict[str, object]:
     language = kb.config.language
+    known = [record for record in records if record.status == Status.ACCEPTED and not _is_conclusion(record)]
+    newest = sorted(known, key=recency_key, reverse=True)
+    best = sorted(newest, key=lambda record: not BY_NAME[record.kind].always)  # what always holds, then what is new
     counts = {kind.name: sum(record.kind == kind.name for record in records) for kind in KINDS}
     spoken = [f"{kind_label(name, language)} {n}" for name, n in counts.items() if n]
-    return {
-        "name": quote_text(kb.config.name, TITLE_LIMIT),
-        "holdings": "、".join(spoken) if language == "zh" else ", ".join(spoken),
-        "routes": [*_iter_route_rows(language)],
-        "max_files": MAX_FILES,
-        "max_lines": MAX_LINES,
-        "answers": [_build_entry(record, MEMORY) for record in _select_top_records(records)],
-    }
-
-
-def _iter_route_rows(language: str) -> Iterator[dict[str, object]]:
     conventions = posixpath.relpath(CONVENTIONS, BANK)
+    routes = []
     for intent in INTENTS:
         globs = [posixpath.relpath(build_glob(BY_NAME[kind].prefix), BANK) for kind in intent.kinds]
         read = [f"[{conventions}]({conventions})"] if intent.conventions else []
-        yield {"when": intent.zh if language == "zh" else intent.en, "read": read + [f"`{each}`" for each in globs]}
-
-
-def _select_top_records(records: Sequence[Record]) -> list[Record]:
-    """Return the records that are worth knowing by heart: what always holds, then what is new."""
-    known = [record for record in records if record.status == Status.ACCEPTED and not _is_conclusion(record)]
-    newest = sorted(known, key=recency_key, reverse=True)
-    newest.sort(key=lambda record: not BY_NAME[record.kind].always)
-    return newest[:ANSWERS]
+        when = intent.zh if language == "zh" else intent.en
+        routes.append({"when": when, "read": read + [f"`{glob}`" for glob in globs]})
+    return {
+        "name": quote_text(kb.config.name, TITLE_LIMIT),
+        "holdings": "、".join(spoken) if language == "zh" else ", ".join(spoken),
+        "routes": routes,
+        "max_files": MAX_FILES,
+        "max_lines": MAX_LINES,
+        "answers": [_build_entry(record, MEMORY) for record in best[:ANSWERS]],
+    }
 
 
 def _is_conclusion(record: Record) -> bool:
@@ -159,11 +153,11 @@ def _is_conclusion(record: Record) -> bool:
 def _build_convention_values(kb: Workspace, records: Sequence[Record]) -> dict[str, object]:
     groups = []
     for name in _GROUPS:
-        own = sorted((r for r in records if r.kind == name and not _is_conclusion(r)), key=lambda r: (r.scope, r.id))
-        if own:
-            entries = [_build_entry(record, CONVENTIONS) for record in own[:_ENTRIES]]
+        group = sorted((r for r in records if r.kind == name and not _is_conclusion(r)), key=lambda r: (r.scope, r.id))
+        if group:
+            entries = [_build_entry(record, CONVENTIONS) for record in group[:_ENTRIES]]
             label = kind_label(name, kb.config.language)
-            groups.append({"label": label, "kind": name, "entries": entries, "left": len(own) - len(entries)})
+            groups.append({"label": label, "kind": name, "entries": entries, "left": len(group) - len(entries)})
     return {"groups": groups}
 
 
