@@ -132,13 +132,13 @@ def explain_plan(plan: PrunePlan, language: str) -> str:
     """Return every cut and every protection on a line of its own, and whether it is worth the lost cache."""
     rows: list[Message] = [plan.idle] if plan.idle else []
     for cut in plan.cuts:
-        rows.append(msg("line {line}, turn {turn}: {strategy}: {what}: ~{before} → ~{after} tokens",
-                        line=cut.place.line, turn=cut.step, strategy=NAMES[cut.strategy], what=one_line(cut.what),
-                        before=f"{cut.removed:,}", after=f"{cut.left:,}"))  # fmt: skip
+        where = {"line": cut.place.line, "turn": cut.step, "strategy": NAMES[cut.strategy], "what": one_line(cut.what)}
+        sizes = {"before": f"{cut.removed:,}", "after": f"{cut.left:,}"}
+        rows.append(msg("line {line}, turn {turn}: {strategy}: {what}: ~{before} → ~{after} tokens", **where, **sizes))
     protectors = {TURNS: msg("the last turns"), ANCHORS: msg("a citation"), PATTERNS: msg("the file's name")}
     for kept in plan.kept:
-        rows.append(msg("turn {turn}: kept by {by}: {what}: ~{tokens} tokens", turn=kept.step, by=protectors[kept.by],
-                        what=one_line(kept.what), tokens=f"{kept.tokens:,}"))  # fmt: skip
+        values = {"by": protectors[kept.by], "what": one_line(kept.what), "tokens": f"{kept.tokens:,}"}
+        rows.append(msg("turn {turn}: kept by {by}: {what}: ~{tokens} tokens", turn=kept.step, **values))
     if plan.cuts and plan.usage.tokens:
         rows.append(_describe_cache_cost(plan))
     return "\n".join(row.translate(language) for row in rows)
@@ -150,5 +150,5 @@ def _describe_cache_cost(plan: PrunePlan) -> Message:
         return msg("no token is saved in the running context: what was cut is compacted away")
     behind = max(plan.usage.tokens - plan.in_context, 0)
     turns = -(-behind * (_WRITE_PRICE - _READ_PRICE) // (plan.in_context * _READ_PRICE))
-    return msg("the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all",
-               behind=f"{behind:,}", turns=int(turns))  # fmt: skip
+    sums = {"behind": f"{behind:,}", "turns": int(turns)}
+    return msg("the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all", **sums)

@@ -272,10 +272,9 @@ def _list_titles(
 
 
 def _build_decision(one: Candidate, ids: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "id": ids.get(one.title, ""), "title": one.title, "choice": one.decision or one.title, "why": one.why,
-        "alternatives": one_line(one.alternatives), "quotes": [one_line(e.quote) for e in one.evidence],
-    }  # fmt: skip
+    said = {"title": one.title, "choice": one.decision or one.title, "why": one.why}
+    quotes = [one_line(evidence.quote) for evidence in one.evidence]
+    return {"id": ids.get(one.title, ""), **said, "alternatives": one_line(one.alternatives), "quotes": quotes}
 
 
 def _build_problem(pitfall: Candidate) -> dict[str, str]:
@@ -385,8 +384,8 @@ def check_normal_size(size: int) -> Message | None:
     """Return what is wrong with a normal form of *size* 字, or None."""
     if NORMAL_LEAST <= size <= NORMAL_LIMIT:
         return None
-    return msg("the normal form has {size} words; it should have {least} to {most}",
-               size=size, least=NORMAL_LEAST, most=NORMAL_LIMIT)  # fmt: skip
+    bounds = {"least": NORMAL_LEAST, "most": NORMAL_LIMIT}
+    return msg("the normal form has {size} words; it should have {least} to {most}", size=size, **bounds)
 
 
 def _check_references(rows: Sequence[str]) -> Iterator[FormProblem]:

@@ -88,11 +88,9 @@ def build_plan(
     cuts: dict[tuple[object, str], Cut] = {}
     if idle is None:
         prompts = [prompt for m in session.messages if m.in_context and (prompt := get_prompt(m))]
-        switches = {
-            DEDUP: settings.deduplication, SUPERSEDE: settings.supersede_writes, ERRORS: settings.purge_errors,
-            TRUNCATE: settings.truncation,
-        }  # fmt: skip
-        wanted = [name for name, is_on in switches.items() if (name in only if only else is_on)]
+        switches = (settings.deduplication, settings.supersede_writes, settings.purge_errors, settings.truncation)
+        named = zip((DEDUP, SUPERSEDE, ERRORS, TRUNCATE), switches, strict=True)
+        wanted = [name for name, is_on in named if (name in only if only else is_on)]
         found = [cut for name in wanted if name in AUTOMATIC for cut in AUTOMATIC[name](calls, settings, guards)]
         if TRUNCATE in wanted:
             found += find_long_results(calls, settings, guards, usage.left, "".join(prompts[-1:]))
@@ -122,8 +120,8 @@ def _find_idle_reason(settings: DcpSettings, turns: int, calls: int) -> Message 
     if not settings.enabled:
         return msg("pruning is switched off: dcp.enabled")
     if turns < settings.min_turns:
-        return msg("the session has {turns} turns; below {least} the lost cache costs more than it saves",
-                   turns=turns, least=settings.min_turns)  # fmt: skip
+        counts = {"turns": turns, "least": settings.min_turns}
+        return msg("the session has {turns} turns; below {least} the lost cache costs more than it saves", **counts)
     return None if calls else msg("the session has no tool calls")
 
 

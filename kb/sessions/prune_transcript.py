@@ -265,8 +265,10 @@ def limit_read(kb: Workspace, given: Mapping[str, Any], lines: int) -> ToolRewri
     most, first = settings.read_chunk_size, given.get("offset") or 1
     if not (settings.enabled and settings.truncation and most) or not isinstance(first, int) or lines - first < most:
         return None
-    note = msg("kb: the file has at least {lines} lines; lines {first} to {last} are read; go on with offset={next}",
-               lines=lines, first=first, last=first + most - 1, next=first + most)  # fmt: skip
+    shown = {"lines": lines, "first": first, "last": first + most - 1, "next": first + most}
+    note = msg(
+        "kb: the file has at least {lines} lines; lines {first} to {last} are read; go on with offset={next}", **shown
+    )
     return ToolRewrite({**given, "limit": most}, note)
 
 
@@ -303,9 +305,10 @@ def shorten_result(
             changed["content"] = shorten_lines(content)
     if changed == response:
         return None
-    before, after = estimate_tokens(str(response)), estimate_tokens(str(changed))
-    note = msg("kb: the result was shortened from about {before} to {after} tokens; narrow the search for the rest",
-               before=before, after=after)  # fmt: skip
+    sizes = {"before": estimate_tokens(str(response)), "after": estimate_tokens(str(changed))}
+    note = msg(
+        "kb: the result was shortened from about {before} to {after} tokens; narrow the search for the rest", **sizes
+    )
     return ToolRewrite(changed, note)
 
 
