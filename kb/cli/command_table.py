@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("edit_commands:change_status", "Give a record another status."),
     "supersede": ("edit_commands:supersede_record", "Replace a record by a newer one."),
     "confirm": ("edit_commands:confirm_record", "Say that a record still holds."),
-    "verify": ("edit_commands:verify_record", "Show how a record is verified, and run it."),
+    "verify": ("check_commands:verify_record", "Show how a record is verified, and run it."),
     "rm": ("edit_commands:deprecate_record", "Take a record out of force."),
     "review": ("review_commands:review", "List and decide open reviews."),
     "sync": ("sync_commands:sync", "Bring this clone and a remote together."),

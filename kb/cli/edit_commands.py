@@ -1,23 +1,18 @@
-"""Change a record: its status, what supersedes it, its text in an editor; and verify it by its own commands."""
+"""Change a record: its status, what supersedes it, its text in an editor."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
 from kb.cli.options import has_decided, is_at_terminal, json_option, record_options, scope_option, with_kb, yes_option
-from kb.cli.prints import print_json, print_verdict, print_verdicts, warn
-from kb.errors import BadInput, ConcurrentEdit, KbError, NeedsPerson
+from kb.cli.prints import print_verdicts, warn
+from kb.errors import ConcurrentEdit, KbError, NeedsPerson
 from kb.i18n import msg
-from kb.index.record_ids import qualify_name
 from kb.records.front_matter import decode_record
 from kb.records.model import Record, Status, Verdict
-from kb.safety.injection import find_instruction, reveal_hidden
 from kb.writing import edit_text
 
 if TYPE_CHECKING:
@@ -174,99 +169,3 @@ def _open_editor(kb: KnowledgeBase, record: Record, path: str) -> None:
         said = msg("the editor {editor} cannot be started: {problem}", editor=editor, problem=error.__cause__.strerror)
         hint = msg("name one that is installed: EDITOR=nano kb edit {id}", id=record.scoped_id)
         raise KbError(said, hint=hint) from None
-
-
-# -- verify ------------------------------------------------------------------------------------------
-
-
-@click.command(short_help="Show how a record is verified, and run it.")
-@click.argument("name", metavar="ID")
-@click.option("--run", "wanted", is_flag=True, help="Run the commands, after showing them and asking.")
-@click.option("--yes", is_flag=True, help="With --run: you have read the commands, do not ask.")
-@click.option("--cwd", default="", help="Where they run (default: the top of the repository).")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1, 86_400),
-    default=TIMEOUT,
-    show_default=True,
-    help="Seconds for each command.",
-)
-@scope_option
-@json_option
-@with_kb
-def verify_record(
-    kb: KnowledgeBase, name: str, wanted: bool, yes: bool, cwd: str, timeout: float, scope: str, as_json: bool
-) -> int:
-    """Print the Verification section of a record and the commands in it; with --run, run them.
-
-    Commands are what stands in shell blocks and behind "$ ". Nothing else in kb runs what a record says. The result is
-    written into the record; exit 1 when a command fails, 5 when nobody has said yes.
-    """
-    record = kb.record(name, scope=scope)
-    text = record.section("verification")
-    commands = parse_commands(text)
-    shown = {"id": record.id, "verification": text, "commands": commands}
-    if not as_json:
-        _print_verification(kb, record, text, commands)
-    elif not wanted:
-        print_json(shown)
-    if not wanted:
-        return 0
-    folder = os.path.abspath(cwd) if cwd else kb.repository.top
-    if not os.path.isdir(folder):
-        raise BadInput(msg("there is no such folder"), path=cwd)
-    _require_consent(kb, record, commands, folder, yes=yes, as_json=as_json)
-    ran = [_run_and_print(kb, command, folder, timeout, as_json=as_json) for command in commands]
-    passed = all(one.has_passed for one in ran)
-    verdict = save_result(kb, record, passed=passed)
-    if as_json:
-        print_json({**shown, "ran": ran, "verdict": verdict})
-    else:
-        print_verdict(kb, verdict)
-    return 0 if passed else 1
-
-
-def _print_verification(kb: KnowledgeBase, record: Record, text: str, commands: Sequence[str]) -> None:
-    click.echo(f"[{qualify_name(kb, record)}] {reveal_hidden(record.title)}\n")
-    click.echo(reveal_hidden(text) or kb.localise(msg("it does not say how it is verified")))
-    if commands:
-        click.echo("\n" + kb.localise(msg("commands: {count}", count=len(commands))))
-    for command in commands:
-        click.echo("$ " + reveal_hidden(command).replace("\n", "\n  "))
-
-
-def _require_consent(
-    kb: KnowledgeBase, record: Record, commands: Sequence[str], folder: str, *, yes: bool, as_json: bool
-) -> None:
-    """Return when the commands may run: they are to be seen, and a person has said yes; raise KbError elsewhere."""
-    if not commands:
-        hint = msg("write it in a block ```sh, or behind “$ ”: kb edit {id}", id=record.scoped_id)
-        raise KbError(msg("[{id}] names no command", id=record.scoped_id), path=record.path, hint=hint)
-    refuse_hidden(commands, record.path)
-    words = "\n".join((record.title, *(section.text for section in record.sections), record.user))
-    if order := find_instruction(words):
-        warn(kb, msg("careful: the text {problem}: {words}", problem=order.problem, words=order.words))
-    if yes:
-        return
-    if not sys.stdin.isatty() or as_json:
-        hint = msg("read them, then: kb verify {id} --run --yes", id=record.scoped_id)
-        raise NeedsPerson(msg("nobody has said that these commands may run"), path=record.path, hint=hint)
-    if not click.confirm(kb.localise(msg("run this in {folder}?", folder=folder)), default=False, err=True):
-        raise NeedsPerson(msg("nothing was run"))
-
-
-def _run_and_print(kb: KnowledgeBase, command: str, folder: str, timeout: float, *, as_json: bool) -> CommandResult:
-    if as_json:
-        return run_command(kb, command, folder, timeout)
-    click.echo(f"$ {reveal_hidden(command)}", err=True)
-    ran = run_command(kb, command, folder, timeout)
-    if ran.output:
-        click.echo(ran.output)
-    if ran.timed_out:
-        result = kb.localise(msg("✗ killed after {seconds} seconds", seconds=round(ran.seconds, 1)))
-    elif ran.has_passed:
-        result = f"✓ {ran.seconds:.1f} s"
-    else:
-        result = kb.localise(msg("✗ exit code {code}", code=ran.code))
-    click.echo(f"    {result}", err=True)
-    return ran
