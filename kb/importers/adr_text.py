@@ -165,6 +165,9 @@ def choose_preamble_heading(text: str) -> str:
     return PREAMBLES[0] if has_cjk(text) else PREAMBLES[1]
 
 
+# -- references to other records ------------------------------------------------------------------
+
+
 class AdrLink(NamedTuple):
     """One statement of a record about another."""
 
@@ -305,7 +308,7 @@ def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink
     verb, behind = match["verb"].lower(), match["behind"]
     passive = _BY.match(behind)
     if verb.endswith("d") and not passive and not _IN_PART.match(behind.strip()):
-        return
+        return  # "Superseded ADR 3 was …" speaks of ADR 3; "superseded in part: ADR 3" of this record
     found = [reference for reference in _iter_references(behind) if _is_verb_object(behind, reference.start)]
     if not found:
         return

@@ -192,13 +192,15 @@ def _build_site(
         raise BadInput(msg("the plugin kb is not switched on"), path=OWN_CONFIG, hint=hint)
     plugin.knowledge, plugin.progress = kb, progress
     plugin.site = _collect_site_state(config)
+    # What another plugin or hook puts into a page has no fingerprint: beside one, every page is made each time.
     is_plain = set(config.plugins) <= PLAIN and not config.hooks and "INHERIT" not in str(plugin.site)
     before = load_built_site(kb, target) if is_plain and os.path.isfile(os.path.join(target, _MARK)) else BuiltSite()
     plugin.before = BuiltSite() if anew else before
     plugin.memory = TermCache(kb.state, *locate_state(target), "terms") if is_plain else None
+    # A build that is interrupted leaves a site of which nothing is known: the next one makes all of it.
     clear_built_site(kb, target)
     config.plugins.on_startup(command="build", dirty=False)
-    with _silence_dirty_warning(plugin.before), _reduce_garbage_collection():
+    with _prepare_process(plugin.before):
         mkdocs_build(config, dirty=bool(plugin.before.pages))
     config.plugins.on_shutdown()
     remove_stale_files(target, plugin.before, plugin.built)
@@ -218,27 +220,18 @@ def _collect_site_state(config: MkDocsConfig) -> object:
 
 
 @contextmanager
-def _silence_dirty_warning(before: BuiltSite) -> Iterator[None]:
-    """Let mkdocs build over the site that is there without its warning: what it leaves alone is as it would be."""
-    logger = logging.getLogger("mkdocs.commands.build")
+def _prepare_process(before: BuiltSite) -> Iterator[None]:
+    """Let mkdocs build over the site *before* without its warning, and look for garbage seldom."""
+    logger, thresholds = logging.getLogger("mkdocs.commands.build"), gc.get_threshold()
     quiet = lambda record: "dirty" not in record.msg  # noqa: E731
-    if before.pages:
+    if before.pages:  # what such a build leaves alone is as it would be
         logger.addFilter(quiet)
-    try:
-        yield
-    finally:
-        logger.removeFilter(quiet)
-
-
-@contextmanager
-def _reduce_garbage_collection() -> Iterator[None]:
-    """Look for garbage seldom: a build makes millions of values that stay, and each look goes over all of them."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(200_000, 20, 100)
+    gc.set_threshold(200_000, 20, 100)  # millions of values stay, and each look goes over all of them
     try:
         yield
     finally:
         gc.set_threshold(*thresholds)
+        logger.removeFilter(quiet)
 
 
 # -- serve ----------------------------------------------------------------------------------------

@@ -87,6 +87,7 @@ class Library(NamedTuple):
 
 
 def _find_position(by_key: Mapping[Key, int], reference: Reference, scope: str) -> int | None:
+    # `shop:D001` is the record of that project; `D001` that of the citing record's own scope, else the global one.
     project = GLOBAL if reference.project == GLOBAL else f"project/{reference.project}"
     scopes = [project] if reference.project else [scope, GLOBAL]
     return next((by_key[one, reference.id] for one in scopes if (one, reference.id) in by_key), None)
@@ -136,7 +137,7 @@ def build_library(records: Iterable[Record]) -> Library:
     by_title: dict[str, int | None] = {}
     for position, record in enumerate(ordered):
         by_key.setdefault((record.scope, record.id), position)
-        title = normalise(record.title)
+        title = normalise(record.title)  # a title that two records share names neither
         by_title[title] = None if title in by_title else position
     for position, record in enumerate(ordered):
         for alias in list_aliases(record.extra):

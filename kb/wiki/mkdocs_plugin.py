@@ -224,6 +224,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         self.fingerprints = PageFingerprints(wiki)
         self.built = BuiltSite(hash_common_parts(wiki, self.site))
         self.known = self.before if self.before.frame == self.built.frame else BuiltSite()
+        # mkdocs builds "dirty" over an earlier site; pages that are none of ours are made all the same.
         for other in files.documentation_pages():
             other.is_modified = lambda: True  # type: ignore[method-assign]
         in_nav = list_navigation(wiki)
@@ -232,6 +233,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             file = KbFile.generated(config, folder + draft.uri, content="", inclusion=inclusion)
             assert isinstance(file, KbFile)
             kept = self.known.pages.get(draft.uri)
+            # The pages of the navigation are always made: mkdocs takes their titles from them.
             is_same = kept is not None and kept.fingerprint == draft.fingerprint and draft.uri not in in_nav
             file.is_kept = is_same and os.path.isfile(file.abs_dest_path)
             files.append(file)

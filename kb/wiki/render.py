@@ -93,6 +93,7 @@ def replace_citations(text: str, citation: Callable[[Reference], str], named: Ca
     rows = text.split("\n")
     tokens = _parse_blocks(text)
     in_code = _find_code_rows(tokens)
+    # A fence left open would swallow what the page shows behind the text.
     out = [row if n in in_code else _replace_line_citations(row, citation, named) for n, row in enumerate(rows)]
     return "\n".join(out) + _find_missing_fence(tokens, rows)
 
@@ -124,6 +125,7 @@ def _replace_line_citations(line: str, citation: Callable[[Reference], str], nam
     """Return *line* with its citations replaced; in a link, its definition or code they are none."""
     if _DEFINITION.match(line):
         return line
+    # Code and mentions both come from left to right, so one pass over both is enough.
     spans = iter([*_iter_code_spans(line), (len(line), len(line))])
     first, end = next(spans)
     pieces: list[str] = []

@@ -226,7 +226,7 @@ def build_changed_files(
     terms: dict[str, dict[int, int]] = {}
     for n in change.numbers:
         kept, old = index_doc(change.docs[n]), memory.find_terms(n)
-        if old is None and n < change.count_before:
+        if old is None and n < change.count_before:  # which lists hold the page is not known any more
             return None
         for term in {*(old or ()), *kept.terms}:
             terms.setdefault(term, {})[n] = kept.terms.get(term, 0)
@@ -248,6 +248,7 @@ def _update_lists(site: str, terms: Mapping[str, Mapping[int, int]], buckets: in
         for term in here:
             _, written, *name = entries.pop(term, [0, ""])
             before = dict(_decode_postings(_read_index_file(site, f"p/{name[0]}") if name else written))
+            # A weight of 0 takes a page out; a term that no page has any more leaves its bucket.
             pages = {n: weight for n, weight in sorted({**before, **terms[term]}.items()) if weight}
             if pages:
                 gaps = (later - earlier - 1 for earlier, later in pairwise([-1, *pages]))
