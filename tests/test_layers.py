@@ -58,7 +58,7 @@ IMPURE = {
     ),
     "context": "build_context build_pack build_routes disclose give_hints memory_md",
     "capture": (
-        "consent extract flush_spool form_choice prompt_commands proposals refusals save_session "
+        "extract flush_spool form_choice prompt_commands proposals refusals save_session "
         "submit turns usage_alerts"
     ),
     "guard": "attribution call_paths call_targets decide outside_changes policy set_aside subagent_tasks",

@@ -35,9 +35,17 @@ def flush_pending_work(kb: Workspace) -> list[Verdict]:
 
 
 def flush_and_save(
-    kb: Workspace, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
-    archive: bool = True, full: bool = False, answer: str = "",
-) -> SavedSession:  # fmt: skip
+    kb: Workspace,
+    path: str,
+    *,
+    session: str = "",
+    folder: str = "",
+    host: str = "",
+    agent: str = "",
+    archive: bool = True,
+    full: bool = False,
+    answer: str = "",
+) -> SavedSession:
     """Write what waits in the spool, then save the transcript *path*; see `save_session.save`."""
     from kb.capture import save_session
 

@@ -118,8 +118,16 @@ def _collect_noticed(
             kind = "preference" if has_self_description(text) else kind
             main, why = split_reason(text)
             title = clip(text if len(text) <= kb.config.title_max else main, kb.config.title_max)
-            given = {"kind": kind, "title": title, "decision": text, "why": why, "scope": kb.project(folder),
-                     "host": host, "session": log.session, "evidence": [{"quote": text}]}  # fmt: skip
+            given = {
+                "kind": kind,
+                "title": title,
+                "decision": text,
+                "why": why,
+                "scope": kb.project(folder),
+                "host": host,
+                "session": log.session,
+                "evidence": [{"quote": text}],
+            }
             [candidate] = candidates_of(given, FOLDER)
         except (ValueError, TypeError, BadInput):
             continue
@@ -163,8 +171,12 @@ def _present_proposals(kb: Workspace, session: str, found: Sequence[Proposal], k
         "answer mb:write to keep it, mb:no to drop it; in a terminal: kb proposal confirm --code {code}", code=code
     )
     if len(found) > 1:
-        how = msg("answer mb:write to keep them, mb:no to drop them, mb:write {number} for one of them; in a terminal: "
-                  "kb proposal confirm --code {code}", number=first, code=code)  # fmt: skip
+        how = msg(
+            "answer mb:write to keep them, mb:no to drop them, mb:write {number} for one of them; in a terminal: "
+            "kb proposal confirm --code {code}",
+            number=first,
+            code=code,
+        )
     return "\n".join((kb.localise(msg("kb: worth keeping?")), *lines, kb.localise(how)))
 
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.capture.consent import close_written_proposals, consult_proposals
 from kb.capture.extract import find_candidates, list_broken_blocks
+from kb.capture.refusals import close_written_proposals, consult_proposals
 from kb.errors import BadInput, Busy, GitFailed, KbError
 from kb.files import json_bytes
 from kb.i18n import msg
@@ -69,9 +69,18 @@ class SavedSession(NamedTuple):
 
 
 def save(
-    kb: Workspace, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
-    archive: bool = True, full: bool = False, landing: str = "", answer: str = "",
-) -> SavedSession:  # fmt: skip
+    kb: Workspace,
+    path: str,
+    *,
+    session: str = "",
+    folder: str = "",
+    host: str = "",
+    agent: str = "",
+    archive: bool = True,
+    full: bool = False,
+    landing: str = "",
+    answer: str = "",
+) -> SavedSession:
     """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
 
     For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent
@@ -266,8 +275,11 @@ class _SessionSave:
         if len(files[f"{folder}{EXPANDED}.md"]) > LARGEST_EXPANDED:
             local = self.kb.state.path(EXPANDED, f"{self.archive_name}.md")
             write_atomic(local, files.pop(f"{folder}{EXPANDED}.md"))
-            stays = msg("the expanded form is larger than {limit} bytes and stays in this clone: {path}",
-                        limit=LARGEST_EXPANDED, path=local)  # fmt: skip
+            stays = msg(
+                "the expanded form is larger than {limit} bytes and stays in this clone: {path}",
+                limit=LARGEST_EXPANDED,
+                path=local,
+            )
             self.notes.append(self.kb.localise(stays))
         return files
 

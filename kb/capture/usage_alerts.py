@@ -82,9 +82,16 @@ class AlertState(NamedTuple):
 
 
 def raise_alerts(
-    kb: Workspace, session: str, transcript: str, *, percent: float = -1.0, folder: str = "", host: str = "",
-    only_told: bool = False, heard: bool = True,
-) -> UsageAlert:  # fmt: skip
+    kb: Workspace,
+    session: str,
+    transcript: str,
+    *,
+    percent: float = -1.0,
+    folder: str = "",
+    host: str = "",
+    only_told: bool = False,
+    heard: bool = True,
+) -> UsageAlert:
     """Do what the use of the context calls for, once for each light, and return what is to be said.
 
     *only_told*: nothing is pruned or archived now; that waits for an event that has the time. *heard* False: the agent
@@ -159,8 +166,10 @@ def _run_alert(
     if now.light == "yellow":
         room = msg(
             "kb: {percent}% of the context is in use, about {left} tokens are free. There is room enough: work on with "
-            "care, nothing has to be finished in haste.", percent=share, left=f"{used.left:,}",
-        )  # fmt: skip
+            "care, nothing has to be finished in haste.",
+            percent=share,
+            left=f"{used.left:,}",
+        )
         return UsageAlert(now.light, kb.localise(room))
     if now.light == "orange":
         saving = _plan_pruning(kb, session, transcript, share, used.percent)
@@ -171,12 +180,14 @@ def _run_alert(
     name = saved.archive or session
     told = msg(
         "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "
-        "compact form after the next compaction), or begin a new one and say: continue {name}", name=name,
-    )  # fmt: skip
+        "compact form after the next compaction), or begin a new one and say: continue {name}",
+        name=name,
+    )
     agent = msg(
         "kb: the context is nearly full and the session is archived ({name}). Say so, finish the step at hand and go "
-        "on from the compact form.", name=name,
-    )  # fmt: skip
+        "on from the compact form.",
+        name=name,
+    )
     return UsageAlert(now.light, kb.localise(agent), kb.localise(told))
 
 
@@ -192,6 +203,11 @@ def _plan_pruning(kb: Workspace, session: str, transcript: str, share: str, perc
     report = prune_transcript.save_report(kb, made.report, session)
     if not made.plan.saved_tokens:
         return None
-    return msg("kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); "
-               "a copy to go on with: kb prune {transcript} --out FILE",
-               percent=share, saved=f"{made.plan.saved_tokens:,}", path=report, transcript=transcript)  # fmt: skip
+    return msg(
+        "kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); "
+        "a copy to go on with: kb prune {transcript} --out FILE",
+        percent=share,
+        saved=f"{made.plan.saved_tokens:,}",
+        path=report,
+        transcript=transcript,
+    )

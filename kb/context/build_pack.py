@@ -234,8 +234,9 @@ def find_pack_problems(kb: Workspace, source: str, path: str) -> list[str]:
     evidence = value.get("evidence") if isinstance(value, dict) else None
     for number, item in enumerate(evidence if isinstance(evidence, list) else ()):
         if isinstance(item, dict) and not _has_quote(kb, item):
-            found.append(kb.localise(msg("evidence[{n}]: the quote does not stand in {file}", n=number,
-                                      file=item.get("file"))))  # fmt: skip
+            found.append(
+                kb.localise(msg("evidence[{n}]: the quote does not stand in {file}", n=number, file=item.get("file")))
+            )
     return found
 
 

@@ -173,8 +173,13 @@ def _extract_line_claims(line: str, number: int, *, impact: bool) -> Iterator[Cl
     for name in [m.group(1) for t in ticked if (m := _CALL.fullmatch(t.strip()))] + _NAMED_SYMBOL.findall(line):
         yield Claim("symbol", name, number, name.rpartition(".")[2])
     for name, operator, version, more in _VERSION.findall(line):
-        yield Claim("version", f"{name} {operator or ''}{version}{more}".replace("  ", " "), number,
-                    name, (">=" if more or operator in (">=", "≥") else "") + version)  # fmt: skip
+        yield Claim(
+            "version",
+            f"{name} {operator or ''}{version}{more}".replace("  ", " "),
+            number,
+            name,
+            (">=" if more or operator in (">=", "≥") else "") + version,
+        )
     for groups in _PORT.findall(line):
         port = next(filter(None, groups))
         yield Claim("port", f"port {port}", number, port)

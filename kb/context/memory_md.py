@@ -110,9 +110,11 @@ def _refuse_edited(text: str, path: str, *, force: bool) -> None:
     ):
         return
     raise NeedsPerson(
-        msg("somebody has edited the MACHINE block"), path=path, line=find_line_number(text, span.start),
+        msg("somebody has edited the MACHINE block"),
+        path=path,
+        line=find_line_number(text, span.start),
         hint=msg("move the text into the USER block, then: kb memory --force"),
-    )  # fmt: skip
+    )
 
 
 def _compute_seal(text: str) -> str:
