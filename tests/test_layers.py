@@ -58,8 +58,7 @@ IMPURE = {
     ),
     "context": "build_context build_pack build_routes disclose give_hints memory_md",
     "capture": (
-        "extract flush_spool form_choice prompt_commands proposals refusals save_session "
-        "submit turns usage_alerts"
+        "extract flush_spool form_choice prompt_commands proposals refusals save_session submit turns usage_alerts"
     ),
     "guard": "attribution call_paths call_targets decide outside_changes policy set_aside subagent_tasks",
     "checks": ("collect_checks compare find_secret merge_conflicts purge_steps run_checks verify"),
