@@ -54,7 +54,7 @@ def build_input_schema(tool: Tool) -> dict[str, Any]:
 
 def build_answer_schema(tool: Tool) -> dict[str, Any]:
     """Return the JSON Schema of what *tool* answers."""
-    properties = {"frame": string(), **tool.answer["properties"]}
+    properties = {"frame": _TEXT, **tool.answer["properties"]}
     return {**tool.answer, "properties": properties, "required": ["frame", *tool.answer["required"]]}
 
 
@@ -79,30 +79,13 @@ def validate_arguments(tool: Tool, given: Given) -> dict[str, Any]:
 # -- the forms of what is asked and answered, as JSON Schema --------------------------------------
 
 
-def string(help: Message | None = None) -> dict[str, Any]:
-    """Return the form of a text."""
-    return {"type": "string", **_describe(help)}
+def _form(kind: str, help: Message | None = None, **limits: Any) -> dict[str, Any]:
+    """Return the form of a value of *kind* within *limits*."""
+    return {"type": kind, **limits, **({} if help is None else {"description": help})}
 
 
-def string_list(help: Message | None = None) -> dict[str, Any]:
-    """Return the form of a list of texts."""
-    return {"type": "array", "items": {"type": "string"}, **_describe(help)}
-
-
-def boolean(help: Message) -> dict[str, Any]:
-    """Return the form of a yes or no."""
-    return {"type": "boolean", "default": False, **_describe(help)}
-
-
-def choice(help: Message, among: Sequence[str]) -> dict[str, Any]:
-    """Return the form of one of several words."""
-    return {"type": "string", "enum": list(among), **_describe(help)}
-
-
-def integer(help: Message | None = None, least: int = 0, most: int | None = None, default: int | None = None) -> Any:
-    """Return the form of a whole number."""
-    limits = {"minimum": least, "maximum": most, "default": default}
-    return {"type": "integer", **{k: v for k, v in limits.items() if v is not None}, **_describe(help)}
+_TEXT, _NUMBER, _SCORE = _form("string"), _form("integer", minimum=0), _form("number")
+_TEXTS = _form("array", items=_TEXT)
 
 
 def array(inner: Schema) -> dict[str, Any]:
@@ -125,50 +108,52 @@ def translate_schema(schema: Any, translate: Callable[[Message], str]) -> Any:
     return [translate_schema(value, translate) for value in schema] if isinstance(schema, list) else schema
 
 
-def _describe(help: Message | None) -> dict[str, Any]:
-    return {} if help is None else {"description": help}
-
-
 def _drop_dialect(schema: Schema) -> dict[str, Any]:
     """Return *schema* as a part of another one."""
     return {key: value for key, value in schema.items() if not key.startswith("$")}
 
 
-_ROW = {name: string() for name in ("id", "scope", "kind", "status", "title", "date", "path", "withheld")}
+_ROW = dict.fromkeys(("id", "scope", "kind", "status", "title", "date", "path", "withheld"), _TEXT)
 ROW = obj(_ROW)
-HIT = obj({**_ROW, "score": {"type": "number"}, "snippet": string(), "note": string()})
+HIT = obj({**_ROW, "score": _SCORE, "snippet": _TEXT, "note": _TEXT})
 WHOLE = obj({
-    **_ROW, "uid": string(), "tags": string_list(), "impact": string_list(), "supersedes": string_list(),
-    "sections": array(obj({"name": string(), "text": string()})), "left_out": string_list(),
+    **_ROW, "uid": _TEXT, "tags": _TEXTS, "impact": _TEXTS, "supersedes": _TEXTS,
+    "sections": array(obj({"name": _TEXT, "text": _TEXT})), "left_out": _TEXTS,
 })  # fmt: skip
 REVIEW = obj({
-    **{name: string() for name in ("branch", "since", "standing", "host", "session")},
-    "against": string_list(), "record": ROW,
+    **dict.fromkeys(("branch", "since", "standing", "host", "session"), _TEXT),
+    "against": _TEXTS, "record": ROW,
 })  # fmt: skip
 VERDICT = obj({
-    **{name: string() for name in ("verdict", "title", "kind", "id", "uid", "scope", "path", "status")},
-    "reasons": string_list(), "next": string(),
-    "similar": array(obj({"id": string(), "scope": string(), "title": string(), "score": {"type": "number"}})),
-    "branch": string(), "commit": string(), "spooled": {"type": "boolean"},
+    **dict.fromkeys(("verdict", "title", "kind", "id", "uid", "scope", "path", "status"), _TEXT),
+    "reasons": _TEXTS, "next": _TEXT,
+    "similar": array(obj({"id": _TEXT, "scope": _TEXT, "title": _TEXT, "score": _SCORE})),
+    "branch": _TEXT, "commit": _TEXT, "spooled": {"type": "boolean"},
 })  # fmt: skip
 _FINDING = obj({
-    **{name: string() for name in ("rule", "severity", "path", "message", "fix")}, "line": integer(),
+    **dict.fromkeys(("rule", "severity", "path", "message", "fix"), _TEXT), "line": _NUMBER,
 })  # fmt: skip
 
 
 # -- the table ------------------------------------------------------------------------------------
 
-_SCOPE = string(msg("global or project/<name>; without it, all."))
-_HERE = string(msg("global or project/<name>; without it, the project of the folder the server works in."))
-_BUDGET = integer(msg("The most estimated tokens of text to answer with."), 100, MOST, tool_functions.BUDGET)
+_SCOPE = _form("string", msg("global or project/<name>; without it, all."))
+_HERE = _form("string", msg("global or project/<name>; without it, the project of the folder the server works in."))
+_BUDGET = _form(
+    "integer",
+    msg("The most estimated tokens of text to answer with."),
+    minimum=100,
+    maximum=MOST,
+    default=tool_functions.BUDGET,
+)
 _NARROW: Mapping[str, Mapping[str, Any]] = {
-    "kind": string(msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
-    "status": choice(msg("Only this status."), [str(status) for status in Status]),
+    "kind": _form("string", msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
+    "status": _form("string", msg("Only this status."), enum=[str(status) for status in Status]),
     "scope": _SCOPE,
-    "tag": string(msg("Only with this tag.")),
-    "since": string(msg("Only from this day on: 2026-11-21, today, yesterday, week.")),
-    "until": string(msg("Only up to this day.")),
-    "path": string(msg("Only what governs this file: records that name it or a folder it is in.")),
+    "tag": _form("string", msg("Only with this tag.")),
+    "since": _form("string", msg("Only from this day on: 2026-11-21, today, yesterday, week.")),
+    "until": _form("string", msg("Only up to this day.")),
+    "path": _form("string", msg("Only what governs this file: records that name it or a folder it is in.")),
 }
 _CANDIDATE = {
     **_drop_dialect(candidate.SCHEMA),
@@ -184,12 +169,12 @@ TOOLS: tuple[Tool, ...] = (
             " that others may have decided. Then read the records you rely on with show."
         ),
         {
-            "query": string(msg("What to look for; without it, all that the filters want, the newest first.")),
+            "query": _form("string", msg("What to look for; without it, all that the filters want, the newest first.")),
             **_NARROW,
-            "limit": integer(msg("The most answers."), 1, 50, 10),
+            "limit": _form("integer", msg("The most answers."), minimum=1, maximum=50, default=10),
             "budget": _BUDGET,
         },
-        obj({"answers": array(HIT), "more": string()}),
+        obj({"answers": array(HIT), "more": _TEXT}),
         tool_functions.search_records,
     ),
     Tool(
@@ -197,9 +182,10 @@ TOOLS: tuple[Tool, ...] = (
         msg("Read a record"),
         msg("Read one record, whole or one section of it. What does not fit is named in left_out: ask for it by name."),
         {
-            "id": string(msg("D001, shop:D001 of another project, or a uid.")),
+            "id": _form("string", msg("D001, shop:D001 of another project, or a uid.")),
             "scope": _HERE,
-            "section": string(msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
+            "section": _form("string",
+                             msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
             "budget": _BUDGET,
         },
         obj({"record": WHOLE}),
@@ -212,11 +198,12 @@ TOOLS: tuple[Tool, ...] = (
         msg("List records by scope and id, all or those that the filters want."),
         {
             **_NARROW,
-            "limit": integer(msg("The most records."), 1, 200, 50),
-            "offset": integer(msg("How many to pass over; an answer's next_offset goes on behind it."), 0, 10**9, 0),
+            "limit": _form("integer", msg("The most records."), minimum=1, maximum=200, default=50),
+            "offset": _form("integer", msg("How many to pass over; an answer's next_offset goes on behind it."),
+                            minimum=0, maximum=10**9, default=0),
             "budget": _BUDGET,
         },
-        obj({"records": array(ROW), "total": integer(), "next_offset": integer()}, ("next_offset",)),
+        obj({"records": array(ROW), "total": _NUMBER, "next_offset": _NUMBER}, ("next_offset",)),
         tool_functions.list_records,
     ),
     Tool(
@@ -227,13 +214,14 @@ TOOLS: tuple[Tool, ...] = (
             " decisions, interfaces, ways back), or for a sub-agent's role (avatar). It reminds; it decides nothing."
         ),
         {
-            "moment": choice(msg("t1, t2 or avatar."), ["t1", "t2", "avatar"]),
-            "keywords": string_list(msg("What the work is about.")),
-            "task": string(msg("The task in words.")),
-            "avatar": string(msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
+            "moment": _form("string", msg("t1, t2 or avatar."), enum=["t1", "t2", "avatar"]),
+            "keywords": _form("array", msg("What the work is about."), items=_TEXT),
+            "task": _form("string", msg("The task in words.")),
+            "avatar": _form("string",
+                            msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
             "scope": _HERE,
         },
-        obj({"text": string(), "ids": array(string())}),
+        obj({"text": _TEXT, "ids": _TEXTS}),
         tool_functions.get_hint,
         required=("moment",),
     ),
@@ -241,10 +229,10 @@ TOOLS: tuple[Tool, ...] = (
         "context",
         msg("Get what a task needs"),
         msg("The records that a question or task is about, whole or in short, as one text in a budget; often none."),
-        {"query": string(msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
+        {"query": _form("string", msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
         obj({
-            "text": string(), "tokens": integer(), "left": integer(),
-            "records": array(obj({"id": string(), "scope": string(), "form": string()})),
+            "text": _TEXT, "tokens": _NUMBER, "left": _NUMBER,
+            "records": array(obj({"id": _TEXT, "scope": _TEXT, "form": _TEXT})),
         }),
         tool_functions.get_context,
         required=("query",),
@@ -256,8 +244,8 @@ TOOLS: tuple[Tool, ...] = (
             "What is known of a question: a summary, quotes word for word with file and commit, what is not known and"
             " where to look, and where records and code say different things."
         ),
-        {"question": string(msg("The question in words.")), "budget": _BUDGET},
-        obj({"more": string(), "pack": _drop_dialect(PACK)}),
+        {"question": _form("string", msg("The question in words.")), "budget": _BUDGET},
+        obj({"more": _TEXT, "pack": _drop_dialect(PACK)}),
         tool_functions.get_pack,
         required=("question",),
     ),
@@ -271,7 +259,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         {
             "candidates": {"type": "array", "items": _CANDIDATE, "description": msg("One or more candidates.")},
-            "dry_run": boolean(msg("Only judge; write nothing.")),
+            "dry_run": _form("boolean", msg("Only judge; write nothing."), default=False),
         },
         obj({"verdicts": array(VERDICT)}),
         tool_functions.write_candidates,
@@ -283,9 +271,10 @@ TOOLS: tuple[Tool, ...] = (
         "check",
         msg("Check the records"),
         msg("What is wrong with the records: files, ids, links, statuses, secrets, what they speak of. Mends nothing."),
-        {"paths": string_list(msg("Only these files or folders, relative to the knowledge base.")), "budget": _BUDGET},
+        {"paths": _form("array", msg("Only these files or folders, relative to the knowledge base."),
+                        items=_TEXT), "budget": _BUDGET},
         obj({
-            "records": integer(), "errors": integer(), "warnings": integer(), "more": string(),
+            "records": _NUMBER, "errors": _NUMBER, "warnings": _NUMBER, "more": _TEXT,
             "findings": array(_FINDING),
         }),
         tool_functions.check_records,
@@ -295,17 +284,17 @@ TOOLS: tuple[Tool, ...] = (
         msg("List open reviews"),
         msg("The contradictions that wait for a person. Only a person accepts or rejects them; no tool does."),
         {"budget": _BUDGET},
-        obj({"reviews": array(REVIEW), "more": string()}),
+        obj({"reviews": array(REVIEW), "more": _TEXT}),
         tool_functions.list_reviews,
     ),
     Tool(
         "review_show",
         msg("Read a review"),
         msg("Both sides of an open review and why they contradict."),
-        {"id": string(msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
+        {"id": _form("string", msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
         obj({
-            "branch": string(), "reasons": string(), "new": WHOLE, "old": array(WHOLE),
-            "next": string(),
+            "branch": _TEXT, "reasons": _TEXT, "new": WHOLE, "old": array(WHOLE),
+            "next": _TEXT,
         }),
         tool_functions.show_review,
         required=("id",),
