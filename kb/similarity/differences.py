@@ -113,19 +113,19 @@ def find_difference(
     # "in production" and "on staging", 生产环境 and 预发环境; phase 1 and phase 2, 第 1 阶段 and 第 2 阶段: both hold
     if old.places != new.places or _collect_labels(old) != _collect_labels(new):
         return None
-    same_amounts = list_amounts(old) == list_amounts(new)
-    is_same_subject = _is_same_subject(old, new, shares_paths)
     adds = {"also", "besides"} & (old.marks | new.marks)  # "support MySQL", "also use Flask", 新增 MySQL 驱动
 
     # "Use an ORM" / "Do not use an ORM", 启用接口压缩 / 接口压缩已停用
-    are_opposed = have_exclusive_duties(old, new) and (old.is_explicit or new.is_explicit)
-    if are_opposed and ((same_amounts and is_same_subject) or (same_title and _is_full_denial(old, new))):
-        return Difference("duty", old.text, new.text)
+    if have_exclusive_duties(old, new) and (old.is_explicit or new.is_explicit):
+        is_same = list_amounts(old) == list_amounts(new) and _is_same_subject(old, new, shares_paths)
+        if is_same or (same_title and _is_full_denial(old, new)):
+            return Difference("duty", old.text, new.text)
     # "Use Python 3.11" / "Use Python 3.12", 退款窗口 30 天 / 退款窗口 90 天
-    if not adds and old.duty == new.duty and is_same_subject and have_exclusive_amounts(old.numbers, new.numbers):
+    is_changed = not adds and old.duty == new.duty and have_exclusive_amounts(old.numbers, new.numbers)
+    if is_changed and _is_same_subject(old, new, shares_paths):
         return Difference("number", old.text, new.text)
     # "Indent with tabs" / "Indent with spaces", 删除用户采用软删除 / 删除用户采用物理删除
-    if not adds and same_amounts and _is_word_exchanged(old, new):
+    if not adds and _is_word_exchanged(old, new):
         return Difference("choice", old.text, new.text)
     if adds or old.choice is None or new.choice is None:
         return None
@@ -170,6 +170,8 @@ def _is_word_exchanged(old: Statement, new: Statement) -> bool:
     """Return whether both are the same but for one word against its rival or its opposite."""
     gone, come = [t for t in old.terms if t not in new.terms], [t for t in new.terms if t not in old.terms]
     if len(gone) != 1 or len(come) != 1 or len(old.terms) < 2 or (old.duty, new.duty) != ("must", "must"):
+        return False
+    if list_amounts(old) != list_amounts(new):
         return False
     if are_opposites(gone[0], come[0]):
         return True

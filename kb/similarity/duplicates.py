@@ -72,8 +72,10 @@ def compute_similarity(one: str, other: str, above: float = 0.0) -> float:
     not over *above* may be the upper bound `score_titles` instead: then nothing heavy is loaded.
     """
     bound = score_titles(one, other)
+    if bound <= above:
+        return bound
     first, second = extract_bigrams(one), extract_bigrams(other)
-    if bound <= above or first == second:
+    if first == second:
         return bound
     from rapidfuzz.distance import Indel
 

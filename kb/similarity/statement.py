@@ -136,6 +136,8 @@ class Clause(NamedTuple):
     """The sentence it stands in."""
     words: tuple[Word, ...]
     """The words and numbers that say something."""
+    texts: frozenset[str]
+    """Their texts."""
     terms: tuple[str, ...]
     """The words without the numbers; of Chinese without known words the bigrams."""
     duty: str
@@ -148,11 +150,6 @@ class Clause(NamedTuple):
     """≤ or ≥, where it bounds a number."""
     before: frozenset[str] = frozenset()
     """The words of the sentence that stand before it."""
-
-    @property
-    def texts(self) -> set[str]:
-        """Return the texts of its words and numbers."""
-        return {word.text for word in self.words}
 
 
 def weigh_word(word: Word) -> float:
@@ -231,9 +228,11 @@ def _parse_clause(text: str, part: list[Word]) -> Clause:
     duty, is_explicit = resolve_duty(marks)
     if marks[:1] == ["over"] and part[0].text != "over":
         duty, is_explicit = "must not", True
+    words = tuple(_iter_led_words(part, is_bound=bool(bounds)))
     return Clause(
         text,
-        tuple(_iter_led_words(part, is_bound=bool(bounds))),
+        words,
+        frozenset(word.text for word in words),
         tuple(_iter_terms(part)),
         duty,
         is_explicit,

@@ -54,6 +54,9 @@ class Word(NamedTuple):
     """In a clause, the mark of the word before where it leads a choice: use, in, is, …"""
 
 
+_NO_WORD = Word("", "")
+
+
 def split_plain_sentences(text: str) -> list[str]:
     """Return the sentences of *text* without markup of lists, emphasis, code and links."""
     parts = (_MARKUP.sub(r"\1", part) for part in split_sentences(_ITEM_NUMBER.sub("", text)))
@@ -91,13 +94,14 @@ def _measure_numbers(words: list[Word]) -> list[Word]:
 
 def mark_settings(words: list[Word]) -> list[Word]:
     """Return *words*, of a statement or a clause, with each number marked that is a setting among them."""
-    around = [Word("", ""), *words, Word("", "")]
-    return [
-        word._replace(is_setting=is_setting(around[at], around[at + 2], {w.mark for w in words[: max(at - 1, 0)]}))
-        if word.mark == "number"
-        else word
-        for at, word in enumerate(words)
-    ]
+    found = list(words)
+    for at, word in enumerate(words):
+        if word.mark == "number":
+            before = words[at - 1] if at else _NO_WORD
+            after = words[at + 1] if at + 1 < len(words) else _NO_WORD
+            earlier = {word.mark for word in words[: max(at - 1, 0)]}
+            found[at] = word._replace(is_setting=is_setting(before, after, earlier))
+    return found
 
 
 def is_setting(before: Word, after: Word, earlier: set[str]) -> bool:
