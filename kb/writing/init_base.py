@@ -134,12 +134,12 @@ def _update_workflows(
     repository: Repository, tip: str, kept: Mapping[str, str], files: Mapping[str, bytes], remote: str
 ) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Return the workflows that were written when nobody knew where kb is installed from, now that it is known."""
-    return {
-        path: (old, files[path])
-        for path, old in build_workflows(remote, installation.UNKNOWN).items()
-        if files[path] != old and path in kept and repository.read_blob(tip, path) == old
-        and read_if_exists(os.path.join(repository.root, path)) == old
-    }  # fmt: skip
+    found: dict[str, tuple[bytes | None, bytes | None]] = {}
+    for path, old in build_workflows(remote, installation.UNKNOWN).items():
+        here = read_if_exists(os.path.join(repository.root, path))
+        if files[path] != old == here and path in kept and repository.read_blob(tip, path) == old:
+            found[path] = (old, files[path])
+    return found
 
 
 def _append_rules(attributes: bytes, rules: Sequence[str]) -> bytes:

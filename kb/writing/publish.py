@@ -269,8 +269,9 @@ def report_rescued_work(kb: Workspace) -> Message | None:
     return msg(
         "git {command} ran beside kb and did not bring back what was not committed; if you miss it: "
         "git stash apply --index {ref}",
-        command=command, ref=ref
-    )  # fmt: skip
+        command=command,
+        ref=ref,
+    )
 
 
 def _find_stash_commits(repository: Repository, since: float) -> list[str]:

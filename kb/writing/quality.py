@@ -232,35 +232,25 @@ def require_fit_length(parsed: ParsedCandidate, config: Config) -> Iterator[Obje
     candidate = parsed.candidate
     length = count_characters(candidate.title)
     if 0 < length < config.title_min:
-        yield Objection(
-            "short-title",
-            msg("the title counts {count} characters, two letters as one; at least {limit} are needed",
-                count=length, limit=config.title_min),
-            msg("say in the title what was decided about what"),
-        )  # fmt: skip
+        sizes = {"count": length, "limit": config.title_min}
+        why = msg("the title counts {count} characters, two letters as one; at least {limit} are needed", **sizes)
+        yield Objection("short-title", why, msg("say in the title what was decided about what"))
     if len(candidate.title) > config.title_max:
-        yield Objection(
-            "long-title",
-            msg("the title has {count} characters; at most {limit} fit",
-                count=len(candidate.title), limit=config.title_max),
-            msg("keep the decision in the title and move the rest into the text"),
-        )  # fmt: skip
+        sizes = {"count": len(candidate.title), "limit": config.title_max}
+        why = msg("the title has {count} characters; at most {limit} fit", **sizes)
+        yield Objection("long-title", why, msg("keep the decision in the title and move the rest into the text"))
     body = count_characters(f"{candidate.decision} {candidate.why}") or length
     if body < config.body_min:
-        yield Objection(
-            "short-body",
-            msg("decision and reason count {count} characters, two letters as one; at least {limit} are needed",
-                count=body, limit=config.body_min),
-            msg("say what holds from now on and why"),
-        )  # fmt: skip
+        sizes = {"count": body, "limit": config.body_min}
+        why = msg(
+            "decision and reason count {count} characters, two letters as one; at least {limit} are needed", **sizes
+        )
+        yield Objection("short-body", why, msg("say what holds from now on and why"))
     whole = sum(max(count_characters(text), len(text) // _THIN) for text in parsed.texts.values())
     if whole > config.body_max:
-        yield Objection(
-            "long-body",
-            msg("the candidate counts {count} characters, two letters as one; at most {limit} fit",
-                count=whole, limit=config.body_max),
-            msg("keep the decision and its reasons, and link to the rest"),
-        )  # fmt: skip
+        sizes = {"count": whole, "limit": config.body_max}
+        why = msg("the candidate counts {count} characters, two letters as one; at most {limit} fit", **sizes)
+        yield Objection("long-body", why, msg("keep the decision and its reasons, and link to the rest"))
 
 
 def require_fit_size(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:

@@ -435,10 +435,8 @@ class Transaction:
 
 def describe_status_change(old: Record, new: Record) -> Message:
     """Say which status a record had and has."""
-    return msg(
-        "[{id}] {title}: {old} → {new}",
-        id=old.scoped_id, title=old.title, old=status_name(old.status), new=status_name(new.status),
-    )  # fmt: skip
+    before, after = status_name(old.status), status_name(new.status)
+    return msg("[{id}] {title}: {old} → {new}", id=old.scoped_id, title=old.title, old=before, new=after)
 
 
 def describe_unreplaced(old: Record) -> Message:
