@@ -168,6 +168,7 @@ def build_check_context(
     by_key: dict[Key, tuple[LoadedRecord, ...]] = {}
     for one in sorted(records, key=lambda one: one.age_key):
         by_key[one.key] = (*by_key.get(one.key, ()), one)
+    # a file that cannot be read keeps its id taken: D007-x.md is D007, whatever is wrong inside
     known = frozenset([*by_key, *(key for b in broken if (key := parse_path_key(b.source.path)))])
     former = {(one.record.scope, alias): one.key for one in records for alias in list_aliases(one.record.extra)}
     texts = [CheckedText(one.record.path, one.text, one.record.scope, True) for one in records]
@@ -185,6 +186,7 @@ def _find_successors(
     for one in records:
         for reference in one.record.supersedes:
             key = _resolve_key(known, former, one.record.scope, reference)
+            # a record of the project shop that supersedes a global one replaces it for shop alone
             if key and one.record.scope in (key[0], GLOBAL):
                 successors[key].append(one)
     return {key: tuple(found) for key, found in successors.items()}

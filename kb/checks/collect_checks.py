@@ -130,6 +130,7 @@ def _compute_changed_share(top: str, path: str, since: str, log: list[tuple[str,
         return None if changed else 0.0
     if not changed:
         return 0.0
+    # a link to a folder is not walked: it may lead out of the project
     is_folder = os.path.isdir(full) and not os.path.islink(full)
     files = [os.path.join(full, name) for name in iter_files(full)] if is_folder else [full]
     return sum(changed) / max(sum(map(_count_lines, files)), 1)
@@ -186,7 +187,7 @@ def _collect_branches(kb: Workspace, context: CheckContext) -> tuple[dict[str, d
                 tips[ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")] = oid
     trunk = next((name for name in _TRUNKS if name in tips), "")
     found = {name: _list_own_records(kb, head.oid, tip) for name, tip in tips.items() if tip != head.oid}
-    if trunk:
+    if trunk:  # what the checkout has as the trunk has it was read already
         differing = revisions.list_changed_records(kb, tips[trunk])
         settled = {one.key: one.record.uid for one in context.records if one.record.path not in differing}
         found[trunk] = {**settled, **found.get(trunk, {})}

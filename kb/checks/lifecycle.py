@@ -15,7 +15,9 @@ from kb.records.model import LIVE, TRANSITIONS, Record, Status, is_imported
 from kb.text.segment import clip
 
 _SPOKEN = {"生效": Status.ACCEPTED, "已生效": Status.ACCEPTED, "待验证": Status.PROPOSED, "待审核": Status.PROPOSED}
+# what people and other tools put around a status: "✅ Accepted", "**accepted**", "【生效】"
 _ORNAMENT = re.compile(r"[\W_]+")
+# a section that only announces itself: "TODO", "- [tbd]", "（待补充）", "…"
 _PLACEHOLDER = re.compile(
     r"(?:[-*+][ \t]*)?[(（<\[]?(?:todo|tbd|fixme|待补充?|待定|待填写?|\.{3}|…+)[)）>\]]?[.。:：]?"
 )
@@ -113,6 +115,7 @@ def _find_cycle_records(edges: Mapping[Key, list[Key]]) -> set[Key]:
 
 def _prune_dead_ends(keys: set[Key], edges: Mapping[Key, list[Key]]) -> set[Key]:
     """Return what is left of *keys* when those that lead nowhere go, again and again."""
+    # Kahn's algorithm: what is left when nothing more can go leads to a cycle, or is on one
     left = set(keys)
     back: dict[Key, list[Key]] = defaultdict(list)
     for key in left:
@@ -192,6 +195,7 @@ def _list_missing_sections(record: Record, kind: Kind) -> list[str]:
 
 def _has_content(text: str) -> bool:
     """Return whether the *text* of a section is more than comments and a placeholder."""
+    # comments are taken out without a regular expression: a search for "<!--.*?-->" is quadratic where many are not closed
     head, *tails = text.split("<!--")
     plain = (head + "".join(tail.partition("-->")[2] for tail in tails)).strip()
     return bool(plain) and not (len(plain) < 20 and _PLACEHOLDER.fullmatch(plain.casefold()))
@@ -218,6 +222,7 @@ def check_claims(context: CheckContext) -> Iterator[Finding]:
 
 
 def _normalise_words(words: str) -> str:
+    # "Retry  Limit" and "retry limit", "３" and "3" are the same claim
     return " ".join(unicodedata.normalize("NFKC", words).casefold().split())
 
 

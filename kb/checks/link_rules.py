@@ -20,10 +20,13 @@ from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import clip
 
 _LIKE_A_CITATION = re.compile(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
+# the target of [text](target) and [text](<target with spaces>); round brackets may nest once: (a_(b).md)
 _LINK = re.compile(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))")
+# [name]: target, where the target looks like a path; [^1]: is a footnote, and "[x]: word" is prose
 _LINK_DEFINITION = re.compile(
     r"(?m)^ {0,3}\[(?!\^)[^\[\]\r\n]+\]:[ \t]*(?:<([^<>\r\n]*)>|([^\s./]*[./]\S*))[ \t]*(?:[\"'(].*)?\r?$"
 )
+# "https:", "/top", "#part", "?query", "\\host": not a file of the knowledge base
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|#|\?|\\")
 
 

@@ -97,6 +97,7 @@ def _has_both_sides(section: Section, versions: MergeVersions) -> bool:
         }
         for record in versions
     )
+    # base "use A", ours "use B", theirs "use C": a merge that kept both sides says "use B" and "use C"
     merged = set(_split_rows(section.text))
     mine, other = ours - base, theirs - base
     if not mine - other or not other - mine or not mine | other <= merged:
@@ -144,6 +145,7 @@ def check_duplicate_lines(context: CheckContext) -> Iterator[Finding]:
 
 
 def _can_repeat(text: str) -> bool:
+    # "1. Retry twice" and "3. Retry twice" are one item that two sides have numbered
     rows = [row.lstrip("0123456789.)") for row in _split_rows(text)] if "\n" in text else []
     return len(set(rows)) < len(rows)
 

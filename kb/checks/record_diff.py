@@ -189,6 +189,7 @@ def _collect_sections(record: Record) -> dict[str, str]:
 def diff_texts(before: str, after: str) -> tuple[str, str]:
     """Return the lines and sentences that only one of two texts has, each side cut to SHOWN around the difference."""
     mine, theirs = ([unit for unit in map(one_line, _UNIT.split(text)) if unit] for text in (before, after))
+    # sentences that only moved differ on no side: "A. B." and "B. A." give ("", "")
     gone = " ".join(unit for unit in mine if unit not in theirs)
     come = " ".join(unit for unit in theirs if unit not in mine)
     start = len(posixpath.commonprefix([gone, come]))

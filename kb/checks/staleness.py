@@ -26,7 +26,9 @@ VERIFIED, VERIFICATION_FAILED = "verified", "failed"
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+# "/etc/x", "~/x", "C:\\x", "\\\\host", and ".." anywhere on the way
 _OUTSIDE = re.compile(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)")
+# "src/a.py:12-40", "src/a.py#L12-L40"
 _LINE_NUMBER = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
 
 
@@ -41,7 +43,7 @@ def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
         if files is not None and project not in trees and one.record.impact:
             trees[project] = _ProjectTree(files)
         for path in one.record.impact:
-            if "://" in path:
+            if "://" in path:  # an address is nobody's file
                 continue
             if _OUTSIDE.match(path):
                 message = msg("{path} leads out of the project", path=clip(path, 120))
@@ -85,6 +87,7 @@ class _ProjectTree:
     def _has_match(self, path: str) -> bool:
         if not any(mark in path for mark in "*?["):
             return False
+        # fnmatch knows no "**", and its "*" goes through folders: "src/**/a.py" is "src/*a.py" to it
         pattern = re.compile(translate(path.replace("**/", "*")))
         return any(pattern.match(file) for file in self._files)
 

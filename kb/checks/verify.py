@@ -40,7 +40,9 @@ TIMEOUT = 60.0
 _SHELLS = frozenset({"sh", "bash", "shell", "zsh", "console", "shell-session", "shellsession"})
 _TRANSCRIPTS = frozenset({"console", "shell-session", "shellsession"})
 """Languages of blocks that show what was typed and what was answered."""
+# the fence of a block, also inside a list item or a quotation
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([\w-]*)")
+# "$ make test", "- `$ make test`", "> $ make test"; possessive, so that long rows of spaces cost no time
 _PROMPT = re.compile(r"[ \t]*+(?:(?:[-*+>]|\d{1,9}[.)])[ \t]++)*+(`?)\$ ++(\S(?:.*\S)?)[ \t]*$")
 _KEPT = 200_000
 """Bytes of a command's output that are looked at: the last ones."""
@@ -149,7 +151,7 @@ def run_command(kb: Workspace, command: str, folder: str, timeout: float = TIMEO
             except subprocess.TimeoutExpired:
                 has_ended = False
     finally:
-        if process:
+        if process:  # also after an interrupt: nothing that the command started is left behind
             _kill_group(process)
     seconds = time.monotonic() - began
     return CommandResult(command, process.returncode, seconds, _format_output(kb, output), not has_ended)

@@ -118,11 +118,12 @@ def put_back(kb: Workspace) -> list[str]:
     head = kb.repository.head()
     found = list(_iter_dropped(kb, published, head))
     if found:
-        with worktree.hold_index(kb.repository) as following:
+        with worktree.hold_index(kb.repository) as update:
+            # looked at without git's lock: somebody may have changed the index or the branch since
             if (read_index_stamp(kb.repository), kb.repository.head()) != (stamp, head):
                 return []
-            following.reset_index_paths({row.path: is_clean for row, is_clean in found}, head.oid)
-        stamp = following.stamp
+            update.reset_index_paths({row.path: is_clean for row, is_clean in found}, head.oid)
+        stamp = update.stamp
         note_put_back(kb, [row for row, _ in found])
     mark_index_compared(kb, stamp)
     return [row.path for row, _ in found]
@@ -226,6 +227,7 @@ def _iter_dropped(
     texts = read_objects(kb.repository, [row.committed for row in rows])
     for row in rows:
         is_as_committed = _has_committed_content(kb, row.path, texts.get(row.committed))
+        # a file that the index lacks is put back even where its owner has edited it: the edit stays in the checkout
         if is_as_committed or (not row.indexed and os.path.exists(os.path.join(kb.root, *row.path.split("/")))):
             yield row, is_as_committed
 

@@ -119,7 +119,7 @@ def diff_trees(repository: Repository, pairs: Sequence[tuple[str, str]]) -> list
     at = 0
     current = compared[0]
     while at < len(out):
-        if out[at : at + 1] != b":":
+        if out[at : at + 1] != b":":  # the line of the pair, before its differences
             end = out.index(b"\n", at)
             old, _, new = out[at:end].decode().partition(" ")
             current = (old, new)

@@ -102,7 +102,7 @@ def scrub_environment(environment: Mapping[str, str], **more: str) -> dict[str, 
 def add_git_settings(environment: Mapping[str, str], settings: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return *environment* with *settings* for git, which go before all that is configured or was told earlier."""
     count = environment.get("GIT_CONFIG_COUNT", "")
-    at = int(count) if count.isdecimal() else 0
+    at = int(count) if count.isdecimal() else 0  # counted on: of several values git takes the last
     more = dict(environment)
     for key, value in settings:
         more[f"GIT_CONFIG_KEY_{at}"], more[f"GIT_CONFIG_VALUE_{at}"] = key, value
@@ -309,6 +309,7 @@ def _iter_git_processes(*folders: str) -> Iterator[str]:
     tops = tuple(os.path.realpath(folder) for folder in folders)
     for pid in filter(str.isdigit, os.listdir(_PROCESSES)):
         try:
+            # "git", "git-remote-https", …; the command line of a process may be anything, its name is cut at 15 letters
             if not _read_first_bytes(f"{_PROCESSES}/{pid}/comm").startswith(b"git"):
                 continue
             at = os.readlink(f"{_PROCESSES}/{pid}/cwd")

@@ -69,6 +69,7 @@ def fetch_refs(repository: Repository, remote: str, refspec: str, more: Sequence
     Return False where the remote has nothing by *refspec*. Raise RemoteUnreachable, or GitFailed for every other error.
     """
     output = repository.run_git([*_PATIENT, *_FETCH, "--", remote, refspec, *more])
+    # a branch that the remote does not have fails the whole fetch, reviews and inbox too
     is_there = "couldn't find remote ref" not in output.error
     if not is_there:
         output = repository.run_git([*_PATIENT, *_FETCH, "--", remote, *more])
@@ -85,6 +86,7 @@ def push_refs(
     """
     if not updates:
         return []
+    # a lease is no force here: it only lets a ref go that is where it was last seen
     leases = [f"--force-with-lease={update.ref}:{update.old}" for update in updates if not update.new]
     refspecs = [f"{update.new}:{update.ref}" for update in updates]
     output = repository.run_git([*_PATIENT, "push", "--porcelain", *leases, *options, "--", remote, *refspecs])

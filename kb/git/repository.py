@@ -154,8 +154,9 @@ class Repository:
         name = read_first_line(os.path.join(self.git_dir, "HEAD"))
         if name.startswith("ref: ") and not name.endswith("/.invalid"):
             return Head(name[5:], self.resolve_ref(name[5:]))
-        if len(name) in (40, 64):
+        if len(name) in (40, 64):  # a detached HEAD: SHA-1 or SHA-256
             return Head("", name)
+        # a reftable keeps "ref: refs/heads/.invalid" in the file; git knows better
         output = self.run_git(["symbolic-ref", "-q", "HEAD"])
         if output.code > 1:
             raise build_git_error(["symbolic-ref"], output)
@@ -327,6 +328,7 @@ class Repository:
         """
         signing = signing or self.start("config", "--type=bool", "--get", "commit.gpgsign")
         arguments = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree"]
+        # plumbing does not sign by itself, whatever commit.gpgsign says
         if signing.wait_for_output().out.strip() == b"true":
             arguments.append("-S")
         arguments += [tree, *(word for parent in parents for word in ("-p", parent)), "-F", "-"]
@@ -353,6 +355,7 @@ class Repository:
                 return
             if any(sign in output.error for sign in _LOST_RACE):
                 raise LostRace(output.error)
+            # "File exists": somebody holds the lock of a ref for a moment
             if "File exists" not in output.error or time.monotonic() > end:
                 raise build_git_error(["update-ref"], output)
             time.sleep(0.02)

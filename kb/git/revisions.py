@@ -62,6 +62,7 @@ def find_divergence(kb: Workspace, revision: str) -> DivergedHistory:
 
 def _find_fork(kb: Workspace, tip: str, base: str) -> str:
     parents = [resolve_commit(kb, "HEAD^1"), resolve_commit(kb, "HEAD^2")]
+    # CI checks out the merge of the pull request: HEAD^1 is the trunk, HEAD^2 is the work, or the other way round
     work = next((parent for parent in parents if parent != base), "") if base in parents else ""
     return (find_merge_base(kb, tip, work) if work else "") or base
 

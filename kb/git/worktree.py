@@ -126,6 +126,7 @@ class CheckoutUpdate:
         else:
             os.sync()
         try:
+            # paths that the user edited, or told git to pass over, get their entry from the commit, not from the file
             flags = self._read_flags()
             plain = [path for path in changes if path not in reserved]
             clean = [path for path in plain if path not in flags and outcomes[path] == CLEAN]
@@ -262,6 +263,7 @@ def _acquire_lock(lock: str, mark: str) -> None:
 
 
 def _link_or_copy(index: str, beside: str) -> None:
+    # git replaces the index it changes and never writes into it, so a link to the old one is as good as a copy
     remove_file(beside)
     remove_file(beside + ".lock")
     try:
@@ -278,7 +280,7 @@ def release_abandoned_lock(repository: Repository) -> None:
         return
     lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
     with contextlib.suppress(FileNotFoundError):
-        if os.path.samefile(lock, mark):
+        if os.path.samefile(lock, mark):  # the lock is ours; one of git's own is another file
             os.unlink(lock)
     remove_file(mark)
     with contextlib.suppress(OSError):

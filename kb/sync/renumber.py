@@ -96,7 +96,7 @@ def _list_younger_records(by_key: dict[Key, list[Record]], scope: str) -> list[R
 
 def _find_named_records(kb: Workspace, by_key: dict[Key, list[Record]], name: str, scope: str) -> list[Record]:
     """Return the record that *name* means; of two in one scope the younger."""
-    project, _, record_id = name.strip("[] ").rpartition(":")
+    project, _, record_id = name.strip("[] ").rpartition(":")  # "D004", "[shop:D004]", "global:D004"
     wanted = f"project/{project}" if project and project != "global" else project or scope
     younger = [one for one in _list_younger_records(by_key, "") if one.id == record_id and wanted in ("", one.scope)]
     if len({one.scope for one in younger}) == 1:
@@ -155,7 +155,7 @@ def _rewrite_files(
         if after != before:
             followed.append(path)
             files[path] = after.encode()
-        if path in own:
+        if path in own:  # the record itself: its front matter, its heading, its alias, its file name
             old, new = own[path].record.id, own[path].new
             after = update_references(after, path, lambda project, record_id: "", (old, new, True))
             files |= {path: None, rename_path(path, new): after.encode()}
@@ -196,6 +196,7 @@ def _has_seen_first(twins: Sequence[tuple[bool, bool]]) -> bool | None:
     *twins* say of each whether it was there before the commit and after it. What a commit brings its author has seen:
     one that brings a number which is taken already was made from a branch where it was not.
     """
+    # in order: the record that is renumbered, then the others that have its number
     brought = [after and not before for before, after in twins]
     seen = brought if any(brought) else [after for _, after in twins]
     return seen[0] if seen.count(True) == 1 or (not seen[0] and any(seen)) else None

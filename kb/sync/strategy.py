@@ -99,6 +99,7 @@ def plan_sync(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[K
         return SyncPlan(ours)
     if is_ancestor(repository, ours, tip):
         return SyncPlan(tip, FORWARD)
+    # also where the tip is behind us and a number that is new here was taken on a review meanwhile
     base = revisions.find_merge_base(kb, ours, tip)
     if not base:
         raise build_unrelated_error(kb, upstream.name)
@@ -121,7 +122,7 @@ def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
     rescue = f"{RESCUE}rewritten-{ours[:12]}"
     if not repository.resolve_ref(rescue):
         repository.update_refs([RefMove(rescue, ours, "")], "kb: sync")
-    gone = list_commits(repository, last, upstream.tip)[::-1]
+    gone = list_commits(repository, last, upstream.tip)[::-1]  # newest first
     names = [f"{commit.oid[:7]} {one_line(commit.message.partition(chr(10))[0])}" for commit in gone[:_LISTED_COMMITS]]
     names += [f"… (+{len(gone) - _LISTED_COMMITS})"] if len(gone) > _LISTED_COMMITS else []
     first = msg("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name)
@@ -173,6 +174,7 @@ def _plan_merge(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection
             hint=msg("git merge {branch}", branch=upstream.name),
         )
     message = format_commit_message(f"Merge {upstream.name}", "", {"Kb-Op": "sync"})
+    # where only numbers change there is nothing of theirs to merge, and one parent is enough
     theirs = [] if is_ancestor(kb.repository, upstream.tip, ours) else [upstream.tip]
     new = kb.repository.commit_tree(merge.tree, [ours, *theirs], message)
     return SyncPlan(new, MERGED, renumbered=merge.renumbered, notes=merge.told)
@@ -231,6 +233,6 @@ def _build_trees(kb: Workspace, tip: str, steps: Sequence[Mapping[str, bytes | N
 def _update_message(message: str, renaming: IdRenaming, renumbered: Sequence[RenumberedRecord]) -> str:
     """Return a commit message with the numbers that its records have now."""
     for one in renumbered:
-        title = one.title[:_TITLE_START]
+        title = one.title[:_TITLE_START]  # "Write [D004] Use FastAPI" becomes "Write [D007] Use FastAPI"
         message = message.replace(f"[{one.old}] {title}", f"[{one.new}] {title}")
     return renaming.map_message(message)
