@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from kb.checks.purge_steps import render_steps
 from kb.errors import BadInput
+from kb.git.git_process import parse_batch
 from kb.i18n import msg
 from kb.safety import redaction
 
@@ -177,13 +178,8 @@ def _iter_objects(kb: Workspace) -> Iterator[tuple[str, str, bytes]]:
 
 
 def _read_objects(kb: Workspace, oids: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
-    data = kb.repository.git("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
-    at = 0
-    while at < len(data):
-        end = data.index(b"\n", at)
-        oid, kind, size = data[at:end].decode().split(" ")
-        yield kind, oid, data[end + 1 : end + 1 + int(size)]
-        at = end + int(size) + 2
+    out = kb.repository.git("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
+    return ((kind, oid, data) for oid, kind, data in parse_batch(out) if data is not None)
 
 
 def _explain_hits(kb: Workspace, oids: Sequence[tuple[str, str]], wanted: SecretQuery) -> tuple[SecretHit, ...]:

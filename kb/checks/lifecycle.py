@@ -195,7 +195,7 @@ def _list_missing_sections(record: Record, kind: Kind) -> list[str]:
 
 def _has_content(text: str) -> bool:
     """Return whether the *text* of a section is more than comments and a placeholder."""
-    # comments are taken out without a regular expression: a search for "<!--.*?-->" is quadratic where many are not closed
+    # comments are taken out by hand: a search for "<!--.*?-->" is quadratic where many are not closed
     head, *tails = text.split("<!--")
     plain = (head + "".join(tail.partition("-->")[2] for tail in tails)).strip()
     return bool(plain) and not (len(plain) < 20 and _PLACEHOLDER.fullmatch(plain.casefold()))

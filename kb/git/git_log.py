@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import NeedsPerson
-from kb.git.git_process import build_git_error, is_inconclusive
+from kb.git.git_process import build_git_error, is_inconclusive, parse_batch
 from kb.git.repository import Repository
 from kb.i18n import msg
 from kb.startup.lazy_regex import regex
@@ -146,13 +146,9 @@ def read_objects(repository: Repository, oids: Iterable[str]) -> dict[str, bytes
     if not wanted:
         return {}
     out = repository.git("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in wanted).encode())
-    found: dict[str, bytes] = {}
-    at = 0
-    for oid in wanted:
-        end = out.index(b"\n", at)
-        size = int(out[at:end].rpartition(b" ")[2])
-        found[oid] = out[end + 1 : end + 1 + size]
-        at = end + 2 + size
+    found = {oid: data for oid, _, data in parse_batch(out) if data is not None}
+    if len(found) < len(wanted):
+        raise ValueError(f"git has not all of {wanted}")
     return found
 
 

@@ -230,6 +230,21 @@ def _run_with_pipes(arguments: Sequence[str], environment: Mapping[str, str], st
     return CommandOutput(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
+def parse_batch(out: bytes) -> Iterator[tuple[str, str, bytes | None]]:
+    """Yield name, kind and content for each answer of `git cat-file --batch`; content None for what is not there."""
+    at = 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        words = os.fsdecode(out[at:end]).split(" ")  # "<oid> blob 12", or "<question> missing"
+        at = end + 1
+        if not words[-1].isdecimal():
+            yield words[0], words[-1], None
+            continue
+        size = int(words[-1])
+        yield words[0], words[-2], out[at : at + size]
+        at += size + 1
+
+
 def is_inconclusive(output: CommandOutput) -> bool:
     """Return whether a command whose exit code is its answer, 0 or 1, has none.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import GitFailed
 from kb.files import read_if_exists, write_file
-from kb.git.git_process import BackgroundCommand, CommandOutput, build_git_error
+from kb.git.git_process import BackgroundCommand, CommandOutput, build_git_error, parse_batch
 from kb.i18n import msg
 from kb.startup.lazy_regex import DOTALL, bytes_regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -68,20 +68,13 @@ def _parse_trees(output: CommandOutput, folders: list[str]) -> dict[str, bytes]:
     """Return what `cat-file --batch` said of each of *folders*; one that is no folder yet is left out."""
     if output.code:
         raise build_git_error(["cat-file"], output)
-    out = output.out
     found: dict[str, bytes] = {}
-    at = 0
-    for folder in folders:
-        end = out.index(b"\n", at)
-        words = out[at:end].split(b" ")  # "<oid> tree <size>", or "<question> missing"
-        at = end + 1
-        if words[-1].isdigit():
-            size = int(words[-1])
-            if words[-2] != b"tree":
-                hint = msg("put a folder in its place")
-                raise GitFailed(msg("{path} is no folder in the last commit", path=folder), hint=hint)
-            found[folder] = out[at : at + size]
-            at += size + 1
+    for folder, (_, kind, data) in zip(folders, parse_batch(output.out), strict=True):
+        if data is not None and kind != "tree":
+            hint = msg("put a folder in its place")
+            raise GitFailed(msg("{path} is no folder in the last commit", path=folder), hint=hint)
+        if data is not None:
+            found[folder] = data
     return found
 
 

@@ -15,6 +15,7 @@ from kb.git.git_process import (
     CommandOutput,
     build_git_error,
     build_lock_error,
+    parse_batch,
     run,
     scrub_environment,
 )
@@ -199,16 +200,7 @@ class Repository:
         output = self.run_git(["cat-file", "--batch"], lines) if wanted else CommandOutput(0, b"", "")
         if output.code or output.error.startswith(("error:", "fatal:")):
             raise build_git_error(["cat-file"], output)
-        data = output.out
-        found: list[bytes | None] = []
-        at = 0
-        for _ in wanted:
-            end = data.index(b"\n", at)
-            *_, kind, size = data[at:end].split(b" ")
-            length = int(size) + 1 if size.isdigit() else 0
-            found.append(data[end + 1 : end + length] if length and kind == b"blob" else None)
-            at = end + 1 + length
-        return found
+        return [data if kind == "blob" else None for _, kind, data in parse_batch(output.out)]
 
     def list_files(self, revision: str, folder: str = "") -> dict[str, str]:
         """Return path and blob id of every file under *folder* in *revision*."""
