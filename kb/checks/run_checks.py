@@ -17,6 +17,7 @@ from kb.context import memory_md
 from kb.errors import KbError
 from kb.files import read_if_exists
 from kb.git.dropped_records import list_still_dropped, put_back_if_free
+from kb.git.repository import UNDER_WAY
 from kb.guard.call_targets import BANK
 from kb.guard.outside_changes import LEFT
 from kb.i18n import Message, msg
@@ -82,8 +83,6 @@ _CLEAN = "clean.json"
 """Digests of the texts in which the costly rules, which look at one text alone, found nothing."""
 _COSTLY_RULES = {"secret", "untrusted"}
 _COSTLY_PROGRAMS = (injection_patterns, injection, content_rules, redaction)
-_GOING_ON = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
-"""What is in a git directory while git itself brings changes together."""
 
 
 class CheckResult(NamedTuple):
@@ -231,7 +230,7 @@ def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
     """Report what an agent is about to commit that only kb writes: kb commits by itself (MBANK-37, second line)."""
     if kb.config.writer == "direct" or not is_agent_shell(kb.environment):
         return
-    if any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _GOING_ON):
+    if any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in UNDER_WAY):
         return
     mended = load_kb_edits(kb)
     seen = record_stamps.load_snapshot(kb.root)

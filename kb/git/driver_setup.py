@@ -93,15 +93,12 @@ def is_driver_working(repository: Repository, environment: Mapping[str, str]) ->
     """
     folder = os.path.join(repository.private, f"driver-{os.getpid()}")
     names = {mark: os.path.join(folder, mark) for mark in "OAB"}
-    given = {
-        **{mark: shlex.quote(path) for mark, path in names.items()},
-        "P": _SAMPLE.format(folder=FOLDERS[0]),
-        "%": "%",
-    }
+    values = {mark: shlex.quote(path) for mark, path in names.items()}
+    values |= {"P": _SAMPLE.format(folder=FOLDERS[0]), "%": "%"}
     try:
         for mark, tags in zip("OAB", ("a", "a, b", "a, c"), strict=True):
             write_file(names[mark], _RECORD.format(tags=tags).encode())
-        command = _PLACE.sub(lambda match: given[match.group(1)], build_own_command())
+        command = _PLACE.sub(lambda match: values[match.group(1)], build_own_command())
         output = run(["sh", "-c", command], scrub_environment(environment))
         return output.code == 0 and read_if_exists(names["A"]) == _RECORD.format(tags="a, b, c").encode()
     finally:

@@ -34,7 +34,7 @@ POLL = 0.008
 
 _LOST_RACE = ("but expected", "already exists", "unable to resolve reference")
 """What `update-ref` says where a ref is no longer where it was."""
-_UNDER_WAY = {
+UNDER_WAY = {
     "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply": "rebase",
     "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert",
 }  # fmt: skip
@@ -211,7 +211,7 @@ class Repository:
 
     def find_commit_obstacle(self) -> Busy | None:
         """Return why the repository cannot take a commit at this moment; None when it can."""
-        for name, doing in _UNDER_WAY.items():
+        for name, doing in UNDER_WAY.items():
             if os.path.exists(os.path.join(self.git_dir, name)):
                 said = msg("a {doing} is in progress in {path}", doing=doing, path=self.top)
                 return Busy(said, hint=msg("finish it first"))
