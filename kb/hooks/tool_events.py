@@ -49,8 +49,9 @@ def _guard_tool_call(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     """Ask the guard: was the memory read, and who may write there."""
     from kb.guard.decide import PendingCall, decide_call
 
-    fields = ("tool_name", "tool_input", "session_id", "prompt_id", "cwd")
-    ruling = decide_call(kb, PendingCall(*(payload.get(key, {} if key == "tool_input" else "") for key in fields)))
+    session, prompt = payload.get("session_id", ""), payload.get("prompt_id", "")
+    tool, given = payload.get("tool_name", ""), payload.get("tool_input", {})
+    ruling = decide_call(kb, PendingCall(tool, given, session, prompt, payload.get("cwd", "")))
     if not may_write(payload) or ruling.permission == DENY:  # a call that is denied changes nothing
         return ruling
     return merge_responses(ruling, compare_protected_files(kb, payload, "PreToolUse", asked=ruling.permission == ASK))
