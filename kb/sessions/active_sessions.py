@@ -1,6 +1,6 @@
 """What a running session has in the state folder: compact form, passing notes, the cursor of its transcript.
 
-Every session, and every sub-agent of one, has files of its own, so that what runs side by side never meets.
+Every session, and every sub-agent of one, has files of its own, so that parallel sessions never share one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOTES = "notes.jsonl"
 _MADE = ("created", "updated", "appended")
 """The verdicts that made a record, or added to one."""
 LONGEST_STAY = 30 * 86_400
-"""Seconds after which what a session left is of no use: a host keeps its transcripts no longer (30 days)."""
+"""Seconds after which the files of a session are of no use: hosts delete their transcripts after 30 days."""
 
 
 class JudgedCandidate(NamedTuple):
@@ -168,7 +168,7 @@ def merge_judged(known: Sequence[JudgedCandidate], rows: Iterable[JudgedCandidat
 
 
 def load_compact(kb: Workspace, session: str) -> str:
-    """Return the compact form of a session: while it runs its own, later that of its last archive; "" without one."""
+    """Return the compact form of a session: its own while it runs, later that of its last archive; "" without one."""
     active = ActiveSession(kb, session)
     with (
         contextlib.suppress(OSError, ValueError),
@@ -287,7 +287,7 @@ def spool_session(state: StateFolder, job: ExtractionJob, now: float) -> bool:
 
 
 def list_stale_files(state: StateFolder, now: float) -> list[str]:
-    """Return the files and folders of sessions that have been still for 30 days and will not go on."""
+    """Return the files and folders of sessions that have not changed for 30 days and will not go on."""
     found = []
     for folder in ("active", "cursors", "pending"):
         with contextlib.suppress(OSError), os.scandir(state.path(folder)) as entries:

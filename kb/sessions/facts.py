@@ -151,6 +151,7 @@ def read_task_list(transcript: Transcript) -> SessionProgress:
             subject, status = tasks[task]
             tasks[task] = (_get_text(given, "subject") or subject, _get_text(given, "status") or status)
     items = list(tasks.values()) or todos
+    # a status that nobody knows counts as open: what is not named done must not get lost
     return SessionProgress(
         tuple(text for text, status in items if status == "completed"),
         tuple(text for text, status in items if status == "in_progress"),
@@ -190,7 +191,7 @@ def _find_current_work(transcript: Transcript) -> list[str]:
         return []
     if len(prompts) > 1 and prompts[-1] != find_task(transcript):
         return [one_line(prompts[-1])]
-    announced: list[str] = []
+    announced: list[str] = []  # “Let me check the logs.” stands only where nothing else was said
     for row in _iter_last_statements(transcript, 1):
         if not _NOISE.search(row):
             return [row]

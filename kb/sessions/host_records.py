@@ -29,7 +29,9 @@ UNREAD = "kb-unread"
 _TEXTS = ("text", "content", "message", "prompt", "summary", "payload", "data", "parts", "info", "blocks")
 """Keys under which hosts write what was said."""
 _LEAST_WORDS = 3
+"""An ASCII value of fewer words is a name or a number rather than text."""
 _DEEPEST = 5
+"""Levels of a record that are searched for text."""
 _OWN = ("uuid", "parentUuid", "isSidechain")
 """Keys that stand in most records of Claude Code and in no other."""
 
@@ -59,7 +61,7 @@ def has_text(value: object, depth: int = 0) -> bool:
 
 
 def parse_line(line: bytes) -> Row:
-    """Return the record on *line* as it stands there, halves of characters included."""
+    """Return the record on *line* as it stands there, lone surrogates included."""
     if not line.strip():
         return None
     try:
@@ -72,7 +74,7 @@ def parse_line(line: bytes) -> Row:
 
 
 def parse_clean_line(line: bytes) -> Row:
-    """Return the record on *line* without halves of characters, which cannot be written to any file again."""
+    """Return the record on *line* without lone surrogates: those cannot be encoded again."""
     record = parse_line(line)
     if isinstance(record, dict) and (b"\\ud" in line or b"\\uD" in line):
         record = replace_surrogates(record)
@@ -80,7 +82,7 @@ def parse_clean_line(line: bytes) -> Row:
 
 
 def replace_surrogates(record: dict[str, Any]) -> dict[str, Any]:
-    """Return *record* with "?" for halves of characters."""
+    """Return *record* with "?" for lone surrogates."""
     made: dict[str, Any] = json.loads(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
     return made
 
@@ -125,13 +127,14 @@ def drop_superseded(rows: Iterable[Row]) -> Iterator[Row]:
     kept: dict[object, int] = {}
     for number, row in enumerate(every):
         record = row if isinstance(row, dict) else {}
+        # {"$rewindTo": id} takes back that message and all behind it
         if (rewound := record.get("$rewindTo")) is not None and str(rewound) in kept:
             names = list(kept)
             for name in names[names.index(str(rewound)) :]:
                 del kept[name]
         name = record.get("id") if gemini.is_host_record(record) else None
         key = name if isinstance(name, str) else number
-        kept.pop(key, None)
+        kept.pop(key, None)  # a message that is written anew moves to the end
         kept[key] = number
     numbers = set(kept.values())
     yield from (row if number in numbers else None for number, row in enumerate(every))

@@ -74,8 +74,8 @@ def _find_scope(kb: Workspace, known: KnownSession) -> str:
 def find_latest_session(kb: Workspace, session: str = "") -> KnownSession:
     """Return the session of the caller's project that kb heard of last, or that whose id begins with *session*.
 
-    An id may be that of another project's session; without one, nobody is answered with another project's. In a folder
-    of no project the sessions of all count, its own before them. Raise UnknownId where there is none.
+    Only an id can name a session of another project. In a folder of no project the sessions of all projects count,
+    those of the folder first. Raise UnknownId where there is none.
     """
     found = list_known_sessions(kb, session)
     own = next(iter_project_sessions(kb, found, kb.caller_scope), found[0] if found and session else None)
@@ -99,9 +99,9 @@ def find_latest_transcript(kb: Workspace) -> str:
 
 
 def find_running_session(kb: Workspace, session: str) -> str:
-    """Return the id of the session that runs and whose id begins with *session*; raise UnknownId for none or several.
+    """Return the id of the running session whose id begins with *session*; raise UnknownId for none or several.
 
-    One of which kb knows no transcript is running as well.
+    A session runs from its first hook on, even while kb knows no transcript of it.
     """
     beginning = sanitise_session_id(session)
     path = kb.state.path("active")

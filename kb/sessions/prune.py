@@ -94,7 +94,7 @@ def build_plan(
         found = [cut for name in wanted if name in AUTOMATIC for cut in AUTOMATIC[name](calls, settings, guards)]
         if TRUNCATE in wanted:
             found += find_long_results(calls, settings, guards, usage.left, "".join(prompts[-1:]))
-        for cut in [*found, *more]:
+        for cut in [*found, *more]:  # where two strategies cut the same block, the first one wins
             cuts.setdefault((cut.place, cut.part), cut)
     chosen = tuple(sorted(cuts.values(), key=lambda cut: (STRATEGIES.index(cut.strategy), cut.place)))
     protected = [one for one in calls if guards.is_protected_path(one.request.path)]
@@ -286,7 +286,7 @@ def _has_path(output: str, path: str) -> bool:
 
 
 def _iter_resolved_errors(calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[DiscardProposal]:
-    """Yield the answers of failed commands of which a later one, that begins alike, went well.
+    """Yield the answers of failed commands where a later command that begins alike went well.
 
     The message keeps its first sentence: that is what is to be learnt from it.
     """
@@ -309,7 +309,7 @@ def _get_target(call: AnsweredCall) -> str:
 
 
 def _iter_settled_texts(texts: Sequence[AgentText], guards: PruneGuards) -> Iterator[DiscardProposal]:
-    """Yield what was said of options of which one was taken, and what is said in the same words again later.
+    """Yield texts that weigh options and choose one, and texts that are said again later in the same words.
 
     A decision is to be an anchor first.
     """

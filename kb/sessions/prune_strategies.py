@@ -93,7 +93,7 @@ class PruneGuards:
         self.kept: list[ProtectedText] = []
 
     def count_newer_turns(self, step: int, turn: int) -> int:
-        """Return how many turns are newer than that of *step*, which the prompt number *turn* led to."""
+        """Return how many turns came after *step*, or after prompt number *turn* where prompts are counted."""
         return self.turns - (turn if self._by_prompt else step)
 
     def is_recent(self, step: int, turn: int, kind: str = OUTPUTS) -> bool:

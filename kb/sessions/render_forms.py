@@ -151,7 +151,7 @@ class FormWriter:
     """Writes one form: by the template of the knowledge base, or where that is broken by the built-in one."""
 
     def __init__(self, kb: Workspace, form: str) -> None:
-        """Read the templates of *form*; that of the knowledge base in its language goes before that for all."""
+        """Read the templates of *form*: the knowledge base's for its language, its one for all, the built-in one."""
         language = "zh" if kb.config.language == "zh" else "en"
         self._sources: list[tuple[str, str]] = []
         for path in (f"{TEMPLATES}/{language}/{form}.md", f"{TEMPLATES}/{form}.md"):
@@ -199,7 +199,7 @@ def render_compact_form(
 ) -> str:
     """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets.
 
-    *now* is where the session stands, where that was found out already: it takes a look at all that was said.
+    *now* is the session's progress, where it is known: finding it means reading everything that was said.
     """
     return render_form(kb, COMPACT, transcript, FormFacts(tuple(found), tuple(made), now=now)).text
 
@@ -279,8 +279,8 @@ def _render_records(kb: Workspace, ids: Sequence[str], write: FormWriter) -> lis
 def mask_transcript(transcript: Transcript, masking: Masking, *, everything: bool = False) -> Transcript:
     """Return *transcript* without secrets in what titles, quotes and forms are cut from.
 
-    Half a token is no longer known as one, so what is said and what stands in task lists is masked before it is cut;
-    *everything*: what tools are given and answer as well.
+    Half a token is not recognised as one, so texts and task lists are masked before anything is cut; with *everything*
+    the inputs and results of tools as well.
     """
 
     def mask_message(message: TranscriptMessage) -> TranscriptMessage:

@@ -35,7 +35,7 @@ SUMMARY = "summary"
 META = "meta"
 WRAPPER = "wrapper"
 DELEGATED = "delegated"
-"""The first prompt of a subagent: an agent wrote it, not a person."""
+"""The first prompt of a sub-agent: an agent wrote it, not a person."""
 
 KNOWN_TYPES = frozenset({
     "user", "assistant", "system", "progress", "file-history-snapshot", "file-history-delta", "queue-operation",
@@ -102,7 +102,7 @@ class TranscriptMessage(NamedTuple):
     turn: int = 0
     """How many prompts of a person came before it."""
     in_context: bool = True
-    """False for what an agent within the session says and does: that is in another context."""
+    """False for a sub-agent that runs within the session: it has a context of its own."""
 
 
 class SkippedLine(NamedTuple):
@@ -120,16 +120,16 @@ class Transcript(NamedTuple):
     unknown: Mapping[str, int] = {}
     """How often each record type occurs that this reader does not know."""
     unread: Mapping[str, int] = {}
-    """How many of these carry a text, of which nothing was read; the others tell only of the session itself."""
+    """How many of these hold text that was not read; the others only describe the session."""
     session_id: str = ""
     cwd: str = ""
     branch: str = ""
     started: str = ""
     ended: str = ""
     lines: int = 0
-    """How many lines are done with: the cursor for the next read. A half-written last line is not among them."""
+    """How many lines were read: the cursor for the next read. A half-written last line is not counted."""
     compactions: tuple[int, ...] = ()
-    """The lines at which the host compacted the conversation: what stands above the last is in no context any more."""
+    """The lines at which the host compacted the conversation: nothing above the last is in the context any more."""
     host: str = ""
     """The host whose format it is; "" for Claude Code."""
     steps: int = 0
@@ -210,7 +210,7 @@ def _wrap_message(row: Row) -> Row:
 
 
 def _parse_rows(rows: Iterable[Row], first: int) -> Transcript:
-    """Return what *rows* say, of which the first has the number *first*."""
+    """Return what *rows* say; the first of them has the number *first*."""
     reader = _TranscriptReader()
     for number, row in enumerate(rows, first):
         if isinstance(row, dict):
@@ -267,6 +267,7 @@ class _TranscriptReader:
             reason = msg("a record of type {kind} without a message", kind=role)
             self.skipped.append(SkippedLine(number, reason))
             return
+        # in the file of a sub-agent every record is a side chain: the first one tells which side the session itself is
         side = record.get("isSidechain") is True
         if self.main_side is None:
             self.main_side = side
@@ -275,12 +276,13 @@ class _TranscriptReader:
             results = tuple(_iter_results(content, number))
             texts = _extract_texts(content)
             origin = _find_origin(record, texts, bool(results))
-            if origin == HUMAN:
+            if origin == HUMAN:  # beside what was typed, a message may hold reminders in blocks of their own
                 texts = tuple(text for text in texts if _is_typed(text))
             self._add_message(TranscriptMessage(number, time, role, origin, texts, (), results, in_context=in_context))
             return
         blocks, step = _find_text_blocks(content), 0
         if in_context:
+            # one answer of the model is written as several records, a block each, with the id of the message
             name = str(message.get("id") or record.get("requestId") or number)
             step = self.steps.setdefault(name, len(self.steps) + 1)
             if used := count_context_tokens(record):
@@ -369,7 +371,7 @@ def _iter_blocks(content: object, kind: str) -> Iterator[tuple[int, dict[str, An
             yield at, block
 
 
-# -- what others ask of a transcript ---------------------------------------------------------------
+# -- views -----------------------------------------------------------------------------------------
 
 
 def get_prompt(message: TranscriptMessage) -> str:
@@ -420,7 +422,7 @@ def list_calls(transcript: Transcript, *, in_context: bool = False) -> list[Answ
 def add_answer(transcript: Transcript, answer: str) -> Transcript:
     """Return *transcript* with the agent's last *answer*, where its file does not have it yet.
 
-    A host may write the file a moment after it has told of the end of the turn. The line of what is added is the next.
+    A host may write the file a moment after it has reported the end of the turn. The added message gets the next line.
     """
     messages = transcript.messages
     last = max((n for n, message in enumerate(messages) if message.role == "user" and not message.results), default=-1)

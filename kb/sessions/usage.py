@@ -133,7 +133,7 @@ def find_band(percent: float) -> UsageBand:
 
 
 def find_usage_band(used: ContextUsage) -> UsageBand:
-    """Return the band of what is *used*; without a window that somebody names there is no light to it."""
+    """Return the band of what is *used*; it has no light where the size of the window is a guess."""
     found = find_band(used.percent)
     return found if used.is_known else found._replace(light="")
 
@@ -168,9 +168,9 @@ def read_tokens_after_compaction(record: Mapping[str, Any]) -> int | None:
 
 
 def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, peak: int = 0) -> ContextUsage:
-    """Return how full the context was at the end of the transcript *data*, of which the beginning may be missing.
+    """Return how full the context was at the end of the transcript *data*, whose beginning may be missing.
 
-    *peak*: so many tokens the context has had before, as far as is known.
+    *peak*: the most tokens that the context is known to have held.
     """
     for number, record in _iter_usage_records(data):
         left = read_tokens_after_compaction(record)
