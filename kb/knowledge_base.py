@@ -74,7 +74,7 @@ class KnowledgeBase(Workspace):
     def replace_text(
         self, record: Record, text: str, *, opened: str, committed: bytes | None = None, decided: bool = True
     ) -> Verdict:
-        """Commit *text*, made of *opened*, with what was committed since; raise Overtaken where both changed a line."""
+        """Commit *text*, made of *opened*, with what was committed since; ConcurrentEdit: both changed a line."""
         from kb.writing.edit import replace_text
 
         return replace_text(self, record, text, opened=opened, committed=committed, decided=decided)

@@ -37,12 +37,12 @@ class SessionLog:
         """Read what is there; a log that cannot be read is an empty one."""
         self._kb = kb
         self.session = session
-        self._place = ("active", sanitise_session_id(session))
+        self._folder = ("active", sanitise_session_id(session))
         self.rows = self._read_rows() if session else []
 
     def _read_rows(self) -> list[tuple[str, str]]:
         try:
-            with open(self._kb.state.path(*self._place, FILE), "rb", opener=open_nonblocking) as file:
+            with open(self._kb.state.path(*self._folder, FILE), "rb", opener=open_nonblocking) as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST))
                 text = file.read(_MOST).decode("utf-8", "replace")
         except OSError:
@@ -76,10 +76,10 @@ class SessionLog:
         """Begin a prompt: what was read for the one before does not count."""
         self.add(PROMPT, prompt)
         with contextlib.suppress(OSError):
-            os.unlink(self._kb.state.path(*self._place, QUIET))
+            os.unlink(self._kb.state.path(*self._folder, QUIET))
 
     def add(self, word: str, value: str = "") -> bool:
-        """Remember *word* and tell whether it is kept: where nothing can be written nothing is."""
+        """Remember *word* and return whether it is kept: where nothing can be written nothing is."""
         row = (word, one_line(value)[:4000])
         if not self.session:
             return False
@@ -87,7 +87,7 @@ class SessionLog:
             return True
         self.rows.append(row)
         with contextlib.suppress(OSError, KbError):
-            path = self._kb.state.path(*self._place, FILE)
+            path = self._kb.state.path(*self._folder, FILE)
             self._kb.state.ensure_folder()
             os.makedirs(os.path.dirname(path), exist_ok=True)
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
@@ -100,10 +100,10 @@ class SessionLog:
 
     def load_quiet(self) -> dict[str, Any]:
         """Return what was said for the hooks to come since the last prompt; {} for nothing."""
-        return (self.session and self._kb.state.load(*self._place, QUIET)) or {}
+        return (self.session and self._kb.state.load(*self._folder, QUIET)) or {}
 
     def save_quiet(self, about: dict[str, object]) -> None:
         """Say for the hooks to come until the next prompt when nothing is to be said."""
         if self.session:
             with contextlib.suppress(OSError, KbError):
-                self._kb.state.save(about, *self._place, QUIET)
+                self._kb.state.save(about, *self._folder, QUIET)

@@ -344,7 +344,7 @@ def _admit_candidate(
 ) -> Verdict:  # fmt: skip
     """Plan what becomes of a candidate that has passed the gate; raise BadRecord for a file that cannot be read."""
     if candidate.updates:
-        from kb.writing.rewrite import rewrite_sections
+        from kb.writing.edit_text import rewrite_sections
 
         return rewrite_sections(transaction, candidate, grounds, decided=request.decided)
     if decision.step == "conflict" and decision.record and decision.reason:
