@@ -169,7 +169,9 @@ def is_day_first(text: str) -> bool | None:
     if not match:
         return None
     first, second = int(match[1]), int(match[3])
-    return True if first > 12 >= second else False if second > 12 >= first else None
+    if first > 12 >= second:
+        return True
+    return False if second > 12 >= first else None
 
 
 def _build_iso_date(pattern: re.Pattern[str], match: re.Match[str], day_first: bool) -> str:

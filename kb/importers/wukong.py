@@ -192,7 +192,9 @@ def _count_usual_trailing(form: Mapping[str, Any], ends: bool, is_last: bool) ->
 
     *ends*: it is the last text of its anchor, which *is_last* in the file or not.
     """
-    return 2 if not ends else 0 if form.get("rule") else 1 if is_last else 2
+    if ends and form.get("rule"):
+        return 0
+    return 1 if ends and is_last else 2
 
 
 def _compute_usual_gaps(number: int, text: str, form: Mapping[str, Any], behind: int) -> list[int]:
@@ -265,9 +267,8 @@ def _join_sections(pieces: Sequence[tuple[str, str]], form: Mapping[str, Any], *
     found: list[str] = []
     for number, (heading, text) in enumerate(pieces):
         behind = _count_usual_trailing(form, number + 1 == len(pieces), is_last)
-        gaps = _find_kept_gaps(form, number, len(pieces), text, behind) or _compute_usual_gaps(
-            number, text, form, behind
-        )
+        gaps = _find_kept_gaps(form, number, len(pieces), text, behind)
+        gaps = gaps or _compute_usual_gaps(number, text, form, behind)
         found += [heading, "\n" * gaps[0], text, "\n" * gaps[1]]
     if rule := form.get("rule"):
         is_fit = isinstance(rule, str) and (is_last or rule.endswith("\n"))
@@ -281,8 +282,11 @@ def _find_kept_gaps(form: Mapping[str, Any], number: int, pieces: int, text: str
     if not isinstance(gaps, list) or not 0 <= 2 * pieces - len(gaps) <= 1:
         return []
     kept = (gaps if len(gaps) == 2 * pieces else [*gaps, behind if text else 0])[2 * number : 2 * number + 2]
-    is_fit = all(type(n) is int and 0 <= n <= _MOST_BLANK for n in kept)
-    return kept if is_fit and (kept[1] == 0 if not text else kept[1] > 0 or behind < 2) else []
+    if not all(type(n) is int and 0 <= n <= _MOST_BLANK for n in kept):
+        return []
+    # Behind a text that has gone nothing may stay; between two texts a line end must.
+    is_fit = kept[1] > 0 or behind < 2 if text else kept[1] == 0
+    return kept if is_fit else []
 
 
 def _render_head(record: Record, preamble: str, language: str, scope: str) -> str:

@@ -25,6 +25,10 @@ class FieldLabel(NamedTuple):
     en: str
     aliases: tuple[str, ...] = ()
 
+    def translate(self, language: str) -> str:
+        """Return the label in *language*."""
+        return self.zh if language == "zh" else self.en
+
 
 HEAD: Mapping[str, FieldLabel] = {
     "id": FieldLabel("ID", "ID", ("编号",)),
@@ -57,7 +61,6 @@ _LINE = re.compile(
     r"(?:[-*+][ \t]+)?\*\*([^*:：\n]{1,30})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
 )
 _NAMES = {word.lower(): name for name, label in HEAD.items() for word in (label.zh, label.en, *label.aliases)}
-_TEXTS = frozenset({"id", "confirmed"})
 _LISTS = frozenset({"tags", "impact", "supersedes", "amends", "sources"})
 _MAPS = frozenset({"coexists_with", "claims", "extra"})
 
@@ -110,24 +113,11 @@ def _parse_json(text: str, wanted_type: type) -> Any:
 
 def is_field_needed(name: str, record: Record, scope: str, derived: tuple[str, ...]) -> bool:
     """Return whether a head needs the field; *derived* are the paths that the impact section gives by itself."""
-    value = getattr(record, name)
-    if name == "status":
-        return True
-    if name == "kind":
-        return bool(value != _find_kind(record.id))
-    if name == "scope":
-        return bool(value != scope)
-    if name == "impact":
-        return bool(value != derived)
-    if name == "occurrences":
-        return bool(value != 1)
-    return name != "id" and bool(get_written_value(name, record))
-
-
-def _find_kind(id: str) -> str:
-    """Return the name of the kind whose prefix *id* has, or ""."""
-    kind = BY_PREFIX.get(id.rstrip("0123456789"))
-    return kind.name if kind else ""
+    kind = BY_PREFIX.get(record.id.rstrip("0123456789"))
+    implied = {"kind": kind.name if kind else "", "scope": scope, "impact": derived, "occurrences": 1}
+    if name in implied:
+        return bool(getattr(record, name) != implied[name])
+    return name == "status" or (name != "id" and bool(get_written_value(name, record)))
 
 
 def get_written_value(name: str, record: Record) -> Any:
@@ -138,18 +128,16 @@ def get_written_value(name: str, record: Record) -> Any:
 
 def format_field_line(name: str, record: Record, language: str) -> str:
     """Return the field *name* of *record* as a line of a head."""
-    label = HEAD[name].zh if language == "zh" else HEAD[name].en
     value = get_written_value(name, record)
     if name == "status":
-        shown = STATUS_LABELS.get(value)
-        text = str(value) if shown is None else shown.zh if language == "zh" else shown.en
+        text = STATUS_LABELS[value].translate(language) if value in STATUS_LABELS else str(value)
     elif name == "kind":
         text = kind_label(value, language)
     elif name in _MAPS:
         text = json.dumps(value, ensure_ascii=False, default=str)
     elif name in _LISTS:
-        simple = all(word.strip("[]` \t") == word and re.fullmatch(r"[^,，、\n]+", word) for word in value)
-        text = ", ".join(value) if value and simple else json.dumps(value, ensure_ascii=False)
+        is_simple = all(word.strip("[]` \t") == word and re.fullmatch(r"[^,，、\n]+", word) for word in value)
+        text = ", ".join(value) if value and is_simple else json.dumps(value, ensure_ascii=False)
     else:
         text = str(value)
-    return f"**{label}**: {text}"
+    return f"**{HEAD[name].translate(language)}**: {text}"
