@@ -48,6 +48,7 @@ class ProsePiece(NamedTuple):
 def split_pieces(text: str) -> list[ProsePiece]:
     """Return the pieces of markdown *text* in order; fences of any indentation and unclosed ones are code."""
     pieces: list[ProsePiece] = []
+    ends: list[int] = []  # texts are cut at the end: a pasted log is one piece of many thousand lines
     fence, opened, info = "", 0, ""
     offset, after_gap = 0, True
     for row in text.split("\n"):
@@ -56,24 +57,25 @@ def split_pieces(text: str) -> list[ProsePiece]:
         match = _FENCE.match(line)
         if fence:
             if match and match[1].startswith(fence) and not match[2].strip():
-                end = max(start - 1, opened)
-                pieces.append(ProsePiece("code", text[opened:end], opened, info=info))
+                pieces.append(ProsePiece("code", "", opened, info=info))
+                ends.append(max(start - 1, opened))
                 fence, after_gap = "", True
         elif match:
             fence, opened, info = match[1], min(offset, len(text)), match[2].strip()
         elif not line.strip():
             after_gap = True
         else:
-            last = pieces[-1] if pieces else None
-            piece = _read_line(line, start, last, after_gap=after_gap)
-            if piece is None and last:  # the line goes on with the piece above
-                pieces[-1] = last._replace(text=text[last.start : start + len(line)])
-            elif piece:
+            piece = _read_line(line, start, pieces[-1] if pieces else None, after_gap=after_gap)
+            if piece is None:
+                ends[-1] = start + len(line)
+            else:
                 pieces.append(piece)
+                ends.append(start + len(line))
             after_gap = False
     if fence:
-        pieces.append(ProsePiece("code", text[opened:], opened, info=info))
-    return pieces
+        pieces.append(ProsePiece("code", "", opened, info=info))
+        ends.append(len(text))
+    return [piece._replace(text=text[piece.start : end]) for piece, end in zip(pieces, ends, strict=True)]
 
 
 def _read_line(line: str, start: int, last: ProsePiece | None, *, after_gap: bool) -> ProsePiece | None:
