@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-recall bench-latency bench-mcp bench-faults bench-guard bench-storm docs browser clean
+.PHONY: help demo test lint bench bench-recall bench-latency bench-path bench-mcp bench-faults bench-guard bench-storm docs browser clean
 
 help:
 	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a real transcript"
@@ -68,6 +68,9 @@ bench-recall: $(VENV)/.ready
 
 bench-latency: $(VENV)/.ready
 	$(RUN)/python -m bench.latency
+
+bench-path: $(VENV)/.ready
+	$(RUN)/python -m bench.path --list
 
 bench-mcp: $(VENV)/.ready
 	$(RUN)/python -m bench.mcpclient
