@@ -344,7 +344,7 @@ def _shift_headings(text: str, by: int) -> str:
     if "#" not in text:
         return text
     code = find_code_lines(text)
-    least = 3 if by == 1 else 1 if by > 0 else 1 - by
+    least = {1: 3, 3: 1, -2: 3}[by]  # the highest rank that moves: a user may write # and ##, a record begins at ###
 
     def shift_match(match: re.Match[str]) -> str:
         ranks = len(match[2])

@@ -25,7 +25,6 @@ STATUSES: Mapping[str, tuple[str, Message]] = {
     Status.DEPRECATED: ("❌", msg("out of force")),
     Status.SUPERSEDED: ("❌", msg("superseded")),
 }
-NEUTRAL = msg("unknown")
 
 
 # -- names ----------------------------------------------------------------------------------------
@@ -38,7 +37,7 @@ def label_scope(wiki: Wiki, scope: str) -> str:
 
 def get_status_sign(status: str) -> str:
     """Return the sign of *status*."""
-    return STATUSES.get(status, ("❓", NEUTRAL))[0]
+    return STATUSES[status][0] if status in STATUSES else "❓"
 
 
 def get_status_class(status: str) -> str:
