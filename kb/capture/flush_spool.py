@@ -1,4 +1,4 @@
-"""What earlier calls had to spool or put off is done by a later call, before its own work."""
+"""Do what earlier calls had to spool or put off, before the work of this call."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def save_when_due(
 ) -> SavedSession | None:
     """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along.
 
-    It is put off first in any case, so that whatever stops the extraction, a later call takes it up.
+    It is put off first in any case, so that a later call takes it up where the extraction is interrupted.
     """
     from kb.capture.save_session import is_due
     from kb.sessions import active_sessions
@@ -85,6 +85,7 @@ def flush_spooled_jobs(kb: Workspace) -> list[Verdict]:
             try:
                 landed += _flush_job(kb, path) if is_mine else []
             except (Busy, GitFailed, IndexFailed, OSError):
+                # A locked repository stops all jobs; a file in the way of one job does not hold up the others.
                 if _is_repository_blocked(kb) or time.monotonic() > end:
                     break
                 continue

@@ -79,7 +79,7 @@ def propose_at_turn_end(
 ) -> str:
     """Return what the person is asked at the end of the turn of *log*; "" for nothing.
 
-    *silent*: nobody sees it there, so it is kept for who asks.
+    *silent*: the host shows nothing there, so it is kept for `kb proposal`.
     """
     known = list_proposals(kb)
     found = [one for one in known if one.status == NEW and one.session in ("", log.session)]
@@ -140,14 +140,14 @@ def _collect_noticed(
 
 
 def _is_already_proposed(kb: Workspace, candidate: Candidate, known: Iterable[Proposal]) -> bool:
-    """Return whether the same was proposed before, whatever became of it (repeat guard)."""
+    """Return whether the same was proposed before, also where it was rejected (repeat guard)."""
     candidate = redaction.redact_candidate(candidate, kb.config.masking)[0]
     name = inbox.build_held_name(candidate)
     return any(one.name == name or is_same_statement(kb, candidate, one.candidate) for one in known)
 
 
 def is_same_statement(kb: Workspace, candidate: Candidate, other: Candidate) -> bool:
-    """Return whether both say the same of one scope, in whatever words and under whatever kind."""
+    """Return whether both say the same of one scope, even in other words and under another kind."""
     if candidate.scope != other.scope:
         return False
     sections = build_sections(other)

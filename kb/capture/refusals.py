@@ -37,7 +37,7 @@ class ConsultedCandidates(NamedTuple):
 def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: str) -> ConsultedCandidates:
     """Return which of *candidates* may go to the gate, and which wait for an answer in *session* ("" for none).
 
-    What a person has refused is left out, whatever its kind and however it is worded. What was confirmed is written
+    What a person has refused is left out, also under another kind and in other words. What was confirmed is written
     already: the same sentence is left out, the same matter in other words gets the kind it was written under, so that
     it is compared with that record and adds to it. What may be about the person is proposed to them and stays in the
     clone, where others read the knowledge base.
@@ -54,6 +54,7 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
         same = [proposal for proposal in known if is_same_as_proposal(kb, candidate, proposal)]
         statuses = {proposal.status for proposal in same}
         confirmed = [proposal for proposal in same if proposal.status == CONFIRMED]
+        # Refused, or written already in the same words.
         if REJECTED in statuses or any(_has_same_quote(candidate, one.candidate) for one in confirmed):
             continue
         if candidate in personal:
@@ -81,7 +82,7 @@ def close_written_proposals(kb: Workspace, rows: Iterable[JudgedCandidate]) -> N
 
 
 def is_same_as_proposal(kb: Workspace, candidate: Candidate, proposal: Proposal) -> bool:
-    """Return whether *candidate* says what *proposal* says, whatever the kind of either."""
+    """Return whether *candidate* says what *proposal* says, even under another kind."""
     from kb.capture.proposals import is_same_statement
     from kb.writing.inbox import build_held_name
 

@@ -1,4 +1,4 @@
-"""A turn begins and ends: what guard and proposals have to do with it, at next to no cost where that is nothing."""
+"""What happens at the beginning and the end of a turn: proposals are noticed, answered and shown; mostly nothing is."""
 
 from __future__ import annotations
 

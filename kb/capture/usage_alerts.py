@@ -133,7 +133,7 @@ def reset_alerts(kb: Workspace, session: str) -> tuple[str, ...]:
 
 
 def _parse_state(value: object) -> AlertState:
-    """Return what *value*, read from a file, remembers; what is damaged is as good as nothing."""
+    """Return the state in *value*, read from a file; a damaged field counts as missing."""
     found = value if isinstance(value, dict) else {}
     names, untold, held, until = (found.get(key) for key in AlertState._fields)
     return AlertState(

@@ -82,7 +82,7 @@ def find_relevant_hits(
     """Return what is worth telling of the records that answer *query*, best first; nothing where none is about it.
 
     The order is that of a search; its *first* records are told as well once there is one that is surely about the
-    question. A record that holds no longer stands behind the one that took its place.
+    question. A superseded record comes after its successor.
     """
     index = kb.sync_index()
     if not query.text:

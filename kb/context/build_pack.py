@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
-from functools import lru_cache
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
@@ -49,7 +48,7 @@ NEVER = (
     ".netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd", "*.tfstate", "*.tfvars", "kubeconfig", ".git", ".ssh",
     ".aws", ".gnupg", ".kube", ".docker",
 )  # fmt: skip
-"""Names of files and folders that are never read, whatever is allowed; in any case."""
+"""Names of files and folders that are never read, even where they are allowed; upper and lower case alike."""
 
 SAMPLES = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.tfvars.example")
 """Files whose names say that they hold no secret."""
@@ -105,8 +104,8 @@ def _find_last_change(kb: Workspace, record: Record, data: bytes) -> tuple[str, 
 def build_read_filter(
     allow: Sequence[str] = (), deny: Sequence[str] = (), *, never: Sequence[str] = NEVER
 ) -> Callable[[str], bool]:
-    """Return the test whether the file at a path (forward slashes) may be read: allowed, and denied by nothing."""
-    allowed, denied, secret, samples = map(_compile_globs, (tuple(allow), tuple(deny), tuple(never), SAMPLES))
+    """Return the predicate whether the file at a path (forward slashes) may be read: allowed and not denied."""
+    allowed, denied, secret, samples = map(_compile_globs, (allow, deny, never, SAMPLES))
 
     def is_readable(path: str) -> bool:
         parts = path.split("/")
@@ -119,8 +118,7 @@ def build_read_filter(
     return is_readable
 
 
-@lru_cache(maxsize=64)
-def _compile_globs(globs: tuple[str, ...]) -> Callable[[str], object]:
+def _compile_globs(globs: Sequence[str]) -> Callable[[str], object]:
     if not globs:
         return lambda _: None
     return re.compile("|".join(translate(glob.replace("**/", "*")) for glob in globs), re.IGNORECASE).match

@@ -1,4 +1,4 @@
-"""The way out, unasked: what an agent is told at a prompt, a start, a task: query → index → rank → budget → form."""
+"""The way out, unasked: what an agent is told at a prompt, a session start or a task: query → index → rank → text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ USES = "uses.jsonl"
 _PROBED = 40
 """Records of which it is asked whether they matter, the best first."""
 _LONGEST_IDENTITY = 80
-"""Characters of a prompt that can be nothing but a question for the person who asks."""
+"""Characters of a prompt that can be a question about the person who asks and nothing else."""
 
 # -- hints ----------------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ def _render_hint(kb: Workspace, moment: str, records: Sequence[Record], project:
 def build_avatar_hint(kb: Workspace, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
     """Return the hints of all moments that *avatar* gets for *task*; "" for one that gets none (SHI-38).
 
-    *quiet*, for a host that hands it on unasked: nothing is said of nothing, and above it stands whose words it is.
+    *quiet*, for a host that adds it to a prompt unasked: no text where there is nothing, else a quote notice above it.
     """
     query = parse_query(task)
     hints = [_build_task_hint(kb, moment, query, project) for moment in hint_text.list_moments(avatar)]
@@ -126,7 +126,7 @@ def build_prompt_hint(kb: Workspace, prompt: str, *, project: str = GLOBAL, fold
 def _find_prompt_records(kb: Workspace, prompt: Query, project: str) -> list[Record]:
     """Return the records that *prompt* is really about, best first, as many as a hint holds.
 
-    A prompt that asks for the person who asks is answered with their preferences, as a search for it is.
+    A prompt that asks about the person is answered with their preferences, as such a search is.
     """
     if len(prompt.text) <= _LONGEST_IDENTITY and is_identity_question(one_line(prompt.text)):
         wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=_list_scopes(project), statuses=tuple(LIVE))

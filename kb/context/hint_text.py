@@ -131,7 +131,7 @@ class Hint(NamedTuple):
 
 
 class _HintLine(NamedTuple):
-    """What is said of a record in one part of a hint."""
+    """One line of a hint: a record in one of the parts."""
 
     part: str
     record: Record
@@ -237,7 +237,7 @@ def _write_lines(
 
 
 def _format_line(part: str, one: QuotedRecord, among: Sequence[Record], words: Mapping[str, str]) -> str:
-    """Return what is said of a record in one *part* of a hint."""
+    """Return the line for a record in one *part* of a hint."""
     name = _format_name(one.original, among)
     if part == "history":
         title = escape_cell(quote_text(one.record.title, CELL_LIMIT))

@@ -52,7 +52,7 @@ class SearchAnswer(NamedTuple):
     snippet: str
     """The words around the first match, each match between « and »."""
     note: Message | str = ""
-    """What to know of it: that it replaces another record found, or was found by meaning alone."""
+    """That it supersedes another record found, or was found by meaning alone."""
     parts: Mapping[str, float] = {}
     """What the score is made of: parts that are added, and factors ("×…")."""
 

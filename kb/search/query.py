@@ -1,4 +1,4 @@
-"""Read what people and agents ask: into one value for ranking and hints, and into expressions for the full-text index.
+"""Parse what people and agents ask: into one value for ranking and hints, and into full-text expressions.
 
 The index holds `kb.text.segment.build_index_terms`, so an unspaced run is asked for as the phrase of its bigrams,
 which is an exact substring, and a spaced word as the beginning of a word. Every term is quoted and made of letters
