@@ -282,7 +282,11 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         for page in self.pages:
             built = BuiltPage(page.draft.fingerprint, page.file.dest_uri, tuple(page.problems))
             self.built.pages[page.draft.uri] = built
-        self._write_files(config)
+        folder, urls = self.published.folder, self.published.urls
+        top = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
+        unchanged = self._load_unchanged_rows(os.path.join(config.site_dir, folder + RECORDS))
+        for name, fingerprint, make in iter_site_files(self.fingerprints, urls, top, unchanged):
+            self._write_if_changed(config, folder + name, fingerprint, make)
         self._write_search(config)
         for name, text in self.scripts.items():
             write_file(os.path.join(config.site_dir, name), text.encode())
@@ -291,13 +295,6 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             return
         with open(path, encoding="utf-8") as file:
             write_file(path.removesuffix("on"), f"var __index = {file.read()}".encode())
-
-    def _write_files(self, config: MkDocsConfig) -> None:
-        folder, urls = self.published.folder, self.published.urls
-        top = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
-        unchanged = self._load_unchanged_rows(os.path.join(config.site_dir, folder + RECORDS))
-        for path, fingerprint, make in iter_site_files(self.fingerprints, urls, top, unchanged):
-            self._write_if_changed(config, folder + path, fingerprint, make)
 
     def _load_unchanged_rows(self, path: str) -> dict[str, Any]:
         """Return what the file *path* of the site before says of the records that are as they were."""

@@ -6,6 +6,7 @@ https and mailto, and pictures become links, whatever extensions the site itself
 
 from __future__ import annotations
 
+import contextlib
 import html
 import posixpath
 import re
@@ -365,21 +366,16 @@ def _render_image(renderer: Any, tokens: list[Any], index: int, options: Any, en
 
 
 def _render_fence(renderer: Any, tokens: list[Any], index: int, options: Any, env: Any) -> str:
-    words = tokens[index].info.split()
-    code = _highlight_code(tokens[index].content, words[0] if words else "")
-    return f'<div class="highlight"><pre><code>{code}</code></pre></div>\n'
+    """Return a block of code, with colours where its language is known and it is not too long."""
+    code, words = tokens[index].content, tokens[index].info.split()
+    shown = html.escape(code)
+    if words and len(code) <= LARGEST_COLOURED:
+        from pygments import highlight  # type: ignore[import-untyped]
+        from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+        from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+        from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
-
-def _highlight_code(code: str, language: str) -> str:
-    if not language or len(code) > LARGEST_COLOURED:
-        return html.escape(code)
-    from pygments import highlight  # type: ignore[import-untyped]
-    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
-
-    try:
-        lexer = get_lexer_by_name(language, stripnl=False)
-    except ClassNotFound:
-        return html.escape(code)
-    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
+        with contextlib.suppress(ClassNotFound):
+            lexer = get_lexer_by_name(words[0], stripnl=False)
+            shown = str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
+    return f'<div class="highlight"><pre><code>{shown}</code></pre></div>\n'
