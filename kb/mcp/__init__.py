@@ -1,6 +1,6 @@
 """The MCP server: a door to the knowledge base for any agent that speaks the Model Context Protocol.
 
-The one home of the SDK, which only an installation with `kb-anchors[mcp]` has. What is offered stands in `tools` and
+The one home of the SDK, which only the extra `mcp` brings. What is offered stands in `tools` and
 `resources`; here it meets the protocol.
 """
 
