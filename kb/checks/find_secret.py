@@ -9,20 +9,24 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from kb.checks.purge_steps import render_steps
 from kb.errors import BadInput
 from kb.git.git_process import parse_batch
 from kb.i18n import msg
+from kb.records.record_paths import INBOX, REJECTED
 from kb.safety import redaction
+from kb.sessions.render_forms import render_template
+from kb.templates import FOLDER
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
+
 
 SHORTEST = 6
 """Characters below which a search would find words instead of secrets."""
@@ -42,6 +46,23 @@ for line in open({replacements!r}, "rb").read().splitlines():
 return filename
 """
 """The body of git filter-repo's callback for the names of files."""
+_ISSUERS = {
+    "aws-access-key": "AWS IAM → Users → Security credentials",
+    "aws-secret-key": "AWS IAM → Users → Security credentials",
+    "github-token": "https://github.com/settings/tokens",
+    "gitlab-token": "GitLab → Preferences → Access tokens",
+    "slack-token": "https://api.slack.com/apps",
+    "google-key": "https://console.cloud.google.com/apis/credentials",
+    "stripe-key": "https://dashboard.stripe.com/apikeys",
+    "anthropic-key": "https://console.anthropic.com/settings/keys",
+    "openai-key": "https://platform.openai.com/api-keys",
+    "npm-token": "https://www.npmjs.com/settings/~/tokens",
+    "pypi-token": "https://pypi.org/manage/account/token/",
+    "huggingface-token": "https://huggingface.co/settings/tokens",
+    "aliyun-key": "https://ram.console.aliyun.com/manage/ak",
+    "tencent-key": "https://console.cloud.tencent.com/cam/capi",
+}
+"""Where a secret of a rule is taken back."""
 
 
 class SecretHit(NamedTuple):
@@ -284,7 +305,7 @@ def prepare_purge(kb: Workspace, secret: str, wanted: SecretQuery, found: Secret
     if any(hit.kind == "tree" for hit in found.hits):
         _write_private(os.path.join(folder, "filenames.py"), _RENAME.format(replacements=replacements))
     rule = next((rule for _, rule in redaction.locate_secrets(secret)), "")
-    text = render_steps(kb, found, folder, in_clear=not alone, rule=rule)
+    text = _render_steps(kb, found, folder, in_clear=not alone, rule=rule)
     _write_private(os.path.join(folder, "steps.md"), text)
     return PurgePlan(folder, not alone or bool(found.named), text)
 
@@ -292,3 +313,44 @@ def prepare_purge(kb: Workspace, secret: str, wanted: SecretQuery, found: Secret
 def _write_private(path: str, text: str) -> None:
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def _render_steps(kb: Workspace, found: SecretReport, folder: str, *, in_clear: bool, rule: str) -> str:
+    """Return, as markdown, what to do in which order about what was *found*.
+
+    *folder* holds what was prepared, with the secret *in_clear* or not; *rule* is the one that knows such a secret.
+    """
+    top, quoted = kb.repository.top, shlex.quote
+    kinds = {hit.kind for hit in found.hits}
+    replacements = quoted(os.path.join(folder, "replacements.txt"))
+    filters = [f"--replace-text {replacements}"]
+    if kinds & {"commit", "tag"}:
+        filters.append(f"--replace-message {replacements}")
+    if "tree" in kinds:
+        filters.append(f'--filename-callback "$(cat {quoted(os.path.join(folder, "filenames.py"))})"')
+    urls = {remote: kb.localise(msg("URL of {remote}", remote=remote)) for remote in found.remotes}
+    values = {
+        "issuer": _ISSUERS.get(rule, ""),
+        "files": found.files,
+        "in_history": bool(found.hits or found.named),
+        "in_clear": in_clear,
+        "in_file_names": "tree" in kinds,
+        "in_ref_names": bool(found.named),
+        "top": quoted(top),
+        "copy": quoted(f"{top}.before-purge"),
+        "filters": " ".join(filters),
+        "refs_file": quoted(os.path.join(folder, "refs.txt")),
+        "state": [quoted(path) for path in found.state],
+        "inside": found.inside,
+        "filter_repo": quoted(os.path.join(kb.repository.common_dir, "filter-repo")),
+        "refs": found.refs,
+        "remotes": [{"quoted": quoted(remote), "url": quoted(f"<{url}>")} for remote, url in urls.items()],
+        # what kb shares with a remote beside branches and tags
+        "shared": [ref for ref in (INBOX, REJECTED) if kb.repository.list_refs(f"{ref}*")],
+        "folder": quoted(folder),
+    }
+    path = os.path.join(FOLDER, "purge", f"steps.{kb.config.language}.md")
+    with open(path, encoding="utf-8") as file:
+        text = render_template(file.read(), values, path)
+    numbers = count(1)
+    return re.sub(r"(?m)^## ", lambda _: f"## {next(numbers)}. ", text)
