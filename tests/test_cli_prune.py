@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,13 @@ def test_a_file_system_without_links_takes_a_copy_too(path: Path, monkeypatch: p
 def test_out_to_stdout_prints_the_transcript_and_the_report_beside_it(path: Path) -> None:
     ran = run(path.parent, "prune", "--out", "-", "t.jsonl")
     assert len(ran.out.splitlines()) == len(path.read_bytes().splitlines()) and "## DCP report" in ran.error
+
+
+def test_a_full_disk_behind_stdout_is_named_as_such(path: Path) -> None:
+    command = [sys.executable, "-c", "from kb.cli import main; main()", "prune", "--out", "-", "t.jsonl"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, cwd=path.parent, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1 and "cannot be written: No space left" in done.stderr and "read" not in done.stderr
 
 
 def test_only_some_strategies(path: Path) -> None:

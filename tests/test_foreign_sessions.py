@@ -340,6 +340,11 @@ def test_records_of_codex_that_say_nothing_are_no_surprise() -> None:
     assert parse_transcript(line(*quiet)).unknown == {}
 
 
+def test_a_count_of_tokens_is_no_step_of_codex() -> None:
+    session = parse_transcript(codex(2000))
+    assert (session.steps, session.tokens) == (5, 2000), "two texts and three calls"
+
+
 def test_unknown_records_are_counted_with_their_host() -> None:
     assert parse_transcript(codex()).unknown == {"codex event_msg never_heard_of": 1}
     assert parse_transcript(opencode()).unknown == {"opencode never_heard_of": 1}

@@ -190,7 +190,8 @@ def prune_file(
         if out and out != "-":
             made = prune_transcript.write_copy(path, out, settings, wanted, **more)
         else:
-            made = prune_transcript.prune(path, settings, wanted, out=(sys.stdout.buffer,) if out else (), **more)
+            stdout = sys.stdout.buffer if out else None
+            made = prune_transcript.prune(path, settings, wanted, out=stdout, out_path="stdout", **more)
         if kb and not made.plan.idle:
             prune_transcript.save_report(kb, made.report)
         if as_json:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 
@@ -75,11 +75,12 @@ def prune(
     *,
     config: Config | None = None,
     now: float = 0.0,
-    out: Iterable[BinaryIO] = (),
+    out: BinaryIO | None = None,
+    out_path: str = "",
 ) -> PruneResult:
-    """Return what pruning the transcript *path* comes to, and write the pruned lines to *out*, where there is one.
+    """Return what pruning the transcript *path* comes to, and write the pruned lines to *out*, if there is one.
 
-    *now* is the time for the report, in seconds since 1970.
+    *now* is the time for the report, in seconds since 1970; *out_path* names *out* in the error when it is full.
     """
     with _open_transcript(path) as file:
         session = parse_records(iter_file_records(file))
@@ -90,12 +91,22 @@ def prune(
                 hint=msg("leave --out away"),
             )
         made = _prune_session(session, settings, wanted, config, now)
-        for target in out:
-            from kb.sessions.prune import prune_lines
-
-            file.seek(0)
-            target.writelines(prune_lines(file, made.plan.cuts))
+        if out:
+            _write_pruned(file, made.plan, out, out_path)
     return made
+
+
+def _write_pruned(file: BinaryIO, plan: PrunePlan, out: BinaryIO, out_path: str) -> None:
+    from kb.sessions.prune import prune_lines
+
+    file.seek(0)
+    try:
+        out.writelines(prune_lines(file, plan.cuts))
+        out.flush()
+    except BrokenPipeError:  # the reader of a pipe has what it wanted
+        raise
+    except OSError as error:
+        raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=out_path) from None
 
 
 def _prune_session(
@@ -145,7 +156,7 @@ def write_copy(path: str, target: str, settings: DcpSettings, wanted: PruneReque
     beside = f"{target}.{os.getpid()}.part"
     try:
         with open(beside, "xb") as file:
-            made = prune(path, settings, wanted, out=(file,), **more)
+            made = prune(path, settings, wanted, out=file, out_path=target, **more)
         _publish_file(beside, target)
     except FileExistsError:
         raise taken from None

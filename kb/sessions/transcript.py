@@ -284,7 +284,8 @@ class _TranscriptReader:
         if in_context:
             # one answer of the model is written as several records, a block each, with the id of the message
             name = str(message.get("id") or record.get("requestId") or number)
-            step = self.steps.setdefault(name, len(self.steps) + 1)
+            if content:  # Codex counts tokens in records of their own, which say nothing
+                step = self.steps.setdefault(name, len(self.steps) + 1)
             if used := count_context_tokens(record):
                 self.tokens, self.model = used, str(message.get("model") or "")
         calls = tuple(_iter_calls(content, number))
