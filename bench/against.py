@@ -13,10 +13,11 @@ from pathlib import Path
 
 from bench import corpus
 from bench.speed import KB, wall, whole
+from kb.records.blocks import edit_section
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL
-from kb.records.record_file import edit_section, render
+from kb.records.record_file import render
 
 SECONDS, MEGABYTES = 5, 500
 SCOPES = ("global", "project/p1", "project/p2", "project/p3")

@@ -15,19 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.errors import KbError
+from kb.records.blocks import append_to_section, edit_section, replace_machine_block
 from kb.records.front_matter import edit_front_matter, parse_front_matter
 from kb.records.kinds import resolve_section_name
-from kb.records.record_file import (
-    MACHINE_END,
-    MACHINE_START,
-    USER_END,
-    USER_START,
-    append_to_section,
-    edit_section,
-    find_blocks,
-    find_code_lines,
-    replace_machine_block,
-)
+from kb.records.record_file import MACHINE_END, MACHINE_START, USER_END, USER_START, find_blocks
+from kb.text.markdown_scan import find_code_lines
 
 
 class Trial(NamedTuple):

@@ -37,10 +37,11 @@ from kb.git.repository import Repository
 from kb.importers.adr import read_adr
 from kb.importers.adr_set import resolve_imports
 from kb.knowledge_base import make
+from kb.records.blocks import append_to_section, edit_section, find_headings
 from kb.records.front_matter import decode_record, edit_front_matter, parse_front_matter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, TRANSITIONS, Record, Status
-from kb.records.record_file import append_to_section, edit_section, find_blocks, find_headings, read, render
+from kb.records.record_file import find_blocks, read, render
 from kb.records.record_paths import folder_for_scope, generate_ulid
 from kb.text.segment import slugify
 

@@ -105,15 +105,15 @@ class KnowledgeBase(Workspace):
 
     def reviews(self) -> list[Review]:
         """Return the open reviews, oldest first."""
-        from kb.writing import reviews as branches
+        from kb.writing.reviews import list_reviews
 
-        return branches.list_reviews(self)
+        return list_reviews(self)
 
     def sides(self, name: str) -> ReviewSides:
         """Return both sides of the review *name* (its branch, or the id of its new record)."""
-        from kb.writing import reviews as branches
+        from kb.writing.reviews import load_sides
 
-        return branches.load_sides(self, name)
+        return load_sides(self, name)
 
     def accept(self, name: str) -> Verdict:
         """Merge the review *name* into the checked-out branch; raise NeedsPerson where git cannot merge it."""
@@ -166,15 +166,15 @@ class KnowledgeBase(Workspace):
 
     def sessions(self) -> list[SessionArchive]:
         """Return the archived sessions, oldest first."""
-        from kb.sessions import session_archive as archive
+        from kb.sessions import session_archive
 
-        return archive.list_sessions(self)
+        return session_archive.list_sessions(self)
 
     def session_named(self, name: str) -> SessionArchive:
         """Return the archived session that a unique part of its *name* names; raise UnknownId."""
-        from kb.sessions import session_archive as archive
+        from kb.sessions import session_archive
 
-        return archive.find_session(self, name)
+        return session_archive.find_session(self, name)
 
     def day_named(self, word: str) -> str:
         """Return the first ISO day that *word* ("today", "yesterday", "week" or a day) means; raise BadInput."""
@@ -190,9 +190,9 @@ class KnowledgeBase(Workspace):
 
     def session_file(self, name: str, file: str = "compact.md") -> str:
         """Return one file of the archived session that *name* names."""
-        from kb.sessions import session_archive as archive
+        from kb.sessions import session_archive
 
-        return archive.read_session_file(self, archive.find_session(self, name), file)
+        return session_archive.read_session_file(self, session_archive.find_session(self, name), file)
 
     def refs(self, name: str, *, scope: str = "") -> list[RecordLink]:
         """Return what the record *name* points to and what points to it."""

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 
-from kb import config as settings
+from kb import config
 from kb.errors import BadRecord, KbError
 from kb.git.repository import Repository
 from kb.i18n import Message
@@ -48,7 +48,7 @@ class Workspace:
         self.now = now
         self.state = StateFolder(self.root, environment)
         self.state.refuse_links()
-        self.config = settings.load(self.root, self.state.path("config.json"))
+        self.config = config.load(self.root, self.state.path("config.json"))
         self._repository: Repository | None = None
         self._index: Index | None = None
         self._looking: PendingScan | None = None

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from kb.records.record_file import MACHINE_END, MARKERS, USER_END, USER_START
+from kb.records.blocks import MARKERS
+from kb.records.record_file import MACHINE_END, USER_END, USER_START
 
 _CASE = re.compile(r"(?ms)^(?P<title>[^\n]+)\n\.\n(?P<given>.*?)^\.\n(?P<expected>.*?)^\.\n")
 

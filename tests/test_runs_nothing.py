@@ -25,8 +25,8 @@ STARTS = {
     "hooks": "imports the module of a host from the table of hosts",
     "hooks.foreign_hooks": "imports the module of a host from the table of hosts",
     "__init__": "imports the module of a name from the table of names",
-    "cli.edit": "the editor that the user's environment names",
-    "cli.group": "imports the module of a command from the table of commands",
+    "cli.edit_commands": "the editor that the user's environment names",
+    "cli.command_table": "imports the module of a command from the table of commands",
     "checks.verify": "the commands of a Verification section, on a person's word",
 }
 """Every module that can start a program or make code of data, and what for. A new one is a line here, and a reason."""
@@ -100,7 +100,7 @@ def test_a_shell_is_given_nothing_but_what_a_person_has_agreed_to() -> None:
 
 
 def test_only_the_command_verify_reaches_what_runs() -> None:
-    assert modules(lambda tree: "kb.checks.verify" in ast.unparse(tree)) == {"cli.verify"}
+    assert modules(lambda tree: "kb.checks.verify" in ast.unparse(tree)) == {"cli.check_commands"}
 
 
 # -- traps ----------------------------------------------------------------------------------------

@@ -14,13 +14,12 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.capture import proposal_cues as rules
+from kb.capture import proposal_cues
 from kb.capture.proposal_cues import FOLDER, SILENT
 from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
-from kb.records.candidate import build_candidates as candidates_of
-from kb.records.candidate import candidate_to_json
+from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.kinds import kind_label
 from kb.records.model import Candidate, Record, Verdict
 from kb.records.record_paths import resolve_openable_path
@@ -100,7 +99,7 @@ def _collect_held(kb: Workspace, verdicts: Sequence[Verdict]) -> list[Proposal]:
             continue
         with contextlib.suppress(UnknownId):
             candidate = inbox.find_held(kb, verdict.id).candidate
-            if kb.config.approval == "person" or rules.find_notable_sentence(
+            if kb.config.approval == "person" or proposal_cues.find_notable_sentence(
                 f"{candidate.title}\n{candidate.decision}"
             ):
                 found.append(Proposal(inbox.build_held_name(candidate), candidate, held=verdict.id))
@@ -128,7 +127,7 @@ def _collect_noticed(
                 "session": log.session,
                 "evidence": [{"quote": text}],
             }
-            [candidate] = candidates_of(given, FOLDER)
+            [candidate] = build_candidates(given, FOLDER)
         except (ValueError, TypeError, BadInput):
             continue
         if any(compute_similarity(title, verdict.title) > _ALIKE for verdict in verdicts):
@@ -222,7 +221,7 @@ class ProposalResponse(NamedTuple):
     message: str = ""
 
 
-def apply_answer(kb: Workspace, session: str, said: rules.ProposalAnswer, folder: str = "") -> ProposalResponse:
+def apply_answer(kb: Workspace, session: str, said: proposal_cues.ProposalAnswer, folder: str = "") -> ProposalResponse:
     """Do what a person has *said*, in *folder*, of the proposals of a session that it was shown.
 
     A host that can show nothing at the end of a turn counts as having shown them.
@@ -237,7 +236,7 @@ def apply_answer(kb: Workspace, session: str, said: rules.ProposalAnswer, folder
         numbers = ", ".join(map(str, said.numbers))
         none = msg("kb: of what is proposed here none has the number {numbers}; see: kb proposal list", numbers=numbers)
         return ProposalResponse(message=kb.localise(none))
-    if said.word == rules.NO:
+    if said.word == proposal_cues.NO:
         for proposal in wanted:
             reject_proposal(kb, proposal)
         titles = "; ".join(quote_text(one.candidate.title, kb.config.title_max) for one in wanted)
@@ -340,7 +339,7 @@ def list_pending(kb: Workspace) -> list[Proposal]:
 def _load_proposal(kb: Workspace, name: str) -> Proposal | None:
     kept: Any = kb.state.load(FOLDER, name + ".json")
     try:
-        [candidate] = candidates_of(kept["candidate"], FOLDER)
+        [candidate] = build_candidates(kept["candidate"], FOLDER)
         rest = {key: kept[key] for key in Proposal._fields if key not in ("name", "candidate")}
         fits = all(isinstance(value, int if key in ("number", "tries") else str) for key, value in rest.items())
         return Proposal(name, candidate, **rest) if fits else None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.capture.extract import find_candidates, list_broken_blocks
 from kb.capture.refusals import close_written_proposals, consult_proposals
 from kb.errors import BadInput, Busy, GitFailed, KbError
-from kb.files import json_bytes
+from kb.files import json_bytes, write_atomic
 from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
 from kb.records.model import GLOBAL, Candidate, Verdict
@@ -35,7 +35,7 @@ from kb.sessions.render_forms import (
     render_form,
 )
 from kb.sessions.transcript import TranscriptMessage, add_answer, parse_transcript
-from kb.state.state_folder import StateFolder, write_atomic
+from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
 from kb.writing.pipeline import write
 from kb.writing.quality import NEUTRAL, classify_karma

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 
-from kb.capture import proposal_cues as rules
+from kb.capture import proposal_cues
 from kb.records.model import Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.session_log import GOES_ON, MOMENT, OWED, SAID, SessionLog
@@ -22,7 +22,7 @@ def begin_turn(kb: Workspace, session: str, prompt: str, name: str = "", folder:
     owed = "\n".join(log.list_turn_values(OWED))
     log.begin_prompt(name)
     log_notable_sentence(kb, log, prompt)
-    said = rules.parse_proposal_answer(prompt)
+    said = proposal_cues.parse_proposal_answer(prompt)
     if said is None and not owed:
         return None
     from kb.capture.proposals import ProposalResponse, apply_answer
@@ -41,9 +41,9 @@ def log_notable_sentence(kb: Workspace, log: SessionLog, prompt: str) -> None:
     """Remember what in *prompt* is worth keeping; a prompt that answers a proposal begins none (command guard)."""
     if kb.config.proposals == "off":
         return
-    if rules.has_answer_word(prompt):
+    if proposal_cues.has_answer_word(prompt):
         log.add(SAID)
-    elif found := rules.find_notable_sentence(prompt):
+    elif found := proposal_cues.find_notable_sentence(prompt):
         from kb.safety.redaction import redact_text
 
         text = redact_text(found.text, kb.config.masking)[0]
@@ -56,8 +56,8 @@ def end_turn(kb: Workspace, session: str, folder: str, host: str, verdicts: Sequ
         return ""
     log = SessionLog(kb, session)
     has_news = log.list_turn_values(MOMENT) or any(verdict.verdict == "held" for verdict in verdicts)
-    if log.list_turn_values(SAID) or not (has_news or os.path.isdir(kb.state.path(rules.FOLDER))):
+    if log.list_turn_values(SAID) or not (has_news or os.path.isdir(kb.state.path(proposal_cues.FOLDER))):
         return ""
     from kb.capture.proposals import propose_at_turn_end
 
-    return propose_at_turn_end(kb, log, folder, host, verdicts, silent=host in rules.SILENT)
+    return propose_at_turn_end(kb, log, folder, host, verdicts, silent=host in proposal_cues.SILENT)

@@ -15,7 +15,7 @@ from kb.checks.findings import Finding, RecordSource, build_fixes
 from kb.config import Config
 from kb.context import memory_md
 from kb.errors import KbError
-from kb.files import read_if_exists
+from kb.files import read_if_exists, write_atomic
 from kb.git.dropped_records import list_still_dropped, put_back_if_free
 from kb.git.repository import UNDER_WAY
 from kb.guard.call_targets import BANK
@@ -29,7 +29,6 @@ from kb.safety import injection, injection_patterns, redaction
 from kb.state import record_stamps
 from kb.state.project import is_agent_shell, load_kb_edits, save_kb_edits
 from kb.state.record_stamps import GONE, FileStamp, GuardSnapshot
-from kb.state.state_folder import write_atomic
 from kb.writing.publish import rescue_lost_work
 
 if TYPE_CHECKING:

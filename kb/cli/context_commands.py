@@ -88,7 +88,7 @@ def spawn(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -
 
 def _require_known_avatar(avatar: str) -> None:
     """Raise UsageError where *avatar* is none that gets, or knowingly gets no, hints."""
-    from kb.context.give_hints import AVATARS, is_avatar
+    from kb.context.hint_text import AVATARS, is_avatar
 
     if not is_avatar(avatar):
         known = ", ".join(AVATARS)

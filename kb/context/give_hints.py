@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from kb.context import hint_text
-from kb.context.hint_text import AVATARS as AVATARS
 from kb.context.hint_text import Hint
-from kb.context.hint_text import is_avatar as is_avatar
 from kb.context.relevance import filter_relevant, filter_task_hits, has_whole_keyword
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter

@@ -14,7 +14,7 @@ from kb.errors import Busy, GitFailed
 from kb.git.repository import Repository
 from kb.index.database import Index
 from kb.index.record_ids import find_renumbered, list_scopes, qualify_name_for
-from kb.records import record_file
+from kb.records.citations import find_citations, find_record_links
 from kb.records.model import GLOBAL, LIVE, Record, list_aliases
 from kb.records.record_paths import CONTENT
 from kb.sessions.session_archive import list_sessions, read_session_file
@@ -48,7 +48,7 @@ def list_links(kb: Workspace, name: str, *, scope: str = "") -> list[RecordLink]
     index = kb.sync_index()
     record = kb.record(name, scope=scope)
     body = "\n".join([*(section.text for section in record.sections), record.user])
-    targets = [("cites", *cited) for cited in (*record_file.find_citations(body), *record_file.find_record_links(body))]
+    targets = [("cites", *cited) for cited in (*find_citations(body), *find_record_links(body))]
     targets += [("supersedes", "", target, 0) for target in record.supersedes]
     targets += [("amends", "", target, 0) for target in record.amends]
     found = []

@@ -11,10 +11,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kb.errors import BadRecord
-from kb.errors import IndexFailed as IndexFailed
-from kb.files import format_stamp as stamp_of
+from kb.errors import BadRecord, IndexFailed
 from kb.files import (
+    format_stamp,
     iter_folders,
     iter_record_files,
     iter_record_names,
@@ -213,7 +212,7 @@ class Index:
     def put_record(self, record: Record) -> None:
         """Make the index know *record* as it stands in its file, or will stand in a moment."""
         try:
-            stamp = stamp_of(os.stat(os.path.join(self.root, *record.path.split("/"))))
+            stamp = format_stamp(os.stat(os.path.join(self.root, *record.path.split("/"))))
         except FileNotFoundError:
             stamp = "planned"
         self._replace_record(record.path, record, stamp)

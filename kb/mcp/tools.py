@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.context import disclose
-from kb.context.pack import SCHEMA as PACK
+from kb.context.pack import SCHEMA
 from kb.errors import BadInput
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
@@ -245,7 +245,7 @@ TOOLS: tuple[Tool, ...] = (
             " where to look, and where records and code say different things."
         ),
         {"question": _form("string", msg("The question in words.")), "budget": _BUDGET},
-        obj({"more": _TEXT, "pack": _drop_dialect(PACK)}),
+        obj({"more": _TEXT, "pack": _drop_dialect(SCHEMA)}),
         tool_functions.get_pack,
         required=("question",),
     ),

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
-from kb.merge.merge_front_matter import MergedFrontMatter as MergedFront
-from kb.merge.merge_front_matter import mark_front_disputed, merge_front_matter
+from kb.merge.merge_front_matter import MergedFrontMatter, mark_front_disputed, merge_front_matter
 from kb.merge.merge_lines import merge_ignoring_line_ends
 from kb.merge.merge_markdown import merge_lines, merge_text
 from kb.merge.merge_sections import merge_sections
@@ -214,7 +213,7 @@ def _merge_parts(
     """Return the parts of the merge; *coarse*: a block that both sides changed is shown as a whole."""
     old = base or _NOTHING
     are_two = _has_two_records(base, ours, theirs, ledger)
-    found: list[MergedFront] = []
+    found: list[MergedFrontMatter] = []
 
     def merge_fronts(before: str, mine: str, other: str) -> str:
         merge = mark_front_disputed if are_two else merge_front_matter
@@ -270,7 +269,7 @@ def _merge_machine_block(
     old: _RecordParts,
     ours: _RecordParts,
     theirs: _RecordParts,
-    fronts: MergedFront,
+    fronts: MergedFrontMatter,
     ledger: MergeReport,
     *,
     whole: bool,
@@ -286,7 +285,7 @@ def _merge_machine_block(
     return merge_ignoring_line_ends(old.machine, ours.machine, theirs.machine, merge_block)
 
 
-def _apply_merged_title(fronts: MergedFront, sides: Sequence[tuple[_RecordParts, str]]) -> tuple[str, str, str]:
+def _apply_merged_title(fronts: MergedFrontMatter, sides: Sequence[tuple[_RecordParts, str]]) -> tuple[str, str, str]:
     """Return the texts of three MACHINE blocks under the merged title, where each has had that of its own front."""
     titles = [_format_title(parts.front) if parts.front else "" for parts, _ in sides]
     texts = [text for _, text in sides]

@@ -17,11 +17,10 @@ from kb.git import revisions, worktree
 from kb.git.git_log import FileDifference, diff_trees, read_objects, resolve_tree
 from kb.git.objects import patch_tree
 from kb.i18n import Message, msg
-from kb.merge.merge_record import merge_record as merged_record
+from kb.merge.merge_record import merge_record
 from kb.merge.renumbering import IdCollisions, IdRenaming, Key, RenumberedRecord, parse_front_values
 from kb.records import record_file
-from kb.records.record_paths import CONTENT, is_record_path
-from kb.records.record_paths import PROJECT_FILE as MARK
+from kb.records.record_paths import CONTENT, PROJECT_FILE, is_record_path
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -214,13 +213,13 @@ class Rebase:
     def _merge_step(self, step: FileStep, there: bytes) -> tuple[bytes | None, tuple[Message, ...]]:
         assert step.now is not None
         if is_record_path(step.path):
-            found = merged_record(step.before, there, step.now, path=step.path, labels=self._labels)
+            found = merge_record(step.before, there, step.now, path=step.path, labels=self._labels)
             if not found.conflicts:
                 self.told += [msg("{path}: {problem}", path=step.path, problem=said) for said in found.removed]
             if known := self.unmerged.get(step.old):
                 self.unmerged[step.old] = known._replace(ours=step.now)
             return (None, tuple(c.said for c in found.conflicts)) if found.conflicts else (found.data, ())
-        if step.path.endswith(f"/{MARK}") and (mark := _merge_project_marks(there, step.now)):
+        if step.path.endswith(f"/{PROJECT_FILE}") and (mark := _merge_project_marks(there, step.now)):
             return mark, ()
         return worktree.merge_file_versions(self._kb.repository, there, step.before or b"", step.now), ()
 

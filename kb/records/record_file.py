@@ -21,16 +21,6 @@ from kb.records.blocks import (
     parse_sections,
     refuse_conflict_markers,
 )
-from kb.records.blocks import MARKERS as MARKERS
-from kb.records.blocks import BlockSpans as BlockSpans
-from kb.records.blocks import Heading as Heading
-from kb.records.blocks import append_to_section as append_to_section
-from kb.records.blocks import edit_section as edit_section
-from kb.records.blocks import find_headings as find_headings
-from kb.records.blocks import has_markers as has_markers
-from kb.records.blocks import replace_machine_block as replace_machine_block
-from kb.records.citations import find_citations as find_citations
-from kb.records.citations import find_record_links as find_record_links
 from kb.records.front_matter import (
     KEYS,
     decode_record,
@@ -44,7 +34,6 @@ from kb.records.kinds import resolve_section_name, section_label
 from kb.records.model import GLOBAL, Record, Section, Status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.line_ends import detect_newline, find_line_number, normalise_newlines
-from kb.text.markdown_scan import find_code_lines as find_code_lines
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:

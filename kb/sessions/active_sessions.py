@@ -12,14 +12,14 @@ import time
 from collections.abc import Iterable, Sequence
 
 from kb.errors import BadInput, KbError
-from kb.files import json_bytes, open_nonblocking, read_if_exists, remove_folder, resolve_within
+from kb.files import json_bytes, open_nonblocking, read_if_exists, remove_folder, resolve_within, write_atomic
 from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.model import Candidate, SimilarRecord, Verdict
 from kb.records.record_paths import CONTENT, TREE, sanitise_session_id
 from kb.safety import redaction
 from kb.sessions.host_input import has_content, read_transcript
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.state.state_folder import StateFolder, write_atomic
+from kb.state.state_folder import StateFolder
 from kb.text.segment import normalise
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from kb.records.blocks import append_to_section, edit_section
 from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import section_label
 from kb.records.model import Candidate, Record, Status
-from kb.records.record_file import append_to_section, edit_section
 from kb.similarity.statement import parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
 from kb.similarity.verdict import build_sections

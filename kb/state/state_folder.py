@@ -20,8 +20,8 @@ from kb.files import (
     remove_half_written,
     sync_folders,
     try_lock,
+    write_atomic,
 )
-from kb.files import write_atomic as write_atomic
 from kb.i18n import msg
 from kb.paths import state_home
 from kb.startup.namedtuple import TYPE_CHECKING

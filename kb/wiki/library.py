@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from kb.records.citations import find_citations, find_record_links
 from kb.records.kinds import BY_NAME
 from kb.records.model import GLOBAL, Record, Reference, list_aliases, qualify_id
-from kb.records.record_file import find_citations, find_record_links
 from kb.text.segment import SEPARATOR, build_index_terms, clip, normalise
 from kb.wiki.render import iter_wiki_links, number_duplicates, parse_reference
 

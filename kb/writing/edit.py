@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kb.errors import BadRecord, KbError, UnknownId
 from kb.i18n import Message, msg
 from kb.records import record_file
+from kb.records.blocks import append_to_section
 from kb.records.front_matter import decode_record
 from kb.records.kinds import join_section_labels, status_name
 from kb.records.model import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict
@@ -112,7 +113,7 @@ def _remove_id(ids: Sequence[str], gone: str) -> list[str] | None:
 def _append_addition(transaction: Transaction, record: Record, line: str) -> None:
     before = transaction.read_planned(record.path) or b""
     old = decode_record(before, record.path)
-    new = record_file.append_to_section(old, "additions", line, transaction.kb.config.language, record.path)
+    new = append_to_section(old, "additions", line, transaction.kb.config.language, record.path)
     record_file.verify_edit(old, new, (), record.path)
     transaction.plan_text_change(record, before, new.encode(), "status")
     transaction.reindex_record(record.path)

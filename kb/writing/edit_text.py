@@ -16,7 +16,7 @@ from kb.i18n import Message, msg
 from kb.index.record_ids import find_record
 from kb.merge.merge_record import MergedRecord, merge_record
 from kb.records import record_file
-from kb.records.blocks import find_blocks
+from kb.records.blocks import edit_section, find_blocks
 from kb.records.front_matter import decode_record
 from kb.records.model import Candidate, Record, Verdict
 from kb.similarity.verdict import build_sections, is_decision_changed
@@ -123,7 +123,7 @@ def _list_file_commits(transaction: Transaction, record: Record) -> list[_FileCo
 def _replace_sections(transaction: Transaction, data: bytes, record: Record, candidate: Candidate) -> bytes:
     text = decode_record(data, record.path)
     for section in build_sections(candidate):
-        text = record_file.edit_section(text, section.name, section.text, transaction.kb.config.language, record.path)
+        text = edit_section(text, section.name, section.text, transaction.kb.config.language, record.path)
     return text.encode()
 
 
