@@ -3,9 +3,9 @@
     python -m bench.dedup
 
 The labelled pairs of bench/pairs come first: what was merged, and how many true duplicates a verdict shows among all
-records of the half. Then the pairs of tests/pairs: `dev.tsv`, which the rules were written against, and `heldout.tsv`,
-which was written after them; and every record against every other row's candidate, which should be strangers.
-
+records of the half. Then the pairs of tests/data/pairs: `dev.tsv`, which the rules were written against, and
+`heldout.tsv`, which was written after them; and every record against every other row's candidate, which should be
+strangers. 
 With KB_BENCH_DATA, a folder of public data, also every pair of decision records inside one repository (`adr/`), an
 issue tracker with known duplicates (`retrieval/gitbugs_hadoop/`) and sentence pairs (`pairs/`).
 """
@@ -240,7 +240,7 @@ def own_pairs() -> None:
 def main() -> None:
     """Print every measurement whose data is there."""
     own_pairs()
-    paths = [os.path.join(ROOT, "tests", "pairs", f"{name}.tsv") for name in ("dev", "heldout")]
+    paths = [os.path.join(ROOT, "tests", "data", "pairs", f"{name}.tsv") for name in ("dev", "heldout")]
     for path in paths:
         labelled(path)
     strangers(paths)

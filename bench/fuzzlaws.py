@@ -18,7 +18,7 @@ from kb.records.record_file import normalise_record, read, render, verify_edit
 from kb.sessions import transcript
 
 PATH = "content/anchors/global/D001-x.md"
-_TESTS = Path(__file__).parent.parent / "tests"
+_TESTS = Path(__file__).parent.parent / "tests" / "data"
 _MARKS = ("<<<<<<< ", "=======", ">>>>>>> ")
 
 

@@ -2,9 +2,9 @@
 
     KB_BENCH_DATA=… python -m bench.recallfloor [--shown]
 
-`prompts.tsv` has prompts about the records of tests/pairs/heldout.tsv, with the title of the right one, and prompts
-about other things. With KB_BENCH_DATA, sentences of public sets (questions on Wikipedia, everyday questions, news) are
-asked of the same knowledge base and of one with real decision records: about those neither has anything. Each is asked
+`prompts.tsv` has prompts about the records of tests/data/pairs/heldout.tsv, with the title of the right one, and
+prompts about other things. With KB_BENCH_DATA, sentences of public sets (questions on Wikipedia, everyday questions,
+news) are asked of the same knowledge base and of one with real decision records: about those neither has anything. Each is asked
 as a prompt (told unasked), as the task of a sub-agent (`kb spawn`) and as a question (`kb context build`).
 """
 
@@ -33,7 +33,7 @@ WAYS: dict[str, Asks] = {
 
 def records() -> list[Record]:
     """Return the records of the held-out pairs, each title once."""
-    path = os.path.join(os.path.dirname(HERE), "tests", "pairs", "heldout.tsv")
+    path = os.path.join(os.path.dirname(HERE), "tests", "data", "pairs", "heldout.tsv")
     with open(path, encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     texts = {row["record_title"]: row["record_decision"] for row in rows}

@@ -2,9 +2,9 @@
 
     KB_BENCH_DATA=… python -m bench.untrusted
 
-The attacks are those of `tests/attacks.jsonl`, half of which the patterns were not tried on. Of the decision records
-(`adr/`) and the sessions (`transcripts/`) every hit is listed: what candidates are made of (what people and agents say)
-counts, what tools print does not. Exits with 1 when more is tripped over than was promised.
+The attacks are those of `tests/data/attacks.jsonl`, half of which the patterns were not tried on. Of the decision
+records (`adr/`) and the sessions (`transcripts/`) every hit is listed: what candidates are made of (what people and
+agents say) counts, what tools print does not. Exits with 1 when more is tripped over than was promised.
 """
 
 import json
@@ -19,7 +19,7 @@ from kb.safety.injection import COMMENT, find_instruction, find_threats
 from kb.sessions import transcript as transcripts
 from kb.sessions.transcript import AGENT, HUMAN
 
-ATTACKS = Path(__file__).parent.parent / "tests" / "attacks.jsonl"
+ATTACKS = Path(__file__).parent.parent / "tests" / "data" / "attacks.jsonl"
 TRIPPED = 0.001
 """Share of the decision records that may be taken for what they are not."""
 _CANDIDATE = 1500

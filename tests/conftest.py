@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,13 +9,11 @@ import pytest
 from hypothesis import settings
 
 from kb.knowledge_base import KnowledgeBase, make
+from tests.support.sealed import Clock
 
 settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("random", deadline=None, max_examples=400)
 settings.load_profile("random" if os.environ.get("KB_RANDOM") else "fixed")
-
-DAY = 1_795_219_200.0
-"""2026-11-21 00:00:00 UTC, when every test takes place."""
 
 _PASSED = ("PATH", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "CHROMIUM")
 
@@ -57,16 +54,6 @@ def empty_kb(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-class Clock:
-    """A clock that moves when a test says so."""
-
-    def __init__(self) -> None:
-        self.seconds = DAY
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
 @pytest.fixture
 def clock() -> Clock:
     """The test's clock."""
@@ -86,10 +73,3 @@ def kb(root: Path, clock: Clock) -> Iterator[KnowledgeBase]:
     """A fresh knowledge base."""
     with KnowledgeBase(str(root), os.environ, clock) as opened:
         yield opened
-
-
-def git(place: Path | str, *arguments: str) -> str:
-    """Run git in *place* and return what it prints; fail the test when it fails."""
-    done = subprocess.run(["git", "-C", str(place), *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout

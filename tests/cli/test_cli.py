@@ -1,0 +1,357 @@
+"""The command line as such: help, exit codes, streams, global options, aliases, both languages."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+import kb.cli
+from kb.cli.command_table import ALIASES, COMMANDS
+from kb.cli.group import command as top
+from tests.support.command_line import run
+from tests.support.sealed import git
+
+DECISION = (
+    "write", "--kind", "decision", "--title", "Use PostgreSQL for orders", "--decision", "Orders live in PostgreSQL",
+    "--why", "It has transactions and we run it already", "--area", "architecture",
+)  # fmt: skip
+OTHER = (
+    "write", "--kind", "decision", "--title", "Use MongoDB for orders", "--decision", "Orders live in MongoDB",
+    "--why", "The schema changes every single week", "--area", "architecture",
+)  # fmt: skip
+HELD = (
+    "write", "--kind", "decision", "--title", "Paint the settings button blue", "--decision", "The button is blue",
+    "--why", "The designer likes it that way",
+)  # fmt: skip
+HAN = re.compile("[\u4e00-\u9fff]")
+
+
+def commands() -> list[list[str]]:
+    """Return the words that name every command, groups before what is in them."""
+    found: list[list[str]] = [[]]
+    with click.Context(top) as context:
+        for name in COMMANDS:
+            command = top.get_command(context, name)
+            found.append([name])
+            if isinstance(command, click.Group):
+                found += [[name, inner] for inner in command.list_commands(context)]
+    return found
+
+
+# -- help -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_command_has_help_that_says_what_it_does(tmp_path: Path, words: list[str]) -> None:
+    for option in ("--help", "-h"):
+        ran = run(tmp_path, *words, option)
+        assert ran.code == 0
+        assert ran.error == ""
+        usage, _, rest = ran.out.partition("\n\n")
+        assert usage.startswith("Usage: kb")
+        assert len(rest.strip().split("\n")[0]) > 15
+
+
+def test_the_table_of_commands_says_what_the_commands_say(tmp_path: Path) -> None:
+    with click.Context(top) as context:
+        for name, (_, line) in COMMANDS.items():
+            command = top.get_command(context, name)
+            assert command and command.short_help == line, name
+            assert f"{name} " in run(tmp_path, "--help").out
+
+
+def test_version_and_completion(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").out.startswith("kb, version ")
+    completed = run(tmp_path, _KB_COMPLETE="bash_complete", COMP_WORDS="kb se", COMP_CWORD="1")
+    assert "search" in completed.out
+    assert "session" in completed.out
+
+
+# -- exit codes -----------------------------------------------------------------------------------
+
+
+def test_exit_codes_tell_what_happened(root: Path) -> None:
+    assert run(root, *DECISION).code == 0
+    assert run(root, *HELD).code == 3
+    assert run(root, *DECISION).code == 0
+    assert run(root, *DECISION[:4], "Fix it", *DECISION[5:]).code == 3
+    assert run(root, *OTHER).code == 4
+    assert run(root, *OTHER, "--dry-run").code == 4
+    assert run(root, "show", "D404").code == 1
+    assert run(root, "lst").code == 2
+    assert run(root, "list", "--colour").code == 2
+    assert run(root, "show").code == 2
+    assert run(root).code == 2
+
+
+def test_a_merge_that_git_cannot_make_needs_a_person(root: Path) -> None:
+    run(root, *DECISION)
+    run(root, *OTHER)
+    path = root / "content" / "anchors" / "global" / "D001-use-postgresql-for-orders.md"
+    path.write_bytes(path.read_bytes().replace(b"status: proposed", b"status: rejected"))
+    git(root, "commit", "-qam", "Reject by hand")
+    ran = run(root, "review", "accept", "D002", "--yes")
+    assert ran.code == 5
+    assert "git merge" in ran.error
+
+
+# -- scopes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scope", ["nonsense", "Global", "project/", "project/a b", "project/../x", "team/x"])
+@pytest.mark.parametrize(
+    "words",
+    [["list"], ["search", "orders"], ["show", "D001"], ["log", "D001"], ["confirm", "D001"], ["export", "wukong"]],
+    ids=lambda words: words[0],
+)
+def test_what_is_no_scope_is_a_wrong_use(filled: Path, words: list[str], scope: str) -> None:
+    ran = run(filled, *words, "--scope", scope)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"there is no scope {scope}: it is global or project/<name>" in ran.error
+    assert "--help" in ran.error
+
+
+def test_a_project_must_have_the_form_of_one(filled: Path, tmp_path: Path) -> None:
+    ran = run(filled, "import", "wukong", str(tmp_path / "anchors.md"), "--project", "a b")
+    assert ran.code == 2 and "no scope project/a b" in ran.error
+
+
+@pytest.mark.parametrize("words", [["list"], ["search", "orders"]], ids=lambda words: words[0])
+def test_a_project_that_nobody_knows_is_told(filled: Path, tmp_path: Path, words: list[str]) -> None:
+    for more in ([], ["--json"]):
+        ran = run(filled, *words, *more, "--scope", "project/无人知")
+        assert (ran.code, ran.out.strip()) == (0, "[]" if more else "")
+        assert "no record is in project/无人知" in ran.error and "kb list" in ran.error
+    assert "no record is in" not in run(filled, *words, "--scope", "global", "--tag", "none").error
+    known = run(filled, *words, "--scope", "project/here", KB_PROJECT="here")
+    assert (known.code, known.out) == (0, "") and "is in" not in known.error, "where one works is known"
+
+
+def test_a_project_with_records_that_do_not_answer_is_known(root: Path) -> None:
+    run(root, *DECISION, "--scope", "project/shop")
+    for words in (["search", "nothing"], ["list", "--tag", "none"], ["list", "--category", "pattern"]):
+        ran = run(root, *words, "--scope", "project/shop")
+        assert (ran.code, ran.out) == (0, "") and ran.error in ("no record\n", "nothing found\n"), words
+
+
+# -- streams --------------------------------------------------------------------------------------
+
+
+def test_data_goes_to_stdout_and_words_to_stderr(root: Path) -> None:
+    written = run(root, *DECISION)
+    assert written.out.splitlines() == [
+        "created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md"
+    ]
+    assert "large impact" in written.error
+    for command in (["list"], ["show", "D001"], ["search", "orders"], ["log", "D001"], ["history", "D001"]):
+        ran = run(root, *command)
+        assert ran.out
+        assert ran.error == ""
+    assert run(root, "show", "D404").out == ""
+    assert run(root, "list", "--colour").out == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list"], ["show", "D001"], ["search", "orders"], ["log", "D001"], ["history", "D001"], ["refs", "D001"],
+        ["review"], ["review", "show", "D002"], ["inbox"], ["inbox", "list"], ["session", "list"], ["check"],
+        ["config"],
+        ["hint", "t1"], ["hint", "t2", "-k", "orders"], ["hint", "avatar", "--avatar", "body", "--task", "orders"],
+        ["alaya", "seeds"], ["alaya", "karma"], ["alaya", "prefs"], ["confirm", "D001"], ["doctor"],
+        ["supersede", "D001", "--by", "D003"], ["status", "D001", "deprecated"], ["rm", "D003"], [*OTHER], [*HELD],
+    ],
+    ids=lambda words: " ".join(words[:3]),
+)  # fmt: skip
+def test_json_is_json_and_nothing_else(filled: Path, words: list[str]) -> None:
+    ran = run(filled, *words, "--json")
+    assert json.loads(ran.out) is not None
+    assert ran.code in (0, 1, 3, 4)
+
+
+@pytest.fixture(scope="module")
+def filled(empty_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A knowledge base with two records, a review and something held."""
+    import shutil
+
+    place = tmp_path_factory.mktemp("filled") / "kb"
+    shutil.copytree(empty_kb, place, symlinks=True)
+    run(place, *DECISION)
+    run(place, *OTHER)
+    run(place, *HELD)
+    run(place, "write", "--kind", "D", "--title", "Publish events through the outbox", "--decision",
+        "Events are written to the outbox table first", "--why", "No event is ever lost",
+        "--area", "modules")  # fmt: skip
+    return place
+
+
+# -- global options, aliases ----------------------------------------------------------------------
+
+
+def test_the_option_kb_names_the_knowledge_base(root: Path, tmp_path: Path) -> None:
+    run(root, *DECISION)
+    assert run(tmp_path, "--kb", str(root), "list").out.startswith("D001")
+    missing = run(tmp_path, "--kb", "nowhere", "list")
+    assert missing.code == 1
+    assert "nowhere is not a knowledge base" in missing.error
+
+
+def test_the_environment_names_the_knowledge_base(root: Path, tmp_path: Path) -> None:
+    run(root, *DECISION)
+    assert run(tmp_path, "list", KB_HOME=str(root)).out.startswith("D001")
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_an_alias_is_the_command_it_stands_for(root: Path, alias: str) -> None:
+    assert run(root, alias, "--help").out == run(root, *ALIASES[alias].split(), "--help").out
+
+
+def test_a_word_that_is_an_alias_is_only_one_where_a_command_stands(root: Path) -> None:
+    run(root, *DECISION, "--tag", "锚点")
+    assert "D001" in run(root, "search", "锚点").out
+    assert run(root, "--kb", str(root), "锚点").out.startswith("D001")
+
+
+def test_a_path_limits_the_check(root: Path) -> None:
+    run(root, *DECISION)
+    folder = root / "content" / "anchors" / "global"
+    (folder / "P001-half.md").write_text("---\nid: P001\n")
+    assert run(root, "check").code == 1
+    assert run(root, "check", str(folder / "D001-use-postgresql-for-orders.md")).code == 0
+    assert run(root, "check", "content/anchors/global").code == 1
+    assert run(folder, "check", "P001-half.md").code == 1
+    assert run(root, "check", "content/sessions").code == 0
+    assert run(root, "check", ".").code == 1
+
+
+# -- both languages -------------------------------------------------------------------------------
+
+
+def said_in(path: Path) -> list[tuple[int, str]]:
+    """Return line and text of every literal that a module hands to click.echo or an error without `say`."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Call) and name in (
+            "click.echo",
+            "click.UsageError",
+            "click.confirm",
+            "KbError",
+            "BadInput",
+        ):
+            found += [(node.lineno, text) for text in _literals(node.args[0])]
+    return found
+
+
+def _literals(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.Call | ast.Subscript):
+        return []
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    return [text for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr) for text in _literals(child)]
+
+
+@pytest.mark.parametrize("path", sorted(Path(kb.cli.__file__).parent.glob("*.py")), ids=lambda path: path.stem)
+def test_no_command_says_words_that_cannot_be_translated(path: Path) -> None:
+    plain = [(line, text) for line, text in said_in(path) if re.search("[A-Za-z]{3,}", text)]
+    assert [row for row in plain if not re.fullmatch(r"content/sessions/|http://", row[1])] == []
+
+
+@pytest.fixture
+def chinese(root: Path) -> Path:
+    """A Chinese knowledge base."""
+    (root / "kb.toml").write_text('language = "zh"\n', encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        DECISION, HELD, ["show", "D404"], ["lst"], ["list", "--colour"], ["list", "--kind", "novel"], ["show"],
+        ["list", "--status", "done"], ["write"], ["write", "-"], ["write", "nothing.json"], ["check"],
+        ["check", "nothing"], ["import", "adr", "nothing"], ["import", "wukong", "nothing"], ["review", "show", "D404"],
+        ["inbox", "show", "x"], ["session", "load", "x"], ["session", "list", "--since", "soon"],
+        ["init", "x", "--here"], ["--kb", "x", "list"], ["list", "--scope", "x"], ["list", "--scope", "project/x"],
+    ],
+    ids=lambda words: " ".join(words[:3]),
+)  # fmt: skip
+def test_in_a_chinese_knowledge_base_every_sentence_is_chinese(chinese: Path, words: list[str]) -> None:
+    ran = run(chinese, *words)
+    for line in ran.error.splitlines():
+        sentence = re.sub(r"\[[^\]]*\]|“[^”]*”|≈.*|content/\S+|\(.*\)", "", line)
+        if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}", sentence):
+            assert HAN.search(sentence), line
+    for line in ran.out.splitlines():
+        assert HAN.search(line), line
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "there is no terminal to edit in"), ("zh", "没有终端可供编辑")])
+def test_without_a_terminal_no_editor_for_terminals_is_started(root: Path, language: str, said: str) -> None:
+    run(root, *DECISION)
+    (root / "kb.toml").write_text(f'language = "{language}"\n')
+    ran = run(root, "edit", "D001", EDITOR="", VISUAL="")
+    assert ran.code == 5 and said in ran.error and "kb write --updates D001" in ran.error and ran.out == ""
+    assert not list((root / ".kb" / "edits").glob("*")), "nothing is left of it"
+
+
+@pytest.mark.parametrize("answer", [b"n\n", b""], ids=["no", "stopped"])
+def test_what_was_typed_is_kept_when_it_cannot_be_written(root: Path, tmp_path: Path, answer: bytes) -> None:
+    run(root, *DECISION)
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nsed -i -e 's/^uid:.*/uid: [/' -e '$a an hour of typing' \"$1\"\n")
+    editor.chmod(0o755)
+    ran = run(root, "edit", "D001", stdin=answer, EDITOR=str(editor), VISUAL=str(editor))
+    kept = root / ".kb" / "edits" / "D001.md"
+    assert ran.code in (1, 130) and str(kept) in ran.error
+    assert "an hour of typing" in kept.read_text("utf-8")
+    assert git(root, "status", "--porcelain") == ""
+    run(root, "edit", "D001", stdin=answer, EDITOR=str(editor), VISUAL=str(editor))
+    assert (root / ".kb" / "edits" / "D001-2.md").exists(), "the first is not overwritten"
+
+
+def test_an_index_that_breaks_is_an_error_and_then_whole_again(root: Path) -> None:
+    run(root, *DECISION)
+    index = root / ".kb" / "index.db"
+    data = index.read_bytes()
+    index.write_bytes(data[:4096] + b"\xaa" * (len(data) - 4096))
+    ran = run(root, "list")
+    assert ran.code == 1 and "index" in ran.error and "→" in ran.error
+    assert "PostgreSQL" in run(root, "list").out
+
+
+# -- wrong values -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["context", "usage"], ["form", "compact"], ["prune", "transcript"]])
+def test_what_is_no_number_is_no_percent(root: Path, words: list[str]) -> None:
+    for value in ("nan", "-1", "inf", "many"):
+        ran = run(root, *words, "--percent", value)
+        assert (ran.code, ran.out) == (2, "") and "--percent must be a number" in ran.error, value
+
+
+@pytest.mark.parametrize("words", [["spawn", "--task", "x"], ["hint", "avatar", "--task", "x"]])
+def test_an_unknown_avatar_is_named(root: Path, words: list[str]) -> None:
+    ran = run(root, *words, "--avatar", "explorrer")
+    assert ran.code == 2 and "explorrer" in ran.error and "眼" in ran.error
+    assert run(root, *words, "--avatar", "Explorer").code == 0 == run(root, *words, "--avatar", "耳").code
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["memory", "tree"], "多余的词：tree"),
+        (["export", "sman"], "没有命令 sman"),
+        (["context", "build", "-q", "x", "--budget", "-1"], "--budget 必须是不小于 0 的数"),
+        (["search", "x", "-n", "many"], "--limit 必须是不小于 1 的数"),
+        (["search", "x", "-n"], "需要一个值"),
+        (["context", "usage", "--percent", "nan"], "必须是 0 到 1000"),
+    ],
+)
+def test_a_wrong_use_is_told_in_chinese_where_the_base_is(root: Path, words: list[str], said: str) -> None:
+    (root / "kb.toml").write_text('language = "zh"\n')
+    ran = run(root, *words)
+    assert ran.code == 2 and said in ran.error.splitlines()[0], ran.error
+    assert not re.search(r"[A-Za-z]{3,} [a-z]{3,} [a-z]", ran.error.splitlines()[0]), ran.error

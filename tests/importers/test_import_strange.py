@@ -1,0 +1,221 @@
+"""Decision records as people really keep them: statuses in part, dates in odd places, slips in YAML, index pages."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from kb.errors import BadRecord
+from kb.importers.adr import read_adr
+from kb.importers.adr_set import resolve_imports
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record, Section
+from tests.support.command_line import run
+from tests.support.sealed import git
+
+
+def written(status: str, *, body: str = "Do it.", front: str = "") -> str:
+    """Return a file whose status line is *status*."""
+    head = f"---\n{front}---\n" if front else ""
+    return f"{head}# 7. Use a queue\n\nStatus: {status}\n\n## Decision\n\n{body}\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("amended-in-part by [0009](0009-x.md)", "accepted"),
+        ("Amended by ADR-9, see there", "accepted"),
+        ("extended-in-part by [0009](0009-x.md)", "accepted"),
+        ("superseded-in-part by [0009](0009-x.md)", "accepted"),
+        ("Superseded in part by ADR 9", "accepted"),
+        ("Partially Accepted", "accepted"),
+        ("proposed; amended-in-part by [0009](0009-x.md)", "proposed"),
+        ("superseded by [0009](0009-x.md)", "superseded"),
+        ("Reverted (2026-02-03)", "deprecated"),
+        ("moot", "deprecated"),
+        ("retired by [0009](0009-x.md)", "deprecated"),
+        ("已修订，见 ADR 9", "accepted"),
+        ("部分接受", "accepted"),
+        ("部分被 ADR-9 取代", "accepted"),
+        ("已撤销", "deprecated"),
+    ],
+)
+def test_a_status_that_another_record_changed_is_understood(said: str, status: str) -> None:
+    found = read_adr(written(said), "0007-queue.md")
+    assert found.record.status == status
+    assert not [note for note in found.notes if "not known" in str(note)]
+    assert found.record.extra["original_status"] == said, "the words that say more are kept"
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("# 7. Q\n\n**Status**: Accepted (2026-05-16) · Amended 2026-06-01\n\n## Decision\n\nDo.\n", "2026-05-16"),
+        ("# 7. Q\n\n## Status\n\nAccepted, 16 May 2026\n\n## Decision\n\nDo.\n", "2026-05-16"),
+        ("# 7. Q\n\n状态：已接受（2026年5月16日）\n\n## 决策\n\n采用队列。\n", "2026-05-16"),
+        ("# 7. Q\n\nStatus: Superseded by ADR 9 on 2026-07-01\n\n## Decision\n\nDo.\n", ""),
+        (
+            "# 7. Q\n\nStatus: Accepted\n\n## Decision\n\nDo.\n\n## Changelog\n\n"
+            "- 2026-06-02: numbers\n- 2026-05-16: created\n",
+            "2026-05-16",
+        ),
+        ("# 7. Q\n\nStatus: Accepted\n\n## Decision\n\nSince 2019-01-01 it fails.\n", ""),
+    ],
+)
+def test_the_day_is_found_where_it_is_written(text: str, day: str) -> None:
+    assert read_adr(text, "0007-q.md").record.date == day
+
+
+def edges(**files: str) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]:
+    """Return what each of *files* supersedes and amends, and its status, once all are settled."""
+    items = [read_adr(text, f"{name.replace('_', '-')[1:]}.md") for name, text in files.items()]
+    return {r.id: (r.supersedes, r.amends, str(r.status)) for r in resolve_imports(items).records}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Supersedes the *runtime portions* of [0006](0006-old.md).",
+        "Supersedes the exclusive premise of ADR [0006](0006-old.md).",
+        "Amends / supersedes ADR-0006 **D7**.",
+        "Supersedes ADR-0006 §3.",
+        'Supersedes: the "never log ids" decision in [ADR-0006](0006-old.md)',
+        "Supersedes [ADR-0006](0006-old.md) (the retry limit only).",
+        "This supersedes the ADR-0006 per-tenant limits.",
+        "部分取代 [ADR-0006](0006-old.md)。",
+    ],
+)
+def test_what_replaces_a_part_leaves_the_rest_in_force(statement: str) -> None:
+    old = "# 6. Old\n\nStatus: Accepted\n\n## Decision\n\nDo so.\n"
+    found = edges(_0006_old=old, _0007_new=written("Accepted", body=statement))
+    assert found["D007"][:2] == ((), ("D006",))
+    assert found["D006"][2] == "accepted"
+
+
+def test_a_paragraph_replaced_in_the_middle_of_an_accepted_record_is_a_part() -> None:
+    old = written("Accepted", body="One.\n\n**SUPERSEDED by ADR [0009](0009-new.md):** the check runs in the tree.")
+    found = edges(_0007_old=old, _0009_new="# 9. New\n\nStatus: Accepted\n\n## Decision\n\nDo.\n")
+    assert found["D009"][:2] == ((), ("D007",))
+    assert found["D007"][2] == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("superseded-in-part-by", ((), ("D007",))),
+        ("superseded_section_by", ((), ("D007",))),
+        ("superseded_by", (("D007",), ())),
+        ("amended-by", ((), ("D007",))),
+    ],
+)
+def test_relations_in_the_front_matter_are_read_however_they_are_spelled(
+    key: str, expected: tuple[tuple[str, ...], tuple[str, ...]]
+) -> None:
+    old = written("Accepted", front=f"{key}: 0009-new.md\n")
+    assert edges(_0007_old=old, _0009_new="# 9. New\n\nStatus: Accepted\n")["D009"][:2] == expected
+
+
+def test_supersedes_section_of_is_a_part() -> None:
+    new = "---\nsupersedes-section-of: '0007'\n---\n# 9. New\n\nStatus: Accepted\n"
+    assert edges(_0007_old=written("Accepted"), _0009_new=new)["D009"][:2] == ((), ("D007",))
+
+
+@pytest.mark.parametrize(
+    "line", ["title: Guards: what they stop", "title: [Spike] Guards: what they stop", "标题: 守卫: 拦什么"]
+)
+def test_a_value_that_lacks_its_quotes_is_read_as_text(line: str) -> None:
+    front = f"{line}\nstatus: accepted\n"
+    if not line.isascii():
+        with pytest.raises(BadRecord):
+            read_adr(f"---\n{front}---\n## Decision\n\nDo.\n", "0007-q.md")
+        return
+    found = read_adr(f"---\n{front}---\n## Decision\n\nDo.\n", "0007-q.md")
+    assert found.record.title == line.partition(": ")[2]
+    assert found.record.status == "accepted"
+    assert "no valid YAML" in str(found.notes[0])
+
+
+@pytest.mark.parametrize("name", ["README.md", "000-index.md", "progress.md", "目录.md", "docs/adr/README.md"])
+def test_a_page_about_the_folder_is_no_decision(name: str) -> None:
+    text = "# Decisions\n\n## Status\n\nAccepted\n\n## Decision\n\n- [1](0001-a.md)\n- [2](0002-b.md)\n"
+    with pytest.raises(BadRecord, match=r"index of a folder|nothing shows"):
+        read_adr(text, name)
+
+
+def test_a_record_in_a_folder_of_its_own_may_be_called_readme() -> None:
+    assert read_adr(written("Accepted"), "adr/0007-queue/README.md").record.title == "Use a queue"
+
+
+def folder(place: Path, number: int = 2, body: str = "Do it.") -> Path:
+    """Write *number* decision records into *place*."""
+    place.mkdir(parents=True)
+    for n in range(1, number + 1):
+        text = f"# {n}. Decision {n} of the team\n\nStatus: Accepted\n\n## Decision\n\n{body}\n"
+        (place / f"{n:04d}-decision-{n}.md").write_text(text, encoding="utf-8")
+    return place
+
+
+def test_folders_that_begin_with_a_dot_are_read(root: Path, tmp_path: Path) -> None:
+    folder(tmp_path / "repo" / ".decisions")
+    folder(tmp_path / "repo" / ".git" / "adr")
+    told = run(root, "import", "adr", str(tmp_path / "repo"), "--json")
+    assert [verdict["verdict"] for verdict in json.loads(told.out)["verdicts"]] == ["created", "created"]
+
+
+def test_a_check_after_an_import_has_nothing_to_say(root: Path, tmp_path: Path) -> None:
+    place = folder(tmp_path / "adr", body="See [code](../src/x.py) and [one](0001-decision-1.md).")
+    (place / "0003-dropped.md").write_text("# 3. Dropped\n\nStatus: Superseded\n\n## Decision\n\nNo.\n", "utf-8")
+    assert run(root, "import", "adr", str(place)).code == 0
+    checked = run(root, "check")
+    assert checked.code == 0 and "nothing to complain of" in checked.error
+
+
+def test_the_commit_does_not_name_the_folders_of_this_machine(root: Path, tmp_path: Path) -> None:
+    run(root, "import", "adr", str(folder(tmp_path / "adr")))
+    assert git(root, "log", "-1", "--format=%s").strip() == "Import records from adr"
+
+
+def test_a_large_import_is_told_in_short(root: Path, tmp_path: Path) -> None:
+    place = folder(tmp_path / "adr", 30, "See [code](../src/x.py).")
+    short = run(root, "import", "adr", str(place), "--dry-run")
+    assert len((short.out + short.error).splitlines()) < 20
+    assert "30" in short.out and "more remarks" in short.error
+    whole = run(root, "import", "adr", str(place), "--dry-run", "--verbose")
+    assert len(whole.out.splitlines()) == 30
+
+
+def imported(kb: KnowledgeBase) -> None:
+    """Import three records of which the third cites the others by links and by number."""
+    texts = ("Deliver once.", "The [outbox](0001-x.md) stays.", "Keep [the queue](D002-two.md), says ADR-0001.")
+    kb.import_records(
+        [
+            Record(f"D00{n}", "decision", title, date="2026-01-01", extra={"imported": "nygard", "adr": n + 300},
+                   status="accepted", sections=(Section("decision", "Decision", text),))
+            for n, title, text in zip((1, 2, 3), ("One", "Two", "Three"), texts, strict=True)
+        ],
+        origin="a test",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ["ADR 302", "ADR-0302", "adr302", "0302", "决策记录 302"])
+def test_an_imported_record_is_found_by_its_old_number(kb: KnowledgeBase, query: str) -> None:
+    imported(kb)
+    assert [answer.record.id for answer in kb.recall(query)][:1] == ["D002"]
+
+
+def test_a_link_to_the_file_of_a_record_is_a_citation(kb: KnowledgeBase) -> None:
+    imported(kb)
+    cites = [link for link in kb.refs("D002") if link.relation == "cites" and not link.outward]
+    assert [link.name for link in cites] == ["D003"]
+    assert [link.name for link in kb.refs("D003") if link.outward] == ["D002"]
+
+
+def test_a_failed_strict_build_names_ten_problems_one_a_line(root: Path) -> None:
+    with KnowledgeBase(str(root), os.environ) as kb:
+        cited = Section("decision", "Decision", " ".join(f"[D{n}]" for n in range(400, 430)))
+        kb.import_records([Record("D001", "decision", "One", sections=(cited,))], origin="a test")
+    told = run(root, "wiki", "build", "--strict", "-o", str(root.parent / "site"))
+    assert told.code == 1
+    lines = told.error.splitlines()
+    assert "30 problems" in told.error and len([line for line in lines if "[D4" in line]) == 10

@@ -1,0 +1,133 @@
+"""What a person says about themselves is proposed to them and is not written where others read it."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
+from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_personal, is_personal_fact
+from tests.capture.test_declined_proposals import Session, wait
+from tests.support.sealed import DATA
+from tests.support.talk import said
+
+ROWS = [row.split("\t") for row in (DATA / "personal.tsv").read_text("utf-8").splitlines()]
+FACTS = ["记住：我叫李雷，负责支付后端。", "Remember that my name is Lin and I am a Python developer.",
+         "以后记得我戴助听器，说话大声点。", "From now on remember that I wear a hearing aid."]  # fmt: skip
+WISHES = ["以后所有金额一律用整数分，不用浮点数。", "From now on amounts must be in integer cents everywhere."]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("about", ["1", "0"])
+def test_facts_about_a_person_are_told_from_wishes(language: str, about: str) -> None:
+    texts = [text for lang, label, text in ROWS if (lang, label) == (language, about)]
+    right = [text for text in texts if has_self_description(text) == (about == "1")]
+    assert len(texts) >= 60 and len(right) / len(texts) >= 0.9
+    assert about == "1" or [text for text in texts if is_personal(text)] == []
+
+
+@pytest.fixture
+def session(root: Path, tmp_path: Path) -> Session:
+    return Session(root, tmp_path / "t.jsonl")
+
+
+def published(root: Path) -> str:
+    """Return all that anybody who fetches the repository gets."""
+    done = subprocess.run(["git", "log", "--all", "-p"], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize("fact", FACTS)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_fact_is_proposed_and_not_published(session: Session, fact: str, at_once: bool) -> None:
+    if at_once:
+        wait(session.root)
+    session.say(fact)
+    shown = session.stop()
+    assert "about you" in shown and session.records() == []
+    wait(session.root)
+    session.say("What is next?")
+    session.stop()
+    session.event("PreCompact", transcript_path=str(session.path))
+    session.end()
+    assert session.records() == []
+    assert fact[-12:-1] not in published(session.root)
+
+
+@pytest.mark.parametrize("fact", FACTS[:2])
+def test_yes_keeps_what_is_certain_in_the_clone(session: Session, fact: str) -> None:
+    session.say(fact)
+    session.stop()
+    context, message = session.say("mb:write")
+    assert "others read this knowledge base" in message and context == message
+    assert session.records() == [] and session.statuses() == ["pending"]
+
+
+@pytest.mark.parametrize("fact", FACTS[2:])
+def test_yes_writes_what_is_not_certain(session: Session, fact: str) -> None:
+    session.say(fact)
+    session.stop()
+    session.say("mb:write")
+    assert len(session.records()) == 1
+
+
+@pytest.mark.parametrize("wish", WISHES)
+def test_a_wish_about_the_work_is_written_as_ever(session: Session, wish: str) -> None:
+    wait(session.root)
+    session.say(wish)
+    assert "about you" not in session.stop()
+    assert len(session.records()) == 1
+
+
+def own(root: Path, home: Path) -> KnowledgeBase:
+    return KnowledgeBase(str(root), {**os.environ, "HOME": str(home)})
+
+
+def test_the_users_own_base_keeps_it(root: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".kb").symlink_to(root)
+    path = tmp_path / "t.jsonl"
+    path.write_text(said("user", "go on") + said("user", FACTS[1]))
+    with own(root, home) as kb:
+        kb.save_session(str(path), session="s1", archive=False)
+        assert [record.title for record in kb.records()] == [FACTS[1].rstrip(".")]
+
+
+def test_the_users_own_base_with_a_remote_does_not(root: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".kb").symlink_to(root)
+    subprocess.run(["git", "remote", "add", "origin", str(tmp_path / "team.git")], cwd=root, check=True)
+    path = tmp_path / "t.jsonl"
+    path.write_text(said("user", "go on") + said("user", FACTS[1]))
+    with own(root, home) as kb:
+        kb.save_session(str(path), session="s1", archive=False)
+        assert kb.records() == []
+
+
+def test_an_agent_hands_none_in_and_a_person_may(kb: KnowledgeBase) -> None:
+    fact = Candidate("preference", "The developer introduced himself", decision="My name is Lin and I live in Oslo.")
+    [verdict] = kb.write([fact._replace(session="s1", host="claude")])
+    assert verdict.verdict == "refused" and "person" in verdict.reasons[0] and "~/.kb" in verdict.next
+    [verdict] = kb.write([fact])
+    assert verdict.verdict == "created"
+
+
+def test_another_kind_may_say_i(kb: KnowledgeBase) -> None:
+    [verdict] = kb.write([
+        Candidate("decision", "Maintainers sign their releases", session="s1", reusable=True,
+                  decision="Releases are signed. I am the maintainer of the key and I live in another time zone.")
+    ])  # fmt: skip
+    assert verdict.verdict == "created"
+
+
+def test_a_document_costs_no_time() -> None:
+    began = time.process_time()
+    for text in ("我" * 1_000_000, "i am a b " * 100_000, ". " * 500_000):
+        is_personal_fact(Candidate("preference", "x", decision=text))
+        can_be_personal_fact(Candidate("preference", "x", decision=text))
+    assert time.process_time() - began < 6

@@ -1,0 +1,60 @@
+"""What a question wants is told from its words: labelled questions in two languages."""
+
+import pytest
+
+from kb.search.intent import GENERAL, IDENTITY, STRATEGIES, detect_intent, is_identity_question
+from kb.search.query import parse_query
+from tests.support.sealed import DATA
+
+HERE = DATA
+LABELLED = [tuple(row.split("\t")) for row in (HERE / "intents.tsv").read_text(encoding="utf-8").splitlines()]
+IDENTITIES = [tuple(row.split("\t")) for row in (HERE / "identity.tsv").read_text(encoding="utf-8").splitlines()]
+
+
+def test_nine_of_ten_labelled_questions_are_understood() -> None:
+    wrong = [
+        (query, label, got) for query, label in LABELLED if (got := detect_intent(parse_query(query)).intent) != label
+    ]
+    assert len(LABELLED) >= 50
+    assert len(wrong) <= len(LABELLED) / 10, wrong
+
+
+@pytest.mark.parametrize("label", sorted({label for _, label in LABELLED}))
+def test_no_intent_is_understood_less_than_three_times_in_four(label: str) -> None:
+    own = [query for query, given in LABELLED if given == label]
+    right = [query for query in own if detect_intent(parse_query(query)).intent == label]
+    assert len(own) >= 8
+    assert len(right) >= 0.75 * len(own), sorted(set(own) - set(right))
+
+
+@pytest.mark.parametrize(("query", "label"), IDENTITIES)
+def test_questions_about_the_asker_are_known(query: str, label: str) -> None:
+    assert is_identity_question(query) is (label == "1")
+    assert (detect_intent(parse_query(query)).intent == IDENTITY) is (label == "1")
+
+
+def test_there_are_enough_questions_about_the_asker() -> None:
+    assert sum(label == "1" for _, label in IDENTITIES) >= 43
+
+
+def test_every_intent_has_its_strategy() -> None:
+    assert {label for _, label in LABELLED} | {IDENTITY} == set(STRATEGIES)
+    assert len({strategy.name for strategy in STRATEGIES.values()}) == len(STRATEGIES)
+
+
+@pytest.mark.parametrize("query", ["", " ", "?", "？", "…", "\0", "我", "I", "🙂"])
+def test_what_says_nothing_is_general(query: str) -> None:
+    assert detect_intent(parse_query(query)).intent == GENERAL
+
+
+@pytest.mark.parametrize(
+    ("query", "weak"),
+    [
+        ("why does my deploy fail", True),
+        ("我的构建为什么慢", True),
+        ("why does the deploy fail", False),
+        ("我们的缓存", False),
+    ],
+)
+def test_a_word_for_oneself_is_a_weak_sign(query: str, weak: bool) -> None:
+    assert detect_intent(parse_query(query)).weak_identity is weak

@@ -1,0 +1,188 @@
+"""Searching a real knowledge base: what is found, in which order, by which filters, and how it is explained."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kb.errors import BadInput
+from kb.knowledge_base import Filter, KnowledgeBase
+from kb.records.model import Candidate, Record, Section
+from kb.search.retrieve import extract_ngrams, score_proximity, score_title_overlap
+from kb.search.synonyms import parse_groups as read_groups
+from tests.support.clones import decision, one
+from tests.support.command_line import run
+from tests.support.sealed import Clock
+
+
+def said(kb: KnowledgeBase, query: str, **options: object) -> list[str]:
+    """Return the ids of the answers to *query*."""
+    return [answer.record.id for answer in kb.recall(query, **options)]  # type: ignore[arg-type]
+
+
+def note(id: str, title: str, body: str = "", **values: object) -> Record:
+    """Return an accepted decision."""
+    given = {"status": "accepted", "uid": f"u-{id}", "date": "2026-01-01", "kind": "decision"} | values
+    return Record(id=id, title=title, sections=(Section("decision", "Decision", body),), **given)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def filled(kb: KnowledgeBase) -> KnowledgeBase:
+    """A knowledge base with records of several kinds, days and places."""
+    kb.import_records(
+        [
+            note("D001", "Retry payments with backoff", "The client retries three times.", impact=("src/pay/",)),
+            note("D002", "支付回调必须幂等", "重复通知不会重复入账。", date="2026-03-01", impact=("src/pay/hook.py",)),
+            note("D003", "Keep sessions in Redis", "The cache is shared by all nodes.", date="2026-05-01"),
+            note("P001", "FFmpeg leaks memory", "The decoder is never released.", kind="pitfall", impact=("src/*.c",)),
+            note("U001", "Answer in English", "Replies are short.", kind="preference", date="2026-06-01"),
+        ],
+        origin="a test",
+    )
+    return kb
+
+
+def test_a_misspelled_word_finds_what_was_meant(filled: KnowledgeBase) -> None:
+    assert said(filled, "paymets")[:1] == ["D001"]
+    assert said(filled, "sesions reddis")[:1] == ["D003"]
+    assert said(filled, "xylophone") == []
+
+
+def test_a_word_of_one_language_finds_a_record_in_the_other(filled: KnowledgeBase) -> None:
+    assert said(filled, "内存泄漏")[:1] == ["P001"]
+    assert "D002" in said(filled, "idempotent callback")
+
+
+def test_own_synonyms_are_added(filled: KnowledgeBase, root: Path) -> None:
+    assert said(filled, "kettle") == []
+    (root / "content" / "synonyms.yaml").write_text("# ours\n- [kettle, FFmpeg]\n", encoding="utf-8")
+    assert said(filled, "kettle") == ["P001"]
+
+
+@pytest.mark.parametrize("text", ["- cache\n", "cache: x\n", "- [one]\n", "- []\n"])
+def test_a_broken_line_of_synonyms_is_named(text: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read_groups("- [a, b]\n" + text, "content/synonyms.yaml")
+    assert (caught.value.path, caught.value.line) == ("content/synonyms.yaml", 2)
+    assert "cache, caching" in str(caught.value.hint)
+
+
+def test_days_and_paths_filter(filled: KnowledgeBase) -> None:
+    assert said(filled, "", wanted=Filter(path="src/pay/hook.py")) == ["D002", "D001"]
+    assert said(filled, "retry", wanted=Filter(path="src/pay/hook.py")) == ["D001"]
+    assert said(filled, "", wanted=Filter(path="src/pay")) == ["D001"]
+    assert said(filled, "", wanted=Filter(path="src/decode.c")) == ["P001"]
+    assert said(filled, "", wanted=Filter(path="src")) == []
+    assert said(filled, "", wanted=Filter(since="2026-03-01", until="2026-05-01")) == ["D003", "D002"]
+
+
+def test_a_superseded_record_stands_behind_its_successor(filled: KnowledgeBase) -> None:
+    filled.import_records(
+        [
+            note("D010", "Deploy with Jenkins pipelines", "Jenkins.", status="superseded"),
+            note("D011", "Ship through GitHub Actions", "Actions.", supersedes=("D010",)),
+        ],
+        origin="a test",
+    )
+    answers = filled.recall("Jenkins pipelines")
+    assert [answer.record.id for answer in answers][:2] == ["D011", "D010"]
+    assert "D010" in str(answers[0].note) and not answers[1].note
+    assert said(filled, "Jenkins pipelines", wanted=Filter(statuses=("superseded",))) == ["D010"]
+    assert said(filled, "D010")[:1] == ["D010"], "who asks for an id gets that record first"
+
+
+def test_a_question_about_the_asker_is_answered_with_preferences(filled: KnowledgeBase) -> None:
+    assert said(filled, "what do you know about me?") == ["U001"]
+    assert said(filled, "你记得我吗") == ["U001"]
+
+
+def test_a_weak_sign_of_the_asker_adds_preferences_where_few_answers_are_found(filled: KnowledgeBase) -> None:
+    few = said(filled, "does my FFmpeg leak")
+    assert few[0] == "P001" and "U001" in few
+    assert "U001" not in said(filled, "does FFmpeg leak")
+    filled.import_records([note(f"D02{n}", f"FFmpeg leak number {n}", "Leaks.") for n in range(3)], origin="a test")
+    assert "U001" not in said(filled, "does my FFmpeg leak")
+
+
+def test_the_same_files_give_the_same_order_whatever_was_indexed_before(filled: KnowledgeBase, clock: Clock) -> None:
+    filled.import_records(
+        [note(f"D1{n:02}", "One of many equal records", "Equal.") for n in range(60)], origin="a test"
+    )
+    queries = ("equal records", "many", "which records are equal to one another", "支付 records")
+    before = [said(filled, query, limit=20) for query in queries]
+    one(filled, decision(0))
+    path = Path(filled.root) / next(record.path for record in filled.records() if record.id == "D100")
+    path.write_text(path.read_text().replace("Equal.", "Equal!"))
+    path.write_text(path.read_text().replace("Equal!", "Equal."))
+    assert [said(filled, query, limit=20) for query in queries] == before
+    root = filled.root
+    filled.close()
+    shutil.rmtree(Path(root) / ".kb")
+    with KnowledgeBase(root, os.environ, clock) as other:
+        assert [said(other, query, limit=20) for query in queries] == before
+
+
+def test_explain_tells_the_intent_the_terms_and_each_part_of_a_score(filled: KnowledgeBase, root: Path) -> None:
+    out = run(root, "search", "why", "do", "we", "retry", "payments", "--explain").out
+    assert "intent: knowledge (meaning)" in out
+    assert "payment" in out and "×standing" in out and "terms" in out
+    explained = json.loads(run(root, "search", "retry", "payments", "--explain", "--json").out)
+    assert explained["intent"] == "general"
+    assert explained["answers"][0]["id"] == "D001"
+    assert explained["answers"][0]["parts"]["terms"] > 0
+
+
+@pytest.mark.parametrize("query", ["\ud800", "retry \udcff", "\0retry", '"retry" (', "retry" * 2000, "[D001"])
+def test_any_text_is_a_question(filled: KnowledgeBase, query: str) -> None:
+    said(filled, query)
+    filled.answer_to_prompt(query)
+
+
+def test_words_or_a_filter_must_be_given(filled: KnowledgeBase, root: Path) -> None:
+    done = run(root, "search")
+    assert done.code == 2 and "filter" in done.error
+    assert "P001" in run(root, "search", "--path", "./src/decode.c").out
+
+
+def test_words_that_stand_close_together_count_more() -> None:
+    worth = {"retr": 1.0, "payment": 1.0}
+    near, far = "we retry every payment", "we retry it all. " + "x " * 60 + "payment"
+    assert score_proximity(near, worth) == 1.0
+    assert score_proximity(far, worth) == 0.5
+    assert score_proximity("nothing of it", worth) == 0.0
+    assert score_proximity("", {}) == 0.0
+
+
+def test_a_title_that_is_asked_for_is_recognised() -> None:
+    assert score_title_overlap("Retry payments", extract_ngrams(["why", "retry", "payments", "twice"])) == 1.0
+    assert score_title_overlap("Retry payments", extract_ngrams(["nothing"])) < 0.2
+    assert score_title_overlap("", extract_ngrams(["x"])) == 0.0
+
+
+def test_the_newest_of_one_day_come_first(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
+    names = []
+    for n, kind in enumerate(("domain-note", "decision", "domain-note", "constraint")):
+        clock.seconds += 60
+        text = f"The {('first', 'second', 'third', 'fourth')[n]} ledger keeps its entries for {n + 7} years"
+        names.append(kb.write([Candidate(kind, text, text, scope="global", reference_value=True)])[0].id)
+    found = [row["id"] for row in json.loads(run(root, "search", "--scope", "global", "--json").out)]
+    assert found == names[::-1]
+    assert [r["id"] for r in json.loads(run(root, "search", "--kind", "DN", "-n", "1", "--json").out)] == [names[2]]
+
+
+def test_a_chinese_word_that_no_record_has_is_absent(kb: KnowledgeBase) -> None:
+    kb.import_records(
+        [
+            note("D001", "利息按日计算", "借款的利息从放款次日起算。"),
+            note("D002", "外部服务统一经过网关", "对外部的调用都写日志。"),
+            note("U001", "回复用中文", "一律用中文回复。", kind="preference"),
+        ],
+        origin="a test",
+    )
+    assert said(kb, "罚息") == []
+    assert kb.context("罚息").text == "" and kb.pack("罚息").evidence == ()
+    assert said(kb, "利息") == ["D001"] and said(kb, "息") == ["D001"]
+    assert said(kb, "外部调用") == ["D002"]
+    assert said(kb, "罚息怎么计算")[0] == "D001", "half of the words are there"

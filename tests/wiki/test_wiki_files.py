@@ -1,0 +1,119 @@
+"""What the wiki has for other programs, and what it must not show anywhere."""
+
+import gzip
+import json
+import os
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from kb.config import Config
+from kb.history.timeline import RecordVersion, Timeline
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Evidence, Record
+from kb.wiki.build_cache import PageFingerprints
+from kb.wiki.collect import parse_exclusions
+from kb.wiki.wiki_site import iter_site_files
+from tests.wiki.test_wiki_pages import ATTACK, made, record
+from tests.wiki.test_wiki_site import archived, built, shelved
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def written(*records: Record, published: str = "", **told: object) -> dict[str, str]:
+    """Return the files beside the pages of a wiki of *records*."""
+    known = made(*records, **told)  # type: ignore[arg-type]
+    urls = {uri: uri.replace(".md", ".html") for uri in known}
+    made_files = iter_site_files(PageFingerprints(known.wiki), urls, published)
+    return {file.path: file.make() for file in made_files}
+
+
+def test_records_json_has_every_record_and_where_it_is() -> None:
+    told = Timeline({"p.md": (RecordVersion("c", "2026-05-02T10:00:00Z", "Ann", "", "s"),)})
+    old = record("D001", "用 Flask", status="superseded", scope="project/shop", uid="U1", extra={"aliases": ["D009"]})
+    new = record("D002", "new", supersedes=("D001",), scope="project/shop", decision="[D001]", path="p.md", tags=("a",))
+    made_files = written(old, new, timeline=told)
+    rows = json.loads(made_files["records.json"])
+    assert (rows["version"], rows["name"], rows["language"]) == (1, "Knowledge base", "en")
+    first, second = rows["records"]
+    assert first["superseded_by"] == first["cited_by"] == ["shop:D002"]
+    assert (first["url"], first["permalink"]) == ("anchors/projects/shop/D001.html", "r/U1/")
+    assert first["former_ids"] == ["D009"] and first["title"] == "用 Flask"
+    assert (second["updated"], second["authors"], second["tags"]) == ("2026-05-02T10:00:00Z", ["Ann"], ["a"])
+    assert second["short"].startswith("[D002] new\n")
+
+
+def test_a_feed_has_the_decisions_in_force_of_its_scope_the_latest_first() -> None:
+    records = [
+        record("D001", f"one {ATTACK}", status="accepted", date="2026-05-01", scope="project/shop", uid="U1"),
+        record("D002", "two & more", status="accepted", date="2026-05-03", scope="project/shop", tags=('a"b',)),
+        record("D003", "three", status="proposed", date="2026-05-04", scope="project/shop"),
+        record("C001", "no decision", status="accepted", date="2026-05-05", scope="project/shop"),
+        record("D001", "global \ufffe", status="accepted", date="soon"),
+    ]
+    made_files = written(*records, published="https://kb.example/")
+    shop, everything = (ET.fromstring(made_files[name]) for name in ("feeds/project-shop.xml", "feed.xml"))
+    entries = shop.findall(f"{ATOM}entry")
+    assert [entry.findtext(f"{ATOM}title") for entry in entries] == ["[D002] two & more", f"[D001] one {ATTACK}"]
+    assert entries[1].findtext(f"{ATOM}id") == "urn:kb:U1"
+    assert entries[0].find(f"{ATOM}link").get("href") == "https://kb.example/anchors/projects/shop/D002.html"  # type: ignore[union-attr]
+    assert shop.findtext(f"{ATOM}id") == "https://kb.example/feeds/project-shop.xml"
+    assert shop.findtext(f"{ATOM}updated") == "2026-05-03T00:00:00Z"
+    assert len(everything.findall(f"{ATOM}entry")) == 3
+    relative = ET.fromstring(written(*records)["feeds/project-shop.xml"]).find(f"{ATOM}entry/{ATOM}link")
+    assert relative is not None and relative.get("href") == "../anchors/projects/shop/D002.html"
+
+
+@pytest.mark.parametrize("word", ["secret", "project/secret", "preference", "偏好", "#Private", "U"])
+def test_what_the_settings_name_is_left_out(word: str) -> None:
+    one = record("U001", scope="project/secret", tags=("private", "other"))
+    assert parse_exclusions([word]).is_record_excluded(one)
+    assert not parse_exclusions([word]).is_record_excluded(record("D001", scope="project/shop", tags=("privately",)))
+
+
+def test_what_is_left_out_is_in_no_file_of_the_site(tmp_path: Path) -> None:
+    secret = "Quokka"
+    records = [
+        record("D001", f"{secret} plan", scope="project/secret", uid="U" * 26, decision=f"buy {secret} Ltd"),
+        record("U001", f"{secret} habits", decision=f"likes {secret} tea", impact=(f"src/{secret}.py",)),
+        record("D002", f"{secret} wages", tags=("hr", f"{secret}-tag"), decision="of all", claims={f"x.{secret}": "1"}),
+        record("D003", "Open one", decision="See [secret:D001], [U001], [D002].", supersedes=("D002",), uid="A" * 26),
+    ]
+    more = 'wiki_without = ["secret", "preference", "#hr"]\nwiki_sessions = "show"\n'
+    root = shelved(tmp_path / "kb", records, more=more)
+    archived(root)
+    (root / "content/sessions/shop-20260503-101010-abcdefgh/compact.md").write_text(f"the {secret} plan\n", "utf-8")
+    with KnowledgeBase(str(root), os.environ) as kb:
+        held = Candidate("preference", f"Drink {secret}", "Now and then.", scope="global", evidence=(Evidence("x"),))
+        held = held._replace(reusable=False)
+        kb.write([held, held._replace(kind="decision", scope="project/secret", title=f"{secret} again")])
+    built(root, tmp_path / "site")
+    found = [path for path in (tmp_path / "site").rglob("*") if path.is_file()]
+    assert len(found) > 40
+    for path in found:
+        data = path.read_bytes()
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        assert secret.lower().encode() not in data.lower() + path.name.lower().encode(), path
+    page = (tmp_path / "site/anchors/global/D003.html").read_text("utf-8")
+    assert "[secret:D001], [U001], [D002]." in page and "no such record" not in page
+
+
+def test_sessions_are_shown_only_where_the_settings_say_so(tmp_path: Path) -> None:
+    root = shelved(tmp_path / "kb", [record("D001", "first", sources=("cli/abcdefgh-1",))])
+    archived(root)
+    built(root, tmp_path / "site")
+    assert not (tmp_path / "site/sessions").exists()
+    with open(root / "kb.toml", "a", encoding="utf-8") as file:
+        file.write('wiki_sessions = "show"\n')
+    built(root, tmp_path / "site")
+    assert "会话" in (tmp_path / "site/sessions/shop-20260503-101010-abcdefgh.html").read_text("utf-8")
+    page = (tmp_path / "site/anchors/global/D001.html").read_text("utf-8")
+    assert 'href="../../sessions/shop-20260503-101010-abcdefgh.html">cli/abcdefgh-1<' in page
+
+
+def test_private_titles_are_no_broken_links() -> None:
+    private = record("D009", "The plan", scope="project/secret")
+    known = made(record("D001", decision="[[The plan]] [secret:D009] [D404]"), hidden=[private])
+    assert known["anchors/global/D001.md"].broken == ("[D404]",)
+    assert Config().wiki_sessions == "hide"

@@ -1,0 +1,132 @@
+"""What the pages' script reads: rows and cards of all records; and what pages say of records that others forgot."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kb.history.timeline import RecordVersion, Timeline
+from kb.records.model import Record
+from kb.wiki.build_cache import PageFingerprints
+from kb.wiki.data_files import ROWS, hash_to_piece, iter_chunks
+from kb.wiki.graph import MOST_IN_CHART, render_chart
+from kb.wiki.pending_pages import find_orphans, find_unused
+from kb.wiki.wiki_model import Wiki
+from tests.wiki.test_wiki_pages import ATTACK, TODAY, Seen, html_of, made, record
+from tests.wiki.test_wiki_site import built, shelved
+
+
+def pieces(wiki: Wiki) -> dict[str, object]:
+    """Return the values that the pieces of *wiki* hold, by their paths."""
+    told = {}
+    for path, _, make in iter_chunks(PageFingerprints(wiki), lambda uri: uri.replace(".md", ".html")):
+        name, _, value = make().removeprefix("kbData(").removesuffix(");\n").partition(",")
+        assert path == f"data/{json.loads(name)}.js"
+        told[path] = json.loads(value)
+    return told
+
+
+def test_every_record_has_one_row_and_one_card_however_many_there_are() -> None:
+    many = [record(f"D{n:04}", f"题目 {n}", scope=f"project/p{n % 3}") for n in range(1, ROWS + 51)]
+    wiki = made(*many).wiki
+    told = pieces(wiki)
+    paths = ["data/lists.js", *(f"data/rows-{n}.js" for n in range(2)), *(f"data/cards-{n}.js" for n in range(11))]
+    assert sorted(told) == sorted(paths) and max(len(json.dumps(one)) for one in told.values()) < 400_000
+    rows = [row for path, some in told.items() if "/rows-" in path for row in some]  # type: ignore[attr-defined]
+    cards = {name for path, some in told.items() if "/cards-" in path for name in some}  # type: ignore[attr-defined]
+    assert [row[0] for row in rows] == [one.id for one in wiki.library.records]
+    assert cards == {row[6] for row in rows} and len(cards) == ROWS + 50
+
+
+def test_a_card_says_what_holds_instead() -> None:
+    old = record("D001", "old", status="superseded", decision="Poll. Every minute.")
+    told = pieces(made(old, record("D002", "new", status="accepted", supersedes=("D001",))).wiki)
+    cards = told["data/cards-0.js"]
+    assert isinstance(cards, dict)
+    assert cards["anchors/global/D001.html"][6:] == ["Poll.", "No longer in force. Read instead: D002 new"]
+    assert cards["anchors/global/D002.html"][7] == ""
+
+
+def test_the_piece_of_a_card_is_told_by_the_name_of_its_page() -> None:
+    assert [hash_to_piece(name, 7) for name in ("a", "anchors/global/D001.html", "项目/D001/")] == [6, 1, 2]
+
+
+def test_a_wiki_of_nothing_has_its_pieces_too() -> None:
+    assert set(pieces(made().wiki)) == {"data/lists.js", "data/rows-0.js", "data/cards-0.js"}
+
+
+@pytest.mark.parametrize("without", ["secret", "preference", "#inside"])
+def test_what_is_private_is_in_no_piece(tmp_path: Path, without: str) -> None:
+    hush = record("U001", "hush zebra", scope="project/secret", tags=("inside",), decision="giraffe", impact=("lion/",))
+    root = shelved(tmp_path / "kb", [hush, record("D001")], more=f'wiki_without = ["{without}"]\n')
+    built(root, tmp_path / "site")
+    told = "".join(path.read_text("utf-8") for path in (tmp_path / "site/data").iterdir())
+    assert "D001" in told and not [word for word in ("zebra", "giraffe", "lion", "inside", "U001") if word in told]
+
+
+# -- back-links -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        ("First. We do as [[Wait 5 seconds]] says! Last.", "We do as [[Wait 5 seconds]] says!"),
+        ("- 见 [[wait 5 SECONDS|那一条]]。其他。", "见 [[wait 5 SECONDS|那一条]]。"),
+        ("`[[Wait 5 seconds]]` and\n\n    [[Wait 5 seconds]]\n", ""),
+        ("[[D001]] alone", "[[D001]] alone"),
+    ],
+)
+def test_a_wiki_link_is_a_citation_of_the_record_it_names(said: str, quoted: str) -> None:
+    wiki = made(record("D001", "Wait 5 seconds"), record("D002", "other", decision=said)).wiki
+    assert wiki.library.cited_by.get(0, {}) == ({1: quoted} if quoted else {})
+
+
+# -- health ---------------------------------------------------------------------------------------
+
+
+def test_orphans_have_no_relation_and_no_path() -> None:
+    told = made(
+        record("D001", "cited"), record("D002", "citing", decision="[D001]"), record("D003", impact=("src/",)),
+        record("D004", "alone"), record("D005", "alone and gone", status="rejected"),
+    )  # fmt: skip
+    assert [told.wiki.library.records[n].id for n in find_orphans(told.wiki)] == ["D004"]
+    seen = Seen(html_of(told["health.md"], told))
+    assert "Orphans (1)" in seen.headings and "anchors/global/D004.md" in seen.hrefs
+
+
+def test_never_used_is_what_nobody_came_back_to_for_half_a_year() -> None:
+    def old(id: str, **more: object) -> Record:
+        return record(id, id, **{"status": "accepted", "date": "2025-01-01", "path": f"{id}.md", **more})  # type: ignore[arg-type]
+
+    version = RecordVersion("c", "2025-01-01T00:00:00Z", "Ann", "", "s")
+    told = made(
+        old("D001"), old("D002", date="2026-05-01"), old("D003", confirmed="2026-01-01"), old("D004", occurrences=2),
+        old("D005"), old("D006", decision="[D005]"), old("D007", status="deprecated"), old("D008", date=""),
+        old("D009"), today=TODAY, timeline=Timeline({"D009.md": (version, version)}),
+    )  # fmt: skip
+    assert [told.wiki.library.records[n].id for n in find_unused(told.wiki)] == ["D001", "D006"]
+
+
+# -- the line of decisions ------------------------------------------------------------------------
+
+
+def test_the_line_joins_a_decision_to_what_it_replaced() -> None:
+    old, new = (
+        record("D001", date="2026-01-01", status="superseded"),
+        record("D002", date="2026-02-01", status="accepted"),
+    )
+    drawn = render_chart(made(old, new._replace(supersedes=("D001",)), record("C001", date="2026-01-05")).wiki)
+    assert drawn.count("kb-bow") == 1 and drawn.count("<circle") == 2
+    assert drawn.index("D001") < drawn.index("D002") and "2026-01" in drawn and "C001" not in drawn
+
+
+def test_the_line_is_short_and_keeps_what_replaced_something() -> None:
+    many = [record(f"D{n:03}", date=f"2026-01-{n % 28 + 1:02}") for n in range(3, 100)]
+    pair = [record("D001", date="2020-01-01"), record("D002", date="2020-02-01", supersedes=("D001",))]
+    drawn = render_chart(made(*many, *pair).wiki)
+    assert drawn.count("<circle") == MOST_IN_CHART and drawn.count("kb-bow") == 1
+
+
+@pytest.mark.parametrize("date", ["", "soon", ATTACK])
+def test_without_a_day_there_is_no_line(date: str) -> None:
+    assert render_chart(made(record("D001", date=date)).wiki) == ""
