@@ -5,7 +5,7 @@
 The labelled pairs of bench/pairs come first: what was merged, and how many true duplicates a verdict shows among all
 records of the half. Then the pairs of tests/data/pairs: `dev.tsv`, which the rules were written against, and
 `heldout.tsv`, which was written after them; and every record against every other row's candidate, which should be
-strangers. 
+strangers.
 With KB_BENCH_DATA, a folder of public data, also every pair of decision records inside one repository (`adr/`), an
 issue tracker with known duplicates (`retrieval/gitbugs_hadoop/`) and sentence pairs (`pairs/`).
 """

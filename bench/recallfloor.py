@@ -4,8 +4,9 @@
 
 `prompts.tsv` has prompts about the records of tests/data/pairs/heldout.tsv, with the title of the right one, and
 prompts about other things. With KB_BENCH_DATA, sentences of public sets (questions on Wikipedia, everyday questions,
-news) are asked of the same knowledge base and of one with real decision records: about those neither has anything. Each is asked
-as a prompt (told unasked), as the task of a sub-agent (`kb spawn`) and as a question (`kb context build`).
+news) are asked of the same knowledge base and of one with real decision records: about those neither has anything.
+Each is asked as a prompt (told unasked), as the task of a sub-agent (`kb spawn`) and as a question (`kb context
+build`).
 """
 
 import csv

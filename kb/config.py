@@ -84,7 +84,7 @@ HELP: Mapping[str, str] = {
     "title_similarity": "Title similarity (0.0–1.0), strictly above which two records are compared as duplicates.",
     "repeat": "In how many sessions a candidate must be seen before repetition alone lets it through the gate.",
     "title_min": "Shortest title, in characters (a letter of a word with spaces around it counts half).",
-    "title_max": "Longest title, in characters; from 120 on a remark says that it is long.",
+    "title_max": "Longest title, in characters; from 120 on a remark warns that it is long.",
     "body_min": "Shortest decision and reason together (the title, where neither is given), in such characters.",
     "body_max": "Longest candidate, in such characters.",
     "compact_limit": "Longest compact form of a session, in words (a CJK character counts as one).",

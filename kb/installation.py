@@ -34,7 +34,7 @@ def build_requirement(source: str) -> str:
     """Return the line for pip that installs kb from *source*, an address with a tag or commit; raise BadInput."""
     given = source.strip()
     if not _HARMLESS.fullmatch(given):
-        raise BadInput(msg("{source} is no address", source=given), hint=_EXAMPLE)
+        raise BadInput(msg("{source} is not an address", source=given), hint=_EXAMPLE)
     if _NAMED.fullmatch(given):
         return given
     if _ARCHIVE.fullmatch(given):
@@ -44,7 +44,7 @@ def build_requirement(source: str) -> str:
     elif match := _ADDRESS.fullmatch(given):
         address = match.group(1)
     else:
-        raise BadInput(msg("{source} is no address", source=given), hint=_EXAMPLE)
+        raise BadInput(msg("{source} is not an address", source=given), hint=_EXAMPLE)
     if "@" not in address.rpartition("/")[2]:
         said = msg(
             "{source} names no tag or commit: whoever changes what is there would change what runs", source=given

@@ -118,7 +118,7 @@ def _quarantine_job(kb: Workspace, path: str, error: Exception) -> Verdict:
     kept = kb.state.quarantine_job(path)
     spool.delete_tries(path)
     problem = kb.localise(error.message) if isinstance(error, KbError) else str(error)
-    reason = msg("what was spooled cannot be written: {problem}; it is kept in {path}", problem=problem, path=kept)
+    reason = msg("a spooled write failed: {problem}; it is kept in {path}", problem=problem, path=kept)
     return Verdict("refused", os.path.basename(path), "", reasons=(kb.localise(reason),), spooled=True)
 
 
@@ -133,7 +133,7 @@ def _flush_job(kb: Workspace, path: str) -> list[Verdict]:
     verdicts: list[Verdict] = []
     if not has_landed(kb, job):
         if tries := spool.count_vain_tries(path):
-            raise KbError(msg("it was begun {n} times and did not come to an end", n=tries))
+            raise KbError(msg("it was started {n} times and never finished", n=tries))
         with spool.track_attempt(path):
             verdicts = _write_job(kb, value, path, job)
     spool.delete_tries(path)

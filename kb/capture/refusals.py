@@ -145,10 +145,10 @@ def keep_declined(
     for candidate, verdict in zip(candidates, verdicts, strict=True):
         if declined in verdict.reasons:
             session = candidate.session or _find_running_session(kb, folder)
-            where = msg("no session is running here that could keep it")
+            where = msg("no running session could keep it")
             if session:
                 ActiveSession(kb, session).add_judged([JudgedCandidate(candidate, verdict)])
-                where = msg("the session {session} keeps it, and its archive does", session=session)
+                where = msg("it stays in session {session} and its archive", session=session)
             verdict = verdict._replace(reasons=(*verdict.reasons, kb.localise(where)))
         noted.append(verdict)
     return noted

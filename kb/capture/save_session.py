@@ -144,7 +144,7 @@ class _SessionSave:
             self.archive_name = str(self.before.get("archive", ""))
             if not self.before.get("asked"):
                 self.compact = active_sessions.load_compact(kb, session)
-                return self._build_result((), (), kb.localise(msg("saved already")))
+                return self._build_result((), (), kb.localise(msg("already saved")))
             self.archive = False
         found, notes = self._find_new_candidates()
         lasting = [candidate for candidate in found if classify_karma(candidate) != NEUTRAL]

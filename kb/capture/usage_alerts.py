@@ -165,8 +165,8 @@ def _run_alert(
     share = f"{used.percent:.0f}"
     if now.light == "yellow":
         room = msg(
-            "kb: {percent}% of the context is in use, about {left} tokens are free. There is room enough: work on with "
-            "care, nothing has to be finished in haste.",
+            "kb: {percent}% of the context is in use, about {left} tokens are free. There is enough room: keep "
+            "working carefully, there is no need to rush.",
             percent=share,
             left=f"{used.left:,}",
         )

@@ -17,7 +17,7 @@ from kb.text.segment import clip
 if TYPE_CHECKING:
     from typing import Any
 
-_TAKE_OUT = msg("take it out, or quote it where you write about such texts; agents get no more than the title")
+_TAKE_OUT = msg("remove it, or quote it if you write about such texts; agents get only the title")
 
 
 def check_secrets(context: CheckContext) -> Iterator[Finding]:
@@ -25,7 +25,7 @@ def check_secrets(context: CheckContext) -> Iterator[Finding]:
     for text in _iter_unchecked_texts(context):
         for line, rule in context.secrets(text.text):
             message = msg("a secret, or what is personal, stands here ({rule})", rule=rule)
-            fix = msg("take it out and have it revoked: git's history keeps what was once committed")
+            fix = msg("remove it and have it revoked: git's history keeps what was once committed")
             yield Finding("secret", "error", text.path, line, message, fix)
 
 
@@ -60,7 +60,7 @@ def check_untrusted(context: CheckContext) -> Iterator[Finding]:
         hidden = [threat for threat in threats if threat.kind == HIDDEN]
         if hidden:  # once for a text, at what turns the direction of a line if anything does
             first = next((threat for threat in hidden if threat.problem == TURNS), hidden[0])
-            fix = msg("take out such characters; lines of this file that have some: {count}", count=len(hidden))
+            fix = msg("remove such characters; lines of this file that have some: {count}", count=len(hidden))
             yield Finding("untrusted", "error", text.path, first.line, _describe_threat(first), fix)
         for threat in threats:
             if threat.kind == INSTRUCTION:

@@ -78,7 +78,7 @@ def check_ids(context: CheckContext) -> Iterator[Finding]:
     for one in context.records:
         record, kind = one.record, find_kind(one.record.kind)
         if not _ID.fullmatch(record.id):
-            message = msg("{id} is no id", id=clip(record.id, 40))
+            message = msg("{id} is not an id", id=clip(record.id, 40))
             example = f"{kind.prefix if kind else 'D'}001"
             fix = msg("write the kind's prefix and three digits or more, such as {example}", example=example)
             yield make_finding("id", one, message, fix, key="id")
@@ -93,7 +93,7 @@ def check_ids(context: CheckContext) -> Iterator[Finding]:
             yield make_finding("id", one, message, fix, key="id")
         if not record.uid:
             message = msg("there is no uid, so the record would not survive a new number")
-            fix = msg("let kb give it one: kb check --fix")
+            fix = msg("let kb add one: kb check --fix")
             yield make_finding("uid", one, message, fix, key="id", change={"uid": FRESH_UID})
 
 
@@ -105,7 +105,7 @@ def check_dates(context: CheckContext) -> Iterator[Finding]:
     for one in context.records:
         for key, day in (("date", one.record.date), ("confirmed", one.record.confirmed)):
             if day and not is_day(day):
-                message = msg("{day} is no day", day=clip(day, 40))
+                message = msg("{day} is not a day", day=clip(day, 40))
                 yield make_finding("date", one, message, msg("write it as YYYY-MM-DD"), key=key)
             elif day and latest and day > latest:
                 message = msg("{day} has not come yet", day=day)
@@ -128,7 +128,7 @@ def check_folders(context: CheckContext) -> Iterator[Finding]:
     for one in context.records:
         record = one.record
         if not _SCOPE.fullmatch(record.scope):
-            message = msg("{scope} is no scope", scope=clip(record.scope, 40))
+            message = msg("{scope} is not a scope", scope=clip(record.scope, 40))
             yield make_finding("scope", one, message, msg("write global or project/<name>"), key="scope")
             continue
         yield from _check_folder(one)
@@ -153,7 +153,7 @@ def _check_folder(one: LoadedRecord) -> Iterator[Finding]:
         fix = msg("write: scope: {scope}", scope=scope)
         yield make_finding("scope", one, message, fix, key="id", change={"scope": scope})
     else:
-        message = msg("a record of {scope} does not belong into this folder", scope=record.scope)
+        message = msg("a record of {scope} does not belong in this folder", scope=record.scope)
         fix = msg("move it: git mv {path} {wanted} — or correct the scope", path=record.path, wanted=f"{wanted}/{name}")
         yield make_finding("folder", one, message, fix, key="scope")
 
@@ -173,8 +173,8 @@ def check_title_lines(context: CheckContext) -> Iterator[Finding]:
             "warning" if is_same_id else "error",
             one.record.path,
             find_line_number(one.text, match.start("line")),
-            msg("the heading says something else than the front's id and title"),
-            msg("write one of them anew, so that both say: [{id}] {title}", id=one.record.id, title=title),
+            msg("the heading does not match the id and title of the front matter"),
+            msg("rewrite one of them so that both say: [{id}] {title}", id=one.record.id, title=title),
         )
 
 
@@ -222,11 +222,11 @@ def check_duplicate_uids(context: CheckContext) -> Iterator[Finding]:
         for one in others:
             path = first.record.path
             if one.record.title == first.record.title or one.key == first.key:
-                message = msg("the record of {other} stands here once more", other=path)
-                fix = msg("compare both files and take one out: git rm {path}", path=one.record.path)
+                message = msg("this is a second copy of the record in {other}", other=path)
+                fix = msg("compare both files and remove one: git rm {path}", path=one.record.path)
             else:
                 message = msg("this uid is already that of {other}", other=path)
-                fix = msg("delete the uid of the copy, then: kb check --fix")
+                fix = msg("delete the uid in the copy, then: kb check --fix")
             yield make_finding("duplicate-uid", one, message, fix, key="uid")
 
 
@@ -250,5 +250,5 @@ def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
             fix = msg("renumber this one; {new} is free: kb renumber {id}", new=new, id=id)
             yield make_finding("branch-id", one, message, fix, key="id")
         else:
-            fix = msg("the other one is to be renumbered before it is merged")
+            fix = msg("the other one must be renumbered before it is merged")
             yield make_finding("branch-id", one, message, fix, key="id", severity="warning")

@@ -138,7 +138,7 @@ def _escape_property(text: str) -> str:
 def summarise_findings(findings: Sequence[Finding], language: str = "en", records: int = 0) -> str:
     """Return one line that counts what was found in how many files; *records*: how many were checked."""
     if not findings:
-        return msg("records: {records}; nothing to complain of", records=records).translate(language)
+        return msg("records: {records}; no problems found", records=records).translate(language)
     errors = sum(f.severity == "error" for f in findings)
     counts = msg(
         "records: {records}; errors: {errors}, warnings: {warnings}, in files: {files}",
@@ -148,5 +148,5 @@ def summarise_findings(findings: Sequence[Finding], language: str = "en", record
         files=len({f.path for f in findings}),
     ).translate(language)
     fixable = sum(f.is_fixable for f in findings)
-    offer = msg("settled by kb check --fix: {count}", count=fixable).translate(language)
+    offer = msg("fixable by kb check --fix: {count}", count=fixable).translate(language)
     return f"{counts}; {offer}" if fixable else counts

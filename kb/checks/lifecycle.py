@@ -87,7 +87,9 @@ def check_unmarked_records(context: CheckContext) -> Iterator[Finding]:
         new, status = accepted[0].record.scoped_id, status_name(owners[0].record.status)
         message = msg("{new} supersedes it, and it is still {status}", new=new, status=status)
         change = {"status": str(Status.SUPERSEDED)}
-        yield make_finding("unmarked", owners[0], message, msg("mark it: kb check --fix"), key="status", change=change)
+        yield make_finding(
+            "unmarked", owners[0], message, msg("add the markers: kb check --fix"), key="status", change=change
+        )
 
 
 def _resolve_all(context: CheckContext, one: LoadedRecord, references: Iterable[str]) -> set[Key | None]:
@@ -142,8 +144,8 @@ def check_cycles(context: CheckContext) -> Iterator[Finding]:
     for ring in _iter_cycles(follow):
         first = ring.index(min(ring))
         chain = " → ".join(id for _, id in [*ring[first:], *ring[:first], ring[first]])
-        message = msg("records supersede each other in a ring: {chain}", chain=clip(chain, 200))
-        fix = msg("take out the wrong supersedes: an older record cannot replace a newer one")
+        message = msg("records supersede each other in a cycle: {chain}", chain=clip(chain, 200))
+        fix = msg("remove the wrong supersedes: an older record cannot replace a newer one")
         yield make_finding("cycle", context.by_key[ring[first]][0], message, fix, key="supersedes")
 
 

@@ -37,7 +37,7 @@ def check_relations(context: CheckContext) -> Iterator[Finding]:
             for reference in getattr(one.record, key):
                 if context.resolve_reference(one.record.scope, reference) is None:
                     message = msg("there is no record {id}", id=clip(reference, 40))
-                    fix = msg("correct the id under {key}, or take it out", key=key)
+                    fix = msg("correct the id under {key}, or remove it", key=key)
                     yield make_finding("relation", one, message, fix, key=key, item=reference)
 
 
@@ -47,7 +47,7 @@ def check_double_relations(context: CheckContext) -> Iterator[Finding]:
         whole = {context.resolve_reference(one.record.scope, reference) for reference in one.record.supersedes} - {None}
         for reference in one.record.amends if whole else ():
             if context.resolve_reference(one.record.scope, reference) in whole:
-                message = msg("{id} stands under supersedes and under amends", id=clip(reference, 40))
+                message = msg("{id} appears under both supersedes and amends", id=clip(reference, 40))
                 fix = msg("keep it under one: supersedes for the whole, amends for a part")
                 yield make_finding("relation", one, message, fix, key="amends", item=reference)
 
@@ -103,7 +103,7 @@ def _suggest_replacement(context: CheckContext, key: Key, scope: str) -> Message
         if one.record.status == Status.ACCEPTED:
             id = qualify_id(scope, one.record.scope, one.record.id, is_taken=False)
             return msg("cite [{id}] instead, or say why the old one still matters", id=id)
-    return msg("take the citation out, or say why the old one still matters")
+    return msg("remove the citation, or say why the old one still matters")
 
 
 def _join_id(project: str, id: str) -> str:

@@ -226,7 +226,7 @@ class MergeConflicts:
         if must_yield:
             fix = msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
         else:
-            fix = msg("the other one is the younger and should give way; else: kb renumber {id}", id=record.scoped_id)
+            fix = msg("the other one is newer and should be renumbered; else: kb renumber {id}", id=record.scoped_id)
         return make_finding("branch-id", self._loaded[record.path], message, fix, key="id")
 
     # contradictions
@@ -249,7 +249,9 @@ class MergeConflicts:
                 if not self._had_contradiction(record, other):
                     branch, _ = self._elsewhere[record_identity(other)]
                     message = msg("on {branch}: {reason}", branch=branch, reason=reason)
-                    fix = msg("settle it with the other branch: what is merged second has to replace what was first")
+                    fix = msg(
+                        "resolve it with the other branch: what is merged second has to replace what was merged first"
+                    )
                     yield self._warn("contradiction", record, message, fix)
 
     def _had_contradiction(self, record: Record, other: Record) -> bool:

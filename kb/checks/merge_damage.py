@@ -57,10 +57,10 @@ def _report_duplicate_section(one: LoadedRecord, first: int, number: int) -> Fin
     old, new = one.record.sections[first], one.record.sections[number]
     heading = clip(new.heading, 60)
     if one_line(old.text) == one_line(new.text):
-        message = msg("the section {heading} stands here twice, word for word", heading=heading)
-        fix = msg("take one of them out")
+        message = msg("the section {heading} appears twice, word for word", heading=heading)
+        fix = msg("remove one of them")
     else:
-        message = msg("the section {heading} stands here twice, and only the first is read", heading=heading)
+        message = msg("the section {heading} appears twice, and only the first is read", heading=heading)
         fix = msg("put both into one; after a merge: kb repair {id}", id=one.record.scoped_id)
     is_written_alike = old.heading.casefold() == new.heading.casefold()
     severity: Severity = "error" if new.name and is_written_alike else "warning"
@@ -81,7 +81,7 @@ def check_both_sides(context: CheckContext) -> Iterator[Finding]:
         for number, section in enumerate(one.record.sections):
             if versions and _has_both_sides(section, versions):
                 message = msg("the merge kept what both sides wrote in {heading}", heading=clip(section.heading, 60))
-                fix = msg("choose, or say it in one: kb edit {id}", id=one.record.scoped_id)
+                fix = msg("choose one, or combine them: kb edit {id}", id=one.record.scoped_id)
                 line = find_line_number(one.text, _find_section_spans(one.text)[number].start)
                 yield Finding("both-sides", "error", one.record.path, line, message, fix)
 
@@ -120,8 +120,8 @@ def check_duplicate_items(context: CheckContext) -> Iterator[Finding]:
             once = tuple(dict.fromkeys(items))
             if len(once) < len(items):
                 item = next(item for item in once if items.count(item) > 1)
-                message = msg("{item} stands under {key} twice", item=clip(item, 80), key=key)
-                fix = msg("take it out once: kb check --fix")
+                message = msg("{item} appears under {key} twice", item=clip(item, 80), key=key)
+                fix = msg("remove the duplicate: kb check --fix")
                 change = {key: list(once)}
                 yield make_finding("twice", one, message, fix, key=key, item=item, severity="warning", change=change)
 
@@ -139,9 +139,9 @@ def check_duplicate_lines(context: CheckContext) -> Iterator[Finding]:
             found = _find_repeated(one.text[span.start : span.end]) if _can_repeat(text) else None
             if found:
                 row, words = found
-                message = msg("“{text}” stands here twice", text=clip(words, 80))
+                message = msg("“{text}” appears twice", text=clip(words, 80))
                 line = find_line_number(one.text, span.start) + row
-                yield Finding("twice", "warning", one.record.path, line, message, msg("take one of them out"))
+                yield Finding("twice", "warning", one.record.path, line, message, msg("remove one of them"))
 
 
 def _can_repeat(text: str) -> bool:
@@ -200,5 +200,5 @@ def check_leftover_markers(context: CheckContext) -> Iterator[Finding]:
         if line not in locate_code_lines(text.text):
             severity: Severity = "error" if text.is_record else "warning"
             message = msg("git's conflict markers stand in the file")
-            fix = msg("take it out, and look at what stands around it")
+            fix = msg("remove it, and check the text around it")
             yield Finding("conflict-markers", severity, text.path, line, message, fix)

@@ -219,14 +219,14 @@ def summarise_merge(changes: Iterable[RecordChange], world: Mapping[str, Record]
             sentences.append(_describe_new(change.record, by_name, mentioned))
         else:
             sentences += _describe_change(change, mentioned, language)
-    return tuple(sentences or [msg("what holds stays as it is")])
+    return tuple(sentences or [msg("accepted records stay as they are")])
 
 
 def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record]], mentioned: set[str]) -> Message:
     """Say what a new record means; what it ends is *mentioned* with it."""
     name = _format_names([new])
     if new.status == Status.PROPOSED:
-        return msg("{name} is only proposed: it binds nobody yet", name=name)
+        return msg("{name} is only proposed: it is not binding yet", name=name)
     if new.status != Status.ACCEPTED:
         return msg("{name} is kept, as {status}", name=name, status=status_name(new.status))
     replaced: dict[str, Record] = {}
@@ -238,10 +238,10 @@ def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record
     overridden = [record for record in replaced.values() if record.scope != new.scope]
     mentioned |= {record.path for record in ended}
     if ended:
-        return msg("{name} holds, and {old} no longer does", name=name, old=_format_names(ended))
+        return msg("{name} is accepted, {old} is not any more", name=name, old=_format_names(ended))
     if overridden:
-        return msg("{name} holds in its project instead of {old}", name=name, old=_format_names(overridden))
-    return msg("{name} holds", name=name)
+        return msg("{name} applies in its project instead of {old}", name=name, old=_format_names(overridden))
+    return msg("{name} is accepted", name=name)
 
 
 def _format_names(records: Sequence[Record]) -> Message:
@@ -259,20 +259,20 @@ def _describe_change(change: RecordChange, mentioned: set[str], language: str) -
     was_accepted = old is not None and old.status == Status.ACCEPTED
     by = [one for one in change.by if one.status == Status.ACCEPTED]
     if change.step == "removed":
-        yield msg("{name} is gone with its file", name=name)
+        yield msg("{name} was deleted with its file", name=name)
     elif change.step != "superseded" and by and is_accepted:
-        yield msg("{name} holds, but for what {other} says otherwise", name=name, other=_format_names(by))
+        yield msg("{name} stays accepted, except where {other} says otherwise", name=name, other=_format_names(by))
     elif change.step == "superseded" and by:
         if record.path not in mentioned:
-            yield msg("{name} no longer holds; {other} takes its place", name=name, other=_format_names(by))
+            yield msg("{name} is no longer accepted; {other} replaces it", name=name, other=_format_names(by))
     elif change.status_change and is_accepted:
-        yield msg("{name} holds from now on", name=name)
+        yield msg("{name} is accepted from now on", name=name)
     elif change.status_change and (was_accepted or change.step == "superseded"):
-        yield msg("{name} no longer holds, and nothing takes its place", name=name)
+        yield msg("{name} is no longer accepted, and nothing replaces it", name=name)
     if change.step != "changed":
         return
     if old and old.id != record.id:
         yield msg("{name} was called {old} before", name=name, old=old.id)
     changed = [part.name for part in change.parts if part.is_section and part.name in ADR_SECTIONS]
     if changed and is_accepted and not change.status_change:
-        yield msg("{name} says otherwise: {sections}", name=name, sections=join_section_labels(changed, language))
+        yield msg("{name} says something else: {sections}", name=name, sections=join_section_labels(changed, language))

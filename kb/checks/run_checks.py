@@ -239,7 +239,7 @@ def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
         if path in mended and mended[path] == sha256(kb.repository.run_git(["cat-file", "blob", oid]).out).hexdigest():
             continue
         message = msg("an agent has staged a change here, where only kb writes")
-        fix = msg("take it back: git restore --staged --worktree {path}; then: kb write", path=path)
+        fix = msg("undo it: git restore --staged --worktree {path}; then: kb write", path=path)
         yield Finding("writer", "error", path, 1, message, fix)
 
 

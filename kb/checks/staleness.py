@@ -46,7 +46,7 @@ def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
             if "://" in path:  # an address is nobody's file
                 continue
             if _OUTSIDE.match(path):
-                message = msg("{path} leads out of the project", path=clip(path, 120))
+                message = msg("{path} leads outside the project", path=clip(path, 120))
                 fix = msg("write the path relative to the project's root")
                 yield make_finding("impact", one, message, fix, key="impact", item=path)
             elif files is not None and not trees[project].has_path(path):
@@ -141,7 +141,7 @@ def check_verifications(context: CheckContext) -> Iterator[Finding]:
         kept = one.record.extra.get(VERIFIED)
         if one.record.status in LIVE and isinstance(kept, Mapping) and kept.get("result") == VERIFICATION_FAILED:
             message = msg("its verification failed on {day}", day=kept.get("date") or "–")
-            fix = msg("mend the code or the record, then: kb verify {id}", id=one.record.id)
+            fix = msg("fix the code or the record, then: kb verify {id}", id=one.record.id)
             yield make_finding("verification", one, message, fix, key=VERIFIED, severity="warning")
 
 
@@ -151,16 +151,16 @@ def check_fixes(context: CheckContext) -> Iterator[Finding]:
         commit = str(one.record.extra.get(FIXED_BY, ""))
         if context.surroundings.fixes.get(one.record.path) is False:
             message = msg("the project has no commit {commit}", commit=clip(commit, 64))
-            fix = msg("name the commit that fixed it, or take {key} out", key=FIXED_BY)
+            fix = msg("name the commit that fixed it, or remove {key}", key=FIXED_BY)
             yield make_finding("fix", one, message, fix, key=FIXED_BY)
         test = str(one.record.extra.get(REGRESSION_TEST, ""))
         files = context.surroundings.trees.get(one.record.scope.removeprefix("project/"))
         if test and files is not None and normalise_path(test.partition("::")[0]) not in files:
             message = msg("the project has no {path}", path=clip(test, 120))
-            fix = msg("name the test that keeps it from coming back, or take {key} out", key=REGRESSION_TEST)
+            fix = msg("name the regression test, or remove {key}", key=REGRESSION_TEST)
             yield make_finding("fix", one, message, fix, key=REGRESSION_TEST)
         if commit and not test and one.record.status in LIVE:
-            message = msg("it says what fixed it, and no test that keeps it from coming back")
+            message = msg("it names its fix, but no test that prevents a regression")
             fix = msg("add {key}: with the path of the test", key=REGRESSION_TEST)
             yield make_finding("fix", one, message, fix, key=FIXED_BY, severity="warning")
 
@@ -189,8 +189,8 @@ def check_old_records(context: CheckContext) -> Iterator[Finding]:
             continue
         age = (today - max(date.fromisoformat(day), _find_import_day(one.record) or date.min)).days
         if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
-            message = msg("it has been waiting for a verdict for {days} days", days=age)
-            fix = msg("settle it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
+            message = msg("it has waited {days} days for a decision", days=age)
+            fix = msg("decide it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
             yield make_finding("unsettled", one, message, fix, key="status", severity="warning")
         has_changes = bool(context.surroundings.changes.get(one.record.path))
         if one.record.status == Status.ACCEPTED and age > UNCONFIRMED_DAYS and not has_changes:

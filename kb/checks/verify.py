@@ -123,7 +123,7 @@ def refuse_hidden(found: Sequence[str], path: str = "") -> None:
     for command in found:
         shown = reveal_hidden(command)
         if shown != command or any(threat.kind == HIDDEN for threat in find_threats(command)):
-            said = msg("a command is not what it shows: {command}", command=shown)
+            said = msg("a command hides characters: {command}", command=shown)
             raise KbError(said, path=path, hint=msg("see: kb check"))
 
 

@@ -105,9 +105,9 @@ def _warn_before_build(kb: KnowledgeBase, own_config: bool) -> None:
 # -- vectors -----------------------------------------------------------------------------------------
 
 
-@click.group(short_help="Make the vectors by which search finds meaning.")
+@click.group(short_help="Make the vectors for search by meaning.")
 def vectors() -> None:
-    """Make the vectors by which search finds what is meant beside what is said; needs an embedder in the settings."""
+    """Make the vectors that let search match by meaning as well as by words; needs an embedder in the settings."""
 
 
 @vectors.command("build", short_help="Give every record a vector that has none.")
@@ -117,8 +117,8 @@ def vectors() -> None:
 def build_vectors(kb: KnowledgeBase, anew: bool, as_json: bool) -> None:
     """Give every record a vector that has none, in batches.
 
-    What was made stays when this is broken off; the next call goes on. Records that have not changed are not embedded
-    again. Other commands go on meanwhile.
+    If interrupted, the vectors made so far stay and the next call continues. Unchanged records are not embedded again.
+    Other commands work meanwhile.
     """
     from kb.search import embedding
 
@@ -168,7 +168,7 @@ def _print_vector_status(kb: KnowledgeBase, status: VectorStatus, *, as_json: bo
 
 @vectors.command("embed", short_help="Print the vector of a text.")
 @click.argument("text")
-@click.option("--passage", is_flag=True, help="As a text that is searched; without it, as a question.")
+@click.option("--passage", is_flag=True, help="Treat the query as plain text to find instead of a question.")
 @with_kb
 def print_vector(kb: KnowledgeBase, text: str, passage: bool) -> None:
     """Print the vector of TEXT as JSON."""
@@ -191,8 +191,8 @@ def drop_vectors(kb: KnowledgeBase) -> None:
 
 
 @click.command(short_help="Write MEMORY.md and the conventions anew.")
-@click.option("--check", is_flag=True, help="Write nothing; leave with 1 where a file is not up to date.")
-@click.option("--force", is_flag=True, help="Also over a MACHINE block that somebody has edited.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file is not up to date.")
+@click.option("--force", is_flag=True, help="Even over a MACHINE block that somebody has edited.")
 @json_option
 @with_kb
 def write_memory(kb: KnowledgeBase, check: bool, force: bool, as_json: bool) -> int:

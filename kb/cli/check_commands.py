@@ -37,28 +37,28 @@ _SHOWN = 20
     metavar="REVISION",
     help="Tell what merging the checkout into REVISION (origin/main) changes, and what is against it.",
 )
-@click.option("--fix", is_flag=True, help="Mend in the checkout what can be mended safely.")
+@click.option("--fix", is_flag=True, help="Fix in the checkout what can be fixed safely.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "github", "markdown"]),
     default="text",
     show_default=True,
-    help="Lines to read, JSON, the annotations of a GitHub workflow, or a comment for a pull request.",
+    help="Plain text, JSON, GitHub workflow annotations, or a comment for a pull request.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
-@click.option("--strict", is_flag=True, help="Let warnings fail too.")
+@click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @with_kb
 def check(
     kb: KnowledgeBase, paths: tuple[str, ...], revision: str | None, fix: bool, form: str, as_json: bool, strict: bool
 ) -> int:
-    """Check files, ids, links, statuses, blocks, secrets and what the records speak of; exit 1 on errors.
+    """Check files, ids, links, statuses, blocks, secrets and the paths records refer to; exit 1 on errors.
 
     With PATH only what is found in that file, or below that folder, counts; the links are still checked against all.
 
-    With --against the changed records are told in short, with those that are like them, what they contradict there and
-    on other open branches, the ids that are taken on both sides, and what will hold after the merge. Exit 1 on errors
-    in what changes, not on those that are there anyway.
+    With --against, summarise the changed records: similar records, contradictions there and on other open branches, ids
+    taken on both sides, and what will be accepted after the merge. Exit 1 on errors in what changes, not on existing
+    ones.
     """
     below = [_resolve_relative_path(kb, path) for path in paths]
     form = "json" if as_json else form
@@ -198,12 +198,12 @@ def _require_consent(
     refuse_hidden(commands, record.path)
     words = "\n".join((record.title, *(section.text for section in record.sections), record.user))
     if order := find_instruction(words):
-        warn(kb, msg("careful: the text {problem}: {words}", problem=order.problem, words=order.words))
+        warn(kb, msg("caution: the text {problem}: {words}", problem=order.problem, words=order.words))
     if yes:
         return
     if not sys.stdin.isatty() or as_json:
         hint = msg("read them, then: kb verify {id} --run --yes", id=record.scoped_id)
-        raise NeedsPerson(msg("nobody has said that these commands may run"), path=record.path, hint=hint)
+        raise NeedsPerson(msg("nobody has approved running these commands"), path=record.path, hint=hint)
     if not click.confirm(kb.localise(msg("run this in {folder}?", folder=folder)), default=False, err=True):
         raise NeedsPerson(msg("nothing was run"))
 
@@ -235,7 +235,7 @@ def _run_and_print(kb: KnowledgeBase, command: str, folder: str, timeout: float,
 @json_option
 @click.pass_context
 def purge_secret(ctx: click.Context, as_json: bool) -> int:
-    """Find a secret that got in by hand and prepare what removes it from the history; nothing of that is run.
+    """Find a secret that was committed by hand and prepare its removal from the history; nothing is run.
 
     The secret is asked for without an echo, or read from stdin; it is never given on the command line. Exit code 5: it
     was found, and a person goes on.

@@ -47,7 +47,7 @@ def render_comparison(comparison: Comparison, name: str, language: str, style: P
     meaning = ["- " + page.render_message(said) for said in comparison.meaning]
     parts = [
         PagePart(style.strong(page.render_message(msg("After the merge"))), [PageItem(row, row) for row in meaning]),
-        page.build_part(msg("To settle before the merge"), errors),
+        page.build_part(msg("To resolve before the merge"), errors),
     ]
     for step in STEPS:
         changes = [page.build_change(change) for change in comparison.changes if change.step == step]
@@ -142,11 +142,11 @@ class _CommentPage:
         """Return the line that says whether the merge may go ahead."""
         if errors:
             counts = {"errors": errors, "warnings": warnings}
-            said = msg("❌ To settle before the merge: {errors}; worth a look: {warnings}", **counts)
+            said = msg("❌ To resolve before the merge: {errors}; worth a look: {warnings}", **counts)
         elif warnings:
-            said = msg("⚠️ Nothing stands against it; worth a look: {warnings}", warnings=warnings)
+            said = msg("⚠️ No objections; worth a look: {warnings}", warnings=warnings)
         else:
-            said = msg("✅ Nothing stands against it")
+            said = msg("✅ No objections")
         return self.style.strong(self.render_message(said)) + "\n"
 
     def iter_footer(self, comparison: Comparison) -> Iterator[str]:
@@ -216,7 +216,7 @@ class _CommentPage:
         rows += (row for part in change.parts for row in self._iter_part_change(part))
         if change.elsewhere:
             values = {"revision": self.revision, "parts": ", ".join(map(self._format_label, change.elsewhere))}
-            rows.append("⚠️ " + self.render_message(msg("meanwhile changed on {revision} too: {parts}", **values)))
+            rows.append("⚠️ " + self.render_message(msg("changed on {revision} in the meantime: {parts}", **values)))
         rows.append(self.style.code(record.path))
         return PageItem("\n".join([brief, *(f"  - {row}" if row[:1] != " " else f"  {row}" for row in rows)]), brief)
 
@@ -246,7 +246,7 @@ class _CommentPage:
             if one.score >= _ALIKE
         ]
         if alike:
-            yield self._label_list(msg("similar, there already"), "; ".join(alike))
+            yield self._label_list(msg("similar existing records"), "; ".join(alike))
 
     def _label_list(self, label: Message, text: str) -> str:
         return self.join_label(self.render_message(label), self.style.text(text))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ADVICE = {
     "roomy": msg("the expanded form fits"),
     "normal": msg("the normal form fits"),
-    "reminder": msg("the compact form fits; there is room left, no need to hurry"),
+    "reminder": msg("the compact form fits; there is room left, no need to rush"),
     "prune": msg("time to prune: kb prune"),
     "archive": msg("time to archive: kb archive"),
 }
@@ -129,7 +129,7 @@ def route_work(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None
 def drill_down(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
     """Tell how to find an answer: which one to three files to read directly, or that they are too many or too long.
 
-    More than 3 files or 300 lines are for the reader: `kb pack`. An answer cites what it was read from.
+    More than 3 files or 300 lines call for `kb pack`. An answer cites what it was read from.
     """
     from kb.context import build_routes
 
@@ -147,7 +147,7 @@ def drill_down(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None
         said = msg("if they do not answer: {command}", command=plan.escalate)
     else:
         values = {"n": plan.further, "command": plan.escalate}
-        said = msg("{n} more files are about this; have a pack made: {command}", **values)
+        said = msg("{n} more files are about this; make a pack: {command}", **values)
     click.echo(kb.localise(said))
     cite = ", ".join(f"[{file.id}]" for file in plan.files) or "[ID]"
     click.echo(kb.localise(msg("cite what you answer from: {ids}", ids=cite)))
@@ -156,11 +156,11 @@ def drill_down(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None
 @click.command(short_help="Answer a question with evidence.")
 @click.argument("words", nargs=-1)
 @click.option("--schema", is_flag=True, help="Print the JSON schema of a pack.")
-@click.option("--check", type=click.Path(), default="", help="Check a pack that a reader wrote, JSON or YAML.")
+@click.option("--check", type=click.Path(), default="", help="Check a pack that an agent wrote, JSON or YAML.")
 @json_option
 @with_kb
 def make_pack(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str, as_json: bool) -> int:
-    """Answer a question with evidence: quotes word for word, what is not known, what the code says otherwise.
+    """Answer a question with evidence: verbatim quotes, what is not known, where the code disagrees.
 
     YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The code
     is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a person.
@@ -190,9 +190,9 @@ def make_pack(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: st
 # -- context -----------------------------------------------------------------------------------------
 
 
-@click.group(short_help="Build an agent's context, or tell how full it is.")
+@click.group(short_help="Build an agent's context, or show how full it is.")
 def context() -> None:
-    """Build what an agent is given to work with, or tell how full its context is."""
+    """Build what an agent is given to work with, or show how full its context is."""
 
 
 @context.command("build", short_help="Print the records that answer a question, within a budget.")
@@ -223,7 +223,7 @@ def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json
     for warning in warnings:
         click.echo(warning, err=True)
     if made.left:
-        warn(kb, msg("records that had no room: {n}", n=made.left))
+        warn(kb, msg("records that did not fit: {n}", n=made.left))
     elif not made.shown:
         warn(kb, msg("nothing recorded is about this"))
 
@@ -276,7 +276,7 @@ def print_token_estimate(file: str, as_json: bool) -> None:
 
 @context.command("usage", short_help="Tell how full the context is.")
 @click.argument("transcript", required=False, type=click.Path())
-@percent_option("How full it is, where that is known already.")
+@percent_option("How full it is, if already known.")
 @click.option("--model", default="", help="The model, for the size of its context (see context_windows).")
 @json_option
 @with_kb
@@ -302,7 +302,8 @@ def show_context_usage(
     click.echo(f"{_LIGHTS.get(band.light, '')}{used.percent:.1f}%{of}: {kb.localise(_ADVICE[band.name])}")
     if used.tokens and not used.is_known:
         unknown = msg(
-            "the window of {model} is not known, so no light is lit; set context_window or context_windows in kb.toml",
+            "the context window of {model} is unknown, so no light is shown; set context_window or context_windows "
+            "in kb.toml",
             model=used.model or "?",
         )
         warn(kb, unknown)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # -- status, rm, supersede, confirm ------------------------------------------------------------------
 
 
-@click.command(short_help="Give a record another status.")
+@click.command(short_help="Change the status of a record.")
 @click.argument("name", metavar="ID")
 @click.argument("status", type=click.Choice([*map(str, Status)]))
 @click.option("--why", default="", help="The reason; it goes into the record and the commit.")
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @json_option
 @with_kb
 def change_status(kb: KnowledgeBase, name: str, status: str, why: str, scope: str, yes: bool, as_json: bool) -> int:
-    """Give a record another status, where the table of transitions allows it.
+    """Change the status of a record, where the table of transitions allows it.
 
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
@@ -48,7 +48,7 @@ def change_status(kb: KnowledgeBase, name: str, status: str, why: str, scope: st
 @json_option
 @with_kb
 def deprecate_record(kb: KnowledgeBase, name: str, why: str, scope: str, yes: bool, as_json: bool) -> int:
-    """Mark a record deprecated. The file stays: what was once decided can be looked up; its number is not reused.
+    """Mark a record deprecated. The file stays, so what was once decided can be looked up; its number is not reused.
 
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
@@ -128,7 +128,8 @@ def _warn_of_left_drafts(kb: KnowledgeBase, record: Record) -> None:
             warn(
                 kb,
                 msg(
-                    "what was typed before was never committed: {path}; take over what holds, then delete it", path=path
+                    "text typed earlier was never committed: {path}; copy what is still right, then delete it",
+                    path=path,
                 ),
             )
 

@@ -152,11 +152,11 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     waiting = [f"{one.path}: {kb.localise(one.message)}" for one in found.waiting]
     yield from _iter_part(kb, msg("To be read again"), waiting, msg("if one still holds: kb confirm ID"))
     refused = [f"{one.title}: {'; '.join(one.reasons)} ({one.session})" for one in found.refused]
-    again = msg("to write one all the same: kb write, with what its reason asks for")
+    again = msg("to write one anyway: kb write, with what its reason asks for")
     yield from _iter_part(kb, msg("Refused in sessions"), refused, again)
     unused = [f"[{qualify_name(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
     counted = msg("not handed to an agent of this clone since {day}", day=found.counted_from)
-    yield from _iter_part(kb, msg("Used by nobody"), unused, counted)
+    yield from _iter_part(kb, msg("Unused"), unused, counted)
 
 
 def _iter_part(kb: KnowledgeBase, heading: Message, rows: list[str], remark: Message) -> Iterator[str]:

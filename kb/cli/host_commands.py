@@ -98,7 +98,7 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
         path = resolve_settings_path(found.hooks, folder, os.environ)
         chosen = [event.strip() for event in events.split(",") if event.strip()]
         change = install.plan_installation(found, path, install.find_hook_program(), os.environ, chosen)
-    nothing = msg("the hooks stand in {path} already", path=path)
+    nothing = msg("the hooks are already in {path}", path=path)
     show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("hooks written to {path}", path=path))
     if host == "codex" and not (dry_run or orchestrators) and codex.find_untrusted_events(path, os.environ):
         said = msg(
@@ -129,8 +129,8 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
 
 
 def _remove_hooks(change: SettingsEdit, dry_run: bool) -> None:
-    nothing = msg("no hooks of kb stand in {path}", path=change.path)
-    show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("hooks taken out of {path}", path=change.path))
+    nothing = msg("{path} has no hooks of kb", path=change.path)
+    show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("hooks removed from {path}", path=change.path))
 
 
 def _resolve_orchestrator_path(host: str, folder: str) -> str:
@@ -168,7 +168,7 @@ def show_hooks(as_json: bool) -> None:
 @click.option("--program", default="kb-hook", show_default=True, help="How the plugin calls kb-hook.")
 @click.option("--mcp", is_flag=True, help="Offer kb's MCP server as well.")
 def write_plugin(folder: str, program: str, mcp: bool) -> None:
-    """Write a folder that is a marketplace of Claude Code with one plugin: kb's hooks for everybody who adds it."""
+    """Write a folder that is a Claude Code marketplace with one plugin: kb's hooks for everybody who adds it."""
     from kb.hooks import install, plugin
 
     changed = plugin.write_folder(folder, plugin.render_claude_plugin(program, install.WORDS, mcp=mcp))
@@ -222,8 +222,8 @@ def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run:
     files, folder = _resolve_targets(is_user, names, skills)
     changes, edited = agent_files.plan_skill_removal(folder)
     for change in (*map(agent_files.plan_block_removal, files), *changes):
-        nothing = msg("nothing of kb stands in {path}", path=change.path)
-        show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("taken out: {path}", path=change.path))
+        nothing = msg("{path} has nothing of kb", path=change.path)
+        show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("removed: {path}", path=change.path))
     if not dry_run:
         agent_files.remove_empty_folders(folder)
     _print_edited(edited)
@@ -235,7 +235,7 @@ def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run:
 def show_files(is_user: bool, names: tuple[str, ...], skills: str, as_json: bool) -> int:
     """Show where block and skill stand and whether they are up to date; leave with 1 where they drift apart.
 
-    Drift is a block and a skill that speak of different versions of the protocol; then the block holds.
+    Drift means that block and skill are of different protocol versions; the block then wins.
     """
     from kb.hooks import agent_files
 
@@ -263,7 +263,7 @@ def _resolve_targets(is_user: bool, names: tuple[str, ...], skills: str) -> tupl
 
 def _print_edited(paths: Iterable[str]) -> None:
     for path in paths:
-        print_note(msg("left as it is, somebody has edited it: {path}", path=path))
+        print_note(msg("left unchanged, somebody has edited it: {path}", path=path))
 
 
 # -- guard -------------------------------------------------------------------------------------------

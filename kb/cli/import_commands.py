@@ -31,7 +31,7 @@ import_options = add_options(
     click.option("--project", default="", help="Short for --scope project/<name>."),
     scope_option,
     click.option("--dry-run", is_flag=True, help="Show every verdict, write nothing."),
-    click.option("--verbose", is_flag=True, help="Name every record, and print every remark."),
+    click.option("--verbose", is_flag=True, help="List every record, and print every remark."),
     json_option,
 )
 
@@ -123,7 +123,7 @@ def _read_decisions(
             try:
                 # a link below a folder may lead anywhere; one that was named is meant
                 if os.path.islink(path) and path not in given:
-                    raise BadInput(msg("the file is no plain file"), path=name)
+                    raise BadInput(msg("the file is not a regular file"), path=name)
                 found.append(read_adr(decode_record(_read_bytes(path, name), name), name))
             except (BadRecord, BadInput) as error:
                 skipped.append(error)
@@ -136,7 +136,7 @@ def _read_bytes(path: str, name: str) -> bytes:
         if not os.path.exists(path):
             raise BadInput(msg("there is no such file or folder"), path=name)
         if not os.path.isfile(path):
-            raise BadInput(msg("the file is no plain file"), path=name)
+            raise BadInput(msg("the file is not a regular file"), path=name)
         if os.path.getsize(path) > MAX_FILE:
             raise BadInput(msg("the file is larger than {limit} bytes", limit=MAX_FILE), path=name)
         with open(path, "rb") as file:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @click.group(invoke_without_command=True, short_help="Serve agents over MCP.")
 @click.option("--http", "is_http", is_flag=True, help="Over HTTP on this machine, for who has the token.")
 @click.option("--address", default="", metavar="HOST:PORT", help="Where --http listens (default: 127.0.0.1:8735).")
-@click.option("--remote", is_flag=True, help="Let --address be one that other machines reach.")
+@click.option("--remote", is_flag=True, help="Allow an --address that other machines can reach.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A further name by which clients call it.")
-@click.option("--new-token", is_flag=True, help="Make a new token; the old one lets nobody in any more.")
+@click.option("--new-token", is_flag=True, help="Make a new token; the old one stops working.")
 @click.pass_context
 def mcp(ctx: click.Context, is_http: bool, address: str, remote: bool, names: tuple[str, ...], new_token: bool) -> None:
     """Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP."""
@@ -61,7 +61,7 @@ def _announce(where: ListenAddress, token: AccessToken) -> None:
     click.echo(where.url)
     if token.is_new:
         print_note(msg("the token, shown this once: {secret}", secret=token.secret))
-    print_note(msg("the token stands in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path))
+    print_note(msg("the token is in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path))
 
 
 def _has_sdk() -> bool:
@@ -95,12 +95,12 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
     base = ctx.find_root().obj
     words = [mcp_install.find_program(shared=is_project), *(("--kb", os.path.abspath(base)) if base else ()), "mcp"]
     change = mcp_install.plan_installation(found, path, words, os.environ)
-    nothing = msg("the server stands in {path} already", path=path)
+    nothing = msg("the server is already in {path}", path=path)
     done = msg("server written to {path}; the client starts it when it next starts", path=path)
     show_and_apply(change, dry_run=dry_run, nothing=nothing, done=done)
     if not _has_sdk():
         step = msg("install it: {command}", command=build_install_command("mcp"))
-        print_note(msg("but it will not start: this kb has no MCP SDK; {step}", step=step))
+        print_note(msg("but it will not start: the MCP SDK is not installed; {step}", step=step))
 
 
 @mcp.command("uninstall", short_help="Take the server out.")
@@ -113,5 +113,5 @@ def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool
     found = mcp_install.get_client(client)
     path = resolve_settings_path(found.mcp, resolve_project(is_user, is_project), os.environ)
     change = mcp_install.plan_removal(found, path, os.environ)
-    nothing = msg("no server of kb stands in {path}", path=path)
-    show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("server taken out of {path}", path=path))
+    nothing = msg("{path} has no server of kb", path=path)
+    show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("server removed from {path}", path=path))

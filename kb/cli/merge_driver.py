@@ -43,7 +43,7 @@ def merge(base: str, ours: str, theirs: str, path: str) -> int:
     for said in messages:
         click.echo(f"kb: {path}: {said.translate(language)}", err=True)
     if found.conflicts:
-        hint = msg("decide between the markers, take them out, then: git add {path}", path=quote(path))
+        hint = msg("choose between the versions, remove the markers, then: git add {path}", path=quote(path))
         click.echo("    → " + hint.translate(language), err=True)
     return 1 if found.conflicts else 0
 

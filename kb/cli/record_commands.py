@@ -146,7 +146,7 @@ def list_records(
 )
 @past_options
 @click.option("--explain", is_flag=True, help="Tell how the words were understood and what each score is made of.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most so many.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most this many.")
 @json_option
 @with_kb
 def search_records(
@@ -239,12 +239,12 @@ def show_links(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
         click.echo(f"{'→' if link.outward else '←'} {relation} [{link.name}] {title}")
 
 
-@click.command(short_help="Look at seeds, karma and preferences.")
+@click.command(short_help="Show seeds, karma and preferences.")
 @click.argument("view", type=click.Choice(["seeds", "karma", "prefs"]))
 @json_option
 @with_kb
 def show_alaya(kb: KnowledgeBase, view: str, as_json: bool) -> None:
-    """Look at the records in one of three views: 种子库 seeds by kind, 业力库 karma by label, 偏好库 preferences."""
+    """Show the records in one of three views: 种子库 seeds by kind, 业力库 karma by label, 偏好库 preferences."""
     records = kb.records()
     label = {kind.name: kind.karma if view == "karma" else f"{kind.prefix} {kind.zh}" for kind in KINDS}
     if view == "prefs":

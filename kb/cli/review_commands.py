@@ -160,7 +160,7 @@ def show_held(kb: KnowledgeBase, name: str) -> None:
 @json_option
 @with_kb
 def promote_held(kb: KnowledgeBase, name: str, as_json: bool) -> int:
-    """Let a held candidate through the gate on your word; duplicates and contradictions are still looked for."""
+    """Let a held candidate through the gate on your decision; duplicates and contradictions are still checked."""
     return print_verdicts(kb, [kb.promote(name)], as_json=as_json)
 
 

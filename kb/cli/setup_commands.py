@@ -47,7 +47,7 @@ def init_base(
 ) -> None:
     """Make a knowledge base at PATH, here, or for yourself; complete one that is there.
 
-    Without any of the three: where --kb or $KB_HOME says, the one around the current folder, or, outside every
+    Without any of the three: the one that --kb or $KB_HOME names, the one around the current folder, or, outside any
     repository, ~/.kb.
     """
     from kb.knowledge_base import make
@@ -109,11 +109,11 @@ def _iter_remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str
     there = {path: _read_text(root, path) for path in (*build_workflows(), *build_workflows("gitlab"))}
     if lacking := [path for path, text in there.items() if UNKNOWN in text]:
         yield msg(
-            "{files} do not say yet where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG",
+            "{files} do not say where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG",
             files=", ".join(lacking),
         )
     if source and (others := [path for path, text in there.items() if text and path not in files]):
-        yield msg("{files} are as they were: to change where kb comes from, edit them", files=", ".join(others))
+        yield msg("{files} are unchanged: to change where kb comes from, edit them", files=", ".join(others))
 
 
 def _read_text(root: str, path: str) -> str:
@@ -147,11 +147,11 @@ def show_config(ctx: click.Context, as_json: bool) -> None:
 # -- keywords --------------------------------------------------------------------------------------
 
 
-@click.group(invoke_without_command=True, short_help="Load the words of a trade.")
+@click.group(invoke_without_command=True, short_help="Load the synonyms of a domain.")
 @json_option
 @click.pass_context
 def keywords(ctx: click.Context, as_json: bool) -> None:
-    """List the groups of words that mean the same here, or load more; search, contexts and packs find by them."""
+    """List the synonyms of this knowledge base, or load more; search, contexts and packs use them."""
     if ctx.invoked_subcommand is None:
         with_kb(_list_keywords)(as_json)
 
@@ -166,10 +166,10 @@ def _list_keywords(kb: KnowledgeBase, as_json: bool) -> None:
     for group in groups:
         click.echo(", ".join(group.words))
     if not groups:
-        warn(kb, msg("no words of your own yet; to load some: kb keywords load FILE"))
+        warn(kb, msg("no synonyms of your own yet; to load some: kb keywords load FILE"))
 
 
-@keywords.command("load", short_help="Add groups of words.")
+@keywords.command("load", short_help="Add groups of synonyms.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @with_kb
 def load_keywords(kb: KnowledgeBase, file: str) -> None:
@@ -188,11 +188,11 @@ def load_keywords(kb: KnowledgeBase, file: str) -> None:
 
 
 @click.command(short_help="Check that everything works.")
-@click.option("--fix", is_flag=True, help="Mend what is safe to mend: the index, old failures, leftovers.")
+@click.option("--fix", is_flag=True, help="Fix what is safe to fix: the index, old failures, leftovers.")
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
-    """Look at git, the repository, the index, the spool, the hooks and more; exit 1 where something failed."""
+    """Check git, the repository, the index, the spool, the hooks and more; exit 1 if anything failed."""
     from kb.doctor import FAILED, NOT_OPEN, OK, run_checks
 
     root = ctx.find_root().obj or find_root(os.getcwd(), os.environ) or ""
@@ -207,7 +207,7 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
         # outside a knowledge base that is the one thing to say; what needs one says the same in twenty lines
         if (outcome.state != FAILED and not root) or outcome.said.template == NOT_OPEN.template:
             continue
-        mended = " " + msg("(mended)").translate(language) if outcome.mended and outcome.state == OK else ""
+        mended = " " + msg("(fixed)").translate(language) if outcome.mended and outcome.state == OK else ""
         click.echo(f"{_MARKS[outcome.state]} {outcome.name}: {outcome.said.translate(language)}{mended}")
         if outcome.remedy:
             click.echo(f"    → {outcome.remedy.translate(language)}")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _RECEIVED = {
     "forward": msg("received {n} commits"),
-    "replayed": msg("received {n} commits, and put what is new here upon them"),
-    "merged": msg("received {n} commits, and merged them with what is new here"),
+    "replayed": msg("received {n} commits and rebased the local ones onto them"),
+    "merged": msg("received {n} commits and merged them with the local ones"),
 }
 _INBOX = {"received": msg("received"), "sent": msg("sent")}
 
@@ -38,7 +38,7 @@ dry_option = click.option("--dry-run", is_flag=True, help="Only tell what would 
 @json_option
 @with_kb
 def sync(kb: KnowledgeBase, remote: str, push: bool, as_json: bool) -> None:
-    """Fetch, put what is new here upon what is new there, and push: the branch, open reviews and the inbox.
+    """Fetch, rebase local commits onto the remote's, and push: the branch, open reviews and the inbox.
 
     Nothing is forced, and nothing that is published is rewritten. A record whose number was taken meanwhile gets the
     next free one, and what cites it follows. Without a connection nothing happens and nothing is lost. Where the branch
@@ -79,7 +79,7 @@ def _iter_notes(done: SyncResult) -> Iterator[Message]:
     """Yield what a person should know."""
     yield from done.notes
     if done.rescue:
-        yield msg("what was put upon it is kept as it was: {ref}", ref=done.rescue)
+        yield msg("what was based on it is kept: {ref}", ref=done.rescue)
     if done.unreachable:
         yield msg("{remote} cannot be reached: {problem}", remote=done.remote, problem=done.unreachable)
         yield msg("{n} commits wait here; go on writing, and sync later", n=done.waiting)
@@ -115,7 +115,7 @@ def renumber(kb: KnowledgeBase, name: str, scope: str, dry_run: bool, as_json: b
         said = msg("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)
         click.echo(f"{kb.localise(said)}  {one.path}")
     if not done.renumbered:
-        click.echo(kb.localise(msg("no number is given out twice")))
+        click.echo(kb.localise(msg("all numbers are unique")))
     sys.stdout.flush()
     for path in done.followed:
         warn(kb, msg("its citations follow: {path}", path=path))
@@ -124,17 +124,17 @@ def renumber(kb: KnowledgeBase, name: str, scope: str, dry_run: bool, as_json: b
         warn(kb, msg("{path} cites [{id}], and it is not clear which of the two is meant: look at it", **values))
 
 
-@click.command(short_help="Mend what a merge lost.")
+@click.command(short_help="Repair what a merge lost.")
 @click.argument("names", nargs=-1, metavar="[PATH|ID|COMMIT]...")
-@click.option("--all", "every", is_flag=True, help="Look through all merges, not only those since the last time.")
+@click.option("--all", "every", is_flag=True, help="Examine all merges, not only those since the last run.")
 @dry_option
 @json_option
 @with_kb
 def repair(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: bool, as_json: bool) -> int:
     """Merge records again that were merged without kb, as by the button of a code host, in one commit.
 
-    A record is merged anew from the parents of the merge where it still stands as its lines were put together, or has
-    conflict markers or a section twice. What both sides decided differently is named for you: exit 5.
+    A record is merged again from the parents of the merge if git left it merged line by line, with conflict markers or
+    with a duplicate section. What both sides decided differently is listed for you: exit 5.
     """
     from kb.sync.repair import repair_merges
 
@@ -143,9 +143,9 @@ def repair(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: bool
         print_json(done)
     else:
         for path in done.mended:
-            click.echo(kb.localise(msg("mended: {path}", path=path)))
+            click.echo(kb.localise(msg("fixed: {path}", path=path)))
         if not done.mended:
-            click.echo(kb.localise(msg("nothing to mend in {n} merges", n=done.merges)))
+            click.echo(kb.localise(msg("nothing to repair in {n} merges", n=done.merges)))
     sys.stdout.flush()
     for one in done.undecided:
         for reason in one.reasons:

@@ -69,7 +69,7 @@ def _force_form(kb: KnowledgeBase, form: str, session: str) -> None:
 @click.command(short_help="Print a session in one of its three forms.")
 @click.argument("words", nargs=-1, metavar="[FORM] [SOURCE]")
 @click.option("--for", "situation", default="", help="agent-start (compact), handover (normal) or debug (expanded).")
-@percent_option("How full the context is, to choose the form by.")
+@percent_option("How full the context is; decides the form.")
 @click.option("--limit", type=click.IntRange(60, 499), help="Words of a compact form, at most.")
 @click.pass_context
 def show_form(
@@ -152,8 +152,8 @@ def prune() -> None:
 @click.option("--out", default="", type=click.Path(), help="Write the pruned transcript to this file; - is stdout.")
 @click.option("--only", multiple=True, help="Only these: dedup, supersede, errors, truncate; commas or several times.")
 @click.option("--propose", is_flag=True, help="Also list what may be dropped, and drop what is safe.")
-@click.option("--yes", is_flag=True, help="Drop it although the settings ask for confirmation.")
-@click.option("--explain", is_flag=True, help="Name every cut and every text that was kept, and what it costs.")
+@click.option("--yes", is_flag=True, help="Drop it without confirmation, whatever the settings say.")
+@click.option("--explain", is_flag=True, help="List every cut and every text that was kept, and what it costs.")
 @percent_option("How full the context is (default: by the transcript).")
 @json_option
 @click.pass_context

@@ -27,7 +27,7 @@ _LISTS = ("impact", "tags", "impact_areas", "supersedes", "amends")
 _SELF_CHECKS = ("affects_future", "reference_value", "prevents_repeat")
 
 
-@click.command(short_help="Hand candidates to the gate.")
+@click.command(short_help="Submit candidates to the gate.")
 @click.argument("source", required=False)
 @click.option("--schema", is_flag=True, help="Print the JSON schema of a candidate and stop.")
 @click.option("--kind", help=f"One of: {', '.join(kind.name for kind in KINDS)} (or the prefix, or 决策…).")
@@ -60,7 +60,7 @@ _SELF_CHECKS = ("affects_future", "reference_value", "prevents_repeat")
 def write(
     ctx: click.Context, /, source: str | None, schema: bool, dry_run: bool, yes: bool, as_json: bool, **given: Any
 ) -> int:
-    """Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.
+    """Submit candidates to the gate: from a JSON file, from stdin (-), or from the options.
 
     \b
     kb write --kind decision --title "Use PostgreSQL for orders" --why "…" --area architecture

@@ -271,11 +271,11 @@ def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
     backgrounds = [_render_background(loaded, most) for most in (400, 100, 0)]
     fitting = (one for one in backgrounds if _is_within_budget([one, *answers], budget))
     background = next(fitting, None) if not left and not is_shortened else None
-    omitted = [msg("records that had no room: {n}", n=left)] if left else []
+    omitted = [msg("records that did not fit: {n}", n=left)] if left else []
     if is_shortened:
         omitted.append(msg("the answer is shortened; whole: kb show {id}", id=loaded.answers[0].record.id))
     if background is not backgrounds[0]:
-        omitted.append(msg("the project's background had no room"))
+        omitted.append(msg("the project's background did not fit"))
     return LoadedSummary((*([background] if background else ()), *answers), tuple(omitted))
 
 

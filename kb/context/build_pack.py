@@ -164,7 +164,7 @@ def _find_disagreements(
         names = (record.id, record.scope)
         fix = kb.localise(
             msg(
-                "if the code is right, update the record: kb edit {id}; if the record is right, mend the code",
+                "if the code is right, update the record: kb edit {id}; if the record is right, fix the code",
                 id=record.scoped_id,
             )
         )
@@ -183,7 +183,7 @@ def _find_disagreements(
             conflicts.append(FileConflict(*names, claim.kind, claim.said, kb.localise(has), *where, fix))
         for key, value in record.claims.items():
             if not tree.has_word(value):
-                why = kb.localise(msg("no rule can check this; a person has to look"))
+                why = kb.localise(msg("no rule can check this; a person must look"))
                 doubts.append(UnverifiedClaim(*names, f"{key}: {value}", why))
     return conflicts, doubts
 
@@ -227,14 +227,12 @@ def find_pack_problems(kb: Workspace, source: str, path: str) -> list[str]:
     """Return what is wrong with a pack that a reader wrote, JSON or YAML: its form, and quotes that stand nowhere."""
     value = _parse_pack(source, path)
     found = [
-        kb.localise(msg("{place} is not as the schema says", place=place)) for place in pack.iter_schema_errors(value)
+        kb.localise(msg("{place} does not match the schema", place=place)) for place in pack.iter_schema_errors(value)
     ]
     evidence = value.get("evidence") if isinstance(value, dict) else None
     for number, item in enumerate(evidence if isinstance(evidence, list) else ()):
         if isinstance(item, dict) and not _has_quote(kb, item):
-            found.append(
-                kb.localise(msg("evidence[{n}]: the quote does not stand in {file}", n=number, file=item.get("file")))
-            )
+            found.append(kb.localise(msg("evidence[{n}]: the quote is not in {file}", n=number, file=item.get("file"))))
     return found
 
 

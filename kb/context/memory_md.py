@@ -183,4 +183,4 @@ def _iter_thin_warnings(values: Mapping[str, object]) -> Iterator[Message]:
     answers = values.get("answers", ())
     thin = [str(answer["id"]) for answer in answers if answer["is_thin"]] if isinstance(answers, list) else []
     if thin:
-        yield msg("no impact paths say where these hold: {ids}", ids=", ".join(thin))
+        yield msg("these apply to no particular path: {ids}", ids=", ".join(thin))

@@ -34,11 +34,11 @@ def check_settings(target: DoctorTarget) -> DoctorFinding:
     if error := target.problem:
         where = f"{error.path}:{error.line}" if error.line else error.path
         problem = msg("{where}: {message}", where=where, message=error.message) if where else error.message
-        remedy = error.hint if str(error.hint) else msg("mend {path}", path="kb.toml")
+        remedy = error.hint if str(error.hint) else msg("fix {path}", path="kb.toml")
         return DoctorFinding(FAILED, msg("{problem}", problem=problem), remedy)
     if untrusted := find_untrusted_root(target.folder, target.environment):
         path = os.path.join(untrusted, "kb.toml")
-        said = msg("{path} belongs to somebody else and is passed over", path=path)
+        said = msg("{path} belongs to somebody else and is skipped", path=path)
         remedy = msg("if you trust its owner, name it: KB_HOME={path}", path=untrusted)
         return DoctorFinding(NOTE if target.root else FAILED, said, remedy)
     if not target.root:
@@ -102,7 +102,7 @@ def check_record_files(target: DoctorTarget) -> DoctorFinding:
     """Look for files that are no readable records."""
     broken = target.base.sync_index().list_broken()
     if not broken:
-        return DoctorFinding(OK, msg("every record can be read"))
+        return DoctorFinding(OK, msg("all records are readable"))
     return DoctorFinding(FAILED, msg("{n} files cannot be read as records: {path}", n=len(broken), path=broken[0][0]))
 
 
@@ -119,8 +119,8 @@ def check_inbox(target: DoctorTarget) -> DoctorFinding:
     """Look for files in the inbox that hold no candidate; one who shares it may have put them there."""
     found = inbox.list_unreadable(target.base)
     if not found:
-        return DoctorFinding(OK, msg("what waits in the inbox can be read"))
-    return DoctorFinding(NOTE, msg("{n} files of the inbox hold no candidate: {name}", n=len(found), name=found[0]))
+        return DoctorFinding(OK, msg("all candidates in the inbox are readable"))
+    return DoctorFinding(NOTE, msg("{n} files of the inbox contain no candidate: {name}", n=len(found), name=found[0]))
 
 
 def check_spool(target: DoctorTarget) -> DoctorFinding:
@@ -133,7 +133,7 @@ def check_queue(target: DoctorTarget) -> DoctorFinding:
     """Count the calls that wait and whose writers are gone."""
     folder = target.base.state.path("queue")
     n = sum(1 for name in list_names(folder) if name.endswith(".json") and is_old(os.path.join(folder, name)))
-    return DoctorFinding(NOTE if n else OK, msg("{n} calls wait that nobody has answered", n=n))
+    return DoctorFinding(NOTE if n else OK, msg("{n} calls are waiting for an answer", n=n))
 
 
 def check_unreadable_spool(target: DoctorTarget) -> DoctorFinding:
@@ -158,7 +158,7 @@ def check_edit_drafts(target: DoctorTarget) -> DoctorFinding:
     """Look for what was typed in `kb edit` and never committed: the editor failed, or kb was killed."""
     found = list_abandoned_drafts(target.base)
     if not found:
-        return DoctorFinding(OK, msg("nothing typed in kb edit is left over"))
+        return DoctorFinding(OK, msg("no unsaved text of kb edit"))
     said = msg("{n} texts typed in kb edit were never committed: {path}", n=len(found), path=found[0].path)
     return DoctorFinding(NOTE, said)
 
@@ -167,8 +167,8 @@ def check_leftovers(target: DoctorTarget) -> DoctorFinding:
     """Look for half-written files and work folders of processes that died."""
     found = list(_iter_leftovers(target.base))
     if not found:
-        return DoctorFinding(OK, msg("nothing is left half done"))
-    return DoctorFinding(NOTE, msg("{n} files were left half done: {path}", n=len(found), path=found[0]))
+        return DoctorFinding(OK, msg("nothing is half done"))
+    return DoctorFinding(NOTE, msg("{n} files were left half written: {path}", n=len(found), path=found[0]))
 
 
 def _iter_leftovers(kb: KnowledgeBase) -> Iterator[str]:
@@ -194,7 +194,7 @@ def remove_leftovers(target: DoctorTarget) -> None:
 def check_abandoned_sessions(target: DoctorTarget) -> DoctorFinding:
     """Count what sessions left that ended without a word."""
     n = len(list_stale_files(target.base.state, target.base.now()))
-    return DoctorFinding(NOTE if n else OK, msg("{n} sessions left something more than 30 days ago", n=n))
+    return DoctorFinding(NOTE if n else OK, msg("{n} sessions left files more than 30 days ago", n=n))
 
 
 def remove_abandoned_sessions(target: DoctorTarget) -> None:

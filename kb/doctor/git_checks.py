@@ -34,7 +34,7 @@ def check_git_version(target: DoctorTarget) -> DoctorFinding:
 
 
 def check_permissions(target: DoctorTarget) -> DoctorFinding:
-    """Check that everything can be written that a write has to."""
+    """Check that everything is writable that a write has to."""
     kb, repository = target.base, target.base.repository
     paths = [os.path.join(kb.root, CONTENT), kb.state.ensure_folder()]
     paths += [repository.git_dir, repository.common_dir, repository.private]
@@ -44,7 +44,7 @@ def check_permissions(target: DoctorTarget) -> DoctorFinding:
         if not os.access(path, os.W_OK | (os.X_OK if os.path.isdir(path) else 0)):
             remedy = msg("run: chmod u+w {path}", path=path)
             return DoctorFinding(FAILED, msg("{path} cannot be written by you", path=path), remedy)
-    return DoctorFinding(OK, msg("everything can be written"))
+    return DoctorFinding(OK, msg("everything is writable"))
 
 
 def check_repository(target: DoctorTarget) -> DoctorFinding:
@@ -91,8 +91,8 @@ def check_locks(target: DoctorTarget) -> DoctorFinding:
     """Look for locks of git's that nobody has let go of for a minute, and for one of a kb that died."""
     found = list(_iter_stale_locks(target.base.repository))
     if not found:
-        return DoctorFinding(OK, msg("no lock is left over"))
-    return DoctorFinding(FAILED, msg("{n} locks of git are left over: {path}", n=len(found), path=found[0]))
+        return DoctorFinding(OK, msg("no stale lock"))
+    return DoctorFinding(FAILED, msg("{n} stale git locks: {path}", n=len(found), path=found[0]))
 
 
 def _iter_stale_locks(repository: Repository) -> Iterator[str]:
@@ -195,10 +195,10 @@ def check_checkout(target: DoctorTarget) -> DoctorFinding:
     if rescued := publish.report_rescued_work(kb):
         return DoctorFinding(NOTE, rescued)
     if pending:
-        said = msg("{n} files are committed and could not be written here: {path}", n=len(pending), path=pending[0])
+        said = msg("{n} committed files could not be written here: {path}", n=len(pending), path=pending[0])
         return DoctorFinding(NOTE, said)
     if lost := dropped_records.list_still_dropped(kb):
-        said = msg("{n} files are committed and git's index does not have them: {path}", n=len(lost), path=lost[0])
+        said = msg("{n} committed files are missing from git's index: {path}", n=len(lost), path=lost[0])
         return DoctorFinding(NOTE, said, msg("keep it: git add {path}", path=lost[0]))
     if put_back := dropped_records.report_put_back(kb):
         return DoctorFinding(OK, put_back)

@@ -36,7 +36,7 @@ def check_hook_failures(target: DoctorTarget) -> DoctorFinding:
     rows = [row for row in failures if not row.over]
     if not rows:
         last = {"event": failures[-1].event, "time": failures[-1].time}
-        return DoctorFinding(OK, msg("what failed has gone well since; last {event} at {time}", **last))
+        return DoctorFinding(OK, msg("what failed has succeeded since; last {event} at {time}", **last))
     ours = [row for row in rows if not row.by_host]
     is_repeated = len(ours) > len({row.event for row in ours})
     lasts = is_repeated or any(_is_recent(row, target.now()) for row in ours)
@@ -87,14 +87,16 @@ def check_hooks(target: DoctorTarget) -> DoctorFinding:
             return DoctorFinding(NOTE, said, msg("if that is not meant: kb hooks install {host}", host=host))
     paths = install.list_settings_paths("codex", target.folder, target.environment) if "codex" in found else []
     if off := codex.find_disabling_files(paths):
-        said = msg("hooks are switched off in {path}", path=off[0])
+        said = msg("hooks are disabled in {path}", path=off[0])
         return DoctorFinding(NOTE, said, msg("set hooks = true under [features] there"))
     untrusted = dict.fromkeys(
         event for path in paths for event in codex.find_untrusted_events(path, target.environment)
     )
     if untrusted:
         events = ", ".join(untrusted)
-        said = msg("codex does not run kb's hooks at {events}: they are not trusted, or changed since", events=events)
+        said = msg(
+            "codex does not run kb's hooks at {events}: they are not trusted, or have changed since", events=events
+        )
         return DoctorFinding(NOTE, said, msg("start codex and trust them where it says that hooks need review"))
     hosts = [*found, *(["claude (plugin)"] if plugged else [])]
     return DoctorFinding(OK, msg("installed for {hosts}", hosts=", ".join(hosts)))
@@ -156,7 +158,7 @@ def _run_hook_line(line: str, target: DoctorTarget) -> tuple[Message | None, str
         problem = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         return msg("{line} ends with {code}: {problem}", line=line, code=done.returncode, problem=problem), ""
     if done.stdout.strip() and not _is_json_object(done.stdout):
-        return msg("{line} prints what is no JSON object", line=line), ""
+        return msg("{line} prints something other than a JSON object", line=line), ""
     name = f"{words[1]}@{words[3]}" if len(words) > 3 else words[1]
     return None, f"{name} {took} ms{'' if done.stdout.strip() in (b'', b'{}') else ' {…}'}"
 
@@ -172,11 +174,11 @@ def check_transcripts(target: DoctorTarget) -> DoctorFinding:
     """Count the records in recent sessions that kb does not know: hosts change their formats without a word."""
     sessions, unknown, skipped = count_unknown_records(target.base)
     if not unknown and not skipped:
-        return DoctorFinding(OK, msg("{n} sessions of late are read whole", n=sessions))
+        return DoctorFinding(OK, msg("{n} recent sessions are fully readable", n=sessions))
     names = ", ".join(f"{name} ({n}×)" for name, n in sorted(unknown.items(), key=lambda item: -item[1])[:5])
     if not unknown:
-        return DoctorFinding(NOTE, msg("{n} lines of the sessions of late cannot be read", n=skipped))
-    return DoctorFinding(NOTE, msg("records in the sessions of late that kb does not know: {names}", names=names))
+        return DoctorFinding(NOTE, msg("{n} lines of recent sessions cannot be read", n=skipped))
+    return DoctorFinding(NOTE, msg("record types unknown to kb in recent sessions: {names}", names=names))
 
 
 def check_llm_command(target: DoctorTarget) -> DoctorFinding:

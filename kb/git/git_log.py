@@ -175,6 +175,6 @@ def refuse_unsafe_paths(names: Iterable[str], own: str) -> None:
     for name in names:
         if is_unsafe_path(name) or f"{name}/".lower().startswith(f"{own}/".lower()):
             raise NeedsPerson(
-                msg("a commit holds {path}, which no checkout may have", path=name),
+                msg("a commit contains {path}, which must never be checked out", path=name),
                 hint=msg("do not merge it; see who made it: git log --all -- {path}", path=name),
             )

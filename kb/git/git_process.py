@@ -66,8 +66,8 @@ _LOCK = regex(r"Unable to create '([^'\n]+\.lock)': File exists")
 """What git says of a lock that it cannot take."""
 _WAYS_OUT = {
     "dubious ownership": msg("git config --global --add safe.directory PATH, if you trust its owner"),
-    "not a git repository": msg("make git status work there"),
-    "cannot use bare repository": msg("make git status work there"),
+    "not a git repository": msg("make sure git status works there"),
+    "cannot use bare repository": msg("make sure git status works there"),
     "clean filter": msg("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
     "unknown repository extension": msg("install a newer git: the repository was made by one"),
     "transport 'ext' not": msg("kb takes no address that is a command: git remote set-url origin URL"),
@@ -286,8 +286,8 @@ def build_lock_error(path: str) -> Busy:
         )
     minutes = int(age // 60)
     return Busy(
-        msg("a git process that has died left {path}: nobody has let go of it for {n} minutes", path=path, n=minutes),
-        hint=msg("take it away: kb doctor --fix"),
+        msg("a dead git process left {path}: it has been locked for {n} minutes", path=path, n=minutes),
+        hint=msg("remove it: kb doctor --fix"),
     )
 
 

@@ -72,7 +72,7 @@ def _parse_trees(output: CommandOutput, folders: list[str]) -> dict[str, bytes]:
     for folder, (_, kind, data) in zip(folders, parse_batch(output.out), strict=True):
         if data is not None and kind != "tree":
             hint = msg("put a folder in its place")
-            raise GitFailed(msg("{path} is no folder in the last commit", path=folder), hint=hint)
+            raise GitFailed(msg("{path} is not a folder in the last commit", path=folder), hint=hint)
         if data is not None:
             found[folder] = data
     return found

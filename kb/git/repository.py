@@ -223,7 +223,7 @@ class Repository:
         if other := self._find_other_work_tree():
             return Busy(
                 msg("the settings of {path} name another work tree: {other}", path=self.git_dir, other=other),
-                hint=msg("take it out: git config --unset core.worktree"),
+                hint=msg("remove it: git config --unset core.worktree"),
             )
         return None
 

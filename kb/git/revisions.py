@@ -52,7 +52,7 @@ def find_divergence(kb: Workspace, revision: str) -> DivergedHistory:
         raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))
     if not tip:
         said = msg("git does not know {revision} here", revision=revision)
-        raise GitFailed(said, hint=_explain_missing(kb, msg("see which there are: git branch --all")))
+        raise GitFailed(said, hint=_explain_missing(kb, msg("list them: git branch --all")))
     base = find_merge_base(kb, tip, head)
     if not base:
         said = msg("git finds no commit that {revision} and HEAD have in common", revision=revision)

@@ -274,7 +274,7 @@ def _quote_constraints(kb: Workspace, constraints: Filter, written: Sequence[str
     for record in hint.shown:
         log.add(QUOTED, record.uid)
     about = next(path for path, records in on_paths if any(record.uid in found for record in records))
-    head = kb.localise(msg("kb: what holds for {path}:", path=about))
+    head = kb.localise(msg("kb: accepted for {path}:", path=about))
     return HookResponse(context=f"{head}\n{hint.text}") if hint.text else HookResponse()
 
 

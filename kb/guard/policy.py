@@ -47,7 +47,7 @@ def resolve_mode(word: str | None, configured: str) -> GuardMode:
     name = word.strip().lower()
     if name in MODES:
         return GuardMode(name)
-    return GuardMode(WARN, msg("{variable} is {value}; known: {modes}; warn holds", variable=MODE, value=word[:40],
+    return GuardMode(WARN, msg("{variable} is {value}; known: {modes}; using warn", variable=MODE, value=word[:40],
                           modes=", ".join(MODES)))  # fmt: skip
 
 
@@ -90,12 +90,15 @@ def rule_on_unread(mode: str, risk: RiskLevel, step: Message | None) -> Ruling:
 
 
 _PROTECTED = {
-    "record": (msg("{path} holds records, and only kb writes them"), msg("hand it to kb: kb write")),
-    "session": (msg("{path} holds archived sessions, and only kb writes them"), msg("let kb archive it: kb archive")),
-    "state": (msg("{path} is kb's own state"), msg("ask the person; kb doctor --fix mends what is broken")),
-    "bank": (msg("{path} is in the memory bank, and only its writer writes it"), msg("hand it to kb: kb write")),
+    "record": (msg("{path} contains records, and only kb writes them"), msg("submit it: kb write")),
+    "session": (
+        msg("{path} contains archived sessions, and only kb writes them"),
+        msg("let kb archive it: kb archive"),
+    ),
+    "state": (msg("{path} is kb's own state"), msg("ask the person; kb doctor --fix repairs what is broken")),
+    "bank": (msg("{path} is in the memory bank, which only its writer may change"), msg("submit it: kb write")),
     "block": (msg("{path} has a block that a tool writes, and this would change it"),
-              msg("change only what stands outside of MACHINE_BLOCK_START and MACHINE_BLOCK_END")),
+              msg("change only what is outside MACHINE_BLOCK_START and MACHINE_BLOCK_END")),
 }  # fmt: skip
 """What only kb writes: why, and the next step."""
 
@@ -119,7 +122,7 @@ def rule_on_decision(words: str) -> Ruling:
 
 def rule_on_settings(path: str) -> Ruling:
     """Rule on a write to the settings by which the guard itself is set: the person is asked."""
-    return Ruling(ASK, msg("kb: {path} holds the settings of the knowledge base, its guard among them", path=path))
+    return Ruling(ASK, msg("kb: {path} contains the settings of the knowledge base, including its guard", path=path))
 
 
 # -- risk --------------------------------------------------------------------------------------------
@@ -159,9 +162,9 @@ def assess_risk(paths: Sequence[str], settings: RiskSettings, *, many: bool = Fa
     if settings.many and count >= settings.many:
         return RiskLevel(HIGH, msg("{count} files are changed at once", count=count))
     if settings.many and many:
-        return RiskLevel(HIGH, msg("more files are changed at once than can be told"))
+        return RiskLevel(HIGH, msg("more files are changed at once than can be listed"))
     if not paths:
-        return RiskLevel(LOW, msg("nothing of the project is changed"))
+        return RiskLevel(LOW, msg("nothing in the project is changed"))
     return RiskLevel(LOW, msg("{path} is changed", path=paths[0]))
 
 
@@ -276,7 +279,7 @@ def _validate_setting(key: str, value: Any, line: int, source: str, path: str) -
     if wanted:
         problem = msg("{key} must be {wanted}, not {value}", key=key, wanted=wanted, value=repr(value))
     elif bad:
-        problem = msg("{value} is no path of the project", value=repr(bad[0]))
+        problem = msg("{value} is not a path of the project", value=repr(bad[0]))
     else:
         return
     rows = source.splitlines()[line - 1 :]

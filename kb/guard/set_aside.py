@@ -81,8 +81,10 @@ def check_after_call(kb: Workspace, caller: Caller) -> HookResponse:
     if not kb.state.clone_mark:  # before the call it was there
         compare_snapshot(kb, caller.folder)
         path = os.path.relpath(kb.state.folder, kb.root)
-        gone = kb.localise(msg("kb: {path}, kb's own state, was deleted; what can be made anew is. Next: tell the "
-                               "person", path=path))  # fmt: skip
+        said = msg(
+            "kb: {path}, kb's own state, was deleted; what can be rebuilt is rebuilt. Next: tell the person", path=path
+        )
+        gone = kb.localise(said)
         return HookResponse(context=gone, message=gone)
     record_stamps.mark_call_ended(kb.root, caller.session)
     diff = compare_snapshot(kb, caller.folder)
@@ -136,8 +138,11 @@ def _handle_changes(
             notices.append((_format_commit_warning(kb, diff, committed), True))
     if left:
         paths, command = _format_paths([one.path for one in left]), _format_undo_commands(kb, diff, left)
-        warning = msg("kb: {paths} changed outside kb: kb has checked nothing of it. "
-                      "Next: hand it in with kb write, then: {command}", paths=paths, command=command)  # fmt: skip
+        warning = msg(
+            "kb: {paths} changed outside kb, unchecked. Next: submit it with kb write, then: {command}",
+            paths=paths,
+            command=command,
+        )
         notices.append((warning, False))
     if lost := [one for one in (*found.discarded, *left) if one.mark == COPIED and one.before != GONE]:
         notices.append((_keep_lost_text(kb, lost), True))
@@ -163,18 +168,18 @@ def _revert_changes(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: 
     where = ", ".join(filter(None, (branch, ref)))
     if lost:
         return msg(
-            "kb: {paths} changed outside kb, and cannot be put back; this version is kept as {ref}. Ask the person.",
+            "kb: {paths} changed outside kb and cannot be restored; this version is kept as {ref}. Ask the person.",
             paths=_format_paths(lost), ref=where,
         )  # fmt: skip
     if all(change.path in SETTINGS for change in changes):
         return msg(
-            "kb: {paths} was put back: the settings of the knowledge base are for the person to change. The new "
+            "kb: {paths} was restored: only the person may change the settings of the knowledge base. The new "
             "version is kept as {ref}. Next: ask the person",
             paths=_format_paths([change.path for change in changes]), ref=where,
         )  # fmt: skip
     return msg(
-        "kb: {paths} changed outside kb and was put back; the new version is kept as {ref}. "
-        "Next: hand it in with kb write",
+        "kb: {paths} changed outside kb and was restored; the new version is kept as {ref}. Next: submit it with "
+        "kb write",
         paths=_format_paths([change.path for change in changes]), ref=where,
     )  # fmt: skip
 
@@ -219,7 +224,7 @@ def _commit_review_branch(kb: Workspace, caller: Caller, diff: SnapshotDiff, cha
     masked = {change.path: _redact_data(kb, change.data) for change in changes}
     paths = [change.path for change in changes]
     shown = _format_paths(paths)
-    reason = kb.localise(msg("An agent changed {paths} outside kb; the files were put back.", paths=shown))
+    reason = kb.localise(msg("An agent changed {paths} outside kb; the files were restored.", paths=shown))
     words = format_commit_message(f"Keep what an agent changed outside kb: {name}", reason, trailers)
     with repository.hold_lock(), kb.state.open_stage() as stage:
         ref = _find_free_ref(kb, f"refs/heads/kb/review/{name}-outside")
@@ -321,8 +326,8 @@ def _keep_lost_text(kb: Workspace, changes: Sequence[OutsideChange]) -> Message:
     contents = {_build_kept_path(change): read_content(kb, change.before) for change in changes}
     ref, paths = save_to_kept_ref(kb, contents), list(contents)
     return msg(
-        "kb: {paths} held text that was not committed, and a command of the agent took it away; it is kept as {ref}. "
-        "It comes back with: {command}",
+        "kb: {paths} had uncommitted text that a command of the agent discarded; it is kept as {ref}. Restore it "
+        "with: {command}",
         paths=_format_paths([change.path for change in changes]), ref=ref,
         command=_format_git_command(kb, "restore", f"--source={ref}", "--", *paths[:_NAMED]),
     )  # fmt: skip

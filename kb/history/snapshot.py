@@ -48,7 +48,7 @@ def resolve_revision(kb: Workspace, name: str) -> str:
     commit = resolve_commit(kb, name) if name and not name.startswith("-") else ""
     if not commit:
         problem = msg("git does not know {revision} here", revision=name)
-        raise BadInput(problem, hint=msg("see which there are: git log --oneline"))
+        raise BadInput(problem, hint=msg("list them: git log --oneline"))
     return commit
 
 
@@ -89,7 +89,7 @@ def parse_midnight(day: str) -> float:
         return time.mktime(time.strptime(day, "%Y-%m-%d"))
     except (ValueError, OverflowError):
         hint = msg("use today, yesterday, week, 7d or 2026-11-21")
-        raise BadInput(msg("{word} is no day", word=day), hint=hint) from None
+        raise BadInput(msg("{word} is not a day", word=day), hint=hint) from None
 
 
 # -- the records at a commit ----------------------------------------------------------------------

@@ -156,7 +156,7 @@ def _find_block(text: str, path: str) -> _ProtocolBlock | None:
         return None
     if len(begins) != 1 or len(ends) != 1 or begins[0].start() > ends[0].start():
         line = find_line_number(plain, (begins + ends)[-1].start())
-        problem = msg("kb's block has no beginning or no end, or stands here twice")
+        problem = msg("kb's block lacks its start or end marker, or appears twice")
         raise BadInput(problem, path=path, line=line, hint=MEND)
     begin, stop = begins[0], ends[0].end()
     stop += plain[stop : stop + 1] == "\n"
@@ -245,7 +245,7 @@ def find_version_drift(found: Sequence[AgentFileState]) -> list[Message]:
     blocks = {one.version for one in found if one.part == "protocol" and one.version}
     skills = {one.version for one in found if one.part == "skill" and one.version}
     drift = [
-        msg("drift: the block says {one}, the skill {other}; the block holds: kb agents install", one=one, other=other)
+        msg("drift: the block says {one}, the skill {other}; the block wins: kb agents install", one=one, other=other)
         for one in sorted(blocks)
         for other in sorted(skills)
         if one != other

@@ -109,11 +109,11 @@ def _decode_settings(host: Host, data: bytes, path: str) -> str:
         return text
     if not isinstance(settings["hooks"], dict):
         line = find_line_number(text, hooks.start)
-        raise BadInput(msg("“hooks” is no JSON object"), path=path, line=line, hint=MEND)
+        raise BadInput(msg("“hooks” is not a JSON object"), path=path, line=line, hint=MEND)
     for event in text_edit.list_children(text, hooks.at):
         if text[event.at] != "[":
             line = find_line_number(text, event.start)
-            raise BadInput(msg("the hooks of {event} are no list", event=event.key), path=path, line=line, hint=MEND)
+            raise BadInput(msg("the hooks of {event} are not a list", event=event.key), path=path, line=line, hint=MEND)
     return text
 
 

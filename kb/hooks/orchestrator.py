@@ -74,7 +74,7 @@ def _decode_settings(data: bytes, path: str) -> str:
     text, settings = parse_json_object(data, path, comments=True)
     agents = settings.get("agents", {})
     if not isinstance(agents, dict) or not all(isinstance(agents.get(name, {}), dict) for name in KNOWN):
-        raise BadInput(msg("“agents” is no JSON object of objects"), path=path, hint=MEND)
+        raise BadInput(msg("“agents” is not a JSON object of objects"), path=path, hint=MEND)
     return text
 
 

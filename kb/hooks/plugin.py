@@ -42,7 +42,7 @@ def plan_opencode_plugin(path: str, part: str, text: str | None) -> SettingsEdit
     before = read_settings(path)
     if before is not None and not is_own_plugin(before):
         hint = msg("move it away and try again; nothing was changed")
-        raise BadInput(msg("this file is not kb's"), path=path, hint=hint)
+        raise BadInput(msg("this file does not belong to kb"), path=path, hint=hint)
     return SettingsEdit(path, before, None if text is None else text.encode(), part, stands=text is not None)
 
 
@@ -130,7 +130,7 @@ def write_folder(folder: str, files: Mapping[str, str]) -> list[str]:
         for name in names:
             path = os.path.relpath(os.path.join(inside, name), folder).replace(os.sep, "/")
             if path not in known:
-                raise BadInput(msg("this folder holds other files"), path=folder, hint=msg("name a new folder"))
+                raise BadInput(msg("this folder contains other files"), path=folder, hint=msg("name a new folder"))
     changed = []
     for path, text in files.items():
         target = os.path.join(folder, *path.split("/"))

@@ -23,7 +23,7 @@ from kb.paths import state_home
 if TYPE_CHECKING:
     from typing import Any
 
-MEND = msg("mend the file and try again; nothing was changed")
+MEND = msg("fix the file and try again; nothing was changed")
 
 
 class SettingsEdit(NamedTuple):
@@ -83,7 +83,7 @@ def parse_json_object(data: bytes, path: str, *, comments: bool = False) -> tupl
     except RecursionError:
         raise BadInput(msg("not valid JSON: {problem}", problem="nested too deep"), path=path, hint=MEND) from None
     if not isinstance(settings, dict):
-        raise BadInput(msg("the settings are no JSON object"), path=path, line=1, hint=MEND)
+        raise BadInput(msg("the settings are not a JSON object"), path=path, line=1, hint=MEND)
     return text, settings
 
 
@@ -110,7 +110,7 @@ def apply_edit(change: SettingsEdit, environment: Mapping[str, str]) -> None:
     path = os.path.realpath(change.path)
     if _is_outside_project(change.path, path, environment.get("HOME", "")):
         hint = msg("it leads to {path}", path=path)
-        raise BadInput(msg("{path} leads out of the project", path=change.path), hint=hint)
+        raise BadInput(msg("{path} leads outside the project", path=change.path), hint=hint)
     if change.after is None:
         os.unlink(path)
         _remove_made_folders(os.path.dirname(path), environment)

@@ -165,7 +165,7 @@ def _refuse_non_records(file: _AdrFile) -> None:
         or bool(_EVIDENCE & {match_section(part.heading) for part in file.parts})
     )
     if not shown:
-        reason = msg("nothing shows a decision record: no number, no status, no section “Context” or “Decision”")
+        reason = msg("not a decision record: no number, no status, no section “Context” or “Decision”")
         raise BadRecord(reason, path=path)
     if _is_index(path) and not file.values.get("status"):
         raise BadRecord(msg("the file is an index of a folder, no decision record"), path=path)

@@ -155,8 +155,8 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
 def _describe_unresolved(link: AdrLink, paths: list[str]) -> Message:
     values = {"relation": link.relation, "target": link.target}
     if paths:
-        return msg("{relation} {target}: several files answer to that: {paths}", **values, paths=", ".join(paths))
-    return msg("{relation} {target}: no imported file answers to that", **values)
+        return msg("{relation} {target}: several files match that: {paths}", **values, paths=", ".join(paths))
+    return msg("{relation} {target}: no imported file matches that", **values)
 
 
 # -- what the set tells about each record ---------------------------------------------------------
@@ -170,7 +170,7 @@ def _mark_superseded(new: Record, old: Record, path: str, problems: list[ImportP
         text = msg("{id} would supersede it, but is {status}", id=new.id, status=status_name(new.status))
         problems.append(ImportProblem(path, text))
         return old
-    problems.append(ImportProblem(path, msg("{id} supersedes it, its own status does not say so", id=new.id)))
+    problems.append(ImportProblem(path, msg("{id} supersedes it, but its own status does not say so", id=new.id)))
     return old._replace(status=Status.SUPERSEDED)
 
 

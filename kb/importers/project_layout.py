@@ -145,8 +145,8 @@ def _find_new_anchors(kb: Workspace) -> list[Record]:
     edited = [mine.id for theirs, mine in twins if _normalise_text(theirs) != _normalise_text(mine)]
     if edited:
         raise NeedsPerson(
-            msg("{path} says something else than the records {ids}", path=path, ids=", ".join(edited[:10])),
-            hint=msg("carry the change over with kb edit, or take it back in {path}", path=path),
+            msg("{path} differs from the records {ids}", path=path, ids=", ".join(edited[:10])),
+            hint=msg("repeat the change with kb edit, or undo it in {path}", path=path),
         )
     return [record for record in found if (record.scope, record.id) not in own]
 

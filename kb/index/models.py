@@ -179,7 +179,7 @@ def _parse_rows(answer: object, name: str, wanted: int) -> list[dict[str, Any]]:
     places = {row.get("index", number): row for number, row in enumerate(rows)}
     if len(rows) != wanted or set(places) != set(range(wanted)):
         raise build_answer_error(
-            msg("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted)
+            msg("the answer has {number} vectors instead of {wanted}", number=len(rows), wanted=wanted)
         )
     return [places[number] for number in range(wanted)]
 
@@ -227,7 +227,7 @@ class _CommandModel:
             raise build_answer_error(msg("the answer has no list of {name}", name=name))
         if len(rows) != wanted:
             raise build_answer_error(
-                msg("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted)
+                msg("the answer has {number} vectors instead of {wanted}", number=len(rows), wanted=wanted)
             )
         return rows
 

@@ -41,7 +41,7 @@ def find_base_root(start: str, environment: Mapping[str, str]) -> str:
         said = msg("$KB_HOME names {path}, which is not a knowledge base", path=named)
         raise NoKnowledgeBase(said, hint=msg("make one: kb init {path}", path=named))
     if over := find_untrusted_root(start, environment):
-        said = msg("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
+        said = msg("{path} belongs to somebody else and is skipped", path=os.path.join(over, FILE))
         raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
     raise NoKnowledgeBase(msg("there is no knowledge base here"), hint=MAKE_ONE)
 
@@ -161,7 +161,7 @@ def find_renumbered(index: Index, record_id: str) -> list[Record]:
 
 def list_unreadable(index: Index) -> list[BadRecord]:
     """Return for each file that *index* could not read as a record why, where, and what to do."""
-    hint = msg("mend the file by hand; see: kb check")
+    hint = msg("fix the file by hand; see: kb check")
     rows = index.list_broken()
     return [BadRecord(Message(*json.loads(problem)), hint=hint, path=path, line=line) for path, problem, line in rows]
 

@@ -98,16 +98,16 @@ def parse_address(text: str, names: Sequence[str] = (), *, remote: bool = False)
     """Return the address *text* (HOST:PORT); raise BadInput for one that others reach, unless *remote* asks for it."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535 or not host.strip("[]"):
-        raise BadInput(msg("{text} is no address", text=text), hint=msg("like this: {example}", example=DEFAULT))
+        raise BadInput(msg("{text} is not an address", text=text), hint=msg("for example: {example}", example=DEFAULT))
     found = ListenAddress(host.strip("[]"), int(port), tuple(names))
     if not found.is_local and not remote:
         raise BadInput(
-            msg("other machines reach {host}, and whoever has the token can read and write there", host=found.host),
-            hint=msg("stay with {example}, or say that you mean it: --remote", example=DEFAULT),
+            msg("other machines can reach {host}; whoever has the token can read and write", host=found.host),
+            hint=msg("use {example}, or confirm with --remote", example=DEFAULT),
         )
     if found.host in ("0.0.0.0", "::", "") and not names:
         raise BadInput(
-            msg("{host} is no name that a client calls", host=found.host),
+            msg("{host} is not a name that a client calls", host=found.host),
             hint=msg("say which name they use: --name kb.example.com"),
         )
     return found
@@ -124,8 +124,8 @@ def bind_socket(where: ListenAddress) -> socket.socket:
     except OSError as error:
         shown = f"{where.host}:{where.port}"
         raise KbError(
-            msg("cannot listen at {address}: {problem}", address=shown, problem=error.strerror),
-            hint=msg("take another port: --address 127.0.0.1:0 takes a free one"),
+            msg("cannot listen on {address}: {problem}", address=shown, problem=error.strerror),
+            hint=msg("use another port: --address 127.0.0.1:0 picks a free one"),
         ) from None
     return made
 

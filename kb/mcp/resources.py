@@ -41,9 +41,9 @@ TEMPLATES: tuple[McpResource, ...] = (
     McpResource(f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"),
                 msg("By id (D001), citation (shop:D001) or uid.")),
     McpResource(f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"),
-                msg("Those in force, by scope and id.")),
+                msg("The accepted ones, by scope and id.")),
     McpResource(f"{SCHEME}{SESSIONS}{{name}}", "session", msg("An archived session"),
-                msg("Its compact form, to go on from.")),
+                msg("Its compact form, to continue from.")),
 )  # fmt: skip
 
 
@@ -174,7 +174,7 @@ PROMPTS: tuple[McpPrompt, ...] = (
     ),
     McpPrompt(
         "shi_t2", msg("T2: once the plan is fixed"),
-        msg("Decisions, interfaces and ways back to hold a plan against."),
+        msg("Decisions, interfaces and rollbacks to check a plan against."),
         _KEYWORDS, _build_hint_prompt("t2"),
     ),
     McpPrompt(

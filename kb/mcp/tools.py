@@ -199,7 +199,7 @@ TOOLS: tuple[Tool, ...] = (
         {
             **_NARROW,
             "limit": _form("integer", msg("The most records."), minimum=1, maximum=200, default=50),
-            "offset": _form("integer", msg("How many to pass over; an answer's next_offset goes on behind it."),
+            "offset": _form("integer", msg("How many to skip; an answer's next_offset continues after it."),
                             minimum=0, maximum=10**9, default=0),
             "budget": _BUDGET,
         },
@@ -241,8 +241,8 @@ TOOLS: tuple[Tool, ...] = (
         "pack",
         msg("Answer with evidence"),
         msg(
-            "What is known of a question: a summary, quotes word for word with file and commit, what is not known and"
-            " where to look, and where records and code say different things."
+            "What is known about a question: a summary, verbatim quotes with file and commit, what is not known "
+            "and where to look, and where records and code disagree."
         ),
         {"question": _form("string", msg("The question in words.")), "budget": _BUDGET},
         obj({"more": _TEXT, "pack": _drop_dialect(SCHEMA)}),
@@ -270,7 +270,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "check",
         msg("Check the records"),
-        msg("What is wrong with the records: files, ids, links, statuses, secrets, what they speak of. Mends nothing."),
+        msg("What is wrong with the records: files, ids, links, statuses, secrets, paths they refer to. Fixes "
+            "nothing."),
         {"paths": _form("array", msg("Only these files or folders, relative to the knowledge base."),
                         items=_TEXT), "budget": _BUDGET},
         obj({

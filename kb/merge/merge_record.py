@@ -108,7 +108,7 @@ def _split_base(data: bytes, path: str) -> _RecordParts | None:
 
 def _merge_broken_base(base: bytes, ours: bytes, theirs: bytes, path: str, labels: tuple[str, str]) -> MergedRecord:
     """Return the merge by lines of two records whose base is none; it stands where it is a record."""
-    found = _merge_by_lines(base, ours, theirs, labels, msg("the version both come from cannot be read"))
+    found = _merge_by_lines(base, ours, theirs, labels, msg("their common base cannot be read"))
     try:
         parse_record(decode_record(found.data, path), path)
     except BadRecord:

@@ -70,7 +70,7 @@ def _describe_conflict(place: ConflictLocation, ours: str, theirs: str) -> Messa
     if not (ours and theirs):
         return msg("{place}: one side removed what the other changed", place=where)
     if place.block == FRONT:
-        return msg("{place}: both sides changed it; write what holds into the front", place=where)
+        return msg("{place}: both sides changed it; put the right value into the front matter", place=where)
     return msg("{place}: both sides changed the same lines", place=where)
 
 

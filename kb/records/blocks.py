@@ -57,7 +57,7 @@ def find_blocks(text: str, path: str = "") -> BlockSpans:
             raise _missing_marker_error(marker, found, text, start, code, path)
         if len(places) > 1:
             line = find_line_number(text, places[1].start())
-            raise _marker_error(msg("the marker {marker} stands here twice", marker=marker), path, line)
+            raise _marker_error(msg("the marker {marker} appears twice", marker=marker), path, line)
     for one, other in zip(found[::2], found[1::2], strict=True):
         if _PARTNER[one.group(1)] != other.group(1) or one.group(1) in (MACHINE_END, USER_END):
             wrong = one if one.group(1) in (MACHINE_END, USER_END) else other

@@ -129,7 +129,7 @@ def parse_candidates(data: bytes, source: str = "-") -> list[Candidate]:
         raise BadInput(msg("not valid JSON: {problem}", problem="nested too deep"), path=source) from None
     except _DuplicateKey as error:
         raise BadInput(
-            msg("the field {key} stands in one object twice", key=clip(error.key, _SHOWN)), path=source
+            msg("the field {key} appears twice in one object", key=clip(error.key, _SHOWN)), path=source
         ) from None
     except ValueError:
         raise BadInput(msg("not valid JSON: {problem}", problem="a number has too many digits"), path=source) from None

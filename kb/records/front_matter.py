@@ -294,8 +294,8 @@ def _apply_edits(rows: list[str], edits: list[_RowEdit]) -> Iterator[str]:
 
 def _layout_error(path: str, line: int) -> BadRecord:
     return BadRecord(
-        msg("the frontmatter is not written one key a line"),
+        msg("the frontmatter must have one key per line"),
         path=path,
         line=line,
-        hint=msg("write every key on a line of its own: key: value"),
+        hint=msg("write each key on its own line: key: value"),
     )

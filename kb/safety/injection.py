@@ -110,9 +110,9 @@ _PROBLEMS = {
     "bidi": TURNS,
     "mark": TURNS,
     "control": msg("has a control character"),
-    "unseen": msg("has a character that nobody sees"),
+    "unseen": msg("has an invisible character"),
 }
-_LOOKALIKE = msg("mixes letters that look alike and are not the same")
+_LOOKALIKE = msg("mixes look-alike letters of different scripts")
 
 
 class _HiddenRun(NamedTuple):
@@ -364,8 +364,8 @@ _FOR_AUTHORS = regex(
     r"|can))\b|可选|待补充|待定|待办|填写|说明|描述|示例|例如|如有|如适用|请补充|删除此|模板|在此|列出|参考|占位"
 )
 """Comments of tools, of templates and of authors to themselves."""
-_SPEAKS_UNSEEN = msg("speaks to an agent in what a page does not show")
-_UNSHOWN = msg("has prose in a comment, which a page does not show")
+_SPEAKS_UNSEEN = msg("addresses an agent in text that a page does not show")
+_UNSHOWN = msg("has prose in a comment that a page does not show")
 
 
 def _iter_comments(shown: str) -> Iterator[_LocatedThreat]:

@@ -34,9 +34,9 @@ ROLE = msg("gives its reader another role")
 SECRECY = msg("asks its reader to keep something from people")
 LEAKS = msg("asks for what its reader was told in confidence")
 FORGED = msg("passes for a turn or a tool call of a conversation")
-RUNS = msg("makes its reader run something")
+RUNS = msg("makes its reader run a command")
 SENDS = msg("makes its reader send secrets away")
-ADDRESSES = msg("speaks to the agent that reads it")
+ADDRESSES = msg("addresses the agent that reads it")
 COMMANDS = msg("claims to stand above other instructions")
 
 # -- pieces ---------------------------------------------------------------------------------------

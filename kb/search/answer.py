@@ -147,7 +147,7 @@ def _build_answer(hit: SearchHit, note: Message | str, query: Query) -> SearchAn
     record = hit.record
     text = "\n".join([*(section.text for section in record.sections), record.user]) or record.title
     if not note and hit.parts.get("meaning") and not hit.parts.get("terms"):
-        note = msg("near in meaning; it holds none of the words")
+        note = msg("close in meaning; it has none of the words")
     snippet = build_snippet(text, query).highlight_matches("«", "»")
     return SearchAnswer(record, round(hit.score, 4), snippet, note, hit.parts)
 

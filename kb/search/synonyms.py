@@ -46,7 +46,7 @@ def parse_groups(text: str, path: str) -> list[SynonymGroup]:
         words = [fold_text(word.strip(" \t\"'")) for word in match.group(1).split(",")] if match else []
         words = [" ".join(word.split()) for word in words if word.strip()]
         if len(words) < 2 or len(groups) == MAX_GROUPS:
-            problem, hint = msg("this is no group of synonyms"), msg("write: - [缓存, cache, caching]")
+            problem, hint = msg("this is not a group of synonyms"), msg("write: - [缓存, cache, caching]")
             raise BadInput(problem, path=path, line=number, hint=hint)
         groups.append(SynonymGroup(tuple(words)))
     return groups

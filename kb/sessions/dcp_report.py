@@ -147,7 +147,7 @@ def explain_plan(plan: PrunePlan, language: str) -> str:
 def _describe_cache_cost(plan: PrunePlan) -> Message:
     """Say after how many turns the saving outweighs that what stands below the first change is cached anew."""
     if not plan.in_context:
-        return msg("no token is saved in the running context: what was cut is compacted away")
+        return msg("no token is saved in the running context: what was cut has been compacted away")
     behind = max(plan.usage.tokens - plan.in_context, 0)
     turns = -(-behind * (_WRITE_PRICE - _READ_PRICE) // (plan.in_context * _READ_PRICE))
     sums = {"behind": f"{behind:,}", "turns": int(turns)}

@@ -172,7 +172,7 @@ def parse_settings(values: Mapping[str, Any], source: str = "", path: str = FILE
         return BadDcpSettings(problem, path=path, line=find_line(parts, source), hint=hint)
 
     if tree is not None and not isinstance(tree, dict):
-        raise build_error(msg("{key} must hold keys, not {value}", key="dcp", value=repr(tree)), ("dcp",))
+        raise build_error(msg("{key} must be a mapping, not {value}", key="dcp", value=repr(tree)), ("dcp",))
     leaves = dict(_iter_leaves(tree or {}))
     for parts in leaves:
         if (name := ".".join(parts)) not in _KNOWN:
@@ -219,7 +219,7 @@ def _is_valid_value(value: Any, default: Any, key: DcpKey) -> bool:
 def _describe_expected(default: Any, key: DcpKey) -> Message:
     among = ", ".join(key.choices)
     if isinstance(default, tuple):
-        return msg("a list out of {words}", words=among) if among else msg("a list of words")
+        return msg("a list of any of {words}", words=among) if among else msg("a list of words")
     if isinstance(default, bool):
         return msg("true or false")
     if isinstance(default, str):

@@ -345,7 +345,7 @@ def find_problems(text: str) -> tuple[str, list[FormProblem]]:
             placed = (one._replace(line=start + one.line) for one in found)
             return form, sorted(placed, key=lambda one: one.line)
     titles_of_all = ", ".join(map(" / ".join, TITLES.values()))
-    return "", [FormProblem(1, msg("none of the titles stands here: {titles}", titles=titles_of_all))]
+    return "", [FormProblem(1, msg("none of these titles is here: {titles}", titles=titles_of_all))]
 
 
 def _check_sections(form: str, rows: Sequence[str]) -> Iterator[FormProblem]:
@@ -359,7 +359,7 @@ def _check_sections(form: str, rows: Sequence[str]) -> Iterator[FormProblem]:
             yield FormProblem(last, msg("the section {heading} is missing", heading=heading))
             continue
         if len(lines) > 1:
-            yield FormProblem(lines[1], msg("the section {heading} stands here twice", heading=heading))
+            yield FormProblem(lines[1], msg("the section {heading} appears twice", heading=heading))
         if lines[0] < last:
             yield FormProblem(lines[0], msg("the section {heading} is out of order", heading=heading))
         last = max(last, lines[0])
@@ -392,7 +392,7 @@ def _check_references(rows: Sequence[str]) -> Iterator[FormProblem]:
     for number, row in enumerate(rows, 1):
         for match in _REFERENCE.finditer(row):
             if len(match[2]) < 3:
-                problem = msg("{reference} is no id: it has three digits or more", reference=match[0])
+                problem = msg("{reference} is not an id: an id has three digits or more", reference=match[0])
                 yield FormProblem(number, problem)
         if typed := _TYPED.match(row):
             letters, letter = [match[1] for match in _REFERENCE.finditer(typed[2])], TYPES[typed[1]]

@@ -118,7 +118,7 @@ def build_plan(
 
 def _find_idle_reason(settings: DcpSettings, turns: int, calls: int) -> Message | None:
     if not settings.enabled:
-        return msg("pruning is switched off: dcp.enabled")
+        return msg("pruning is disabled: dcp.enabled")
     if turns < settings.min_turns:
         counts = {"turns": turns, "least": settings.min_turns}
         return msg("the session has {turns} turns; below {least} the lost cache costs more than it saves", **counts)
@@ -185,7 +185,7 @@ def _encode_record(record: Mapping[str, Any], row: bytes) -> bytes:
 # -- proposals -------------------------------------------------------------------------------------
 
 SEARCH, ERROR, DISCUSSION, CONFIRMATION = msg("search"), msg("error"), msg("discussion"), msg("confirmation")
-_FOUND, _MENDED = msg("what it looked for was read"), msg("was mended")
+_FOUND, _MENDED = msg("what it looked for has been read"), msg("was fixed")
 _DECIDED, _SAID_AGAIN = msg("was decided"), msg("is said again below")
 _ANCHOR_FIRST, _SAFE = msg("⚠️ make an anchor"), msg("✅")
 _SEARCHES = frozenset({"Grep", "Glob", "LS", "WebSearch"})

@@ -88,7 +88,7 @@ def prune(
             raise BadInput(
                 msg("a session of {host} can be pruned on paper only", host=session.host),
                 path=path,
-                hint=msg("leave --out away"),
+                hint=msg("omit --out"),
             )
         made = _prune_session(session, settings, wanted, config, now)
         if out:
@@ -150,7 +150,7 @@ def _open_transcript(path: str) -> Iterator[BinaryIO]:
 
 def write_copy(path: str, target: str, settings: DcpSettings, wanted: PruneRequest, **more: Any) -> PruneResult:
     """Write the transcript *path*, pruned, to *target*, whole or not at all; raise BadInput where a file is there."""
-    taken = BadInput(msg("this file is there already"), path=target, hint=msg("give --out another name"))
+    taken = BadInput(msg("this file already exists"), path=target, hint=msg("give --out another name"))
     if os.path.lexists(target):
         raise taken
     beside = f"{target}.{os.getpid()}.part"

@@ -90,7 +90,7 @@ def render_template(source: str, values: Mapping[str, Any], path: str) -> str:
     """Return the template *source*, which stands in the file *path*, filled with *values*; raise BadTemplate."""
     from jinja2 import TemplateError, TemplateSyntaxError
 
-    hint = msg("mend the template, or remove it to use the built-in one")
+    hint = msg("fix the template, or remove it to use the built-in one")
     try:
         template = _create_environment().from_string(source)
         parts, size = [], 0

@@ -185,7 +185,7 @@ def parse_day(word: str, now: float) -> str:
         return word
     counted = re.fullmatch(r"(\d{1,4})d", word)
     if word not in _AGO and not counted:
-        raise BadInput(msg("{word} is no day", word=word), hint=msg("use today, yesterday, week, 7d or 2026-11-21"))
+        raise BadInput(msg("{word} is not a day", word=word), hint=msg("use today, yesterday, week, 7d or 2026-11-21"))
     days = int(counted[1]) if counted else _AGO[word]
     return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * days))
 
@@ -206,7 +206,7 @@ def parse_days(age: str) -> int:
     """Return how many days *age* is: `180d`, `26w`, `6m` (of 30 days) or `1y`; raise BadInput for another text."""
     match = re.fullmatch(r"([0-9]{1,6})([dwmy])", age.strip().casefold())
     if match is None:
-        raise BadInput(msg("{word} is no age", word=age), hint=msg("use for example 180d, 26w, 6m or 1y"))
+        raise BadInput(msg("{word} is not an age", word=age), hint=msg("use for example 180d, 26w, 6m or 1y"))
     return int(match[1]) * _DAYS[match[2]]
 
 

@@ -43,7 +43,7 @@ def post_json(url: str, request: Mapping[str, object], key: str, seconds: float)
         reason = getattr(error, "reason", None) or error
         raise KbError(msg("{url} does not answer: {problem}", url=url, problem=reason)) from None
     except (ValueError, RecursionError):
-        raise KbError(msg("{url} answers no JSON", url=url)) from None
+        raise KbError(msg("{url} does not answer in JSON", url=url)) from None
 
 
 def _is_local_url(url: str) -> bool:

@@ -77,8 +77,8 @@ class StateFolder:
                     found = found or entry.path
         if found:
             raise KbError(
-                msg("{path} is a link or a pipe, and kb keeps nothing there", path=found),
-                hint=msg("see what it is, then take it away: rm {path}", path=found),
+                msg("{path} is a link or a pipe; kb stores nothing there", path=found),
+                hint=msg("see what it is, then delete it: rm {path}", path=found),
             )
 
     def remove_half_written(self) -> None:
@@ -199,7 +199,7 @@ class StateFolder:
             end = time.monotonic() + patience
             while patience and not try_lock(file):
                 if time.monotonic() > end:
-                    said = msg("another kb is at it in {path}", path=os.path.dirname(self.folder))
+                    said = msg("another kb is already working on {path}", path=os.path.dirname(self.folder))
                     raise Busy(said, hint=msg("if it waits for a password, answer or end it"))
                 time.sleep(0.05)
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -174,7 +174,7 @@ def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Re
         raise KbError(
             msg("[{id}] lacks: {sections}", id=review.record.id, sections=sections),
             path=review.path,
-            hint=msg("complete it on {branch}, or hand it in again with them: kb write", branch=review.branch),
+            hint=msg("complete it on {branch}, or submit it again with them: kb write", branch=review.branch),
         )
 
 
@@ -199,7 +199,7 @@ def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> C
             try:
                 record_file.read(now or b"", path)
             except BadRecord as error:
-                raise NeedsPerson(error.message, hint=msg("mend it on {branch}", branch=review.branch)) from None
+                raise NeedsPerson(error.message, hint=msg("fix it on {branch}", branch=review.branch)) from None
         if was is None or now is None:
             continue
         if worktree.has_conflicting_edits(repository, head, path, was, now):
@@ -246,7 +246,7 @@ def reject_review(kb: Workspace, name: str) -> Verdict:
         try:
             repository.update_refs(moves, "kb: reject")
         except LostRace:
-            raise Busy(msg("{branch} has just been moved", branch=review.branch), hint=msg("look again")) from None
+            raise Busy(msg("{branch} has just moved", branch=review.branch), hint=msg("look again")) from None
     record = review.record
     reasons = (kb.localise(msg("rejected; it is kept under {ref}", ref=ref)),)
     return Verdict(

@@ -96,7 +96,7 @@ class _Repair:
         records = self._kb.index.find_by_id(name.strip("[]").rpartition(":")[2].upper())
         commit = "" if paths or records else revisions.resolve_commit(self._kb, name)
         if not (paths or records or commit):
-            raise UnknownId(msg("{name} is no record and no merge", name=name), hint=msg("see: kb list"))
+            raise UnknownId(msg("{name} is neither a record nor a merge", name=name), hint=msg("see: kb list"))
         self._paths |= {*paths[:1], *(record.path for record in records)}
         self._commits += [commit] if commit else []
 

@@ -105,7 +105,7 @@ class ReviewSync:
             self._note(name, msg("received"))
         elif before != there:
             self.here[name] = there
-            self._note(name, msg("it has gone on at {remote} and is back", remote=self._remote))
+            self._note(name, msg("it has changed at {remote} and was fetched again", remote=self._remote))
         elif not is_ancestor(self._kb.repository, there, self._tips.new):
             command = f"git push {self._remote} --delete kb/review/{name}"
             self._note(name, msg("deleted here and open at {remote}: {command}", remote=self._remote, command=command))
@@ -179,12 +179,12 @@ class ReviewSync:
         renamed = next((f"{r.new}-{name[len(r.old) + 1 :]}" for r in renumbered if name.startswith(f"{r.old}-")), name)
         if renamed == name:
             self.here[name] = rebuilt.new
-            self._note(name, msg("rebuilt upon the new tip"))
+            self._note(name, msg("rebuilt on the new tip"))
             return
         free = find_free_name(renamed, lambda branch: branch in self.here or branch in self._branches.there)
         del self.here[name]
         self.here[free] = rebuilt.new
-        self._note(free, msg("rebuilt upon the new tip; it was {branch}", branch=f"kb/review/{name}"))
+        self._note(free, msg("rebuilt on the new tip; it was {branch}", branch=f"kb/review/{name}"))
 
     def _is_decided(self, tip: str) -> bool:
         """Return whether the remote's branch has all that *tip* says, or a person has rejected it."""

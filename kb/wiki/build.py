@@ -58,7 +58,7 @@ def has_own_config(kb: KnowledgeBase) -> bool:
 def prepare_config_file(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
     """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
     if own_config and not has_own_config(kb):
-        raise BadInput(msg("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=msg("leave out --own-config"))
+        raise BadInput(msg("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=msg("omit --own-config"))
     if own_config:
         yield os.path.join(kb.root, OWN_CONFIG)
         return
@@ -189,7 +189,7 @@ def _build_site(
     plugin: KbPlugin | None = config.plugins.get("kb")
     if plugin is None:
         hint = msg("add it there under plugins: - kb")
-        raise BadInput(msg("the plugin kb is not switched on"), path=OWN_CONFIG, hint=hint)
+        raise BadInput(msg("the plugin kb is not enabled"), path=OWN_CONFIG, hint=hint)
     plugin.knowledge, plugin.progress = kb, progress
     plugin.site = _collect_site_state(config)
     # What another plugin or hook puts into a page has no fingerprint: beside one, every page is made each time.
@@ -250,7 +250,7 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > _LAST_PORT:
         raise BadInput(
-            msg("{address} is no address to listen at", address=address),
+            msg("{address} is not an address to listen on", address=address),
             hint=msg("give a host and a port up to {last}: {example}", last=_LAST_PORT, example=ADDRESS),
         )
     with prepare_config_file(kb, own_config) as config_file:
@@ -264,9 +264,7 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
         except MkDocsException as error:
             raise KbError(msg("the wiki cannot be served: {problem}", problem=error.format_message())) from None
         except OSError as error:
-            problem = msg(
-                "nothing can listen at {address}: {problem}", address=address, problem=error.strerror or error
-            )
+            problem = msg("cannot listen on {address}: {problem}", address=address, problem=error.strerror or error)
             other = f"{host}:{int(port) + 1 if int(port) < _LAST_PORT else _LAST_PORT - 1}"
             raise KbError(problem, hint=msg("try another port: kb wiki serve --address {other}", other=other)) from None
 

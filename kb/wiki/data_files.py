@@ -232,7 +232,7 @@ def _render_cards(wiki: Wiki, name: str, positions: Mapping[str, int]) -> str:
         record = library.records[position]
         after = () if record.status in LIVE else library.superseded_by.get(position, ())
         newer = ", ".join(format_title(library.records[n]) for n in after)
-        over = f"{wiki.translate(msg('No longer in force. Read instead:'))} {newer}" if newer else ""
+        over = f"{wiki.translate(msg('No longer accepted. Read instead:'))} {newer}" if newer else ""
         sentence = first_sentence(record.section("decision"), LONGEST_SENTENCE)
         cards[address] = [*_list_common_fields(record), sentence, over]
     return _render_script(name, cards)

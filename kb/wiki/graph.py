@@ -28,7 +28,9 @@ Edge = tuple[int, int, str]
 
 def build_graph_page(wiki: Wiki) -> WikiPage:
     """Return the page with the map; its script draws what the file DATA holds."""
-    intro = msg("A point is a record, hollow where out of force. Drag to move, turn the wheel to zoom, click to read.")
+    intro = msg(
+        "Each point is a record, hollow if it is no longer accepted. Drag to move, scroll to zoom, click to read."
+    )
     data = link_to(DATA, wiki.translate(msg("The data of this map")), class_="kb-graph-data")
     # Who cannot see the map reads how many relations of each sort there are.
     found = [name for _, _, name in iter_edges(wiki)]
@@ -43,7 +45,7 @@ def _label_relations(wiki: Wiki) -> dict[str, str]:
         "supersedes": msg("supersedes"),
         "amends": msg("amends"),
         "cites": msg("cites"),
-        "path": msg("speaks of the same file"),
+        "path": msg("refers to the same file"),
     }
     return {name: wiki.translate(label) for name, label in labels.items()}
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 STATUSES: Mapping[str, tuple[str, Message]] = {
     Status.PROPOSED: ("⚠️", msg("to be verified")),
-    Status.ACCEPTED: ("✅", msg("in force")),
+    Status.ACCEPTED: ("✅", msg("accepted")),
     Status.REJECTED: ("❌", msg("rejected")),
-    Status.DEPRECATED: ("❌", msg("out of force")),
+    Status.DEPRECATED: ("❌", msg("no longer accepted")),
     Status.SUPERSEDED: ("❌", msg("superseded")),
 }
 

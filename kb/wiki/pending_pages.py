@@ -50,7 +50,7 @@ REVIEWS, INBOX, HEALTH = "reviews.md", "inbox.md", "health.md"
 def build_reviews_page(wiki: Wiki) -> WikiPage:
     """Return the page with every open review, the oldest first."""
     parts = [part for sides in wiki.sources.reviews for part in _render_review(wiki, sides)]
-    intro = msg("Each is a branch that contradicts what holds: merging it accepts it, closing it rejects it.")
+    intro = msg("Each is a branch that contradicts an accepted record: merging it accepts it, closing it rejects it.")
     first = render_message(wiki, intro if parts else msg("No review is open."))
     return build_list_page(REVIEWS, wiki.translate(msg("Reviews")), first, *parts)
 
@@ -155,12 +155,12 @@ def build_health_page(wiki: Wiki) -> WikiPage:
     for heading, findings in sorts:
         parts += _render_part(wiki, heading, len(findings), _render_findings(wiki, findings[:MOST_SHOWN]))
     alone = msg("No other record cites these, they cite none, and they name no path: only search leads to them.")
-    forgotten = msg("Half a year old, cited by nobody, never confirmed and never heard again.")
+    forgotten = msg("Half a year old, cited by nothing, never confirmed and never repeated.")
     unneeded = ((msg("Orphans"), find_orphans(wiki), alone), (msg("Never used"), find_unused(wiki), forgotten))
     for heading, positions, note in unneeded:
         entries = render_list(render_entry(wiki, n) for n in positions[:MOST_SHOWN])
         parts += _render_part(wiki, heading, len(positions), entries, note)
-    nothing = render_message(wiki, msg("Nothing to complain of."))
+    nothing = render_message(wiki, msg("No problems found."))
     return build_list_page(HEALTH, wiki.translate(msg("Health")), *(parts or [nothing]))
 
 

@@ -89,7 +89,7 @@ def _split_private_changes(kb: KnowledgeBase, compared: Comparison) -> tuple[lis
 def _build_report_page(wiki: Wiki, revision: str, sentences: list[str], changes: list[RecordChange]) -> WikiPage:
     """Return the page that says what merging into *revision* means, with both sides of what is not new."""
     parts: list[str] = [render_list(sentences)] if sentences else []
-    parts += [] if changes else [render_message(wiki, msg("No record that the wiki shows changes."))]
+    parts += [] if changes else [render_message(wiki, msg("No record shown in the wiki changes."))]
     for change in changes:
         parts += _render_change(wiki, change)
     return build_list_page(

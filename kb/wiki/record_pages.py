@@ -112,7 +112,7 @@ def build_record_page(wiki: Wiki, position: int) -> WikiPage:
         f"# {escape_markdown(f'[{record.id}]')} {escape_markdown(record.title)}",
         join_html(_render_successor(wiki, position), _render_summary(wiki, record), _render_actions(wiki, record)),
         *_render_words(wiki, record, citing),
-        *render_titled_part(wiki, msg("In place of one another"), _render_chain(wiki, position)),
+        *render_titled_part(wiki, msg("Replaced by one another"), _render_chain(wiki, position)),
         *render_titled_part(wiki, msg("Impact paths"), _render_paths(wiki, record)),
         *render_titled_part(wiki, msg("Cited by"), _render_citing_records(wiki, position)),
         *render_titled_part(wiki, msg("Similar records"), similar),
@@ -130,7 +130,7 @@ def _render_successor(wiki: Wiki, position: int) -> Html:
     newer = wiki.library.superseded_by.get(position, ())
     if not newer:
         return Html("")
-    over, coming = msg("No longer in force. Read instead:"), msg("Still in force. To be replaced by:")
+    over, coming = msg("No longer accepted. Read instead:"), msg("Still in force. To be replaced by:")
     is_live = wiki.library.records[position].status in LIVE
     words = element("strong", wiki.translate(coming if is_live else over))
     # After a chain of replacements the reader is led to its end as well.

@@ -121,7 +121,7 @@ def _sanitise_record(
     elif done.kind not in BY_NAME:
         objection = msg("there is no kind {kind}", kind=done.kind)
     elif not done.title:
-        objection = msg("the title shows nothing")
+        objection = msg("the title is invisible")
     origin = done.sources[0] if len(done.sources) == 1 else ""
     return ImportItem(done, record.id, origin, tuple(sorted(rules)), objection=objection)
 

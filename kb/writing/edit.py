@@ -235,7 +235,7 @@ def replace_text(
     if masked := list(redaction.locate_secrets(text, kb.config.masking)):
         line, rule = masked[0]
         why = msg("this looks like a secret ({rule})", rule=rule)
-        raise KbError(why, path=record.path, line=line, hint=msg("take it out"))
+        raise KbError(why, path=record.path, line=line, hint=msg("remove it"))
     for transaction in transactions(kb):
         with transaction:
             verdict = _plan_text(transaction, record, opened.encode(), data, committed, decided=decided)

@@ -185,7 +185,7 @@ def _merge_with_checkout(
     """Return *typed* with what the checkout has by now besides *opened*, committed or not."""
     here = read_if_exists(os.path.join(transaction.kb.root, *record.path.split("/")))
     if here is None:
-        raise ConcurrentEdit(msg("the file was taken away while it was open in the editor"), path=record.path)
+        raise ConcurrentEdit(msg("the file was removed while it was open in the editor"), path=record.path)
     other = _match_line_ends(transaction.read_planned(record.path), here)
     found = _merge_or_refuse(record, opened, typed, other, seen=here, committed=committed)
     return MergedEdit(here, found.data, found.removed)
@@ -197,7 +197,7 @@ def _merge_or_refuse(
     found = merge_record(base, typed, other, path=record.path, labels=_LABELS)
     if found.conflicts:
         raise ConcurrentEdit(
-            msg("somebody has changed the same lines while this was open in the editor"),
+            msg("somebody changed the same lines while this was open in the editor"),
             path=record.path, hint=msg("both versions stand in it between marks; write what holds"),
             marked=found.data, seen=seen, committed=committed
         )  # fmt: skip

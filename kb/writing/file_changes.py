@@ -51,7 +51,7 @@ def prepare_advance(kb: Workspace, head: Head, new: str, by_hand: str) -> Advanc
     (found,) = diff_trees(repository, [(before, after)])
     own = [one for one in found if is_content_file(kb, one.name)]
     if strange := [one.name for one in own if not one.is_plain]:
-        said = msg("{path} is no ordinary file", path=one_line(strange[0]))
+        said = msg("{path} is not an ordinary file", path=one_line(strange[0]))
         raise NeedsPerson(said, hint=msg("{command}", command=by_hand))
     blobs = read_objects(repository, [oid for one in own for oid in (one.old, one.new)])
     changes = {repository.to_kb_path(one.name): (blobs.get(one.old), blobs.get(one.new)) for one in own}
@@ -81,7 +81,7 @@ def _refuse_conflicts(kb: Workspace, head: Head, changes: Changes) -> None:
         if mine is None or mine == now:
             continue
         if before is None:
-            said = msg("{path} is here and not committed, and comes from the remote too", path=path)
+            said = msg("{path} is uncommitted here and also comes from the remote", path=path)
             raise NeedsPerson(said, hint=msg("move it away: git stash push --include-untracked {path}", path=path))
         is_touched = path in staged or mine.replace(b"\r\n", b"\n") != before.replace(b"\r\n", b"\n")
         if is_touched and (now is None or worktree.has_conflicting_edits(kb.repository, head.oid, path, before, now)):
@@ -99,7 +99,7 @@ def _refuse_blocked_checkout(kb: Workspace, trees: tuple[str, str]) -> None:
         lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
         problem = lines[0].removeprefix("error: ").removeprefix("fatal: ")
         raise NeedsPerson(
-            msg("what is not committed here is in the way: {problem}", problem=problem),
+            msg("uncommitted changes are in the way: {problem}", problem=problem),
             hint=msg("commit it, or: git stash; then the same command again"),
         )
 
@@ -219,7 +219,9 @@ def add_groups(kb: Workspace, text: str, source: str) -> list[SynonymGroup]:
     """
     groups = parse_groups(redaction.redact_text(text, kb.config.masking)[0], source)
     if not groups:
-        raise BadInput(msg("it holds no group of words"), path=source, hint=msg("write: - [缓存, cache, caching]"))
+        raise BadInput(
+            msg("it contains no group of synonyms"), path=source, hint=msg("write: - [缓存, cache, caching]")
+        )
 
     if not _find_new_groups(kb.repository.read_blob("HEAD", KEYWORDS), groups):
         return []

@@ -92,10 +92,10 @@ def assess_admission(
         grounds.append(msg("reusable: useful in other projects"))
     elif candidate.reusable is None and BY_NAME[candidate.kind].reusable:
         kind = kind_label(candidate.kind, config.language).lower()
-        grounds.append(msg("reusable: a {kind} is made to be used again", kind=kind))
+        grounds.append(msg("reusable: a {kind} is meant to be reused", kind=kind))
     grounds += [ground for ground, answer in zip(_YES_GROUNDS, answers, strict=True) if answer]
     if overturns:
-        grounds.append(msg("contradicts [{id}], which is in force", id=overturns))
+        grounds.append(msg("contradicts [{id}], which is accepted", id=overturns))
     if grounds:
         return Admission(True, tuple(grounds))
     return Admission(False, (), (_build_gate_objection(candidate, sightings, config),))
@@ -167,7 +167,7 @@ def _build_gate_objection(candidate: Candidate, sightings: int, config: Config) 
         )
     remedy = msg(
         "say why it matters: --area architecture|security|performance|compliance|modules, --reusable or "
-        "--affects-future yes; or wait until it is seen in {count} more session(s)",
+        "--affects-future yes; or wait until {count} more session(s) report it",
         count=config.repeat - sightings,
     )
     return Objection("gate", reason, remedy, refuses=False)

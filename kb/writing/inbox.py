@@ -62,7 +62,7 @@ def parse_held(name: str, entry: Mapping[str, Any]) -> HeldCandidate:
     except (KeyError, TypeError, AttributeError, ValueError):
         is_one, texts = False, []
     if not is_one or not all(isinstance(text, str) for text in texts):
-        raise BadInput(msg("{path} holds no candidate", path=f"inbox:{name}"), hint=msg("see: kb doctor"))
+        raise BadInput(msg("{path} contains no candidate", path=f"inbox:{name}"), hint=msg("see: kb doctor"))
     return HeldCandidate(name.removesuffix(".json"), found[0], tuple(sightings), tuple(reasons))
 
 
@@ -153,7 +153,7 @@ def hold_damaged(
 ) -> Verdict:
     """Plan to keep a candidate that may be the record whose file cannot be read, until somebody has mended it."""
     reason = msg("{path} cannot be read, and may say the same: {problem}", path=damaged.path, problem=damaged.message)
-    remedy = msg("mend {path}, see: kb check; then: kb inbox promote {held}", path=damaged.path, held="NAME")
+    remedy = msg("fix {path}, see: kb check; then: kb inbox promote {held}", path=damaged.path, held="NAME")
     objection = Objection("damaged", reason, remedy, refuses=False)
     return hold_candidate(transaction, candidate, find_same(transaction.kb, candidate), [objection], alike)
 
@@ -227,7 +227,7 @@ def drop_held(kb: Workspace, name: str) -> HeldCandidate:
         try:
             kb.repository.update_refs([build_move(kb, {held.name + ".json": None})], "kb: drop")
         except LostRace:
-            raise Busy(msg("the inbox has just been moved"), hint=msg("try again")) from None
+            raise Busy(msg("the inbox has just changed"), hint=msg("try again")) from None
         sync_with_ref(kb)
     return held
 

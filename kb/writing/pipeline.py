@@ -335,7 +335,7 @@ def _count_sightings(
 def _refuse_damaged(transaction: Transaction, candidate: Candidate, error: BadRecord) -> Verdict:
     """Return the verdict on a candidate that concerns a file which cannot be read."""
     why = msg("{path}: {problem}", path=error.path, problem=error.message)
-    return transaction.refuse_candidate(candidate, [why], msg("mend it first: kb check"))
+    return transaction.refuse_candidate(candidate, [why], msg("fix it first: kb check"))
 
 
 def _admit_candidate(

@@ -218,9 +218,9 @@ def require_subject(parsed: ParsedCandidate, config: Config) -> Iterator[Objecti
     if count_words(parsed.candidate.title) == 0:
         yield Objection("empty-title", msg("the title has no word"), remedy)
     elif not _has_subject(title):
-        yield Objection("vague-title", msg("the title “{title}” could stand over any record", title=shown), remedy)
+        yield Objection("vague-title", msg("the title “{title}” would fit any record", title=shown), remedy)
     elif not _has_subject(_POINTING.sub(" ", title)):
-        why = msg("the title “{title}” points at something it does not name", title=shown)
+        why = msg("the title “{title}” refers to something it does not name", title=shown)
         yield Objection("no-subject", why, remedy)
 
 
@@ -233,7 +233,7 @@ def require_fit_length(parsed: ParsedCandidate, config: Config) -> Iterator[Obje
     length = count_characters(candidate.title)
     if 0 < length < config.title_min:
         sizes = {"count": length, "limit": config.title_min}
-        why = msg("the title counts {count} characters, two letters as one; at least {limit} are needed", **sizes)
+        why = msg("the title has {count} characters (two letters count as one); at least {limit} are needed", **sizes)
         yield Objection("short-title", why, msg("say in the title what was decided about what"))
     if len(candidate.title) > config.title_max:
         sizes = {"count": len(candidate.title), "limit": config.title_max}
@@ -243,13 +243,14 @@ def require_fit_length(parsed: ParsedCandidate, config: Config) -> Iterator[Obje
     if body < config.body_min:
         sizes = {"count": body, "limit": config.body_min}
         why = msg(
-            "decision and reason count {count} characters, two letters as one; at least {limit} are needed", **sizes
+            "decision and reason have {count} characters (two letters count as one); at least {limit} are needed",
+            **sizes,
         )
         yield Objection("short-body", why, msg("say what holds from now on and why"))
     whole = sum(max(count_characters(text), len(text) // _THIN) for text in parsed.texts.values())
     if whole > config.body_max:
         sizes = {"count": whole, "limit": config.body_max}
-        why = msg("the candidate counts {count} characters, two letters as one; at most {limit} fit", **sizes)
+        why = msg("the candidate has {count} characters (two letters count as one); at most {limit} fit", **sizes)
         yield Objection("long-body", why, msg("keep the decision and its reasons, and link to the rest"))
 
 

@@ -152,7 +152,7 @@ def _list_rejections(kb: Workspace, candidate: Candidate, old: Record) -> list[s
 
 def _describe_rejection(ref: str, record: Record) -> tuple[Message, Message]:
     """Return why what *ref* keeps is not written, and what can be done about *record* then."""
-    why = msg("a person has rejected this before, see {ref}", ref=ref)
+    why = msg("a person has already rejected this, see {ref}", ref=ref)
     return why, msg("talk to them; then: kb edit {id}", id=record.scoped_id)
 
 
@@ -190,7 +190,7 @@ def propose_changes(
     kb = transaction.kb
     stem = _STEM + name
     if refs := [r.branch for r in list_reviews(kb, REJECTED) if _is_numbered_name(REJECTED + name, r.branch)]:
-        raise NeedsPerson(msg("a person has rejected this before, see {ref}", ref=refs[0]))
+        raise NeedsPerson(msg("a person has already rejected this, see {ref}", ref=refs[0]))
     changes = {path: now for path, (_, now) in transaction.changes.items()}
     transaction.drop_changes()
     for known in _iter_plans(transaction):

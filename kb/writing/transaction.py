@@ -47,7 +47,7 @@ _OPEN_RACES = 5
 """Races that are run against git before its lock is taken for the whole plan."""
 _LONGEST_HOLD = 2.0
 """Seconds: a plan that took longer is not made with git's lock held."""
-NOT_BY_A_PROGRAM = msg("it takes an accepted record out of force, and that is for a person to decide")
+NOT_BY_A_PROGRAM = msg("it would replace an accepted record, and only a person may decide that")
 _VERBS = {
     "created": "Add", "updated": "Update", "appended": "Add to", "superseded": "Mark superseded", "imported": "Import",
     "confirmed": "Confirm", "status": "Change status of", "edited": "Edit",

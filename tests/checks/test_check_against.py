@@ -94,10 +94,10 @@ def test_new_changed_superseded_amended_and_removed(kb: KnowledgeBase, root: Pat
     assert superseded.status_change == ("accepted", "superseded") and [r.id for r in superseded.by] == ["D005"]
     assert [r.id for r in amended.by] == ["D005"] and removed.record.id == "D004"
     assert said(found) == [
-        "[D005] “Serve the API with gRPC” holds, and [D001] “Use FastAPI as the backend framework” no longer does",
-        "[D002] “Keep invoices for twelve years” says otherwise: why",
-        "[D003] “Cache the search index” holds, but for what [D005] “Serve the API with gRPC” says otherwise",
-        "[D004] “Sign every webhook” is gone with its file",
+        "[D005] “Serve the API with gRPC” is accepted, [D001] “Use FastAPI as the backend framework” is not any more",
+        "[D002] “Keep invoices for twelve years” says something else: why",
+        "[D003] “Cache the search index” stays accepted, except where [D005] “Serve the API with gRPC” says otherwise",
+        "[D004] “Sign every webhook” was deleted with its file",
     ]
 
 
@@ -148,9 +148,9 @@ def test_a_record_keeps_its_identity_through_a_new_number_and_name(kb: Knowledge
     [
         ("proposed", "accepted", "[D001] “x” holds from now on"),
         ("superseded", "accepted", "[D001] “x” holds from now on"),
-        ("accepted", "deprecated", "[D001] “x” no longer holds, and nothing takes its place"),
-        ("accepted", "superseded", "[D001] “x” no longer holds, and nothing takes its place"),
-        ("proposed", "rejected", "what holds stays as it is"),
+        ("accepted", "deprecated", "[D001] “x” is no longer accepted, and nothing replaces it"),
+        ("accepted", "superseded", "[D001] “x” is no longer accepted, and nothing replaces it"),
+        ("proposed", "rejected", "accepted records stay as they are"),
     ],
 )
 def test_a_status_that_moves(kb: KnowledgeBase, root: Path, before: str, after: str, sentence: str) -> None:
@@ -177,9 +177,9 @@ def test_a_project_overrides_a_global_record(kb: KnowledgeBase, root: Path) -> N
     own = record("D001", "Two years", uid="01K", scope="project/shop", path="content/anchors/projects/shop/D001-x.md")
     put(root, own._replace(supersedes=("global:D001",)))
     found = compare_with_revision(kb, "origin/main")
-    assert said(found) == [f"[shop:D001] “Two years” holds in its project instead of [global:D001] “{INVOICES}”"]
+    assert said(found) == [f"[shop:D001] “Two years” applies in its project instead of [global:D001] “{INVOICES}”"]
     page = comment.render_comparison(found, "", "en", PLAIN)
-    assert "- [shop:D001] Two years — " in page and f"similar, there already: [global:D001] {INVOICES}" in page
+    assert "- [shop:D001] Two years — " in page and f"similar existing records: [global:D001] {INVOICES}" in page
     assert "branch-id" not in [f.rule for f in found.findings], "another scope, another id"
 
 
@@ -191,7 +191,7 @@ def test_an_id_means_the_record_of_the_own_scope_first(kb: KnowledgeBase, root: 
     put(root, own._replace(status="superseded"))
     put(root, record("D002", "A year", scope="project/shop", path=f"{place}/D002-x.md", supersedes=("D001",)))
     found = compare_with_revision(kb, "origin/main")
-    assert said(found) == ["[shop:D002] “A year” holds, and [shop:D001] “Two years” no longer does"]
+    assert said(found) == ["[shop:D002] “A year” is accepted, [shop:D001] “Two years” is not any more"]
     page = comment.render_comparison(found, "", "en", PLAIN)
     assert "- [shop:D002] A year — " in page and "- [shop:D001] Two years — " in page
     assert "superseded by: [shop:D002] A year" in page
@@ -211,8 +211,8 @@ def test_what_main_has_changed_meanwhile_is_said(kb: KnowledgeBase, root: Path) 
     found = compare_with_revision(kb, "origin/main")
     [change] = found.changes
     assert change.elsewhere == ("status", "why") and change.record.status == "deprecated"
-    assert said(found) == ["what holds stays as it is"], "main has taken it out of force"
-    assert "meanwhile changed on origin/main too: status, Why" in markdown(found)
+    assert said(found) == ["accepted records stay as they are"], "main has taken it no longer accepted"
+    assert "changed on origin/main in the meantime: status, Why" in markdown(found)
     assert "origin/main 上也已改动：status, 理由" in markdown(found, "zh")
 
 
@@ -237,7 +237,7 @@ def test_similar_records_of_the_other_side(kb: KnowledgeBase, root: Path) -> Non
     commit(root)
     new = {change.record.id: change for change in compare_with_revision(kb, "origin/main").changes}
     assert [one.id for one in new["D004"].similar][:2] == ["D002", "D003"], "not D005, which is as new"
-    assert "similar, there already: \\[D002\\] Keep invoices for ten years (0." in markdown(
+    assert "similar existing records: \\[D002\\] Keep invoices for ten years (0." in markdown(
         compare_with_revision(kb, "origin/main")
     )
 
@@ -290,7 +290,7 @@ def test_an_id_that_was_there_before_is_not_this_branchs_doing(kb: KnowledgeBase
 
 
 @pytest.mark.parametrize(
-    ("uid", "words"), [("01A", "is the younger and should give way"), ("01Z", "give this one a new")]
+    ("uid", "words"), [("01A", "is newer and should be renumbered"), ("01Z", "give this one a new")]
 )
 def test_an_id_of_another_open_branch(kb: KnowledgeBase, root: Path, uid: str, words: str) -> None:
     base(root, record("D001"))
@@ -563,7 +563,7 @@ def here(kb: KnowledgeBase, root: Path) -> Iterator[Path]:
 
 def test_exit_codes(here: Path) -> None:
     done = run(here, "check", "--against", "origin/main")
-    assert done.code == 0 and "✅ Nothing stands against it" in done.out and comment.MARK not in done.out
+    assert done.code == 0 and "✅ No objections" in done.out and comment.MARK not in done.out
     edit(here, record("D002").path, ("date: ", "date: 2027-"))
     assert run(here, "check", "--against", "origin/main").code == 1
     edit(here, record("D002").path, ("date: 2027-", "confirmed: 2031-01-01\ndate: "))
@@ -578,7 +578,7 @@ def test_json_and_github(here: Path) -> None:
     done = run(here, "check", "--against", "origin/main", "--json")
     value = json.loads(done.out)
     assert [(c["step"], c["id"], c["status"]) for c in value["changes"]] == [("new", "D002", "accepted")]
-    assert value["meaning"] == ["[D002] “Sign every webhook” holds"] and value["uncommitted"] == 1
+    assert value["meaning"] == ["[D002] “Sign every webhook” is accepted"] and value["uncommitted"] == 1
     assert [f["rule"] for f in value["findings"]] == ["citation"] and len(value["base"]) == 40
     done = run(here, "check", "--against", "origin/main", "--format", "github")
     assert done.out.startswith("::error file=content/anchors/global/D002-x.md,line=") and done.code == 1

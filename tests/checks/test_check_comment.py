@@ -134,7 +134,7 @@ def test_many_warnings_are_folded_away_on_the_page_only() -> None:
 def test_one_thing_on_several_lines_is_said_once() -> None:
     twice = [Finding("x", "error", "content/D001-x.md", line, msg("wrong"), msg("mend it")) for line in (3, 9, 9)]
     page = comment.render_findings(twice, "shop", "en")
-    assert page.count("wrong") == 1 and "`content/D001-x.md:3, 9`" in page and "To settle before the merge: 1" in page
+    assert page.count("wrong") == 1 and "`content/D001-x.md:3, 9`" in page and "To resolve before the merge: 1" in page
 
 
 def test_a_finding_names_its_record_with_its_project() -> None:
@@ -185,7 +185,7 @@ def test_a_short_form_takes_the_paths_of_the_front_and_what_is_like_it() -> None
         comparison({})._replace(changes=(RecordChange("new", new, similar=alike),)), "", "en", PLAIN
     )
     assert "  - Impact: src/a.py, src/b.py\n" in page
-    assert "  - similar, there already: [D002] Sign webhooks (0.61)\n" in page, "what is hardly like it is left out"
+    assert "  - similar existing records: [D002] Sign webhooks (0.61)\n" in page, "what is hardly like it is left out"
 
 
 def test_another_order_is_named() -> None:

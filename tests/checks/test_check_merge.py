@@ -263,7 +263,7 @@ def test_one_record_that_a_merge_left_in_two_files(kb: KnowledgeBase, root: Path
     renumbered = taken._replace(id="D002", path="content/anchors/global/D002-x.md")
     assert merged(root, lambda: put(root, taken), lambda: put(root, renumbered), driver="text") == 0
     finding = the(kb, "duplicate-uid")
-    assert "once more" in str(finding.message) and "git rm" in str(finding.fix), "its uid is no copy's"
+    assert "second copy" in str(finding.message) and "git rm" in str(finding.fix), "its uid is no copy's"
 
 
 def test_one_record_in_two_files_of_one_id_is_not_renumbered(kb: KnowledgeBase, root: Path) -> None:

@@ -239,7 +239,7 @@ def test_github_the_first_run_writes_and_the_others_write_anew(tmp_path: Path) -
 
 def test_github_only_its_own_comment_is_touched(tmp_path: Path) -> None:
     others = [
-        {"id": 1, "user": STRANGER, "body": MARK + "\nNothing stands against it"},
+        {"id": 1, "user": STRANGER, "body": MARK + "\nNo objections"},
         {"id": 2, "user": BOT, "body": "Coverage: 97 %"},
         {"id": 3, "user": STRANGER, "body": f"what is {MARK}?"},
     ]

@@ -84,7 +84,7 @@ def test_the_json_has_the_sums_of_its_rows(path: Path) -> None:
 
 def test_proposals_are_told_and_the_safe_ones_dropped_unless_a_person_must_say_yes(path: Path, root: Path) -> None:
     ran = run(path.parent, "prune", "t.jsonl", "--propose")
-    assert "| 1. turn 7: Grep row | search | what it looked for was read | ✅ |" in ran.out
+    assert "| 1. turn 7: Grep row | search | what it looked for has been read | ✅ |" in ran.out
     assert "| Discard | 1 dropped |" in ran.out
     (root / "dcp-config.yaml").write_text("dcp:\n  ai_assisted:\n    require_confirmation: true\n")
     ran = run(root, "prune", str(path), "--propose")

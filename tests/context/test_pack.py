@@ -170,9 +170,9 @@ def test_a_pack_that_a_reader_wrote_is_checked(place: Path) -> None:
     (place / "p.json").write_text(json.dumps(value))
     checked = run(place, "pack", "--check", "p.json")
     assert checked.code == 1 and checked.out.splitlines() == [
-        "pack.open_questions is not as the schema says",
-        "pack.opinion is not as the schema says",
-        "evidence[0]: the quote does not stand in ../elsewhere.md",
+        "pack.open_questions does not match the schema",
+        "pack.opinion does not match the schema",
+        "evidence[0]: the quote is not in ../elsewhere.md",
     ]
     (place / "p.json").write_text("a: [")
     assert "p.json:2: neither JSON nor YAML" in run(place, "pack", "--check", "p.json").error

@@ -190,7 +190,7 @@ def test_there_are_eight_quick_answers_at_most_and_thin_ones_are_named(kb: Knowl
     answers = (root / MEMORY).read_text().partition("## Top quick answers")[2].partition("<!--")[0].strip().splitlines()
     assert len(answers) == 8 and "Card numbers are never logged" in answers[0]
     assert "delete the repository" not in (root / MEMORY).read_text() + (root / CONVENTIONS).read_text()
-    assert told.error.startswith("no impact paths say where these hold: D0")
+    assert told.error.startswith("these apply to no particular path: D0")
 
 
 def test_the_template_of_the_knowledge_base_goes_first(filled: KnowledgeBase, root: Path) -> None:

@@ -404,7 +404,7 @@ def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dic
     assert all(f"@{name} " in told for name in names)
     assert re.search(r"stop@gemini \d+ ms {…}", told) and re.search(r"messages@opencode \d+ ms(,|$)", told)
     Path(calls).write_text("#!/bin/sh\ncat >/dev/null; echo no json\n")
-    assert "no JSON object" in str(examined(filled, environment)["hook line"].said)
+    assert "other than a JSON object" in str(examined(filled, environment)["hook line"].said)
 
 
 def test_what_sessions_hold_that_kb_does_not_know_is_counted(

@@ -415,9 +415,9 @@ def test_the_settings_of_risk_are_the_teams(work: Work) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [("hihg: []\n", 1, "did you mean high"), ("many: 2\nhigh: src\n", 2, "a list of paths"),
-     ("high:\n  - src/\n  - ../x\n", 3, "'../x' is no path"), ("many: 1\n", 1, "0, or a number from 2"),
+     ("high:\n  - src/\n  - ../x\n", 3, "'../x' is not a path"), ("many: 1\n", 1, "0, or a number from 2"),
      ("requires: all\n", 1, "one of patterns, index"), ("high: [\n", 2, "not valid YAML"), ("high: [7]\n", 1, "7"),
-     ("low:\n  - '/'\n", 2, "'/' is no path")],
+     ("low:\n  - '/'\n", 2, "'/' is not a path")],
 )  # fmt: skip
 def test_a_mistake_in_the_settings_is_named_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     (tmp_path / "risk.yaml").write_text(text)
@@ -637,7 +637,7 @@ def test_an_accepted_constraint_on_the_path_is_quoted_once_in_a_session(work: Wo
     work.prompt()
     work.read(PATTERNS)
     told = work.write("src/auth/login.py").context
-    assert told.startswith("kb: what holds for src/auth/login.py") and "C001" in told and "argon2" in told
+    assert told.startswith("kb: accepted for src/auth/login.py") and "C001" in told and "argon2" in told
     assert "cents" not in told
     assert work.write("src/auth/other.py").context == ""
     work.prompt()

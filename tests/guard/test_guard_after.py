@@ -169,7 +169,7 @@ def test_what_the_reader_of_commands_passes_over_is_found_after(blocked: Agent) 
     for command in passed:
         blocked.hook("PreToolUse", command)
         blocked.run(command)
-        assert "put back" in blocked.hook("PostToolUse", command).context, command
+        assert "restored" in blocked.hook("PostToolUse", command).context, command
         assert blocked.text() == before, command
     assert len(blocked.branches()) == len(passed)
 
@@ -188,7 +188,7 @@ def test_a_rewritten_commit_is_seen_that_was_about_something_else(blocked: Agent
     (blocked.folder / "notes.md").write_text("More\n")
     git(blocked.folder, "commit", "-qam", "Write more notes", "--date=2026-11-21T10:00:00Z")
     before = blocked.text()
-    assert "put back" in blocked.does(REWRITE).context and blocked.text() == before
+    assert "restored" in blocked.does(REWRITE).context and blocked.text() == before
 
 
 @pytest.mark.parametrize("command", [REWRITE, REPLACE + " && git commit -qa --amend --no-edit"])
@@ -199,7 +199,7 @@ def test_a_commit_of_kb_is_seen_that_is_rewritten_in_the_second_in_which_it_was_
     blocked.hook("PreToolUse", command)
     began(blocked)
     blocked.run(command)
-    assert "put back" in blocked.hook("PostToolUse", command).context and blocked.text() == before
+    assert "restored" in blocked.hook("PostToolUse", command).context and blocked.text() == before
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_commit_of_kb_is_seen_that_is_rewritten_in_the_second_in_which_it_was_
 )  # fmt: skip
 def test_a_commit_is_the_agents_whatever_it_says_of_itself(blocked: Agent, commit: str) -> None:
     before = blocked.text()
-    assert "put back" in blocked.does(f"{REPLACE} && {commit}").context and blocked.text() == before
+    assert "restored" in blocked.does(f"{REPLACE} && {commit}").context and blocked.text() == before
 
 
 def test_kb_writing_and_git_committing_in_one_second_of_one_call_is_no_change(blocked: Agent) -> None:
@@ -314,7 +314,7 @@ def test_text_that_git_throws_away_is_kept_and_comes_back_by_the_command_that_is
     mine = agent.text()
     said = agent.does(command)
     assert said.message and said.message in said.context
-    agent.run(said.message.partition("It comes back with: ")[2])
+    agent.run(said.message.partition("Restore it with: ")[2])
     assert agent.text() == mine
 
 
@@ -396,7 +396,7 @@ def test_a_commit_of_an_agent_that_git_rebases_in_the_same_call_is_its_own(block
     git(tmp_path / "other", "commit", "-qm", "Add a file")
     before = blocked.text()
     command = f"unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE; {REPLACE} && git commit -qam x && git pull -q --rebase "
-    assert "put back" in blocked.does(command + str(tmp_path / "other") + " main").context
+    assert "restored" in blocked.does(command + str(tmp_path / "other") + " main").context
     assert blocked.text() == before and (blocked.folder / "new.md").exists()
 
 
@@ -405,7 +405,7 @@ def test_what_an_agent_puts_into_a_commit_while_git_rebases_is_its_own(blocked: 
     (blocked.folder / "notes.md").write_text("More\n")
     git(blocked.folder, "commit", "-qam", "Write more notes", "--date=2026-11-20T00:00:00Z")
     said = blocked.does(f'git rebase -q --exec "{REPLACE}; git commit -qa --amend --no-edit" HEAD~1')
-    assert "put back" in said.context and blocked.text() == before
+    assert "restored" in said.context and blocked.text() == before
 
 
 def test_what_a_person_changes_between_two_calls_is_theirs(blocked: Agent) -> None:
@@ -445,12 +445,12 @@ def test_a_call_that_no_event_ended_is_looked_at_with_the_next(blocked: Agent) -
     blocked.hook("PreToolUse", REPLACE)
     blocked.run(REPLACE)
     assert blocked.branches() == []
-    assert "put back" in blocked.hook("PreToolUse", "true").context and blocked.text() == before
+    assert "restored" in blocked.hook("PreToolUse", "true").context and blocked.text() == before
     blocked.hook("PreToolUse", REPLACE)
     blocked.run(REPLACE)
     said = blocked.hook("Stop", transcript_path="")
-    assert "put back" in said.message and blocked.text() == before
-    assert "put back" in blocked.hook("UserPromptSubmit", prompt="go on").context, "the agent hears it as well"
+    assert "restored" in said.message and blocked.text() == before
+    assert "restored" in blocked.hook("UserPromptSubmit", prompt="go on").context, "the agent hears it as well"
 
 
 def test_off_and_direct_compare_nothing(shop: Agent, tmp_path: Path) -> None:

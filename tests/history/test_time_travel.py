@@ -200,7 +200,7 @@ def test_days_mean_the_end_of_the_day_and_revisions_any_commit(kb: KnowledgeBase
         with pytest.raises(BadInput, match="git does not know"):
             snapshot.resolve_revision(kb, name)
     for day in ("2026-02-30", "someday"):
-        with pytest.raises(BadInput, match="is no day"):
+        with pytest.raises(BadInput, match="is not a day"):
             snapshot.find_last_commit_of_day(kb, day)
     with pytest.raises(BadInput, match="nothing was committed yet on 1960-01-01"):
         snapshot.find_last_commit_of_day(kb, "1960-01-01")
@@ -275,7 +275,7 @@ def test_a_digest_tells_what_happened_and_what_waits(kb: KnowledgeBase) -> None:
     Path(kb.state.path("uses.jsonl")).write_text('{"time": "2026-11-20T00:00:00+0000", "uids": ["x"]}\nno json\n')
     assert [record.id for record in build_digest(kb, "2026-11-01").unused] == ["D002"]
     shown = list(iter_digest_lines(kb, build_digest(kb, "2026-11-01")))
-    assert "Used by nobody (1)" in shown and any("PostgreSQL keeps the ledger" in line for line in shown)
+    assert "Unused (1)" in shown and any("PostgreSQL keeps the ledger" in line for line in shown)
     assert "Decided (1)" in run(Path(kb.root), "digest", "--since", "2026-01-01").out
     values = json.loads(run(Path(kb.root), "digest", "--since", "2026-01-01", "--json").out)
     assert values["since"] == "2026-01-01" and values["counted_from"] == "2026-11-20"

@@ -205,7 +205,7 @@ def test_a_link_that_came_with_the_project_leads_nothing_out_of_it(
     (project / name).symlink_to(outside / "profile" if name == "AGENTS.md" else outside)
     before = snapshot(outside)
     made = run(project, "agents", "install", KB_HOME=str(root))
-    assert made.code == 1 and "leads out of the project" in made.error and str(outside) in made.error
+    assert made.code == 1 and "leads outside the project" in made.error and str(outside) in made.error
     assert snapshot(outside) == before
 
 

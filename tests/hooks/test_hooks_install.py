@@ -37,7 +37,7 @@ TEXTS = {
     "empty": "{}",
     "one line": '{"model":"opus"}',
     "tabs": '{\n\t"model": "opus"\n}\n',
-    "no end": '{\n  "model": "opus"\n}',
+    "start or end marker": '{\n  "model": "opus"\n}',
     "crlf": '{\r\n  "model": "opus",\r\n  "hooks": {}\r\n}\r\n',
     "bom": '\ufeff{\n  "hooks": {"Stop": []}\n}\n',
     "alien": ALIEN,

@@ -247,8 +247,8 @@ def test_an_import_is_written_and_read_as_a_record(text, path):
         ("just words\n", "1-x.md", "no heading"),
         ("```\n# code only\n```\n", "1-x.md", "no heading"),
         ("# A\0B\n", "1-x.md", "binary"),
-        ("# How to help\n\n## Steps\n\nx\n", "CONTRIBUTING.md", "nothing shows"),
-        ("# 决策记录\n\n- [1](1.md)\n", "README.md", "nothing shows"),
+        ("# How to help\n\n## Steps\n\nx\n", "CONTRIBUTING.md", "not a decision record"),
+        ("# 决策记录\n\n- [1](1.md)\n", "README.md", "not a decision record"),
         ("# {short title}\n\n## Decision Outcome\n", "adr-template.md", "template"),
         ("---\nstatus: [broken\n---\n# X\n", "1-x.md", "frontmatter"),
         ("---\nstatus: x\n# X\n", "1-x.md", "frontmatter"),
@@ -493,7 +493,7 @@ def test_both_ends_agree_whichever_says_it(old, new):
 def test_a_mark_that_was_missing_is_set_and_said():
     result = resolve_imports([adr(1), adr(2, words="Supersedes ADR-1")])
     assert [(p.path, str(p.said)) for p in result.problems] == [
-        ("adr/0001-choice.md", "D002 supersedes it, its own status does not say so")
+        ("adr/0001-choice.md", "D002 supersedes it, but its own status does not say so")
     ]
 
 
@@ -513,7 +513,7 @@ def test_what_supersedes_in_part_amends():
 def test_links_that_lead_nowhere_are_said():
     result = resolve_imports([adr(1, "Superseded by [9](0009-gone.md)"), adr(2, words="Amends ADR-2")])
     assert [str(problem.said) for problem in result.problems] == [
-        "superseded_by 0009-gone.md: no imported file answers to that",
+        "superseded_by 0009-gone.md: no imported file matches that",
         "superseded, but no imported record supersedes it",
     ]
 
@@ -525,7 +525,7 @@ def test_a_number_two_files_have_is_ambiguous():
     assert result.records[2].supersedes == ()
     assert {problem.said.template for problem in result.problems} == {
         "the number {number} belongs to {path} too",
-        "{relation} {target}: several files answer to that: {paths}",
+        "{relation} {target}: several files match that: {paths}",
     }
 
 

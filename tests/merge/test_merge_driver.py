@@ -85,7 +85,7 @@ def test_a_contradiction_stops_the_merge_and_names_file_and_place(shared: Path) 
     done = tried(shared, "merge", "other")
     text = (shared / NAME).read_text(encoding="utf-8")
     assert done.returncode == 1
-    assert f"kb: {NAME}: front, title: both sides changed it; write what holds into the front" in done.stderr
+    assert f"kb: {NAME}: front, title: both sides changed it; put the right value into the front matter" in done.stderr
     assert "git add" in done.stderr
     assert "<<<<<<< ours\ntitle: 订单使用 SQLite\n=======\ntitle: 订单使用 MySQL\n>>>>>>> theirs\n" in text
     assert parse_front_matter(text)["title"] == "订单使用 PostgreSQL"

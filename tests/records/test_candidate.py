@@ -163,8 +163,12 @@ def test_scope_and_project_must_agree() -> None:
         (b"[" * 200_000, "nested too deep", 0),
         (b'{"a":' * 200_000, "nested too deep", 0),
         (b"[" + b"9" * 5000 + b"]", "too many digits", 0),
-        (b'{"kind": "D", "kind": "P", "title": "x"}', "the field kind stands in one object twice", 0),
-        (b'[{"kind": "D", "title": "x", "claims": {"a": "1", "a": "2"}}]', "the field a stands in one object twice", 0),
+        (b'{"kind": "D", "kind": "P", "title": "x"}', "the field kind appears twice in one object", 0),
+        (
+            b'[{"kind": "D", "title": "x", "claims": {"a": "1", "a": "2"}}]',
+            "the field a appears twice in one object",
+            0,
+        ),
         (b" " * (MAX_INPUT + 1), "at most 16000000 are read", 0),
     ],
 )

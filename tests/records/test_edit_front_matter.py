@@ -39,9 +39,9 @@ def test_golden_edits(title: str, given_: str, expected: str) -> None:
 )
 def test_a_front_that_has_no_lines_of_its_own_is_not_edited(text: str, line: int) -> None:
     assert parse_front_matter(text)["id"] == "D001"
-    with pytest.raises(BadRecord, match="one key a line") as caught:
+    with pytest.raises(BadRecord, match="one key per line") as caught:
         edit_front_matter(text, {"id": "D002"}, "a.md")
-    with pytest.raises(BadRecord, match="one key a line"):
+    with pytest.raises(BadRecord, match="one key per line"):
         edit_front_matter(text, {"tags": ["a"]}, "a.md")
     assert (caught.value.path, caught.value.line) == ("a.md", line)
 

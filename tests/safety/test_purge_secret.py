@@ -159,7 +159,7 @@ def test_a_pattern_that_would_do_something_else_is_not_used(root: Path, also: st
     commit(root, "notes.md", f"one {TOKEN}\nand {also}\n")
     ran = purge(root)
     assert (prepared(root) / "replacements.txt").read_text() == f"literal:{TOKEN}==>[redacted:purged]\n"
-    assert "names the secret in clear" in ran.out and "clear text" in ran.error
+    assert "holds the secret in clear" in ran.out and "clear text" in ran.error
 
 
 def test_a_password_is_written_down_in_all_its_forms(root: Path) -> None:

@@ -82,7 +82,7 @@ def test_what_is_meant_is_found_in_other_words_and_in_the_other_language(opener:
     with built(opener.commanded()) as kb:
         found = search_records(kb, "attempt the invoice once more")
         assert set(ids(found)[:2]) == {"D001", "D002"}
-        assert "holds none of the words" in str(found.answers[0].note)
+        assert "has none of the words" in str(found.answers[0].note)
         assert str(found.ran) == f"lexical + vectors ({models.create_embedder('command', kb.environment).name})"
         assert ids(search_records(kb, "付款 再试"))[0] in ("D001", "D002")
     with opener() as kb:

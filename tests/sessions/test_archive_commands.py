@@ -63,9 +63,9 @@ def test_a_full_archive_holds_all_three_forms_and_the_report(root: Path, path: s
 
 def test_what_was_archived_in_one_form_can_be_archived_in_all(root: Path, path: str) -> None:
     assert run(root, "archive", path).code == 0
-    assert "saved already" in run(root, "archive", path).error and len(archives(root)) == 1
+    assert "already saved" in run(root, "archive", path).error and len(archives(root)) == 1
     assert run(root, "archive", path, "--full").code == 0
-    assert "saved already" in run(root, "archive", path, "--full").error
+    assert "already saved" in run(root, "archive", path, "--full").error
     assert [(folder / "normal.md").exists() for folder in archives(root)].count(True) == 1
 
 

@@ -50,7 +50,7 @@ def test_a_count_that_was_lost_comes_back(team: Team) -> None:
     assert run(Path(kb.root), "repair", "--dry-run").code == 0 and git(kb.root, "rev-parse", "HEAD").strip() == head
     path = kb.record("D001").path
     ran = run(Path(kb.root), "repair")
-    assert (ran.code, ran.out) == (0, f"mended: {path}\n")
+    assert (ran.code, ran.out) == (0, f"fixed: {path}\n")
     record = kb.record("D001")
     assert record.occurrences == 3 and "Said by ann." in kb.text(record) and "Said by bob." in kb.text(record)
     assert git(kb.root, "rev-parse", "HEAD^").strip() == head and git(kb.root, "status", "--porcelain") == ""
@@ -158,10 +158,10 @@ def test_one_merge_by_name(team: Team) -> None:
     written(kb, thought(9))
     done = json.loads(run(Path(kb.root), "repair", merge[:10], "--json").out)
     assert (done["merges"], done["mended"]) == (1, [kb.record("D001").path])
-    with pytest.raises(UnknownId, match="no record and no merge"):
+    with pytest.raises(UnknownId, match="neither a record nor a merge"):
         repair_merges(kb, ["nothing"])
 
 
 def test_nothing_to_mend(kb: KnowledgeBase, root: Path) -> None:
     written(kb, thought(1))
-    assert run(root, "repair").out == "nothing to mend in 0 merges\n"
+    assert run(root, "repair").out == "nothing to repair in 0 merges\n"

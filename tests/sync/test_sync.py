@@ -667,6 +667,6 @@ def test_a_clone_learns_to_merge_records(team: Team) -> None:
 def test_one_waits_for_another_sync_but_not_for_ever(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = team.clone("ann")
     monkeypatch.setattr("kb.sync.sync._PATIENCE", 0.1)
-    with team.opened(Path(kb.root)).state.hold_lock("sync"), pytest.raises(Busy, match="another kb is at it"):
+    with team.opened(Path(kb.root)).state.hold_lock("sync"), pytest.raises(Busy, match="another kb is already working"):
         sync_with_remote(kb)
     assert sync_with_remote(kb).remote == "origin"

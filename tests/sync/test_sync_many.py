@@ -1,4 +1,4 @@
-"""Ten clones, fifty writes each, syncs at random: nothing is lost, no number is given out twice, all end up alike.
+"""Ten clones, fifty writes each, syncs at random: nothing is lost, all numbers are unique, all end up alike.
 
 A tenth of that in the ordinary run; all of it with KB_MANY=1.
 """

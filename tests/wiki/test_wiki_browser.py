@@ -139,11 +139,11 @@ def test_the_answers_are_narrowed_by_fields_and_by_what_is_typed(visit: Visit) -
 def test_a_superseded_record_leads_to_what_came_in_its_place(visit: Visit) -> None:
     page = visit("anchors/projects/shop/D001.html")
     note = page.get_by_role("note")
-    assert "No longer in force" in note.inner_text()
+    assert "No longer accepted" in note.inner_text()
     note.get_by_role("link", name="D002").click()
     page.get_by_role("note").get_by_role("link", name="D003").click()
     assert page.locator("h1").inner_text().startswith("[D003]")
-    assert page.get_by_role("note").count() == 0 and texts(page, ".kb-plate .kb-status")[0].endswith("in force")
+    assert page.get_by_role("note").count() == 0 and texts(page, ".kb-plate .kb-status")[0].endswith("accepted")
     page.locator(".kb-chain").get_by_role("link", name="D001").click()
     page.wait_for_url("**/D001.html")
 
@@ -162,11 +162,11 @@ def test_a_link_to_a_record_shows_a_card_to_the_pointer_and_to_the_keyboard(visi
     link, card = page.locator(".kb-text a", has_text="[C001]"), page.get_by_role("tooltip")
     link.hover()
     card.get_by_text("C001 日志要脱敏").wait_for()
-    assert "in force" in card.inner_text() and "手机号、卡号一律脱敏" in card.inner_text()
+    assert "accepted" in card.inner_text() and "手机号、卡号一律脱敏" in card.inner_text()
     page.mouse.move(5, 5)
     card.wait_for(state="hidden")
     page.locator(".kb-text a", has_text="[D001]").focus()
-    card.get_by_text("No longer in force. Read instead: D002").wait_for()
+    card.get_by_text("No longer accepted. Read instead: D002").wait_for()
     page.keyboard.press("Escape")
     card.wait_for(state="hidden")
 

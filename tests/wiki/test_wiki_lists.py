@@ -43,7 +43,7 @@ def test_a_card_says_what_holds_instead() -> None:
     told = pieces(made(old, record("D002", "new", status="accepted", supersedes=("D001",))).wiki)
     cards = told["data/cards-0.js"]
     assert isinstance(cards, dict)
-    assert cards["anchors/global/D001.html"][6:] == ["Poll.", "No longer in force. Read instead: D002 new"]
+    assert cards["anchors/global/D001.html"][6:] == ["Poll.", "No longer accepted. Read instead: D002 new"]
     assert cards["anchors/global/D002.html"][7] == ""
 
 

@@ -214,15 +214,15 @@ def test_a_superseded_record_leads_to_its_successors_before_anything_else() -> N
     seen = Seen(html_of(page, known))
     assert seen.hrefs[:2] == ["D002.md", "D003.md"]
     assert page.parts[1].startswith('<div class="kb-over"')
-    chain = page.parts[page.parts.index("## In place of one another") + 1]
+    chain = page.parts[page.parts.index("## Replaced by one another") + 1]
     assert [chain.index(id) for id in ("D001", "D002", "D003")] == sorted(chain.index(f"D00{n}") for n in (1, 2, 3))
-    assert "No longer in force" not in known["anchors/global/D003.md"].text
+    assert "No longer accepted" not in known["anchors/global/D003.md"].text
 
 
 def test_a_record_whose_successor_is_only_proposed_still_holds() -> None:
     known = made(record("D001", status="accepted"), record("D002", status="proposed", supersedes=("D001",)))
     text = known["anchors/global/D001.md"].text
-    assert "Still in force. To be replaced by:" in text and "No longer in force" not in text
+    assert "Still in force. To be replaced by:" in text and "No longer accepted" not in text
 
 
 def test_records_that_replace_each_other_are_shown_all_the_same() -> None:
@@ -494,7 +494,7 @@ def test_an_empty_knowledge_base_has_a_wiki() -> None:
     assert "sessions/index.md" not in known
     assert "No review is open." in known["reviews.md"].text
     assert "Nothing waits below the gate." in known["inbox.md"].text
-    assert "Nothing to complain of." in known["health.md"].text
+    assert "No problems found." in known["health.md"].text
 
 
 def test_the_views_are_those_of_the_memory_and_lead_to_the_lists() -> None:

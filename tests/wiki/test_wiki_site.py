@@ -184,7 +184,7 @@ def test_a_site_of_its_own_keeps_its_settings_and_pages(tmp_path: Path) -> None:
 
 def test_a_site_without_the_plugin_is_told_so(tmp_path: Path) -> None:
     root = own_site(tmp_path / "kb", plugins="[search]")
-    with pytest.raises(BadInput, match="the plugin kb is not switched on") as caught:
+    with pytest.raises(BadInput, match="the plugin kb is not enabled") as caught:
         built(root, root / "site", own_config=True)
     assert "- kb" in str(caught.value.hint)
 

@@ -65,7 +65,7 @@ def test_where_no_session_runs_nothing_is_promised(kb: KnowledgeBase, root: Path
     ran = run(root, "write", "--kind", "decision", "--title", SAID["en"], "--why", "To find it.", *NO)
     assert (
         ran.code == 3
-        and "no session is running here" in ran.out + ran.error
+        and "no running session" in ran.out + ran.error
         and parse_judged(ActiveSession(kb, "s1").load_cursor()) == []
     )
 

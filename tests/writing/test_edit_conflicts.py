@@ -107,7 +107,7 @@ def test_a_record_that_is_renamed_meanwhile_is_not_made_twice(kb: KnowledgeBase,
     opened = kb.text(record)
     git(root, "mv", record.path, record.path.replace("D001", "D009"))
     git(root, "commit", "-qm", "Another place")
-    with pytest.raises(NeedsPerson, match="taken away"):
+    with pytest.raises(NeedsPerson, match="was removed"):
         kb.replace_text(record, opened.replace("by one owner", "by two owners"), opened=opened)
 
 

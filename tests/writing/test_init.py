@@ -125,7 +125,7 @@ def test_a_workflow_that_somebody_has_changed_is_named_and_stays(root: Path) -> 
     path.write_text(path.read_text() + "# ours\n")
     own = path.read_text()
     ran = run(root, "init", "--ci", "--from", SOURCE)
-    assert path.read_text() == own and ".github/workflows/kb.yml are as they were" in ran.error
+    assert path.read_text() == own and ".github/workflows/kb.yml are unchanged" in ran.error
 
 
 def test_the_settings_say_where_kb_is_installed_from(root: Path, tmp_path: Path) -> None:

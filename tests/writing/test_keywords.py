@@ -37,15 +37,15 @@ def test_what_the_user_wrote_stays_and_a_bad_line_is_named(kb: KnowledgeBase, ro
     git(root, "commit", "-qm", "Words")
     add_groups(kb, "- [d, e]", "f")
     assert path.read_text() == "# ours\n- [a b, c]\n- [d, e]\n"
-    with pytest.raises(BadInput, match="f:2: this is no group"):
+    with pytest.raises(BadInput, match="f:2: this is not a group"):
         add_groups(kb, "- [d, e]\nwords", "f")
-    with pytest.raises(BadInput, match="no group of words"):
+    with pytest.raises(BadInput, match="no group of synonyms"):
         add_groups(kb, "# nothing\n", "f")
     assert path.read_text().endswith("- [d, e]\n")
 
 
 def test_the_command_loads_and_lists(root: Path) -> None:
-    assert "no words of your own yet" in run(root, "keywords").error
+    assert "no synonyms of your own yet" in run(root, "keywords").error
     (root / "industry.yaml").write_text("- [退款, refund]\n")
     loaded = run(root, "keywords", "load", "industry.yaml")
     assert (loaded.out, loaded.error) == ("退款, refund\n", "groups added: 1\n")

@@ -210,7 +210,7 @@ def test_a_job_whose_time_is_over_twice_is_set_aside(
         assert kb.land() == []
     assert kb.state.list_spooled() == [path]
     (verdict,) = kb.land()
-    assert verdict.verdict == "refused" and "begun 2 times" in verdict.reasons[0]
+    assert verdict.verdict == "refused" and "started 2 times" in verdict.reasons[0]
     (kept,) = kb.state.list_quarantined()
     assert Path(kept).read_bytes() == before and kept in verdict.reasons[0]
     assert kb.state.list_spooled() == [] and kb.land() == []
@@ -259,7 +259,7 @@ def test_a_job_that_was_stopped_every_time_does_not_hold_up_the_next_write(kb: K
     (path,) = kb.state.list_spooled()
     stopped(path, spool.STOPPED_TRIES)
     verdict = one(kb, decision(1))
-    assert verdict.verdict == "created" and any("begun 5 times" in reason for reason in verdict.reasons)
+    assert verdict.verdict == "created" and any("started 5 times" in reason for reason in verdict.reasons)
     assert kb.state.list_quarantined() and not Path(path + ".begun").exists()
 
 

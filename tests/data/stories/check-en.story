@@ -55,12 +55,12 @@ $ cat > content/anchors/global/C001-every-message-is-redacted.md <<END
 
 $ kb check content/anchors/global/C001-every-message-is-redacted.md
 content/anchors/global/C001-every-message-is-redacted.md:2: error: there is no uid, so the record would not survive a new number [uid]
-    → let kb give it one: kb check --fix
-2> records: 2; errors: 1, warnings: 0, in files: 1; settled by kb check --fix: 1
+    → let kb add one: kb check --fix
+2> records: 2; errors: 1, warnings: 0, in files: 1; fixable by kb check --fix: 1
 ? 1
 
 $ kb check --fix content/anchors/global/C001-every-message-is-redacted.md
-2> records: 2; nothing to complain of
+2> records: 2; no problems found
 
 $ git status --short
 ?? content/anchors/global/C001-every-message-is-redacted.md
@@ -93,25 +93,25 @@ C001   ⚠️ proposed  Every message is redacted  (global)
 D001   ⚠️ proposed  Use PostgreSQL for orders  (global)
 2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
 2> kb: content/anchors/global/P002-two.md:5: git's conflict markers stand in the file
-2>     → left out until it is mended; see: kb check
+2>     → left out until it is fixed; see: kb check
 
 $ kb search orders
 D001   Use PostgreSQL for orders  (global)
        «Orders» live in PostgreSQL, unlike [D044] It has transactions and we run it already
 2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
 2> kb: content/anchors/global/P002-two.md:5: git's conflict markers stand in the file
-2>     → left out until it is mended; see: kb check
+2>     → left out until it is fixed; see: kb check
 
 $ kb show P001
 2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
-2>     → mend the file by hand; see: kb check
+2>     → fix the file by hand; see: kb check
 ? 1
 
 $ kb write --kind decision --title "Keep invoices for ten years" --decision "Invoices are kept for ten years" --why "The law" --area compliance
 created   [D002] Keep invoices for ten years  content/anchors/global/D002-keep-invoices-for-ten-years.md
 2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
 2> kb: content/anchors/global/P002-two.md:5: git's conflict markers stand in the file
-2>     → left out until it is mended; see: kb check
+2>     → left out until it is fixed; see: kb check
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: compliance
 2>           ≈ 0.23 [D001] Use PostgreSQL for orders

@@ -21,7 +21,7 @@ $ kb list --status done
 ? 2
 
 $ kb list --since yesteryear
-2> kb: yesteryear is no day
+2> kb: yesteryear is not a day
 2>     → use today, yesterday, week, 7d or 2026-11-21
 ? 1
 

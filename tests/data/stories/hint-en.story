@@ -18,7 +18,7 @@ created   [C001] Every API answer is redacted  content/anchors/global/C001-every
 $ kb write --kind pattern --title "Retry API calls with a growing pause" --decision "Failed API calls are tried again after 1, 2, 4 seconds" --why "Most failures are short" --area modules
 created   [M001] Retry API calls with a growing pause  content/anchors/global/M001-retry-api-calls-with-a-growing-pause.md
 2>           large impact: modules
-2>           reusable: a pattern is made to be used again
+2>           reusable: a pattern is meant to be reused
 2>           ≈ 0.23 [C001] Every API answer is redacted
 2>           ≈ 0.17 [P001] The payment API times out under load
 

@@ -78,7 +78,7 @@ $ kb import adr docs/adr --dry-run
 created   [D001] Record architecture decisions  content/anchors/global/D001-record-architecture-decisions.md
 created   [D002] Use MySQL  content/anchors/global/D002-use-mysql.md
 created   [D003] Use PostgreSQL  content/anchors/global/D003-use-postgresql.md
-2> kb: docs/adr/README.md: nothing shows a decision record: no number, no status, no section “Context” or “Decision”
+2> kb: docs/adr/README.md: not a decision record: no number, no status, no section “Context” or “Decision”
 2> imported: 3, unchanged: 0, no record: 1
 
 $ kb list
@@ -88,7 +88,7 @@ $ kb import adr docs/adr
 created   [D001] Record architecture decisions  content/anchors/global/D001-record-architecture-decisions.md
 created   [D002] Use MySQL  content/anchors/global/D002-use-mysql.md
 created   [D003] Use PostgreSQL  content/anchors/global/D003-use-postgresql.md
-2> kb: docs/adr/README.md: nothing shows a decision record: no number, no status, no section “Context” or “Decision”
+2> kb: docs/adr/README.md: not a decision record: no number, no status, no section “Context” or “Decision”
 2> imported: 3, unchanged: 0, no record: 1
 
 $ kb list
@@ -187,7 +187,7 @@ $ kb import adr docs/adr
 unchanged [D001] Record architecture decisions  content/anchors/global/D001-record-architecture-decisions.md
 unchanged [D002] Use MySQL  content/anchors/global/D002-use-mysql.md
 unchanged [D003] Use PostgreSQL  content/anchors/global/D003-use-postgresql.md
-2> kb: docs/adr/README.md: nothing shows a decision record: no number, no status, no section “Context” or “Decision”
+2> kb: docs/adr/README.md: not a decision record: no number, no status, no section “Context” or “Decision”
 2> imported: 0, unchanged: 3, no record: 1
 
 $ git log --format=%s -1
@@ -198,7 +198,7 @@ $ kb import adr docs/adr --project shop
 created   [shop:D001] Record architecture decisions  content/anchors/projects/shop/D001-record-architecture-decisions.md
 created   [shop:D002] Use MySQL  content/anchors/projects/shop/D002-use-mysql.md
 created   [shop:D003] Use PostgreSQL  content/anchors/projects/shop/D003-use-postgresql.md
-2> kb: docs/adr/README.md: nothing shows a decision record: no number, no status, no section “Context” or “Decision”
+2> kb: docs/adr/README.md: not a decision record: no number, no status, no section “Context” or “Decision”
 2> imported: 3, unchanged: 0, no record: 1
 
 $ kb refs shop:D003
@@ -210,7 +210,7 @@ $ kb import adr docs/nowhere
 ? 1
 
 $ kb import adr docs/adr/README.md
-2> kb: docs/adr/README.md: nothing shows a decision record: no number, no status, no section “Context” or “Decision”
+2> kb: docs/adr/README.md: not a decision record: no number, no status, no section “Context” or “Decision”
 2> imported: 0, unchanged: 0, no record: 1
 ? 1
 

@@ -6,13 +6,13 @@ $ kb inbox
 $ kb write --kind decision --title "Paint the settings button blue" --decision "The button on the settings page is blue" --why "The designer likes it" --session s1
 held      Paint the settings button blue
 2>           below the gate: neither repeated, nor of large impact, nor reusable
-2>           → say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until it is seen in 1 more session(s)
+2>           → say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until 1 more session(s) report it
 ? 3
 
 $ kb write --kind decision --title "Sort the imports by hand" --decision "Imports are sorted by hand" --why "Habit of the team" --session s1
 held      Sort the imports by hand
 2>           below the gate: neither repeated, nor of large impact, nor reusable
-2>           → say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until it is seen in 1 more session(s)
+2>           → say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until 1 more session(s) report it
 ? 3
 
 $ kb inbox

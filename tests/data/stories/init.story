@@ -24,7 +24,7 @@ $ kb list
 2> no record
 
 $ kb check
-2> records: 0; nothing to complain of
+2> records: 0; no problems found
 
 % With a workflow and a pre-commit configuration.
 $ kb init ../with-ci --ci --name "Team base" --language zh

@@ -37,7 +37,7 @@ $ kb write --kind decision --title "Paint the settings button blue" --decision "
     "reasons": [
       "below the gate: neither repeated, nor of large impact, nor reusable"
     ],
-    "next": "say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until it is seen in 1 more session(s)",
+    "next": "say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until 1 more session(s) report it",
     "similar": [],
     "branch": "",
     "commit": "<commit>",

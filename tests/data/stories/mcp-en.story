@@ -34,7 +34,7 @@ $ kb mcp install claude --project
 2> server written to <dir>/.mcp.json; the client starts it when it next starts
 
 $ kb mcp install claude --project
-2> the server stands in <dir>/.mcp.json already
+2> the server is already in <dir>/.mcp.json
 
 $ kb mcp uninstall claude --project
 --- <dir>/.mcp.json
@@ -51,10 +51,10 @@ $ kb mcp uninstall claude --project
 -    }
 -  }
 -}
-2> server taken out of <dir>/.mcp.json
+2> server removed from <dir>/.mcp.json
 
 $ kb mcp uninstall claude --project
-2> no server of kb stands in <dir>/.mcp.json
+2> <dir>/.mcp.json has no server of kb
 
 $ kb mcp install codex --project
 --- /dev/null
@@ -87,16 +87,16 @@ $ kb mcp --address 127.0.0.1:80
 ? 2
 
 $ kb mcp --http --address 0.0.0.0:80
-2> kb: other machines reach 0.0.0.0, and whoever has the token can read and write there
-2>     → stay with 127.0.0.1:8735, or say that you mean it: --remote
+2> kb: other machines can reach 0.0.0.0; whoever has the token can read and write
+2>     → use 127.0.0.1:8735, or confirm with --remote
 ? 1
 
 $ kb mcp --http --address 0.0.0.0:80 --remote
-2> kb: 0.0.0.0 is no name that a client calls
+2> kb: 0.0.0.0 is not a name that a client calls
 2>     → say which name they use: --name kb.example.com
 ? 1
 
 $ kb mcp --http --address 80
-2> kb: 80 is no address
-2>     → like this: 127.0.0.1:8735
+2> kb: 80 is not an address
+2>     → for example: 127.0.0.1:8735
 ? 1

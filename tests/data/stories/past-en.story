@@ -43,7 +43,7 @@ $ kb search MySQL --as-of 2020-01-01
 
 $ kb show D001 --at v9
 2> kb: git does not know v9 here
-2>     → see which there are: git log --oneline
+2>     → list them: git log --oneline
 ? 1
 
 $ kb show D001 --at v1 --as-of today

@@ -103,7 +103,7 @@ $ kb review accept D002
 
 $ kb review accept D002 --yes
 2> kb: content/anchors/global/D002-use-mongodb-for-orders.md: [D002] lacks: alternatives, impact, verification, rollback
-2>     → complete it on kb/review/D002-use-mongodb-for-orders, or hand it in again with them: kb write
+2>     → complete it on kb/review/D002-use-mongodb-for-orders, or submit it again with them: kb write
 ? 1
 
 $ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders live in MongoDB" --alternatives "PostgreSQL with a column of JSON" --why "The schema changes every single week" --impact kb.toml --verification "Run the order tests" --rollback "Import the last dump" --area architecture --session s3
@@ -140,4 +140,4 @@ $ kb review accept D002 --yes
 ? 1
 
 $ kb check
-2> records: 2; nothing to complain of
+2> records: 2; no problems found

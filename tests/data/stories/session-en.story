@@ -56,12 +56,12 @@ $ kb session save --transcript s.jsonl --json
   "verdicts": [],
   "archive": "shop-<stamp>-0a1b2c3d",
   "notes": [
-    "saved already"
+    "already saved"
   ],
   "kept": ""
 }
 
 $ kb session list --since soon
-2> kb: soon is no day
+2> kb: soon is not a day
 2>     → use today, yesterday, week, 7d or 2026-11-21
 ? 1

@@ -17,13 +17,13 @@ created   [D002] Publish events through the outbox table  content/anchors/global
 $ kb write --kind decision --title "Paint the settings button blue" --decision "The button on the settings page is blue" --why "The designer likes it" --session s1
 held      Paint the settings button blue
 2>           below the gate: neither repeated, nor of large impact, nor reusable
-2>           → say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until it is seen in 1 more session(s)
+2>           → say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until 1 more session(s) report it
 ? 3
 
 $ kb write --kind decision --title "Paint the settings button blue" --decision "The button on the settings page is blue" --why "The designer likes it" --session s1
 held      Paint the settings button blue
 2>           below the gate: neither repeated, nor of large impact, nor reusable
-2>           → say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until it is seen in 1 more session(s)
+2>           → say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until 1 more session(s) report it
 ? 3
 
 % From a second session it comes through by itself.
@@ -38,7 +38,7 @@ created   [D003] Paint the settings button blue  content/anchors/global/D003-pai
 % Refused: a title that could stand over anything, and something for today only.
 $ kb write --kind decision --title "Fix it" --decision "It is fixed" --area architecture
 refused   Fix it
-2>           the title “Fix it” could stand over any record
+2>           the title “Fix it” would fit any record
 2>           → say in the title what was decided about what, like “Use FastAPI as the backend framework”
 ? 3
 
