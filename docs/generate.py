@@ -1,10 +1,12 @@
 """`python -m docs.generate`: write the pages of docs/ that are made from the code.
 
 Made from the code: commands.md from the command line itself, configuration.md from `kb.config`, kinds.md from the
-table of kinds, candidates.md from the JSON schema; and the texts of the wiki in both languages, for its visitors.
+table of kinds, candidates.md from the JSON schema, rooms.md from the first lines of the modules; and the texts of the
+wiki in both languages, for its visitors.
 `--check` names the stale ones and exits 1. The catalogue of messages is `python -m docs.messages`.
 """
 
+import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -14,6 +16,7 @@ from typing import Any
 
 import click
 
+import kb
 from docs import messages
 from kb.cli.command_table import ALIASES, COMMANDS, load_command
 from kb.config import CHOICES, HELP, Config
@@ -23,6 +26,7 @@ from kb.records.model import TRANSITIONS
 from kb.writing.edit import format_status_label
 
 FOLDER = Path(__file__).parent
+PACKAGE = Path(kb.__file__).parent
 NOTE = "<!-- Made by `make docs`; do not edit. -->\n"
 
 
@@ -33,6 +37,7 @@ def pages() -> dict[str, str]:
         "configuration.md": configuration_page,
         "kinds.md": kinds_page,
         "candidates.md": candidates_page,
+        "rooms.md": rooms_page,
     }
     return {name: NOTE + "\n" + "\n".join(page()).rstrip() + "\n" for name, page in made.items()}
 
@@ -238,6 +243,36 @@ def typed(field: Mapping[str, Any]) -> str:
 
 
 # the door
+
+
+# rooms
+
+
+def rooms_page() -> Iterator[str]:
+    """Yield the page about every room and module of the package."""
+    yield "# Rooms"
+    yield ""
+    yield "Every room of `kb/` with its modules, each in its own words. The whole: [Architecture](architecture.md)."
+    yield ""
+    yield "## The top"
+    yield ""
+    yield from table(
+        ("module", "what it does"), [(f"`{path.name}`", summary(path)) for path in sorted(PACKAGE.glob("*.py"))]
+    )
+    for room in sorted(path.parent for path in PACKAGE.glob("*/__init__.py")):
+        yield f"## {room.name}"
+        yield ""
+        yield summary(room / "__init__.py")
+        yield ""
+        modules = sorted(path for path in room.rglob("*.py") if path != room / "__init__.py")
+        rows = [(f"`{path.relative_to(room).as_posix()}`", summary(path)) for path in modules]
+        yield from table(("module", "what it does"), rows) if rows else ()
+
+
+def summary(path: Path) -> str:
+    """Return the first paragraph of a module's docstring on one line."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def main(arguments: Sequence[str]) -> int:

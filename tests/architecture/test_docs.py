@@ -17,6 +17,7 @@ from kb.cli.command_table import ALIASES, COMMANDS
 from kb.cli.group import command as top
 from kb.config import HELP, Config
 from kb.hosts import EVENTS
+from tests.architecture.test_layers import DOORS, FEATURES, PLACES, PLATFORM, VALUES
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -50,10 +51,21 @@ def examples(program: str) -> Iterator[tuple[str, list[str]]]:
 RECORDS = [example for example in examples("kb") if example[1][:2] == ["write", "--kind"] and "…" not in example[1]]
 
 
-@pytest.mark.parametrize("name", ["commands.md", "configuration.md", "kinds.md", "candidates.md"])
+@pytest.mark.parametrize("name", ["commands.md", "configuration.md", "kinds.md", "candidates.md", "rooms.md"])
 def test_a_generated_page_is_fresh(name: str) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page == generate.pages()[name], "run: make docs"
+
+
+def test_the_picture_of_the_architecture_is_the_house() -> None:
+    """Its rows are the floors from the top down, in any order within one; every module it names exists."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    picture = FENCE.findall(page)[0][1].partition("\n\n")[0]
+    rows = [re.sub(r"^ [a-z]+ ", "", row).split() for row in picture.splitlines()]
+    floors = (DOORS, ["knowledge_base"], FEATURES, ["workspace"], PLACES, VALUES, PLATFORM)
+    assert [set(row) for row in rows] == [set(floor) for floor in floors]
+    named = re.findall(r"`([a-z_]+/(?:[a-z_]+\.py)?)`", page)
+    assert named and [name for name in named if not (ROOT / "kb" / name).exists()] == []
 
 
 def test_the_words_of_the_wiki_are_fresh() -> None:
