@@ -375,3 +375,12 @@ def format_commit_message(subject: str, body: str, trailers: Mapping[str, str]) 
     lines = "".join(f"{key}: {' '.join(value.split())}\n" for key, value in trailers.items() if value)
     head = " ".join(subject.split())
     return "\n\n".join(part for part in (head if len(head) <= 72 else head[:71] + "…", body.strip(), lines) if part)
+
+
+def find_free_name(name: str, is_taken: Callable[[str], bool], separator: str = "-") -> str:
+    """Return *name*, with the first number from 2 upwards where it is taken."""
+    free, number = name, 1
+    while is_taken(free):
+        number += 1
+        free = f"{name}{separator}{number}"
+    return free

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from kb.git.git_log import is_ancestor
-from kb.git.repository import Head
+from kb.git.repository import UNDER_WAY, Head
 from kb.guard.outside_changes import COPIED, LEFT, OutsideChange, SnapshotDiff, has_copy, read_content, read_tree_oids
 from kb.records.record_paths import CONTENT
 from kb.startup.hashes import sha256
@@ -20,7 +20,6 @@ from kb.state.record_stamps import GONE
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _LOG = ("log", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature", "-z",
         "--format=%x01%H %ct %at%x02%(trailers)%x02")  # fmt: skip
 _MOST_PATHS = 400
@@ -54,7 +53,7 @@ class _LoggedCommit(NamedTuple):
 
 def is_merge_in_progress(kb: Workspace) -> bool:
     """Return whether git is in the middle of bringing changes together: what it has then is not yet anybody's."""
-    return any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _UNDER_WAY)
+    return any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in UNDER_WAY)
 
 
 def attribute_changes(kb: Workspace, diff: SnapshotDiff, began: int, allowed: Sequence[str] = ()) -> AttributedChanges:

@@ -12,7 +12,7 @@ from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson
 from kb.git import revisions, worktree
 from kb.git.git_log import diff_trees, resolve_tree
 from kb.git.git_process import run
-from kb.git.repository import Head, LostRace, RefMove, format_commit_message
+from kb.git.repository import Head, LostRace, RefMove, find_free_name, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import Message, msg
 from kb.merge.rebase import merge_commits
@@ -22,7 +22,6 @@ from kb.records.kinds import join_section_labels
 from kb.records.model import Record, Status, Verdict
 from kb.records.record_paths import REJECTED, is_record_path
 from kb.similarity.verdict import find_missing_sections
-from kb.sync.shared_reviews import find_free_name
 from kb.text.segment import one_line
 from kb.writing.file_changes import Advance, apply_advance
 from kb.writing.reviews import Review, find_review, read_reasons

@@ -11,7 +11,7 @@ from kb.errors import BadRecord, KbError, NeedsPerson
 from kb.git import revisions
 from kb.git.git_log import count_commits, is_ancestor, resolve_tree
 from kb.git.objects import patch_tree
-from kb.git.repository import RefMove, format_commit_message
+from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.rebase import UnmergedFile, merge_preferring_ours
 from kb.merge.renumbering import Key
@@ -19,7 +19,7 @@ from kb.records import record_file
 from kb.records.model import Candidate
 from kb.records.record_paths import INBOX
 from kb.sync.remote_state import RemoteState
-from kb.sync.shared_reviews import BranchTips, ReviewSync, find_free_name
+from kb.sync.shared_reviews import BranchTips, ReviewSync
 from kb.sync.strategy import REPLAYED, RESCUE, SyncPlan, plan_sync
 from kb.text.segment import one_line
 from kb.writing import inbox

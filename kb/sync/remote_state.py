@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from kb.errors import GitFailed
 from kb.files import json_bytes, read_if_exists, write_atomic
 from kb.git.remote import IS_URL, fetch_refs, read_remote_settings
-from kb.git.repository import LostRace, RefMove
+from kb.git.repository import LostRace, RefMove, find_free_name
 from kb.i18n import msg
 from kb.records.record_paths import REJECTED, REVIEWS
-from kb.sync.shared_reviews import ReviewBranches, find_free_name
+from kb.sync.shared_reviews import ReviewBranches
 from kb.sync.strategy import REQUESTS, Upstream
 from kb.writing.reviews import list_reviews
 

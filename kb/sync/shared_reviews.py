@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError
 from kb.git import revisions
 from kb.git.git_log import diff_trees, is_ancestor, list_commits, resolve_tree
 from kb.git.remote import RefUpdate
-from kb.git.repository import RefMove, format_commit_message
+from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.rebase import merge_commits
 from kb.merge.renumbering import IdCollisions, Key, RenumberedRecord
@@ -225,12 +225,3 @@ class ReviewSync:
             if is_gone and (is_ancestor(repository, there, upstream) or self._is_decided(there)):
                 updates.append(RefUpdate(REVIEWS + name, "", there))
         return updates
-
-
-def find_free_name(name: str, is_taken: Callable[[str], bool], separator: str = "-") -> str:
-    """Return *name*, with the first number from 2 upwards where it is taken."""
-    free, number = name, 1
-    while is_taken(free):
-        number += 1
-        free = f"{name}{separator}{number}"
-    return free

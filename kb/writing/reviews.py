@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, NeedsPerson, UnknownId
-from kb.git.repository import RefMove, format_commit_message
+from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record
 from kb.records import record_file
@@ -277,13 +277,9 @@ def _iter_plans(transaction: Transaction) -> Iterator[ReviewPlan]:
 
 def _choose_free_name(transaction: Transaction, stem: str) -> str:
     """Return *stem*, or the first name made of it and a number, that no branch has."""
-    branch = stem
     planned = {plan.branch for plan in transaction.reviews}
-    number = 1
-    while branch in planned or transaction.kb.repository.resolve_ref(f"refs/heads/{branch}"):
-        number += 1
-        branch = f"{stem}-{number}"
-    return branch
+    resolve = transaction.kb.repository.resolve_ref
+    return find_free_name(stem, lambda branch: branch in planned or bool(resolve(f"refs/heads/{branch}")))
 
 
 # -- asking ---------------------------------------------------------------------------------------
