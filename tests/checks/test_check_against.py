@@ -146,8 +146,8 @@ def test_a_record_keeps_its_identity_through_a_new_number_and_name(kb: Knowledge
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
-        ("proposed", "accepted", "[D001] “x” holds from now on"),
-        ("superseded", "accepted", "[D001] “x” holds from now on"),
+        ("proposed", "accepted", "[D001] “x” is accepted from now on"),
+        ("superseded", "accepted", "[D001] “x” is accepted from now on"),
         ("accepted", "deprecated", "[D001] “x” is no longer accepted, and nothing replaces it"),
         ("accepted", "superseded", "[D001] “x” is no longer accepted, and nothing replaces it"),
         ("proposed", "rejected", "accepted records stay as they are"),

@@ -47,7 +47,7 @@ def test_an_open_fence_is_closed_by_its_marks(text: str) -> None:
 
 
 def test_a_fence_at_the_edge_needs_no_parser() -> None:
-    load = "import sys; from kb.records.record_file import find_code_lines"
+    load = "import sys; from kb.text.markdown_scan import find_code_lines"
     check = (
         "assert find_code_lines('a\\n```\\nb\\n```\\n## c\\n') == {1, 2, 3}; assert 'markdown_it' not in sys.modules"
     )
