@@ -128,7 +128,7 @@ def _accept(storm: Storm, chance: random.Random, place: Path, number: int) -> No
 
 
 def _decide(storm: Storm, chance: random.Random, place: Path, number: int) -> None:
-    """Take a record that nobody adds to no longer accepted, or back into it, as a person does."""
+    """Deprecate a record that nobody adds to, or accept it again, as a person does."""
     first, other = (f"D{RECORDS + n:03}" for n in chance.sample(range(1, 2 * RECORDS + 1), 2))
     words = chance.choice((
         ("rm", first), ("supersede", first, "--by", other), ("status", first, "deprecated"),

@@ -211,7 +211,7 @@ def test_what_main_has_changed_meanwhile_is_said(kb: KnowledgeBase, root: Path) 
     found = compare_with_revision(kb, "origin/main")
     [change] = found.changes
     assert change.elsewhere == ("status", "why") and change.record.status == "deprecated"
-    assert said(found) == ["accepted records stay as they are"], "main has taken it no longer accepted"
+    assert said(found) == ["accepted records stay as they are"], "main has ended its accepted status"
     assert "changed on origin/main in the meantime: status, Why" in markdown(found)
     assert "origin/main 上也已改动：status, 理由" in markdown(found, "zh")
 

@@ -1,4 +1,4 @@
-"""A program never takes an accepted record no longer accepted: it opens a review, and a person decides."""
+"""A program never ends the accepted status of a record: it opens a review, and a person decides."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def test_what_is_only_proposed_replaces_nothing_until_it_is_accepted(kb: Knowled
     text = kb.text(record)
     whole_text = text.replace("<!-- MACHINE_BLOCK_END -->", "\n## Rollback\n\nUndo it.\n<!-- MACHINE_BLOCK_END -->")
     kb.replace_text(record, whole_text, opened=text)
-    assert kb.change_status("D002", "accepted").verdict == "conflict", "accepting it takes D001 no longer accepted"
+    assert kb.change_status("D002", "accepted").verdict == "conflict", "accepting it ends that of D001"
     told = kb.change_status("D002", "accepted", decided=True)
     assert statuses(kb) == {"D001": "superseded", "D002": "accepted"} and any("D001" in why for why in told.reasons)
 
