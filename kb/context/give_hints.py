@@ -16,7 +16,7 @@ from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, LIVE, Record, Reference, recency_key
-from kb.records.record_paths import TREE, resolve_openable_path
+from kb.records.record_paths import REVIEWS, TREE, resolve_openable_path
 from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question
 from kb.search.query import MAX_TERMS, Query, find_references, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
@@ -166,16 +166,17 @@ def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[
 
 def build_start_context(kb: Workspace, session: str, *, source: str, project: str = GLOBAL) -> str:
     """Return what a starting session is told: after a compaction its compact form, then what always holds."""
-    from kb.records.record_paths import REVIEWS
-    from kb.sessions.active_sessions import load_compact
-
     index = kb.sync_index(thorough=False)
     live = Filter(scopes=_list_scopes(project), statuses=tuple(LIVE))
     lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
     always = qualify_record_ids(index, index.records(lasting, hint_text.get_start_limit(kb.config)), project)
     tallied = index.count_by_column("kind", live)
     counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}
-    compact = load_compact(kb, session) if source in ("compact", "resume") else ""
+    compact = ""
+    if source in ("compact", "resume"):
+        from kb.sessions.active_sessions import load_compact
+
+        compact = load_compact(kb, session)
     reviews = len(kb.repository.list_refs(REVIEWS.rstrip("/")))
     hint = hint_text.render_start_context(compact, always, kb.config, counts=counts, reviews=reviews)
     log_given_records(kb, "start", hint.shown)

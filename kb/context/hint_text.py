@@ -6,7 +6,8 @@ leave its line, hide characters, or pass for the frame around it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from kb.config import Config
 from kb.i18n import Message, msg
@@ -20,6 +21,7 @@ from kb.safety.quoting import (
     QuotedRecord,
     escape_cell,
     escape_tags,
+    find_conclusions,
     quote_first_sentence,
     quote_record,
     quote_text,
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 T1, T2 = "t1", "t2"
-_AT_ONCE = 32
-"""So many records are looked at before it is asked whether there is room for more."""
+_AT_ONCE = 16
+"""So many records are quoted before it is asked whether there is room for more."""
 _LEAST_ROOM = 12
 """Estimated tokens below which no line of a record has room."""
 _CALLABLE = regex(r"(?:[\w.-]{1,40}:)?[\w-]{1,40}")
@@ -157,9 +159,19 @@ def select_fitting(
 
     An item that is too large for what is left is passed over, so that a long one does not silence those behind it.
     """
-    taken = [*taken]
-    for item in items:
-        if estimate_tokens(render([*taken, item])) <= budget:
+
+    def has_room(more: Sequence[T]) -> bool:
+        return estimate_tokens(render([*taken, *more])) <= budget
+
+    taken, waiting = [*taken], [*items]
+    # Mostly the first ones all fit. How many do is found by halving: to render a long text for each takes too long.
+    fitting, most = 0, len(waiting)
+    while fitting < most:
+        middle = (fitting + most + 1) // 2
+        fitting, most = (middle, most) if has_room(waiting[:middle]) else (fitting, middle - 1)
+    taken += waiting[:fitting]
+    for item in waiting[fitting + 1 :]:
+        if has_room([item]):
             taken.append(item)
     return taken
 
@@ -201,7 +213,7 @@ def _render_parts(
             few.append(line)
     if not few:
         return Hint(words["nothing"], tuple(warnings))
-    written, more = _write_lines(few, words, [line.record for line in few])
+    written, more = _write_lines(few, words, _find_shared_ids(line.record for line in few))
 
     def render(taken: list[_HintLine]) -> str:
         blocks = [words[moment]]
@@ -215,15 +227,16 @@ def _render_parts(
     if not taken:
         return Hint("", (*warnings, *more, msg("no hint fits {budget} tokens", budget=config.hint_tokens)))
     shown = [line.record for line in taken]
-    return Hint(render(taken), (*warnings, *more), tuple(r for n, r in enumerate(shown) if r not in shown[:n]))
+    told = [record for number, record in enumerate(shown) if record not in shown[:number]]
+    return Hint(render(taken), (*warnings, *find_conclusions(told), *more), tuple(told))
 
 
 def _write_lines(
-    lines: Sequence[_HintLine], words: Mapping[str, str], among: Sequence[Record]
+    lines: Sequence[_HintLine], words: Mapping[str, str], shared: Collection[str]
 ) -> tuple[list[_HintLine], list[Message]]:
     """Return *lines* with their texts, and what to warn of; of what speaks to an agent only the name is said.
 
-    *among*: the records that may stand beside each other.
+    *shared*: ids of several records that may stand beside each other.
     """
     quoted: list[QuotedRecord] = []
     written = []
@@ -232,13 +245,13 @@ def _write_lines(
         if one is None:
             quoted.append(one := quote_record(line.record, words["untitled"]))
         if line.part != "rollbacks" or not one.warning:
-            written.append(line._replace(text=_format_line(line.part, one, among, words)))
+            written.append(line._replace(text=_format_line(line.part, one, shared, words)))
     return written, [one.warning for one in quoted if one.warning]
 
 
-def _format_line(part: str, one: QuotedRecord, among: Sequence[Record], words: Mapping[str, str]) -> str:
+def _format_line(part: str, one: QuotedRecord, shared: Collection[str], words: Mapping[str, str]) -> str:
     """Return the line for a record in one *part* of a hint."""
-    name = _format_name(one.original, among)
+    name = _format_name(one.original, shared)
     if part == "history":
         title = escape_cell(quote_text(one.record.title, CELL_LIMIT))
         why = escape_cell(quote_first_sentence(one.record, "why")) or "–"
@@ -248,11 +261,17 @@ def _format_line(part: str, one: QuotedRecord, among: Sequence[Record], words: M
     return f"- [{name}] {quote_text(one.record.title, TITLE_LIMIT)}{_format_mark(one, words)}"
 
 
-def _format_name(record: Record, among: Sequence[Record]) -> str:
-    """Return the id of *record*, with its scope where another of the same id stands beside it."""
-    if not any(other.id == record.id and other.scope != record.scope for other in among):
+def _format_name(record: Record, shared: Collection[str]) -> str:
+    """Return the id of *record*, with its scope where it is one of *shared*."""
+    if record.id not in shared:
         return quote_text(record.id, NAME_LIMIT)
     return f"{quote_text(record.scope.removeprefix('project/'), NAME_LIMIT)}:{quote_text(record.id, NAME_LIMIT)}"
+
+
+def _find_shared_ids(records: Iterable[Record]) -> set[str]:
+    """Return the ids that records of several scopes have."""
+    names = Counter(name for name, _ in {(record.id, record.scope) for record in records})
+    return {name for name, scopes in names.items() if scopes > 1}
 
 
 def _format_mark(one: QuotedRecord, words: Mapping[str, str]) -> str:
@@ -274,9 +293,10 @@ def render_anchors(records: Sequence[Record], config: Config) -> Hint:
     few = kept[: 2 * config.hint_items]
 
     def render(taken: Sequence[QuotedRecord]) -> str:
-        lines = [_format_line("anchors", one, few, words) for one in taken]
+        lines = [_format_line("anchors", one, shared, words) for one in taken]
         return "\n".join([*lines, "", "---", words["t2_footer"]])
 
+    shared = _find_shared_ids(few)
     return _quote_fitting(few, warnings, words, config.hint_tokens, render)
 
 
@@ -287,10 +307,11 @@ def render_prompt_hint(records: Sequence[Record], config: Config) -> Hint:
     few = kept[: config.hint_items]
 
     def render(taken: Sequence[QuotedRecord]) -> str:
-        name = _format_name(taken[0].original, few)
+        name = _format_name(taken[0].original, shared)
         footer = words["prompt_footer"].format(id=name if _CALLABLE.fullmatch(name) else "ID")
-        return "\n".join([words["prompt"], *(_format_quote(one, few, words, config) for one in taken), footer])
+        return "\n".join([words["prompt"], *(_format_quote(one, shared, words, config) for one in taken), footer])
 
+    shared = _find_shared_ids(few)
     return _quote_fitting(few, warnings, words, config.prompt_tokens, render)
 
 
@@ -305,10 +326,11 @@ def _quote_fitting(
     quoted = [quote_record(record, words["untitled"]) for record in records]
     taken = select_fitting(quoted, budget, render)
     withheld = [one.warning for one in quoted if one.warning]
-    return Hint(render(taken) if taken else "", (*warnings, *withheld), tuple(one.original for one in taken))
+    told = tuple(one.original for one in taken)
+    return Hint(render(taken) if taken else "", (*warnings, *find_conclusions(told), *withheld), told)
 
 
-def _format_quote(one: QuotedRecord, among: Sequence[Record], words: Mapping[str, str], config: Config) -> str:
+def _format_quote(one: QuotedRecord, shared: Collection[str], words: Mapping[str, str], config: Config) -> str:
     """Return the line that quotes a record with its origin: its id, and where its file stands.
 
     A path that is too long for a line is left out, for half a path opens nothing.
@@ -319,7 +341,7 @@ def _format_quote(one: QuotedRecord, among: Sequence[Record], words: Mapping[str
     why = quote_first_sentence(one.record, "why")
     path = quote_text(one.original.path, 2 * PATH_LIMIT)
     origin = f" ({path})" if one.original.path and not path.endswith("…") else ""
-    head = f"> - [{_format_name(one.original, among)}] {label}{words['colon']}{title}{_format_mark(one, words)}"
+    head = f"> - [{_format_name(one.original, shared)}] {label}{words['colon']}{title}{_format_mark(one, words)}"
     return head + (f" — {why}" if why else "") + origin
 
 
@@ -353,15 +375,12 @@ def render_start_context(
     taken = select_fitting(restored, config.start_tokens, render)
     warnings: list[Message] = []
     live = [record for record in records if record.status in LIVE]
+    shared = _find_shared_ids(live)
     for first in range(0, len(live), _AT_ONCE):
         if estimate_tokens(render(taken)) > config.start_tokens - _LEAST_ROOM:
             break
         kept, left_out = select_hintable(live[first : first + _AT_ONCE])
-        # To quote a record takes its whole text: only those are that have room by their titles alone.
-        plain = [QuotedRecord(record, record) for record in kept]
-        titled = [_HintLine("always", one.original, _format_line("always", one, live, words)) for one in plain]
-        likely = select_fitting(titled, config.start_tokens, render, taken)[len(taken) :]
-        written, more = _write_lines(likely, words, live)
+        written, more = _write_lines([_HintLine("always", record) for record in kept], words, shared)
         taken = select_fitting(written, config.start_tokens, render, taken)
         warnings += (*left_out, *more)
     if not taken and estimate_tokens(render([])) > config.start_tokens:

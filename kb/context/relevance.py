@@ -44,6 +44,8 @@ MOST_OF_TITLE = 0.75
 ENOUGH_OF_TITLE = ((3.0, 0.5), (2.0, 0.9))
 """Words of a title named so, and the evidence that is then enough: more words meet less often by chance."""
 
+_LEAST = min(evidence for _, evidence in ENOUGH_OF_TITLE)
+
 FEW = 3
 """Up to so many records a term is as rare as can be."""
 
@@ -84,7 +86,7 @@ def filter_relevant(
         hit
         for hit, weight in zip(hits, weights, strict=True)
         if weight >= enough
-        or (rarity and weight >= _find_title_threshold(hit.record, query))
+        or (rarity and weight >= _LEAST and weight >= _find_title_threshold(hit.record, query))
         or is_named(hit.record, query, scope)
         or (rarity and weight and _is_title_subject(hit.record, query, rarity))
     ]

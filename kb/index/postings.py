@@ -149,6 +149,9 @@ CANDIDATES = 200
 _SORTED, _NO_LIMIT = 8, -1
 """So many times the rows that are wanted are put in order first; all of them, where more are equal or unwanted."""
 
+_NARROW = 2_000
+"""Up to so many wanted records, theirs are the only rows that are scored."""
+
 _MOST = 30_000
 """Values that one statement takes."""
 
@@ -277,8 +280,9 @@ class Postings:
 
     def _sum_scores(self, terms: Sequence[WeightedTerm], wanted: Filter, limit: int) -> dict[int, int]:
         """Return the best rows with their scores; which of equal ones hangs on their paths alone."""
-        found: list[tuple[int, int]] = []
-        for most in (_SORTED * limit, _NO_LIMIT):
+        is_narrow = self._is_narrow(wanted)
+        found = self._select_scored_rows(terms, _NO_LIMIT, wanted).fetchall() if is_narrow else []
+        for most in () if is_narrow else (_SORTED * limit, _NO_LIMIT):
             found = []
             read = 0
             rows = self._select_scored_rows(terms, most)
@@ -298,16 +302,23 @@ class Postings:
         chosen = self._db.execute(first, (*equal, limit - len(better))).fetchall()
         return better | {n: least for (n,) in chosen}
 
-    def _select_scored_rows(self, terms: Sequence[WeightedTerm], most: int) -> Cursor:
+    def _is_narrow(self, wanted: Filter) -> bool:
+        """Return whether few records are *wanted*, as an index of the table alone can tell."""
+        if wanted == ALL or wanted.since or wanted.until:
+            return False
+        condition, values = build_condition(wanted)
+        statement = f"SELECT n FROM records r WHERE {condition} LIMIT {_NARROW + 1}"
+        return len(self._db.execute(statement, values).fetchall()) <= _NARROW
+
+    def _select_scored_rows(self, terms: Sequence[WeightedTerm], most: int, wanted: Filter = ALL) -> Cursor:
         """Return the *most* rows for which *terms* speak most, the best first; to put few in order takes less time."""
-        if len(terms) == 1:
-            statement = "SELECT n, w * ? AS score FROM postings WHERE t = ? ORDER BY score DESC LIMIT ?"
-            return self._db.execute(statement, (terms[0].worth, hash_term(terms[0].term), most))
+        condition, values = build_condition(wanted)
+        among = "" if wanted == ALL else f"WHERE p.n IN (SELECT n FROM records r WHERE {condition})"
         asked = ", ".join("(?, ?)" for _ in terms)
         return self._db.execute(
             f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score FROM asked a"
-            " CROSS JOIN postings p ON p.t = a.t GROUP BY p.n ORDER BY score DESC LIMIT ?",
-            [*(each for term in terms for each in (hash_term(term.term), term.worth)), most],
+            f" CROSS JOIN postings p ON p.t = a.t {among} GROUP BY p.n ORDER BY score DESC LIMIT ?",
+            [*(each for term in terms for each in (hash_term(term.term), term.worth)), *values, most],
         )
 
     def _filter_rows(self, rows: Sequence[tuple[int, int]], wanted: Filter) -> list[tuple[int, int]]:

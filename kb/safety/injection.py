@@ -277,6 +277,8 @@ def _iter_instructions(shown: str) -> Iterator[_LocatedThreat]:
 def _match_patterns(shown: str) -> Iterator[tuple[re.Match[str], InjectionPattern]]:
     """Yield what in *shown* reads as an order, given or told of."""
     for heads, table in ((WORD, WORDS), (SIGN, SIGNS)):
+        if table.keys().isdisjoint(heads.findall(shown)):  # true of most texts, and soon seen
+            continue
         for head in heads.finditer(shown):
             for order in table.get(head[0], ()):
                 at = head.start()

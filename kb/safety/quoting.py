@@ -100,16 +100,23 @@ def _extract_first_line(text: str) -> str:
 
 
 def select_hintable(records: Iterable[Record]) -> tuple[list[Record], list[Message]]:
-    """Return the records a hint may name, and a warning for each whose text states a conclusion."""
+    """Return the records a hint may name, and a warning for each whose title states a conclusion."""
     kept, warnings = [], []
     for record in records:
         if has_conclusion(" ".join((record.title, *record.tags))):
             warnings.append(msg("{id} is left out of the hint: its title states a conclusion", id=record.id))
-            continue
-        if any(has_conclusion(section.text) for section in record.sections):
-            warnings.append(msg("{id} states a conclusion; the hint does not repeat it", id=record.id))
-        kept.append(record)
+        else:
+            kept.append(record)
     return kept, warnings
+
+
+def find_conclusions(records: Iterable[Record]) -> list[Message]:
+    """Return a warning for each of *records* whose text states a conclusion, which a hint does not repeat."""
+    return [
+        msg("{id} states a conclusion; the hint does not repeat it", id=record.id)
+        for record in records
+        if any(has_conclusion(section.text) for section in record.sections)
+    ]
 
 
 class QuotedRecord(NamedTuple):
