@@ -1,18 +1,19 @@
 """Three-way merge of fronts, key by key, as text: order, quotes, comments and unknown keys stay as they are.
 
-A front is always left as YAML that can be read. Where both sides say different things under one key, the value of the
-base stays, or the lesser of two new ones, and both are shown between conflict markers in the MACHINE block.
+Lists merge as sets, counters as sums, the status by its table. A front is always left as YAML that can be read: where
+both sides say different things under one key, the value of the base stays, or the lesser of two new ones, and both are
+shown between conflict markers in the MACHINE block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.i18n import Message, msg
-from kb.merge.merge_fields import COUNTER, FrontMatterSides, MergedField, merge_field
-from kb.merge.merge_lines import iter_merge_runs
+from kb.i18n import msg
+from kb.merge.merge_lines import iter_merge_runs, merge_additions
 from kb.merge.sides import (
     FRONT,
     ConflictLocation,
@@ -24,10 +25,18 @@ from kb.merge.sides import (
 )
 from kb.records.blocks import escape_block
 from kb.records.front_matter import KEYS, MAX_DEPTH, edit_front_matter, find_front_matter, format_entry
+from kb.records.model import TRANSITIONS, Status
 from kb.text.line_ends import split_lines
 
 if TYPE_CHECKING:
     from typing import Any
+
+_LISTS = ("tags", "impact", "supersedes", "amends", "sources", "aliases")
+_MAPPINGS = ("coexists_with", "claims")
+_COUNTER = "occurrences"
+"""The key that both sides may have changed where they say the same: one more and one more are two."""
+_LIFE = tuple(map(str, Status))
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class FrontMatterEntry(NamedTuple):
@@ -63,30 +72,40 @@ class MergedFrontMatter(NamedTuple):
     disputed: frozenset[str] = frozenset()
 
 
-def merge_front_matter(base: str | None, ours: str, theirs: str, ledger: MergeReport) -> MergedFrontMatter:
+class MergedField(NamedTuple):
+    """What becomes of the value under one key; None: the key goes."""
+
+    value: Any
+    is_disputed: bool = False
+    ours: Any = None
+    """What ours says of what is disputed; None: nothing."""
+    theirs: Any = None
+
+
+def merge_front_matter(base: str | None, ours: str, theirs: str, report: MergeReport) -> MergedFrontMatter:
     """Return the merge of the YAML of three fronts; without a *base*, of two."""
     if base is not None and base in (ours, theirs):
         merged = MergedFrontMatter(merge_trivially(base, ours, theirs), "")
     else:
-        attempt = MergeReport(ledger.labels)
+        attempt = MergeReport(report.labels)
         found = _merge_by_key(base, ours, theirs, attempt)
         if found is None:
-            return mark_front_disputed(base, ours, theirs, ledger)
-        ledger.add_report(attempt)
+            return mark_front_disputed(base, ours, theirs, report)
+        report.conflicts += attempt.conflicts
         merged = found
-    ledger.removed += _iter_removed(base or "", merged.source, ours, theirs, ledger)
+    _note_removed(base or "", merged.source, ours, theirs, report)
     return merged
 
 
-def mark_front_disputed(base: str | None, ours: str, theirs: str, ledger: MergeReport) -> MergedFrontMatter:
+def mark_front_disputed(base: str | None, ours: str, theirs: str, report: MergeReport) -> MergedFrontMatter:
     """Return the front of the base, or the lesser of the two, with both between conflict markers."""
     source = min(ours, theirs) if base is None else base
-    shown = ledger.mark_conflict(ConflictLocation(FRONT, "---"), escape_block(ours), escape_block(theirs))
+    shown = report.mark_conflict(ConflictLocation(FRONT, "---"), escape_block(ours), escape_block(theirs))
     return MergedFrontMatter(source, shown, frozenset(KEYS))
 
 
 @lru_cache(maxsize=8)
-def split_front_keys(source: str) -> ParsedFrontMatter | None:
+def _split_front_keys(source: str) -> ParsedFrontMatter | None:
     """Return a front cut key by key; None where it cannot be read or is not written one key a row."""
     from kb.records.safe_yaml import YamlError, load_yaml
 
@@ -108,65 +127,59 @@ def split_front_keys(source: str) -> ParsedFrontMatter | None:
 # -- key by key ------------------------------------------------------------------------------------
 
 
-def _merge_by_key(base: str | None, ours: str, theirs: str, ledger: MergeReport) -> MergedFrontMatter | None:
+def _merge_by_key(base: str | None, ours: str, theirs: str, report: MergeReport) -> MergedFrontMatter | None:
     """Return the merge of fronts that are written one key a row; None for others."""
-    old, mine, other = (split_front_keys(source) for source in (base or "", ours, theirs))
+    old, mine, other = (_split_front_keys(source) for source in (base or "", ours, theirs))
     if old is None or mine is None or other is None:
         return None
-    fronts = FrontMatterSides(old.values, mine.values, other.values, base is not None)
+    names = (old.parts, mine.parts, other.parts)
     bodies: dict[str, str] = {}
     values: dict[str, str] = {}
     shown: dict[str, str] = {}
-    for key in order_all_names(old.parts, mine.parts, other.parts):
-        body, field = _merge_key(key, old.parts.get(key), mine.parts.get(key), other.parts.get(key), fronts)
+    for key in order_all_names(*names):
+        versions = [parts.get(key) for parts in names]
+        body, field = _merge_key(key, versions, (old.values, mine.values, other.values), has_base=base is not None)
         if body is not None:
             bodies[key], values[key] = body, repr(field.value)
         if field.is_disputed:
-            shown[key] = _show_dispute(key, field, mine.parts.get(key), other.parts.get(key), ledger)
-    order = order_names(old.parts, mine.parts, other.parts, bodies, _rank_key)
-    source = "".join(_merge_lead(key, old, mine, other) + bodies[key] for key in order)
+            said = zip((field.ours, field.theirs), versions[1:], strict=True)
+            sides = (_format_side(key, value, part) for value, part in said)
+            shown[key] = report.mark_conflict(ConflictLocation(FRONT, key), *sides)
+    order = order_names(*names, bodies, lambda key: KEYS.index(key) if key in KEYS else len(KEYS))
+    source = "".join(_merge_lead(key, *names) + bodies[key] for key in order)
     source += _merge_comments(old.tail, mine.tail, other.tail)
-    read = split_front_keys(source)
+    read = _split_front_keys(source)
     if read is None or {key: repr(value) for key, value in read.values.items()} != values:
         return None
     return MergedFrontMatter(source, "".join(shown.values()), frozenset(shown))
 
 
-def _rank_key(key: str) -> int:
-    return KEYS.index(key) if key in KEYS else len(KEYS)
-
-
 def _merge_key(
-    key: str,
-    base: FrontMatterEntry | None,
-    ours: FrontMatterEntry | None,
-    theirs: FrontMatterEntry | None,
-    fronts: FrontMatterSides,
+    key: str, versions: list[FrontMatterEntry | None], fronts: tuple[dict[str, Any], ...], *, has_base: bool
 ) -> tuple[str | None, MergedField]:
     """Return the rows of one key, None where it goes, and what became of its value."""
-    both_counted = key == COUNTER and ours is not None and base != ours == theirs
-    if not both_counted and is_trivial_merge(*(part and part.body for part in (base, ours, theirs))):
-        part = theirs if ours == base or (ours and base and ours.body == base.body) else ours
+    base, ours, theirs = versions
+    bodies = [part and part.body for part in versions]
+    both_counted = key == _COUNTER and ours is not None and base != ours == theirs
+    if not both_counted and is_trivial_merge(*bodies):
+        part = theirs if bodies[1] == bodies[0] else ours
         return (part.body, MergedField(part.value)) if part else (None, MergedField(None))
-    field = merge_field(key, fronts)
+    field = _merge_counter(fronts, has_base=has_base) if key == _COUNTER else _merge_value(key, fronts)
     if field.value is None:
         return None, field
-    body = _build_body(key, field, base, [part for part in (ours, theirs) if part])
+    sides = [part for part in (ours, theirs) if part]
+    body = _build_body(key, field, base, sides)
     if body is not None:
         return body, field
-    kept = base or min((part for part in (ours, theirs) if part), key=_get_body)
+    kept = base or min(sides, key=lambda part: part.body)
     return kept.body, MergedField(kept.value, True, *(part and part.value for part in (ours, theirs)))
-
-
-def _get_body(part: FrontMatterEntry) -> str:
-    return part.body
 
 
 def _build_body(
     key: str, field: MergedField, base: FrontMatterEntry | None, sides: list[FrontMatterEntry]
 ) -> str | None:
     """Return rows that say the merged value and keep what else they said; None where a comment would be lost."""
-    parts = [*([base] if base else []), *sorted(sides, key=_get_body)]
+    parts = [*([base] if base else []), *sorted(sides, key=lambda part: part.body)]
     remarks = [base.remark if base else "", sides[0].remark, sides[-1].remark]
     if not is_trivial_merge(*remarks):
         return None
@@ -174,57 +187,29 @@ def _build_body(
     for part in fitting:
         if repr(part.value) == repr(field.value):
             return part.body
-    rows = _merge_block_list(key, field.value, [part.body for part in (base, *sides) if part])
-    if rows is not None:
-        return rows
+    if base and len(sides) == 2 and isinstance(field.value, list):
+        rows = "".join(merge_additions(*(split_lines(part.body) for part in (base, *sides))) or ())
+        read = _split_front_keys(rows)
+        said = read.values.get(key) if read else None
+        if isinstance(said, list) and sorted(map(repr, said)) == sorted(map(repr, field.value)):
+            return rows
     if any(len(split_lines(part.body)) > 1 and "#" in part.body for part in parts):
         return None
-    return _replace_value((fitting or parts)[0].body, key, field.value)
-
-
-def _replace_value(body: str, key: str, value: object) -> str:
-    text = edit_front_matter(f"---\n{body}---\n", {key: value})
+    body = (fitting or parts)[0].body
+    text = edit_front_matter(f"---\n{body}---\n", {key: field.value})
     span = find_front_matter(text)
     return text[span.start : span.end] if span else body
 
 
-def _merge_block_list(key: str, value: Any, bodies: list[str]) -> str | None:
-    """Return the rows of three block lists merged, where they say *value* but for its order."""
-    if len(bodies) != 3 or not isinstance(value, list):
-        return None
-    found: list[str] = []
-    for run in iter_merge_runs(*map(split_lines, bodies), apart=True):
-        if not run.is_trivial and run.base:
-            return None
-        found += run.trivial_result if run.is_trivial else sorted({*run.ours, *run.theirs})
-    body = "".join(found)
-    read = split_front_keys(body)
-    said = read.values.get(key) if read else None
-    same = isinstance(said, list) and sorted(map(repr, said)) == sorted(map(repr, value))
-    return body if same else None
-
-
-def _show_dispute(
-    key: str, field: MergedField, ours: FrontMatterEntry | None, theirs: FrontMatterEntry | None, ledger: MergeReport
-) -> str:
-    """Return what both sides say under *key* between conflict markers, as they write it where it is all disputed."""
-    return ledger.mark_conflict(
-        ConflictLocation(FRONT, key), _format_side(key, field.ours, ours), _format_side(key, field.theirs, theirs)
-    )
-
-
 def _format_side(key: str, value: Any, part: FrontMatterEntry | None) -> str:
+    """Return what one side says under *key*, as it writes it where all of it is disputed."""
     if value is None:
         return ""
     return escape_block(part.body.strip() if part and repr(part.value) == repr(value) else format_entry(key, value))
 
 
-# -- what is no value ------------------------------------------------------------------------------
-
-
-def _merge_lead(key: str, *sides: ParsedFrontMatter) -> str:
-    leads = [side.parts[key].lead if key in side.parts else None for side in sides]
-    old, mine, other = leads
+def _merge_lead(key: str, *sides: Mapping[str, FrontMatterEntry]) -> str:
+    old, mine, other = (side[key].lead if key in side else None for side in sides)
     if mine is None or other is None:
         return mine or other or old or ""
     return _merge_comments(old or "", mine, other)
@@ -239,25 +224,136 @@ def _merge_comments(base: str, ours: str, theirs: str) -> str:
     return "".join(found)
 
 
-def _iter_removed(base: str, merged: str, ours: str, theirs: str, ledger: MergeReport) -> Iterator[Message]:
-    """Yield what of the base is gone."""
-    read = [split_front_keys(source) for source in (base, merged, ours, theirs)]
-    if any(found is None for found in read):
+def _note_removed(base: str, merged: str, ours: str, theirs: str, report: MergeReport) -> None:
+    """Note what of the base is gone."""
+    read = [_split_front_keys(source) for source in (base, merged, ours, theirs)]
+    if None in read:
         return
     old, new, mine, other = (found.values if found else {} for found in read)
     for key, value in old.items():
         have = (mine.get(key), other.get(key))
         if key not in new:
-            yield msg("{side} removed the key {key}", side=ledger.name_removing_side(*have), key=key)
+            side = report.name_removing_side(*have)
+            report.removed.append(msg("{side} removed the key {key}", side=side, key=key))
         elif gone := _list_removed_items(value, new[key]):
-            side = ledger.name_removing_side(*(None if _list_removed_items(value, there) else there for there in have))
-            yield msg("{side} removed {items} from {key}", side=side, items=", ".join(gone), key=key)
+            side = report.name_removing_side(*(None if _list_removed_items(value, there) else there for there in have))
+            items = ", ".join(gone)
+            report.removed.append(msg("{side} removed {items} from {key}", side=side, items=items, key=key))
 
 
 def _list_removed_items(before: Any, after: Any) -> list[str]:
     """Return the items of a list, or the keys of a mapping, that are no longer there."""
-    if isinstance(before, dict):
-        return [key for key in before if key not in (after if isinstance(after, dict) else ())]
-    if isinstance(before, list):
-        return [str(item) for item in before if item not in (after if isinstance(after, list) else ())]
-    return []
+    if not isinstance(before, list | dict):
+        return []
+    left = after if isinstance(after, type(before)) else ()
+    return [item if isinstance(before, dict) else str(item) for item in before if item not in left]
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _merge_value(key: str, fronts: Sequence[Mapping[str, Any]]) -> MergedField:
+    """Return the merge of the values under *key*, which both sides changed."""
+    base, ours, theirs = values = [front.get(key) for front in fronts]
+    if is_trivial_merge(*map(repr, values)):
+        return MergedField(theirs if repr(ours) == repr(base) else ours)
+    if key == "status":
+        # one side accepted a proposed record, the other deprecated it: both steps, one after the other
+        for first, second in ((ours, theirs), (theirs, ours)):
+            steps = ((base or Status.PROPOSED, first), (base or Status.PROPOSED, second), (first, second))
+            if all(_can_transition(before, after) for before, after in steps):
+                return MergedField(second)
+        return _build_disputed(values)
+    if key == "confirmed":  # a record confirmed twice was last confirmed on the later day
+        days = [day for day in (ours, theirs) if isinstance(day, str) and _DAY.fullmatch(day)]
+        return MergedField(max(days)) if len(days) == 2 else _build_disputed(values)
+    lists = [_coerce_list(value, key) for value in values]
+    if None not in lists:
+        return _merge_lists(key, [items or [] for items in lists])
+    mappings = [_coerce_mapping(value, key) for value in values]
+    return _build_disputed(values) if None in mappings else _merge_mappings([items or {} for items in mappings])
+
+
+def _build_disputed(values: Sequence[Any]) -> MergedField:
+    """Return a field that keeps the base's value, or, without one, the lesser of the two."""
+    base, ours, theirs = values
+    return MergedField(min((ours, theirs), key=repr) if base is None else base, True, ours, theirs)
+
+
+def _can_transition(before: Any, after: Any) -> bool:
+    """Return whether the table lets a record go on from *before* to *after*; going back is a person undoing a step."""
+    if before not in _LIFE or after not in _LIFE:
+        return False
+    return before == after or (after in TRANSITIONS[before] and _LIFE.index(before) < _LIFE.index(after))
+
+
+def _merge_counter(fronts: Sequence[Mapping[str, Any]], *, has_base: bool) -> MergedField:
+    """Return the count of the base with what each side added; a source that both counted counts once."""
+    counts = [front.get(_COUNTER, 1) for front in fronts]
+    if not all(isinstance(count, int) and not isinstance(count, bool) for count in counts):
+        return _build_disputed([front.get(_COUNTER) for front in fronts])
+    base, ours, theirs = counts
+    old, mine, other = (frozenset(map(repr, _coerce_list(front.get("sources"), "sources") or ())) for front in fronts)
+    shared = len((mine & other) - old)
+    if not has_base and (ours, mine) == (theirs, other):
+        return MergedField(ours)
+    if not has_base:
+        base, shared = max(1, min(shared, ours, theirs)), 0
+    return MergedField(max(1, ours + theirs - base - max(0, min(shared, ours - base, theirs - base))))
+
+
+def _coerce_list(value: Any, key: str) -> list[Any] | None:
+    """Return *value* as a list; one word where kb expects several is a list of one."""
+    if value is None or isinstance(value, list):
+        return value or []
+    return [value] if key in _LISTS and not isinstance(value, dict) else None
+
+
+def _coerce_mapping(value: Any, key: str) -> dict[str, Any] | None:
+    if value is None or isinstance(value, dict):
+        return value or {}
+    is_list_of_names = isinstance(value, list) and key in _MAPPINGS and all(isinstance(item, str) for item in value)
+    return dict.fromkeys(value, "") if is_list_of_names else None
+
+
+def _merge_lists(key: str, lists: list[list[Any]]) -> MergedField:
+    """Return the items of the base that neither side removed, with those that either added."""
+    old, mine, other = (_index_items(items, key) for items in lists)
+    kept = {name for name in (*mine, *other) if name not in old or (name in mine and name in other)}
+    items = []
+    for name in order_names(old, mine, other, kept):
+        ways = [repr(side.get(name)) for side in (old, mine, other)]
+        if name in old and ways[0] in ways[1:]:
+            items.append(other[name] if ways[0] == ways[1] else mine[name])
+        else:
+            items.append(min((side[name] for side in (mine, other) if name in side), key=repr))
+    return MergedField(items or None)
+
+
+def _index_items(items: list[Any], key: str) -> dict[str, Any]:
+    """Return *items* by what tells them apart: tags in any case; only a list kb does not know has one twice."""
+    found: dict[str, Any] = {}
+    for item in items:
+        name = repr(item).casefold() if key == "tags" else repr(item)
+        while name in found and key not in _LISTS:
+            name += " again"
+        found.setdefault(name, item)
+    return found
+
+
+def _merge_mappings(mappings: list[dict[str, Any]]) -> MergedField:
+    """Return the merge of three mappings, key by key."""
+    base, ours, theirs = mappings
+    found: dict[str, Any] = {}
+    disputed: list[str] = []
+    for name in order_all_names(base, ours, theirs):
+        ways = [repr(side[name]) if name in side else "" for side in mappings]
+        if is_trivial_merge(*ways):
+            side = theirs if ways[1] == ways[0] else ours
+            found |= {name: side[name]} if name in side else {}
+        else:
+            disputed.append(name)
+            found[name] = base[name] if name in base else min(ours[name], theirs[name], key=repr)
+    merged = {name: found[name] for name in order_names(base, ours, theirs, found)} or None
+    shown = ({name: side[name] for name in disputed if name in side} or None for side in (ours, theirs))
+    return MergedField(merged, bool(disputed), *shown)

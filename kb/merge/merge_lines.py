@@ -10,15 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from posixpath import commonprefix
+from typing import NamedTuple
 
-from kb.merge.sides import is_trivial_merge, merge_trivially
+from kb.merge.sides import is_trivial_merge, merge_or_default, merge_trivially
 from kb.text.line_ends import normalise_newlines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _SMALL = 20_000
@@ -40,7 +38,7 @@ class MergeRun(NamedTuple):
     @property
     def trivial_result(self) -> list[str]:
         """What stands where it is settled."""
-        return merge_trivially(self.base, self.ours, self.theirs)
+        return merge_trivially(*self)
 
 
 class _Hunk(NamedTuple):
@@ -62,37 +60,39 @@ def iter_merge_runs(
     add at the same place.
     """
     sides = (ours, theirs)
+    done, shift = 0, [0, 0]  # where in the base the last run ended, and how much further on each side stands there
+
+    def build_run(start: int, end: int, before: list[int]) -> MergeRun:
+        mine, other = (list(side[start + before[n] : end + shift[n]]) for n, side in enumerate(sides))
+        return MergeRun(list(base[start:end]), mine, other)
+
     hunks = sorted(hunk for number, side in enumerate(sides) for hunk in _iter_hunks(base, side, number))
-    done, shift = 0, [0, 0]
     while hunks:
         start, end, group = hunks[0].start, hunks[0].end, [hunks.pop(0)]
-        while hunks and _is_in_run(hunks[0], start, end, apart=apart):
+        while hunks and (
+            hunks[0].start < end or (hunks[0].start == end and (not apart or start == end == hunks[0].end))
+        ):
             end = max(end, hunks[0].end)
             group.append(hunks.pop(0))
         if done < start:
-            yield _build_run(base, sides, done, start, shift, shift)
+            yield build_run(done, start, shift)
         before = list(shift)
         for hunk in group:
             shift[hunk.side] = hunk.after - hunk.end
-        yield _build_run(base, sides, start, end, before, shift)
+        yield build_run(start, end, before)
         done = end
     if done < len(base):
-        yield _build_run(base, sides, done, len(base), shift, shift)
+        yield build_run(done, len(base), shift)
 
 
-def _is_in_run(hunk: _Hunk, start: int, end: int, *, apart: bool) -> bool:
-    """Return whether *hunk* belongs to the run from *start* to *end*."""
-    if hunk.start < end:
-        return True
-    return hunk.start == end and (not apart or start == end == hunk.end)
-
-
-def _build_run(
-    base: Sequence[str], sides: tuple[Sequence[str], Sequence[str]], start: int, end: int, before: list[int],
-    after: list[int],
-) -> MergeRun:  # fmt: skip
-    ours, theirs = (list(side[start + before[n] : end + after[n]]) for n, side in enumerate(sides))
-    return MergeRun(list(base[start:end]), ours, theirs)
+def merge_additions(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
+    """Return the merge where both sides only add at one place, their items sorted; None where more is in dispute."""
+    found: list[str] = []
+    for run in iter_merge_runs(base, ours, theirs, apart=True):
+        if not run.is_trivial and run.base:
+            return None
+        found += run.trivial_result if run.is_trivial else sorted({*run.ours, *run.theirs})
+    return found
 
 
 # -- two sequences ---------------------------------------------------------------------------------
@@ -134,9 +134,10 @@ def _match_unique_items(one: Sequence[str], other: Sequence[str]) -> list[tuple[
     """Return the longest rising row of the items that stand once in each of two sequences."""
     counts, places = Counter(one), Counter(other)
     at = {item: number for number, item in enumerate(other) if places[item] == 1}
+    single = [(number, at[item]) for number, item in enumerate(one) if counts[item] == 1 and item in at]
+    # patience sorting: `tops` are the last places of the best rows by length, `ends` the items that reach them
     tops: list[int] = []
     ends: list[int] = []
-    single = [(number, at[item]) for number, item in enumerate(one) if counts[item] == 1 and item in at]
     before = [-1] * len(single)
     for number, (_, place) in enumerate(single):
         height = bisect_left(tops, place)
@@ -160,7 +161,7 @@ def _match_with_difflib(one: Sequence[str], other: Sequence[str]) -> list[tuple[
     return [(block.a + n, block.b + n) for block in found for n in range(block.size)]
 
 
-# -- line ends -------------------------------------------------------------------------------------
+# -- what runs and their items have in common ------------------------------------------------------
 
 
 def merge_ignoring_line_ends(base: str, ours: str, theirs: str, merge: Callable[[str, str, str], str]) -> str:
@@ -169,10 +170,10 @@ def merge_ignoring_line_ends(base: str, ours: str, theirs: str, merge: Callable[
     Line ends that one side changed throughout hold. Where one of the texts mixes them they belong to their lines.
     """
     before, mine, other = (_detect_line_end(text) for text in (base, ours, theirs))
-    if before is None or mine is None or other is None or not "".join((before, mine, other)).strip("\n"):
+    if before is None or mine is None or other is None or not (before + mine + other).strip("\n"):
         return merge(base, ours, theirs)
     mine, other = mine or before, other or before
-    end = merge_trivially(before, mine, other) if is_trivial_merge(before, mine, other) else before or min(mine, other)
+    end = merge_or_default(before, mine, other, before or min(mine, other))
     return merge(normalise_newlines(base), normalise_newlines(ours), normalise_newlines(theirs)).replace("\n", end)
 
 
@@ -186,21 +187,14 @@ def _detect_line_end(text: str) -> str | None:
 
 def split_common_ends(run: MergeRun) -> tuple[list[str], MergeRun, list[str]]:
     """Return *run* without the items both sides begin and end with, and these."""
-    ours, theirs = run.ours, run.theirs
-    head = tail = 0
-    least = min(len(ours), len(theirs))
-    while head < least and ours[head] == theirs[head]:
-        head += 1
-    while tail < least - head and ours[-1 - tail] == theirs[-1 - tail]:
-        tail += 1
-    middle = MergeRun(run.base, ours[head : len(ours) - tail], theirs[head : len(theirs) - tail])
-    return ours[:head], middle, ours[len(ours) - tail :]
+    head = len(commonprefix([run.ours, run.theirs]))
+    ours, theirs = run.ours[head:], run.theirs[head:]
+    tail = len(commonprefix([ours[::-1], theirs[::-1]]))
+    middle = MergeRun(run.base, ours[: len(ours) - tail], theirs[: len(theirs) - tail])
+    return run.ours[:head], middle, ours[len(ours) - tail :]
 
 
 def has_new_duplicates(found: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> bool:
     """Return whether something stands in *found* more often than on either side."""
-    counts = Counter(item.strip() for item in found)
-    return any(
-        item and count > 1 and count > max(sum(other.strip() == item for other in side) for side in (ours, theirs))
-        for item, count in counts.items()
-    )
+    once, *sides = (Counter(item.strip() for item in items) for items in (found, ours, theirs))
+    return any(item and count > 1 and all(count > side[item] for side in sides) for item, count in once.items())

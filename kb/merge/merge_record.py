@@ -7,8 +7,7 @@ ours, is made more coarsely.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -29,6 +28,7 @@ from kb.merge.sides import (
     MergeReport,
     ensure_line_end,
     is_trivial_merge,
+    merge_or_default,
     merge_trivially,
 )
 from kb.records.blocks import find_blocks, refuse_conflict_markers
@@ -52,19 +52,16 @@ class MergedRecord(NamedTuple):
 class _RecordParts(NamedTuple):
     """A record file cut into what is merged apart; joined in the order of `_join_parts` it is the file."""
 
-    mark: str
+    mark: str = ""
     """A byte order mark, or ""."""
-    opening: str
-    front: str
-    closing: str
-    outside: tuple[str, str, str]
+    opening: str = ""
+    front: str = ""
+    closing: str = ""
+    outside: tuple[str, ...] = ("", "", "")
     """Before, between and behind the blocks, with the lines of their markers."""
-    machine: str
-    user: str
-    user_first: bool
-
-
-_NOTHING = _RecordParts("", "", "", "", ("", "", ""), "", "", False)
+    machine: str = ""
+    user: str = ""
+    user_first: bool = False
 
 
 def merge_record(
@@ -81,29 +78,43 @@ def merge_record(
         for data in sorted((ours, theirs)):
             parse_record(decode_record(data, path), path)
         mine, other = (_split_parts(decode_record(data, path), path) for data in (ours, theirs))
-        old = None if base is None else _split_base(base, path)
-        if base is not None and old is None:
-            return _merge_broken_base(base, ours, theirs, path, labels)
+        old = None
+        if base is not None:
+            try:
+                old = _split_parts(decode_record(base, path), path)  # be there conflict markers in it
+            except BadRecord:
+                return _merge_broken_base(base, ours, theirs, path, labels)
         for coarse in (False, True):
-            ledger, swapped = MergeReport(labels), MergeReport(labels)
-            parts = _merge_parts(old, mine, other, ledger, coarse=coarse)
-            if not _is_valid_merge(parts, ledger, path):
+            report, swapped = MergeReport(labels), MergeReport(labels)
+            text = _join_parts(_merge_parts(old, mine, other, report, coarse=coarse))
+            if not _is_valid_merge(text, report, path):
                 continue
-            if not ledger.conflicts or _is_valid_merge(
-                _merge_parts(old, other, mine, swapped, coarse=coarse), swapped, path
+            # with the sides swapped the markers stand around other words: both ways have to be seen
+            if not report.conflicts or _is_valid_merge(
+                _join_parts(_merge_parts(old, other, mine, swapped, coarse=coarse)), swapped, path
             ):
-                return MergedRecord(_join_parts(parts).encode(), tuple(ledger.conflicts), tuple(ledger.removed))
+                return MergedRecord(text.encode(), tuple(report.conflicts), tuple(report.removed))
     except BadRecord as error:
         problem = error.message
     return _merge_by_lines(base or b"", ours, theirs, labels, problem)
 
 
-def _split_base(data: bytes, path: str) -> _RecordParts | None:
-    """Return the parts of a base, be there conflict markers in it; None for one that cannot be read."""
+def _is_valid_merge(text: str, report: MergeReport, path: str) -> bool:
+    """Return whether a merge is a record, or, with conflicts, the parts of one whose markers nothing hides."""
     try:
-        return _split_parts(decode_record(data, path), path)
+        _split_parts(text, path)
+        if not report.conflicts:
+            parse_record(text, path)
     except BadRecord:
-        return None
+        return False
+    try:
+        refuse_conflict_markers(text, path)
+    except BadRecord:
+        return True
+    return not report.conflicts
+
+
+# -- files that are no records ---------------------------------------------------------------------
 
 
 def _merge_broken_base(base: bytes, ours: bytes, theirs: bytes, path: str, labels: tuple[str, str]) -> MergedRecord:
@@ -119,57 +130,36 @@ def _merge_broken_base(base: bytes, ours: bytes, theirs: bytes, path: str, label
 def _merge_by_lines(
     base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str], problem: Message | str
 ) -> MergedRecord:
-    ledger = MergeReport(labels)
+    report = MergeReport(labels)
     old, mine, other = (data.decode("utf-8", "surrogateescape") for data in (base, ours, theirs))
-    text = merge_ignoring_line_ends(old, mine, other, lambda a, b, c: _merge_lines_and_front(a, b, c, ledger))
+    text = merge_ignoring_line_ends(old, mine, other, lambda a, b, c: _merge_lines_and_front(a, b, c, report))
     said = msg("it cannot be merged as a record ({problem}); look through all of its lines", problem=problem)
     return MergedRecord(text.encode("utf-8", "surrogateescape"), (MergeConflict(FILE, "", said),))
 
 
-def _merge_lines_and_front(base: str, ours: str, theirs: str, ledger: MergeReport) -> str:
+def _merge_lines_and_front(base: str, ours: str, theirs: str, report: MergeReport) -> str:
     """Return the merge of three texts by lines; no conflict markers stand in a front: they show both behind it."""
     old, mine, other = (text[: find_body_start(text)] for text in (base, ours, theirs))
     if not (mine and other):
-        text = merge_lines(base, ours, theirs, ledger, ConflictLocation(FILE))
-        return (
-            ledger.mark_conflict(ConflictLocation(FILE), ours, theirs)
-            if ledger.conflicts and find_front_matter(text)
-            else text
-        )
+        text = merge_lines(base, ours, theirs, report, ConflictLocation(FILE))
+        is_front_torn = report.conflicts and find_front_matter(text)
+        return report.mark_conflict(ConflictLocation(FILE), ours, theirs) if is_front_torn else text
     alone = MergeReport()
     head, shown = merge_lines(old, mine, other, alone, ConflictLocation(FILE)), ""
     if alone.conflicts or find_body_start(head) != len(head):
-        head = _pick_readable_front([old, *sorted((mine, other))])
-        shown = ledger.mark_conflict(ConflictLocation(FRONT, "---"), mine, other)
+        heads = [head for head in (old, *sorted((mine, other))) if head]
+        head = next(filter(_is_readable_front, heads), heads[0])
+        shown = report.mark_conflict(ConflictLocation(FRONT, "---"), mine, other)
     rest = (base[len(old) :], ours[len(mine) :], theirs[len(other) :])
-    body = shown + merge_lines(*rest, ledger, ConflictLocation(FILE))
+    body = shown + merge_lines(*rest, report, ConflictLocation(FILE))
     return ensure_line_end(head, detect_newline(head)) + body if body else head
 
 
-def _pick_readable_front(heads: Sequence[str]) -> str:
-    """Return the first front of *heads* that can be read; of none, the first there is."""
-    for head in filter(None, heads):
-        with suppress(BadRecord):
-            if parse_front_matter(head):
-                return head
-    return next(filter(None, heads))
-
-
-def _is_valid_merge(parts: _RecordParts, ledger: MergeReport, path: str) -> bool:
-    """Return whether a merge is a record, or, with conflicts, the parts of one whose markers nothing hides."""
-    text = _join_parts(parts)
+def _is_readable_front(head: str) -> bool:
     try:
-        if not ledger.conflicts:
-            parse_record(text, path)
-        if _split_parts(text, path) != parts:
-            return False
+        return bool(parse_front_matter(head))
     except BadRecord:
         return False
-    try:
-        refuse_conflict_markers(text, path)
-    except BadRecord:
-        return True
-    return not ledger.conflicts
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -180,8 +170,7 @@ def _split_parts(text: str, path: str) -> _RecordParts:
     if inside is None or not _parse_values(text[inside.start : inside.end]):
         raise BadRecord(msg("the file has no frontmatter"), path=path, line=1)
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    user_first = spans.user.start < spans.machine.start
-    first, second = (spans.user, spans.machine) if user_first else (spans.machine, spans.user)
+    first, second = sorted((spans.user, spans.machine))
     return _RecordParts(
         mark,
         text[len(mark) : inside.start],
@@ -190,7 +179,7 @@ def _split_parts(text: str, path: str) -> _RecordParts:
         (text[body : first.start], text[first.end : second.start], text[second.end :]),
         text[slice(*spans.machine)],
         text[slice(*spans.user)],
-        user_first,
+        first == spans.user,
     )
 
 
@@ -208,33 +197,59 @@ def _join_parts(parts: _RecordParts) -> str:
 
 
 def _merge_parts(
-    base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, ledger: MergeReport, *, coarse: bool
+    base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, report: MergeReport, *, coarse: bool
 ) -> _RecordParts:
     """Return the parts of the merge; *coarse*: a block that both sides changed is shown as a whole."""
-    old = base or _NOTHING
-    are_two = _has_two_records(base, ours, theirs, ledger)
-    found: list[MergedFrontMatter] = []
+    old = base or _RecordParts()
+    are_two = _has_two_records(base, ours, theirs, report)
+    fronts: list[MergedFrontMatter] = []
 
     def merge_fronts(before: str, mine: str, other: str) -> str:
         merge = mark_front_disputed if are_two else merge_front_matter
-        found.append(merge(None if base is None else before, mine, other, ledger))
-        return found[0].source
+        fronts.append(merge(None if base is None else before, mine, other, report))
+        return fronts[0].source
 
-    source = merge_ignoring_line_ends(old.front, ours.front, theirs.front, merge_fronts)
-    whole = coarse or are_two
+    def merge_outside(before: str, mine: str, other: str) -> str:
+        return merge_lines(before, mine, other, report, ConflictLocation(OUTSIDE))
+
+    def merge_machine(before: str, mine: str, other: str) -> str:
+        """Return what is disputed of the front, then the block itself."""
+        if (coarse or are_two) and not is_trivial_merge(before, mine, other):
+            return fronts[0].shown + report.mark_conflict(ConflictLocation(MACHINE), mine, other)
+        titles = [_format_title(source) if source else "" for source in (old.front, ours.front, theirs.front)]
+        texts = [before, mine, other]
+        # where each side has the title of its own front, all three get the merged one
+        if not fronts[0].disputed & {"id", "title"} and all(map(str.startswith, texts, titles)):
+            new = _format_title(fronts[0].source)
+            texts = [new + text.removeprefix(own) if own else text for own, text in zip(titles, texts, strict=True)]
+        before, mine, other = texts
+        return fronts[0].shown + merge_sections(before, mine, other, report)
+
+    def merge_user(before: str, mine: str, other: str) -> str:
+        if (coarse or are_two) and not is_trivial_merge(before, mine, other):
+            return report.mark_conflict(ConflictLocation(USER), mine, other)
+        return merge_text(before, mine, other, report, ConflictLocation(USER), structured=False)
+
+    # nobody needs to be asked about a line of three dashes
+    opening, closing = (
+        merge_or_default(*lines, lines[0] or min(lines[1:]))
+        for lines in ((old.opening, ours.opening, theirs.opening), (old.closing, ours.closing, theirs.closing))
+    )
+    front = merge_ignoring_line_ends(old.front, ours.front, theirs.front, merge_fronts)
+    outside = zip(old.outside, ours.outside, theirs.outside, strict=True)
     return _RecordParts(
         merge_trivially(old.mark, ours.mark, theirs.mark),
-        _merge_delimiter(old.opening, ours.opening, theirs.opening),
-        source,
-        _merge_delimiter(old.closing, ours.closing, theirs.closing),
-        _merge_outside(old, ours, theirs, ledger),
-        _merge_machine_block(old, ours, theirs, found[0], ledger, whole=whole),
-        _merge_user_block(old, ours, theirs, ledger, whole=whole),
+        opening,
+        front,
+        closing,
+        tuple(merge_ignoring_line_ends(*texts, merge_outside) for texts in outside),
+        merge_ignoring_line_ends(old.machine, ours.machine, theirs.machine, merge_machine),
+        merge_ignoring_line_ends(old.user, ours.user, theirs.user, merge_user),
         merge_trivially(old.user_first, ours.user_first, theirs.user_first),
     )
 
 
-def _has_two_records(base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, ledger: MergeReport) -> bool:
+def _has_two_records(base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, report: MergeReport) -> bool:
     """Return whether two records of different origin stand under one name."""
     mine, other = (_parse_values(side.front) for side in (ours, theirs))
     one, two = (str(values.get("uid") or "") for values in (mine, other))
@@ -243,71 +258,11 @@ def _has_two_records(base: _RecordParts | None, ours: _RecordParts, theirs: _Rec
     if one == two:
         return False
     words = msg("two records stand under one name: keep one here and give the other a number and a file of its own")
-    ledger.conflicts.append(MergeConflict(FILE, "", words))
+    report.conflicts.append(MergeConflict(FILE, "", words))
     return True
-
-
-def _merge_delimiter(base: str, ours: str, theirs: str) -> str:
-    """Return a line of three dashes, about which nobody needs to be asked."""
-    return merge_trivially(base, ours, theirs) if is_trivial_merge(base, ours, theirs) else base or min(ours, theirs)
-
-
-def _merge_outside(
-    old: _RecordParts, ours: _RecordParts, theirs: _RecordParts, ledger: MergeReport
-) -> tuple[str, str, str]:
-    first, second, third = (
-        merge_ignoring_line_ends(*texts, lambda a, b, c: merge_lines(a, b, c, ledger, ConflictLocation(OUTSIDE)))
-        for texts in zip(old.outside, ours.outside, theirs.outside, strict=True)
-    )
-    return first, second, third
-
-
-# -- blocks ----------------------------------------------------------------------------------------
-
-
-def _merge_machine_block(
-    old: _RecordParts,
-    ours: _RecordParts,
-    theirs: _RecordParts,
-    fronts: MergedFrontMatter,
-    ledger: MergeReport,
-    *,
-    whole: bool,
-) -> str:
-    """Return the MACHINE block: what is disputed of the front, then the block itself."""
-
-    def merge_block(base: str, mine: str, other: str) -> str:
-        if whole and not is_trivial_merge(base, mine, other):
-            return fronts.shown + ledger.mark_conflict(ConflictLocation(MACHINE), mine, other)
-        titled = _apply_merged_title(fronts, ((old, base), (ours, mine), (theirs, other)))
-        return fronts.shown + merge_sections(*titled, ledger)
-
-    return merge_ignoring_line_ends(old.machine, ours.machine, theirs.machine, merge_block)
-
-
-def _apply_merged_title(fronts: MergedFrontMatter, sides: Sequence[tuple[_RecordParts, str]]) -> tuple[str, str, str]:
-    """Return the texts of three MACHINE blocks under the merged title, where each has had that of its own front."""
-    titles = [_format_title(parts.front) if parts.front else "" for parts, _ in sides]
-    texts = [text for _, text in sides]
-    if not fronts.disputed & {"id", "title"} and all(map(str.startswith, texts, titles)):
-        new = _format_title(fronts.source)
-        texts = [new + text.removeprefix(own) if own else text for own, text in zip(titles, texts, strict=True)]
-    base, mine, other = texts
-    return base, mine, other
 
 
 def _format_title(source: str) -> str:
     """Return the row of the title that belongs to a front."""
     values = _parse_values(source)
     return f"# [{one_line(str(values.get('id')))}] {one_line(str(values.get('title')))}\n"
-
-
-def _merge_user_block(
-    old: _RecordParts, ours: _RecordParts, theirs: _RecordParts, ledger: MergeReport, *, whole: bool
-) -> str:
-    def merge_block(base: str, mine: str, other: str) -> str:
-        if whole and not is_trivial_merge(base, mine, other):
-            return ledger.mark_conflict(ConflictLocation(USER), mine, other)
-        return merge_text(base, mine, other, ledger, ConflictLocation(USER), structured=False)
-
-    return merge_ignoring_line_ends(old.user, ours.user, theirs.user, merge_block)

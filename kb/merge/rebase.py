@@ -18,7 +18,7 @@ from kb.git.git_log import FileDifference, diff_trees, read_objects, resolve_tre
 from kb.git.objects import patch_tree
 from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record
-from kb.merge.renumbering import IdCollisions, IdRenaming, Key, RenumberedRecord, parse_front_values
+from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord, parse_front_values, resolve_renaming
 from kb.records import record_file
 from kb.records.record_paths import CONTENT, PROJECT_FILE, is_record_path
 
@@ -41,9 +41,14 @@ class MergedTree(NamedTuple):
 
 
 def merge_commits(
-    kb: Workspace, keeps: str, gives: str, labels: tuple[str, str], *,
-    elsewhere: Mapping[Key, str] = {}, unseen: Collection[Key] = (),
-) -> MergedTree:  # fmt: skip
+    kb: Workspace,
+    keeps: str,
+    gives: str,
+    labels: tuple[str, str],
+    *,
+    elsewhere: Mapping[Key, str] = {},
+    unseen: Collection[Key] = (),
+) -> MergedTree:
     """Merge the commit *gives* into the commit *keeps*, whose records keep their numbers.
 
     Raise NeedsPerson where the two have no commit in common.
@@ -58,8 +63,8 @@ def merge_commits(
     if strange := [one.name for one in records if not one.is_plain]:
         return MergedTree("", tuple(strange))
     blobs = read_objects(repository, [oid for one in records for oid in (one.old, one.new)])
-    collisions = IdCollisions(kb, base=base, there=keeps, ours=gives, elsewhere=elsewhere, unseen=unseen)
-    upon = Rebase(kb, keeps, collisions.resolve_renaming(), labels)
+    renaming = resolve_renaming(kb, base=base, there=keeps, ours=gives, elsewhere=elsewhere, unseen=unseen)
+    upon = Rebase(kb, keeps, renaming, labels)
     upon.prefetch_files(repository.to_kb_path(one.name) for one in records)
     changes = upon.apply_commit(records, blobs)
     conflicts = [repository.to_git_path(path) for path in upon.unmerged]
@@ -69,7 +74,7 @@ def merge_commits(
         conflicts += [name for name in more if not is_content_file(kb, name)]
     if not conflicts:
         merged = _replace_content(kb, merged, tree, changes)
-    return MergedTree(merged, tuple(dict.fromkeys(conflicts)), tuple(collisions.renumbered), tuple(upon.told))
+    return MergedTree(merged, tuple(dict.fromkeys(conflicts)), tuple(renaming.renumbered), tuple(upon.told))
 
 
 def is_content_file(kb: Workspace, name: str) -> bool:
@@ -79,11 +84,10 @@ def is_content_file(kb: Workspace, name: str) -> bool:
 
 def build_unrelated_error(kb: Workspace, name: str) -> NeedsPerson:
     """Return what to say where two lines have no commit in common."""
-    return NeedsPerson(
-        msg("{name} and this branch have no commit in common", name=name),
-        hint=msg("if the clone is shallow: git fetch --unshallow; else: git merge --allow-unrelated-histories {name}",
-                 name=name),
-    )  # fmt: skip
+    hint = msg(
+        "if the clone is shallow: git fetch --unshallow; else: git merge --allow-unrelated-histories {name}", name=name
+    )
+    return NeedsPerson(msg("{name} and this branch have no commit in common", name=name), hint=hint)
 
 
 def _run_merge_tree(kb: Workspace, keeps: str, gives: str) -> tuple[str, list[str]]:
@@ -164,64 +168,54 @@ class Rebase:
     ) -> dict[str, bytes | None]:
         """Put what one commit changed upon what stands by now; return the files that this changes."""
         changed: dict[str, bytes | None] = {}
-        for step in _list_steps(self._kb, differences, blobs):
-            for path, data in self._apply_step(self._rename_step(step)).items():
-                changed[path] = self._files[path] = data
+        renaming = self._renaming
+        for old, path, before, now in _list_steps(self._kb, differences, blobs):
+            before, now = before and renaming.map_text(old, before), now and renaming.map_text(path, now)
+            step = FileStep(renaming.map_path(old), renaming.map_path(path), before, now)
+            changes = self._apply_step(step)
+            self._files.update(changes)
+            changed.update(changes)
         return changed
-
-    def _rename_step(self, step: FileStep) -> FileStep:
-        """Return *step* with the ids of the other line."""
-        before, now = (
-            None if data is None else self._renaming.map_text(path, data)
-            for path, data in ((step.old, step.before), (step.path, step.now))
-        )
-        return FileStep(self._renaming.map_path(step.old), self._renaming.map_path(step.path), before, now)
 
     def _apply_step(self, step: FileStep) -> dict[str, bytes | None]:
         there = self.read_content(step.old)
+        if step.old != step.path and there is None:
+            if self.read_content(step.path) is None:
+                return self._note_unmerged(step, msg("one side has removed it, the other has moved it"))
+            return self._apply_step(step._replace(old=step.path))
         if step.old != step.path:
-            return self._apply_move(step, there)
+            changes = self._apply_merge(step, there or b"") if there != step.before else {step.path: step.now}
+            return {**changes, step.old: None} if step.path in changes else {}
         if there in (step.before, step.now):
             return {} if there == step.now else {step.path: step.now}
         if there is None or step.now is None:
             return self._note_unmerged(step, msg("one side has removed it, the other has changed it"))
         return self._apply_merge(step, there)
 
-    def _apply_move(self, step: FileStep, there: bytes | None) -> dict[str, bytes | None]:
-        """Put upon the other line what has another place now."""
-        if there is None and self.read_content(step.path) is None:
-            return self._note_unmerged(step, msg("one side has removed it, the other has moved it"))
-        if there is None:
-            return self._apply_step(step._replace(old=step.path))
-        changes = self._apply_merge(step, there) if there != step.before else {step.path: step.now}
-        return {**changes, step.old: None} if step.path in changes else {}
+    def _note_unmerged(self, step: FileStep, *reasons: Message) -> dict[str, bytes | None]:
+        """Remember what our line says of a file of which the other says something else."""
+        known = self.unmerged.get(step.old, UnmergedFile(step.old, step.before, step.now, reasons))
+        self.unmerged[step.old] = known._replace(ours=step.now)
+        return {}
 
     def _apply_merge(self, step: FileStep, there: bytes) -> dict[str, bytes | None]:
         """Merge *there* with what our line made of it; what cannot be merged is remembered."""
-        now, reasons = self._merge_step(step, there)
-        if now is not None:
-            return {} if now == there and step.old == step.path else {step.path: now}
-        return self._note_unmerged(step, *reasons)
-
-    def _note_unmerged(self, step: FileStep, *reasons: Message) -> dict[str, bytes | None]:
-        """Remember what our line says of a file of which the other says something else."""
-        known = self.unmerged.get(step.old)
-        base = known.base if known else step.before
-        self.unmerged[step.old] = UnmergedFile(step.old, base, step.now, known.reasons if known else reasons)
-        return {}
-
-    def _merge_step(self, step: FileStep, there: bytes) -> tuple[bytes | None, tuple[Message, ...]]:
         assert step.now is not None
+        now: bytes | None
         if is_record_path(step.path):
             found = merge_record(step.before, there, step.now, path=step.path, labels=self._labels)
-            if not found.conflicts:
-                self.told += [msg("{path}: {problem}", path=step.path, problem=said) for said in found.removed]
+            if found.conflicts:
+                return self._note_unmerged(step, *(conflict.said for conflict in found.conflicts))
+            now = found.data
+            self.told += [msg("{path}: {problem}", path=step.path, problem=said) for said in found.removed]
             if known := self.unmerged.get(step.old):
                 self.unmerged[step.old] = known._replace(ours=step.now)
-            return (None, tuple(c.said for c in found.conflicts)) if found.conflicts else (found.data, ())
-        if step.path.endswith(f"/{PROJECT_FILE}") and (mark := _merge_project_marks(there, step.now)):
-            return mark, ()
-        return worktree.merge_file_versions(self._kb.repository, there, step.before or b"", step.now), ()
+        else:
+            now = _merge_project_marks(there, step.now) if step.path.endswith(f"/{PROJECT_FILE}") else None
+            now = now or worktree.merge_file_versions(self._kb.repository, there, step.before or b"", step.now)
+        if now is None:
+            return self._note_unmerged(step)
+        return {} if now == there and step.old == step.path else {step.path: now}
 
 
 def _list_steps(kb: Workspace, differences: Sequence[FileDifference], blobs: Mapping[str, bytes]) -> list[FileStep]:

@@ -6,7 +6,7 @@ What stands on the other line keeps its number. A record is told by its uid, wha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str]
 """A scope and an id."""
-Mapped = Callable[[str, str], str]
+IdMapper = Callable[[str, str], str]
 """From a project ("" for none) and an id, as they are written, to the new id; "" where the old one stays."""
 _REFERENCE = re.compile(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,3})([0-9]{3,9})\]")
 _MARK = 900_000_000
@@ -56,6 +56,8 @@ class IdRenaming(NamedTuple):
     """Every scope and id of the line, to tell what a citation means."""
     unseen: Collection[Key] = ()
     """Scopes and ids that nobody has seen: they leave no alias."""
+    renumbered: Sequence[RenumberedRecord] = ()
+    """The records that get another number than any line has given them."""
 
     def map_path(self, path: str) -> str:
         """Return where the record file *path* stands on the new line."""
@@ -66,7 +68,9 @@ class IdRenaming(NamedTuple):
         scope = find_text_scope(path)
         if not scope or not any(old.encode() in data for _, old in self.ids):
             return data
-        own = self._find_own_change(path, scope)
+        old = parse_file_id(path)
+        new = self.ids.get((scope, old), "") if path in self.paths else ""
+        own = (old, new, (scope, old) not in self.unseen) if new else None
         try:
             return update_references(decode_record(data, path), path, self._build_id_mapper(scope), own).encode()
         except BadRecord:
@@ -78,26 +82,17 @@ class IdRenaming(NamedTuple):
         """Return what a commit says with the paths and ids of the new line in its trailers."""
         rows = words.split("\n")
         path = next((row.removeprefix(_PATH) for row in rows if row.startswith(_PATH)), "")
-        mapped = self._build_id_mapper(find_text_scope(path))
+        map_id = self._build_id_mapper(find_text_scope(path))
         for number, row in enumerate(rows if path else ()):
             if row.startswith(_PATH):
                 rows[number] = _PATH + self.map_path(path)
             elif row.startswith(_AGAINST):
                 ids = row.removeprefix(_AGAINST).split(",")
-                rows[number] = _AGAINST + ",".join(mapped("", one) or one for one in ids)
+                rows[number] = _AGAINST + ",".join(map_id("", one) or one for one in ids)
         return "\n".join(rows)
 
-    def _build_id_mapper(self, scope: str) -> Mapped:
-        def map_id(project: str, record_id: str) -> str:
-            return self.ids.get(resolve_citation(self.known, scope, project, record_id), "")
-
-        return map_id
-
-    def _find_own_change(self, path: str, scope: str) -> tuple[str, str, bool] | None:
-        """Return the old and the new id of the record in the file *path*, and whether the old one stays an alias."""
-        old = parse_file_id(path)
-        new = self.ids.get((scope, old), "") if path in self.paths else ""
-        return (old, new, (scope, old) not in self.unseen) if new else None
+    def _build_id_mapper(self, scope: str) -> IdMapper:
+        return lambda project, record_id: self.ids.get(resolve_citation(self.known, scope, project, record_id), "")
 
 
 def resolve_citation(known: Collection[Key], scope: str, project: str, record_id: str) -> Key:
@@ -137,44 +132,52 @@ def rename_path(path: str, new: str) -> str:
 # -- texts ----------------------------------------------------------------------------------------
 
 
-def update_references(text: str, path: str, mapped: Mapped, own: tuple[str, str, bool] | None) -> str:
-    """Return *text* with what it refers to as *mapped* says, and, for a record that is renumbered, its *own* id."""
-    text = update_citations(text, mapped)
+def update_references(text: str, path: str, map_id: IdMapper, own: tuple[str, str, bool] | None) -> str:
+    """Return *text* with what it refers to as *map_id* says.
+
+    *own* is for a record that is renumbered: its old id, its new one, and whether the old one stays an alias.
+    """
+    text = update_citations(text, map_id)
     try:
         values = parse_front_matter(text, path)
-        if values and (changes := _collect_front_changes(values, mapped, own)):
+        if values and (changes := _collect_front_changes(values, map_id, own)):
             text = edit_front_matter(text, changes, path)
     except BadRecord:
         if own:
             raise
-    return _update_title(text, *own[:2]) if own else text
+    if own:  # the heading that names its record
+        old, new, _ = own
+        start, end = find_blocks(text).machine
+        if match := re.compile(rf"(?:^|(?<=\n))# \[{re.escape(old)}\]").search(text[start:end]):
+            at = start + match.start() + len("# [")
+            text = text[:at] + new + text[at + len(old) :]
+    return text
 
 
-def update_citations(text: str, mapped: Mapped) -> str:
-    """Return *text* with the ids in its citations as *mapped* says."""
+def update_citations(text: str, map_id: IdMapper) -> str:
+    """Return *text* with the ids in its citations as *map_id* says."""
     start = find_body_start(text)
-    places = [m for m in _REFERENCE.finditer(text, start) if mapped(m[1] or "", m[2] + m[3])]
-    if not places:
-        return text
-    marked, at = [text[:start]], start
-    for number, place in enumerate(places):
-        marked += [text[at : place.start(2)], f"{place[2]}{_MARK + number}"]
-        at = place.end(3)
-    cited = {record_id for _, record_id, _ in find_citations("".join([*marked, text[at:]]))}
-    found, at = [], 0
-    for number, place in enumerate(places):
-        if f"{place[2]}{_MARK + number}" in cited:
-            found += [text[at : place.start(2)], mapped(place[1] or "", place[2] + place[3])]
-            at = place.end(3)
-    return "".join([*found, text[at:]])
+    places = [m for m in _REFERENCE.finditer(text, start) if map_id(m[1] or "", m[2] + m[3])]
+
+    def replace_ids(new_ids: Mapping[int, str]) -> str:
+        parts, at = [text[:start]], start
+        for number, new in new_ids.items():
+            parts += [text[at : places[number].start(2)], new]
+            at = places[number].end(3)
+        return "".join([*parts, text[at:]])
+
+    # under a number of its own, each place shows whether it is a citation, or code that only looks like one
+    marks = {number: f"{place[2]}{_MARK + number}" for number, place in enumerate(places)}
+    cited = {record_id for _, record_id, _ in find_citations(replace_ids(marks))} if places else set()
+    return replace_ids({n: map_id(places[n][1] or "", places[n][2] + places[n][3]) for n in marks if marks[n] in cited})
 
 
 def _collect_front_changes(
-    values: Mapping[str, Any], mapped: Mapped, own: tuple[str, str, bool] | None
+    values: Mapping[str, Any], map_id: IdMapper, own: tuple[str, str, bool] | None
 ) -> dict[str, object]:
     changes: dict[str, object] = {}
     for key in ("supersedes", "amends", "coexists_with"):
-        new = _update_front_value(values.get(key), mapped)
+        new = _update_front_value(values.get(key), map_id)
         if new != values.get(key):
             changes[key] = new
     if own:
@@ -188,134 +191,101 @@ def _collect_front_changes(
     return changes
 
 
-def _update_front_value(value: Any, mapped: Mapped) -> Any:
-    """Return references in a front as *mapped* says."""
+def _update_front_value(value: Any, map_id: IdMapper) -> Any:
+    """Return references in a front as *map_id* says."""
     if isinstance(value, str):
         project, _, record_id = value.rpartition(":")
-        new = mapped(project, record_id)
+        new = map_id(project, record_id)
         return value[: len(value) - len(record_id)] + new if new else value
     if isinstance(value, Mapping):
-        return {_update_front_value(key, mapped): item for key, item in value.items()}
-    return [_update_front_value(item, mapped) for item in value] if isinstance(value, list) else value
+        return {_update_front_value(key, map_id): item for key, item in value.items()}
+    return [_update_front_value(item, map_id) for item in value] if isinstance(value, list) else value
 
 
-def _update_title(text: str, old: str, new: str) -> str:
-    """Return *text* with the new id in the heading that names its record."""
-    machine = find_blocks(text).machine
-    block = text[machine.start : machine.end]
-    plate = f"# [{old}]"
-    at = 0 if block.startswith(plate) else block.find(f"\n{plate}") + 1
-    if not block.startswith(plate, at):
-        return text
-    place = machine.start + at + len("# [")
-    return text[:place] + new + text[place + len(old) :]
+# -- numbers that both lines have given out -------------------------------------------------------
 
 
-class IdCollisions:
-    """Finds what the records of one line have to be called where they are put upon another."""
+def resolve_renaming(
+    kb: Workspace,
+    *,
+    base: str,
+    there: str,
+    ours: str,
+    elsewhere: Mapping[Key, str],
+    unseen: Collection[Key] = (),
+    more: Mapping[str, bytes] = {},
+) -> IdRenaming:
+    """Return what becomes of the ids and paths of the line *ours* where it is put upon the line *there*.
 
-    def __init__(
-        self, kb: Workspace, *, base: str, there: str, ours: str,
-        elsewhere: Mapping[Key, str], unseen: Collection[Key],
-    ) -> None:  # fmt: skip
-        """Compare the line that ends in *ours* with that of *there*, from which it parted in *base* ("" for none).
+    The two parted in *base* ("" for none); *more* are record files that our line had on the way. *elsewhere* has the
+    uids of published records that stand on neither; the numbers *unseen* leave no alias.
+    """
+    files = {commit: _list_record_files(kb, commit) for commit in dict.fromkeys((base, there, ours))}
+    by_key = {key: path for path in files[there] if (key := parse_file_key(path))}
+    arrived = _read_files(kb, there, [path for path in files[there] if path not in files[base]])
+    ids: dict[Key, str] = {}
+    paths: dict[str, str] = {}
+    renumbered: list[RenumberedRecord] = []
 
-        *elsewhere* has the uids of published records that stand on neither; the numbers *unseen* leave no alias.
-        """
-        self._kb = kb
-        self._there = there
-        self._base = base
-        self._ours = ours
-        self._elsewhere = elsewhere
-        self._unseen = unseen
-        self._files = {commit: _list_record_files(kb, commit) for commit in dict.fromkeys((base, there, ours))}
-        self._by_key = {key: path for path in self._files[there] if (key := parse_file_key(path))}
-        self._known = {key for path in self._files[ours] if (key := parse_file_key(path))}
-        arrived = [path for path in self._files[there] if path not in self._files[base]]
-        self._arrived = dict(zip(arrived, kb.repository.read_blobs([(there, path) for path in arrived]), strict=True))
-        self._ids: dict[Key, str] = {}
-        self._paths: dict[str, str] = {}
-        self.renumbered: list[RenumberedRecord] = []
-        """What gets another number, by where it stands then."""
-
-    def resolve_renaming(self, more: Mapping[str, bytes] = {}) -> IdRenaming:
-        """Return what becomes of the ids and paths; *more* are record files that our line had on the way."""
-        self._follow_moved()
-        introduced = {**more, **self._read_new_records()}
-        self._known |= {key for path in introduced if (key := parse_file_key(path))}
-        self._reserve_highest_ids()
-        for path, data in introduced.items():
-            self._resolve_record(path, data)
-        return IdRenaming(self._ids, self._paths, frozenset(self._known), self._unseen)
-
-    def _read_new_records(self) -> dict[str, bytes]:
-        """Return the record files that our line has and the base has not."""
-        new = [path for path in self._files[self._ours] if path not in self._files[self._base]]
-        found = self._kb.repository.read_blobs([(self._ours, path) for path in new])
-        return {path: data for path, data in zip(new, found, strict=True) if data is not None}
-
-    def _follow_moved(self) -> None:
-        """Follow the records that the other line has moved, or has given another number."""
-        gone = [path for path in self._files[self._base] if path not in self._files[self._there]]
-        if not self._arrived:
-            return
-        for path, data in zip(gone, self._kb.repository.read_blobs([(self._base, p) for p in gone]), strict=True):
-            place = self._find_arrived_path(parse_front_values(data or b"", path).get("uid", ""))
-            key = parse_file_key(path)
-            if place and key:
-                self._paths[path] = place
-                if key not in self._by_key and parse_file_id(place) != key[1]:
-                    self._ids[key] = parse_file_id(place)
-
-    def _find_arrived_path(self, uid: Any) -> str:
+    def find_arrived_path(uid: Any) -> str:
         """Return where the record *uid* has arrived on the other line; "" for nowhere."""
         wanted = str(uid or "").encode()
-        some = ((path, data) for path, data in self._arrived.items() if wanted and data and wanted in data)
+        some = ((path, data) for path, data in arrived.items() if wanted and wanted in data)
         return next((path for path, data in some if parse_front_values(data, path).get("uid") == uid), "")
 
-    def _reserve_highest_ids(self) -> None:
-        """Let the index know every number that is given out: of each kind the highest."""
-        last: dict[Key, str] = {}
-        for scope, record_id in (*self._by_key, *self._known, *self._elsewhere):
-            kind = (scope, record_id.rstrip("0123456789"))
-            last[kind] = max(last.get(kind, ""), record_id, key=lambda one: (len(one), one))
-        for (scope, _), record_id in last.items():
-            self._kb.index.reserve_id(scope, record_id)
-
-    def _resolve_record(self, path: str, data: bytes) -> None:
-        """Find out what the record that our line put into *path* is to be called."""
-        key = parse_file_key(path)
-        values = parse_front_values(data, path)
+    # what the other line has moved, or has given another number
+    gone = [path for path in files[base] if path not in files[there]] if arrived else []
+    for path, data in _read_files(kb, base, gone).items():
+        place, key = find_arrived_path(parse_front_values(data, path).get("uid")), parse_file_key(path)
+        if place and key:
+            paths[path] = place
+            if key not in by_key and parse_file_id(place) != key[1]:
+                ids[key] = parse_file_id(place)
+    introduced = {**more, **_read_files(kb, ours, [path for path in files[ours] if path not in files[base]])}
+    known = frozenset(key for path in (*files[ours], *introduced) if (key := parse_file_key(path)))
+    _reserve_highest_ids(kb, (*by_key, *known, *elsewhere))
+    for path, data in introduced.items():
+        key, values = parse_file_key(path), parse_front_values(data, path)
         uid = str(values.get("uid") or "")
         if key is None:
-            return
-        if place := self._find_arrived_path(uid):
-            self._paths[path] = place
+            continue
+        if place := find_arrived_path(uid):
+            paths[path] = place
             if parse_file_id(place) != key[1]:
-                self._ids[key] = parse_file_id(place)
-        elif self._is_key_taken(key, uid, data):
-            self._assign_new_id(key, path, uid, str(values.get("title") or ""))
-
-    def _is_key_taken(self, key: Key, uid: str, data: bytes) -> bool:
-        """Return whether *key* names another record on the other line, or a published one elsewhere."""
-        path = self._by_key.get(key)
-        if path is None:
-            return bool(uid) and self._elsewhere.get(key, uid) != uid
-        theirs = self._kb.repository.read_blob(self._there, path) or b""
-        return theirs != data and not (uid and parse_front_values(theirs, path).get("uid") == uid)
-
-    def _assign_new_id(self, key: Key, path: str, uid: str, title: str) -> None:
-        scope, old = key
-        new = self._ids.get(key) or self._kb.index.next_id(scope, old.rstrip("0123456789"))
-        self._kb.index.reserve_id(scope, new)
-        self._ids[key] = new
-        self._paths[path] = rename_path(path, new)
-        self.renumbered.append(RenumberedRecord(scope, old, new, uid, title, self._paths[path]))
+                ids[key] = parse_file_id(place)
+            continue
+        if other := by_key.get(key):  # does the other line mean the same record?
+            theirs = kb.repository.read_blob(there, other) or b""
+            is_taken = theirs != data and not (uid and parse_front_values(theirs, other).get("uid") == uid)
+        else:
+            is_taken = bool(uid) and elsewhere.get(key, uid) != uid
+        if is_taken:
+            scope, old = key
+            new = ids[key] = ids.get(key) or kb.index.next_id(scope, old.rstrip("0123456789"))
+            kb.index.reserve_id(scope, new)
+            paths[path] = rename_path(path, new)
+            renumbered.append(RenumberedRecord(scope, old, new, uid, str(values.get("title") or ""), paths[path]))
+    return IdRenaming(ids, paths, known, unseen, renumbered)
 
 
-def _list_record_files(kb: Workspace, commit: str) -> dict[str, str]:
+def _list_record_files(kb: Workspace, commit: str) -> list[str]:
     files = kb.repository.list_files(commit, CONTENT) if commit else {}
-    return {path: oid for path, oid in files.items() if is_record_path(path) and "\n" not in path}
+    return [path for path in files if is_record_path(path) and "\n" not in path]
+
+
+def _read_files(kb: Workspace, commit: str, paths: list[str]) -> dict[str, bytes]:
+    found = kb.repository.read_blobs([(commit, path) for path in paths])
+    return {path: data for path, data in zip(paths, found, strict=True) if data is not None}
+
+
+def _reserve_highest_ids(kb: Workspace, keys: Iterable[Key]) -> None:
+    """Let the index know every number that is given out: of each kind the highest."""
+    last: dict[Key, str] = {}
+    for scope, record_id in keys:
+        kind = (scope, record_id.rstrip("0123456789"))
+        last[kind] = max(last.get(kind, ""), record_id, key=lambda one: (len(one), one))
+    for (scope, _), record_id in last.items():
+        kb.index.reserve_id(scope, record_id)
 
 
 def parse_front_values(data: bytes, path: str) -> dict[str, Any]:

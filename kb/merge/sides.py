@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import Message, msg
@@ -24,6 +26,14 @@ class ConflictLocation(NamedTuple):
     name: str = ""
     """The key of the front or the heading of the section; "" for neither."""
 
+    def describe(self) -> Message:
+        """Return how a message calls it."""
+        if self.block == FRONT:
+            return msg("front, {key}", key=self.name)
+        if self.block == MACHINE:
+            return msg("MACHINE block, {section}", section=self.name) if self.name else msg("MACHINE block")
+        return msg("USER block") if self.block == USER else msg("outside the blocks")
+
 
 class MergeConflict(NamedTuple):
     """What two sides say of one thing, and only a person can decide."""
@@ -42,9 +52,16 @@ class MergeReport:
         self.conflicts: list[MergeConflict] = []
         self.removed: list[Message] = []
 
-    def mark_conflict(self, place: ConflictLocation, ours: str, theirs: str) -> str:
-        """Note a conflict at *place* and return both sides between conflict markers."""
-        self.conflicts.append(MergeConflict(place.block, place.name, _describe_conflict(place, ours, theirs)))
+    def mark_conflict(self, location: ConflictLocation, ours: str, theirs: str) -> str:
+        """Note a conflict at *location* and return both sides between conflict markers."""
+        where = location.describe()
+        if not (ours and theirs):
+            said = msg("{place}: one side removed what the other changed", place=where)
+        elif location.block == FRONT:
+            said = msg("{place}: both sides changed it; put the right value into the front matter", place=where)
+        else:
+            said = msg("{place}: both sides changed the same lines", place=where)
+        self.conflicts.append(MergeConflict(*location, said))
         mine, other = self.labels
         end = detect_newline(max(ours, theirs))
         ours, theirs = ensure_line_end(ours, end), ensure_line_end(theirs, end)
@@ -54,36 +71,10 @@ class MergeReport:
         """Return how the side that has nothing (None) is called, or both."""
         return " + ".join(label for label, value in zip(self.labels, (ours, theirs), strict=True) if value is None)
 
-    def add_report(self, other: MergeReport) -> None:
-        """Add what *other* has to tell."""
-        self.conflicts += other.conflicts
-        self.removed += other.removed
-
 
 def ensure_line_end(text: str, end: str) -> str:
     """Return *text* with a line *end* behind its last line."""
     return text if not text or text.endswith(("\n", "\r")) else text + end
-
-
-def _describe_conflict(place: ConflictLocation, ours: str, theirs: str) -> Message:
-    where = describe_location(place)
-    if not (ours and theirs):
-        return msg("{place}: one side removed what the other changed", place=where)
-    if place.block == FRONT:
-        return msg("{place}: both sides changed it; put the right value into the front matter", place=where)
-    return msg("{place}: both sides changed the same lines", place=where)
-
-
-def describe_location(place: ConflictLocation) -> Message:
-    """Return how *place* is called."""
-    if place.block == FRONT:
-        return msg("front, {key}", key=place.name)
-    if place.block == MACHINE:
-        return msg("MACHINE block, {section}", section=place.name) if place.name else msg("MACHINE block")
-    return msg("USER block") if place.block == USER else msg("outside the blocks")
-
-
-# -- what one side alone decides -------------------------------------------------------------------
 
 
 def is_trivial_merge(base: object, ours: object, theirs: object) -> bool:
@@ -94,6 +85,11 @@ def is_trivial_merge(base: object, ours: object, theirs: object) -> bool:
 def merge_trivially(base: T, ours: T, theirs: T) -> T:
     """Return what stands where `is_trivial_merge`."""
     return theirs if ours == base else ours
+
+
+def merge_or_default(base: T, ours: T, theirs: T, default: T) -> T:
+    """Return what stands where `is_trivial_merge`, else *default*: for what nobody needs to be asked about."""
+    return merge_trivially(base, ours, theirs) if is_trivial_merge(base, ours, theirs) else default
 
 
 # -- the order of things with names ----------------------------------------------------------------
@@ -112,8 +108,8 @@ def order_names(
     the base. A new name stands behind the one it follows on its side; where both sides put new ones there, by *rank*
     and then by name.
     """
-    old = _order_known([name for name in base if name in kept], ours, theirs)
-    place = {name: number for number, name in enumerate(old)}
+    known = _order_known([name for name in base if name in kept], ours, theirs)
+    place = {name: number for number, name in enumerate(known)}
     new: dict[str, int] = {}
     for side in (ours, theirs):
         last = -1
@@ -121,12 +117,19 @@ def order_names(
             last = place.get(name, last)
             if name in kept and name not in place:
                 new[name] = max(new.get(name, last), last)
-    behind: dict[int, list[str]] = {}
+    behind: dict[int, list[str]] = defaultdict(list)
     for name, at in new.items():
-        behind.setdefault(at, []).append(name)
-    found = _order_new(behind.get(-1, []), ours, theirs, rank)
-    for number, name in enumerate(old):
-        found += [name, *_order_new(behind.get(number, []), ours, theirs, rank)]
+        behind[at].append(name)
+
+    def order_new(names: list[str]) -> list[str]:
+        orders = [order for side in (ours, theirs) if len(order := _filter_names(side, names)) == len(names)]
+        if orders and all(order == orders[0] for order in orders):
+            return orders[0]
+        return sorted(names, key=lambda name: (rank(name), name))
+
+    found = order_new(behind[-1])
+    for number, name in enumerate(known):
+        found += [name, *order_new(behind[number])]
     return found
 
 
@@ -136,41 +139,20 @@ def order_all_names(base: Collection[str], ours: Collection[str], theirs: Collec
 
 
 def _order_known(old: list[str], ours: Collection[str], theirs: Collection[str]) -> list[str]:
-    known = frozenset(old)
-    mine, other = ([name for name in side if name in known] for side in (ours, theirs))
+    """Return the names of the base as the side that moved them has them; what it lacks stays behind its neighbour."""
+    mine, other = (_filter_names(side, old) for side in (ours, theirs))
     moved = [side for side in (mine, other) if side != _filter_names(old, side)]
     if not moved or (len(moved) == 2 and _filter_names(mine, other) != _filter_names(other, mine)):
         return old
-    leading: list[str] = max(moved, key=_rank_by_length)
-    led = dict.fromkeys(leading)
-    last: str | None = None
-    missing: dict[str | None, list[str]] = {}
-    for name in old:
-        last = name if name in led else last
-        missing.setdefault(last, []).extend([] if name in led else [name])
-    found = missing.get(None, [])
-    for name in led:
-        found += [name, *missing[name]]
+    leading: list[str] = max(moved, key=lambda names: (len(names), names))
+    found = list(dict.fromkeys(leading))
+    led = frozenset(found)
+    for before, name in pairwise([None, *old]):
+        if name not in led and name is not None:
+            found.insert(0 if before is None else found.index(before) + 1, name)
     return found
 
 
-def _rank_by_length(names: list[str]) -> tuple[int, list[str]]:
-    return len(names), names
-
-
-def _filter_names(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Return those of *names* that are *wanted*."""
+def _filter_names(names: Collection[str], wanted: Collection[str]) -> list[str]:
     some = frozenset(wanted)
     return [name for name in names if name in some]
-
-
-def _order_new(
-    names: list[str], ours: Collection[str], theirs: Collection[str], rank: Callable[[str], int]
-) -> list[str]:
-    """Return new *names* of one place as the side that has them all orders them, else by rank."""
-    if len(names) < 2:
-        return names
-    orders = [order for side in (ours, theirs) if len(order := _filter_names(side, names)) == len(names)]
-    if orders and all(order == orders[0] for order in orders):
-        return orders[0]
-    return sorted(names, key=lambda name: (rank(name), name))

@@ -12,7 +12,7 @@ from kb.git.remote import RefUpdate
 from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.rebase import merge_commits
-from kb.merge.renumbering import IdCollisions, Key, RenumberedRecord
+from kb.merge.renumbering import Key, RenumberedRecord, resolve_renaming
 from kb.records.record_paths import REJECTED, REVIEWS
 from kb.sync.strategy import load_commit_line, replay_commits
 
@@ -162,14 +162,14 @@ class ReviewSync:
             return
         line = load_commit_line(kb, own)
         base = revisions.find_merge_base(kb, here, new)
-        collisions = IdCollisions(kb, base=base, there=new, ours=here, elsewhere=elsewhere, unseen=())
-        renaming = collisions.resolve_renaming(line.read_added_records(kb))
-        renumbered = collisions.renumbered
+        more = line.read_added_records(kb)
+        renaming = resolve_renaming(kb, base=base, there=new, ours=here, elsewhere=elsewhere, more=more)
+        renumbered = renaming.renumbered
         if is_ancestor(kb.repository, own[0].parents[0], new) and not renumbered:
             return
         rebuilt = None
         if line.is_written_by_kb(kb):
-            rebuilt = replay_commits(kb, line, new, renaming, renumbered, (self._remote, f"kb/review/{name}"))
+            rebuilt = replay_commits(kb, line, new, renaming, (self._remote, f"kb/review/{name}"))
         if rebuilt is None or rebuilt.unmerged or not rebuilt.made:
             self._hold_back(name, msg("its base has moved: a person has to look at it"))
             return

@@ -18,7 +18,7 @@ from kb.git.objects import patch_tree
 from kb.git.repository import RefMove, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.rebase import Rebase, UnmergedFile, build_unrelated_error, merge_commits
-from kb.merge.renumbering import IdCollisions, IdRenaming, Key, RenumberedRecord, parse_file_key, parse_front_values
+from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord, parse_file_key, parse_front_values, resolve_renaming
 from kb.records.record_paths import CONTENT, is_record_path
 from kb.text.segment import one_line
 
@@ -106,9 +106,9 @@ def plan_sync(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[K
     line = load_commit_line(kb, list_commits(repository, ours, tip))
     if not line.is_written_by_kb(kb) or _is_seen_elsewhere(kb, line):
         return _plan_merge(kb, ours, upstream, unseen)
-    collisions = IdCollisions(kb, base=base, there=tip, ours=ours, elsewhere=upstream.taken, unseen=unseen)
-    renaming = collisions.resolve_renaming(line.read_added_records(kb))
-    return replay_commits(kb, line, tip, renaming, collisions.renumbered, (upstream.name, "here"))
+    more = line.read_added_records(kb)
+    renaming = resolve_renaming(kb, base=base, there=tip, ours=ours, elsewhere=upstream.taken, unseen=unseen, more=more)
+    return replay_commits(kb, line, tip, renaming, (upstream.name, "here"))
 
 
 def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
@@ -193,12 +193,7 @@ def load_commit_line(kb: Workspace, commits: Sequence[Commit]) -> CommitLine:
 
 
 def replay_commits(
-    kb: Workspace,
-    line: CommitLine,
-    tip: str,
-    renaming: IdRenaming,
-    renumbered: Sequence[RenumberedRecord],
-    labels: tuple[str, str],
+    kb: Workspace, line: CommitLine, tip: str, renaming: IdRenaming, labels: tuple[str, str]
 ) -> SyncPlan:
     """Build the commits of *line* upon the commit *tip*; nothing is visible yet.
 
@@ -213,10 +208,10 @@ def replay_commits(
             kept.append((commit, changes))
     new = tip
     for (commit, changes), tree in zip(kept, _build_trees(kb, tip, [changes for _, changes in kept]), strict=True):
-        message = _update_message(commit.message, renaming, [one for one in renumbered if one.path in changes])
+        message = _update_message(commit.message, renaming, [one for one in renaming.renumbered if one.path in changes])
         identity = commit.build_identity_environment()
         new = kb.repository.commit_tree(tree, [new, *commit.parents[1:]], message, by=identity)
-    return SyncPlan(new, REPLAYED, len(kept), tuple(renumbered), rebase.unmerged, tuple(rebase.told))
+    return SyncPlan(new, REPLAYED, len(kept), tuple(renaming.renumbered), rebase.unmerged, tuple(rebase.told))
 
 
 def _build_trees(kb: Workspace, tip: str, steps: Sequence[Mapping[str, bytes | None]]) -> list[str]:
