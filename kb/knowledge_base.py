@@ -139,22 +139,25 @@ class KnowledgeBase(Workspace):
     ) -> SavedSession:  # fmt: skip
         """Extract from a transcript, write through the gate, and keep compact form and archive (*full*: all forms)."""
         from kb.capture.flush_spool import flush_and_save
+        from kb.sessions.active_sessions import ExtractionJob
 
-        return flush_and_save(self, transcript, session=session, folder=folder, host=host, archive=archive, full=full)
+        return flush_and_save(self, ExtractionJob(transcript, session, folder, host), archive=archive, full=full)
 
     def save_when_due(
         self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
     ) -> SavedSession | None:
         """Extract what is new, unless the last time was less than `pause` seconds ago: then a later call takes it."""
         from kb.capture.flush_spool import save_when_due
+        from kb.sessions.active_sessions import ExtractionJob
 
-        return save_when_due(self, transcript, session=session, folder=folder, host=host, agent=agent, answer=answer)
+        return save_when_due(self, ExtractionJob(transcript, session, folder, host, agent), answer=answer)
 
     def end_session(self, transcript: str, *, session: str, folder: str = "", host: str = "") -> None:
         """Take away what a session had while it ran, and leave the saving of it to the next call that has time."""
         from kb.capture.save_session import spool_ended_session
+        from kb.sessions.active_sessions import ExtractionJob
 
-        spool_ended_session(self, transcript, session=session, folder=folder, host=host)
+        spool_ended_session(self, ExtractionJob(transcript, session, folder, host))
 
     def land(self) -> list[Verdict]:
         """Write what earlier calls could not or put off, and return the verdicts."""

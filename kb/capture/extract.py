@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -50,16 +51,11 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-REASONED = 0.7
-"""Confidence of a sentence that says what was decided and why."""
-WISHED = 0.8
-"""Confidence of a lasting wish in a person's own prompt."""
-_PASTED = 6000
-"""A prompt longer than this many characters is a pasted document: only marks in it count."""
-_SHORTEST = 6
-"""A sentence of fewer characters outside code (`kb.text.segment.count_characters`) says too little to be kept."""
-_LONGEST = 600
-"""A sentence above this many characters is no sentence."""
+REASONED = 0.7  # confidence of a sentence that says what was decided and why
+WISHED = 0.8  # confidence of a lasting wish in a person's own prompt
+_PASTED = 6000  # a prompt of more characters is a pasted document: only marks in it count
+_SHORTEST = 6  # a sentence of fewer characters (`count_characters`) outside code says too little to be kept
+_LONGEST = 600  # a sentence of more characters is no sentence
 
 _AREAS = {
     "architecture": r"\barchitectur(?:e|al)\b|\bmicro-?services?\b|\bmonolith\w*|架构|微服务|单体应用",
@@ -77,14 +73,13 @@ _EVERYWHERE = re.compile(
     r"|所有项目|每个项目|各个项目|跨项目|任何项目",
     re.IGNORECASE,
 )
+# What gives a setting a value: a dotted key in a code span, a copula, a number or a code span.
 _CLAIM = re.compile(
-    r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)`\s*(?:=|:|is set to|must be|is|to|设为|设置为|固定为|必须为|必须是|为"
-    r"|是)\s*(?:`([^`\n]{1,60})`|(\d+(?:\.\d+)?)(?![\w.]))"
+    r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)`\s*(?:=|:|is set to|must be|is|to|设为|设置为|固定为|必须为|必须是|为|是)\s*"
+    r"(?:`([^`\n]{1,60})`|(\d+(?:\.\d+)?)(?![\w.]))"
 )
-"""What gives a setting a value: a dotted key in a code span, a copula, a number or a code span."""
 _FILE_ENDINGS = frozenset(
-    {"py", "js", "ts", "md", "json", "yaml", "yml", "toml", "txt", "ex", "exs", "rs", "go", "java", "rb", "sh"}
-    | {"css", "html", "sql", "c", "h", "lock", "xml", "cfg", "ini"}
+    "py js ts md json yaml yml toml txt ex exs rs go java rb sh css html sql c h lock xml cfg ini".split()
 )
 _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
 
@@ -99,8 +94,7 @@ def find_candidates(
         from kb.state.json_process import run_llm_command
 
         try:
-            request = build_request(transcript, kb.config.language)
-            answer = run_llm_command(command, request, kb.config.llm_timeout)
+            answer = run_llm_command(command, build_request(transcript, kb.config.language), kb.config.llm_timeout)
             found = [c for c in parse_answer(answer, transcript) if all(one.line > after for one in c.evidence)]
         except KbError as error:
             notes.append(error.translate(kb.config.language))
@@ -125,20 +119,22 @@ def extract_candidates(transcript: Transcript, after_line: int = 0) -> list[Cand
     Every candidate has evidence whose quote is a slice of the text at its line. With *after_line*, only what stands or
     was completed behind that line is returned, though everything is read: a failure may lie before the cursor.
     """
-    known = _list_touched_files(transcript)
+    calls = [call for message in transcript.messages for call in message.calls if call.name in _EDIT_TOOLS]
+    paths = [call.input["file_path"] for call in calls if isinstance(call.input.get("file_path"), str)]
+    relative = (make_relative(path, transcript.cwd) for path in paths)
+    touched = frozenset(path for path in relative if not path.startswith("/"))
     found: list[tuple[int, Candidate]] = []
     for message in transcript.messages:
         if message.line > after_line:
-            found += [(message.line, candidate) for candidate in _extract_from_message(message, transcript, known)]
+            found += [(message.line, candidate) for candidate in _extract_from_message(message, transcript, touched)]
     found += [(line, candidate) for line, candidate in find_pitfalls(transcript) if line > after_line]
     # Of two that say the same the surer one is kept, then the earlier.
     found.sort(key=lambda pair: (-(pair[1].confidence or 0), pair[0]))
     unique: dict[tuple[str, str], tuple[int, Candidate]] = {}
     for line, candidate in found:
         unique.setdefault((candidate.kind, normalise(candidate.title)), (line, candidate))
-    return [
-        _complete_candidate(candidate, transcript) for _, candidate in sorted(unique.values(), key=lambda pair: pair[0])
-    ]
+    in_order = sorted(unique.values(), key=lambda pair: pair[0])
+    return [_complete_candidate(candidate, transcript) for _, candidate in in_order]
 
 
 def list_broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Message | str]]:
@@ -168,19 +164,13 @@ def _extract_from_message(
             yield found._replace(affects_future=True) if is_own and found.affects_future is None else found
         if message.origin == HUMAN and len(text) > _PASTED:
             continue
-        for piece in _iter_unmarked(parts, sorted((mark.start, mark.end) for mark in marks)):
-            if piece.what in ("prose", "item"):
+        taken = deque(sorted((mark.start, mark.end) for mark in marks))
+        for piece in parts:
+            while taken and taken[0][1] <= piece.start:
+                taken.popleft()
+            is_unmarked = not taken or taken[0][0] >= piece.start + len(piece.text)
+            if is_unmarked and piece.what in ("prose", "item"):
                 yield from _extract_from_piece(piece, message.origin, evidence, transcript, known)
-
-
-def _iter_unmarked(parts: list[ProsePiece], taken: list[tuple[int, int]]) -> Iterator[ProsePiece]:
-    """Yield the *parts* outside the spans *taken*; both are in order."""
-    number = 0
-    for piece in parts:
-        while number < len(taken) and taken[number][1] <= piece.start:
-            number += 1
-        if number == len(taken) or taken[number][0] >= piece.start + len(piece.text):
-            yield piece
 
 
 def _extract_from_piece(
@@ -219,13 +209,13 @@ def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
     )
 
 
+# A sentence that says how something was cured, and what.
 _CURED = re.compile(
     r"^\W*+(?:(?:i|we|this|that) )?(?:have |has )?(?:fixed|resolved|solved|eliminated|avoided) (?:the )?"
     r"(?P<what>[^.;]{6,160}?) (?:by|via|with|using) "
     r"|(?:解决|修复|消除|避免)了?(?P<what_zh>[^，。；]{4,80}?)(?:的问题)?[。，]?$",
     re.IGNORECASE,
 )
-"""A sentence that says how something was cured, and what."""
 
 
 def _extract_problem(main: str) -> str:
@@ -246,10 +236,7 @@ _TITLE_LEAD = re.compile(
     r"|最后|另外|同时|并且|请)[,，:：\s]*)*",
     re.IGNORECASE,
 )
-_SENTENCE_LABEL = re.compile(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")
-"""A bold label before a sentence: "**Key fix in this session:** …"."""
-
-
+_SENTENCE_LABEL = re.compile(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")  # "**Key fix in this session:** …"
 _INSTEAD_END = re.compile(r"(?<!\s)\s*+(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*+$", re.IGNORECASE)
 
 
@@ -277,20 +264,10 @@ def _complete_candidate(candidate: Candidate, transcript: Transcript) -> Candida
     )
 
 
-def _list_touched_files(transcript: Transcript) -> frozenset[str]:
-    """Return the files the session's tools opened, relative to its folder."""
-    calls = [call for message in transcript.messages for call in message.calls if call.name in _EDIT_TOOLS]
-    given = (call.input.get("file_path") for call in calls)
-    found = (make_relative(path, transcript.cwd) for path in given if isinstance(path, str))
-    return frozenset(path for path in found if not path.startswith("/"))
-
-
 # -- by a language model ---------------------------------------------------------------------------
 
-MAX_CHARACTERS = 120_000
-"""Longest input in characters; of a longer session the end is given."""
-_SHORTEST_QUOTE = 4
-"""A quote of fewer 字 proves nothing: it stands in every text."""
+MAX_CHARACTERS = 120_000  # of the longest input; of a longer session the end is given
+_SHORTEST_QUOTE = 4  # a quote of fewer 字 proves nothing: it stands in every text
 
 _TASK = {
     "en": (
@@ -313,23 +290,18 @@ _TASK = {
 
 def build_request(transcript: Transcript, language: str) -> dict[str, Any]:
     """Return what the model is asked in *language* ("zh" or "en"): task, schema, input and lang."""
-    rows = [
-        {"line": message.line, "who": message.origin, "text": text}
-        for message in transcript.messages
-        for text in get_own_texts(message)
-        if text.strip()
-    ]
-    kept: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     room = MAX_CHARACTERS
-    for row in reversed(rows):
-        room -= len(str(row["text"]))
+    said = [(message, text) for message in transcript.messages for text in get_own_texts(message) if text.strip()]
+    for message, text in reversed(said):
+        room -= len(text)
         if room < 0:
             break
-        kept.append(row)
+        rows.append({"line": message.line, "who": message.origin, "text": text})
     item = {key: value for key, value in SCHEMA.items() if key != "$schema"}
     properties = {"candidates": {"type": "array", "items": item}}
     schema = {"type": "object", "required": ["candidates"], "properties": properties}
-    return {"task": _TASK.get(language, _TASK["en"]), "schema": schema, "input": kept[::-1], "lang": language}
+    return {"task": _TASK.get(language, _TASK["en"]), "schema": schema, "input": rows[::-1], "lang": language}
 
 
 def parse_answer(answer: object, transcript: Transcript) -> list[Candidate]:
@@ -358,21 +330,21 @@ def parse_answer(answer: object, transcript: Transcript) -> list[Candidate]:
         parts += get_own_texts(message)
         parts += (json.dumps(call.input, ensure_ascii=False, default=str) for call in message.calls)
     mentioned = "\n".join(parts).replace("\\\\", "/")
-    return [proven for candidate in found if (proven := _verify_candidate(candidate, transcript, mentioned)).evidence]
-
-
-def _verify_candidate(candidate: Candidate, transcript: Transcript, mentioned: str) -> Candidate:
-    quotes = [_locate_quote(evidence, transcript) for evidence in candidate.evidence]
-    return candidate._replace(
-        evidence=tuple(dict.fromkeys(quote for quote in quotes if quote)),
-        impact=tuple(path for path in candidate.impact if path and path in mentioned),
-        supersedes=(),
-        amends=(),
-        coexists_with={},
-        updates="",
-        session=transcript.session_id,
-        host="",
-    )
+    proven = []
+    for candidate in found:
+        quotes = [_locate_quote(evidence, transcript) for evidence in candidate.evidence]
+        known = candidate._replace(
+            evidence=tuple(dict.fromkeys(quote for quote in quotes if quote)),
+            impact=tuple(path for path in candidate.impact if path and path in mentioned),
+            supersedes=(),
+            amends=(),
+            coexists_with={},
+            updates="",
+            session=transcript.session_id,
+            host="",
+        )
+        proven += [known] if known.evidence else []
+    return proven
 
 
 def _locate_quote(evidence: Evidence, transcript: Transcript) -> Evidence | None:

@@ -25,25 +25,29 @@ from kb.sessions.prose import (
     split_sentences,
     strip_markdown,
 )
-from kb.sessions.transcript import AGENT, ToolCall, ToolResult, Transcript, TranscriptMessage, get_own_texts
+from kb.sessions.transcript import (
+    AGENT,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    TranscriptMessage,
+    get_own_texts,
+    list_calls,
+)
 from kb.text.segment import clip, count_words
 
+# Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion.
 EXPLAINED = 0.6
-"""Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion."""
-_LONGEST = 600
-"""A sentence above this many characters explains nothing."""
+_LONGEST = 600  # a sentence above this many characters explains nothing
 
 _SHELLS = frozenset({"Bash", "PowerShell"})
 _EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
 _LOOKING = frozenset(
-    {"cd", "ls", "cat", "grep", "rg", "head", "tail", "sed", "awk", "echo", "find", "sleep", "which", "pwd", "test"}
-    | {"true", "wc", "printf", "kill", "export"}
+    "cd ls cat grep rg head tail sed awk echo find sleep which pwd test true wc printf kill export".split()
 )
-_INTERPRETERS = frozenset(
-    {"node", "python", "python3", "ruby", "bash", "sh", "zsh", "deno", "bun", "php", "perl", "elixir"}
-)
+_INTERPRETERS = frozenset("node python python3 ruby bash sh zsh deno bun php perl elixir".split())
+# Words that only start another command.
 _STARTERS = (["sudo"], ["time"], ["env"], ["npx"], ["uv", "run"], ["poetry", "run"], ["bundle", "exec"])
-"""Words that only start another command."""
 _NOT_THE_TASK = re.compile(
     r"<tool_use_error>|doesn't want to proceed|tool use was rejected|\[Request interrupted|requires approval|timed out",
     re.IGNORECASE,
@@ -57,9 +61,8 @@ _ERROR_LINE = re.compile(
     re.IGNORECASE,
 )
 _TALLY_WORDS = frozenset(
-    {"exit", "code", "error", "errors", "failure", "failures", "failed", "fail", "failing", "passed", "test", "tests"}
-    | {"doctest", "doctests", "total", "skipped", "unnecessary", "skips", "warning", "warnings", "excluded", "found"}
-    | {"in", "and", "with", "second", "seconds", "s", "ms", "x", "invalid", "done", "finished"}
+    "exit code error errors failure failures failed fail failing passed test tests doctest doctests total skipped "
+    "unnecessary skips warning warnings excluded found in and with second seconds s ms x invalid done finished".split()
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _COUNTED = re.compile(r"\b(\d{1,7}) (?:failures?|failed|failing)\b")
@@ -119,7 +122,7 @@ def find_pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
     """Yield each pitfall with the line at which it was overcome."""
     lines = [message.line for message in transcript.messages]
     by_family: dict[str, list[_CommandRun]] = {}
-    for run in _collect_runs(transcript.messages):
+    for run in _iter_runs(transcript):
         by_family.setdefault(run.family, []).append(run)
     for same in by_family.values():
         proof: _CommandRun | None = None
@@ -129,8 +132,7 @@ def find_pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
                 continue
             first, last = bisect_right(lines, failed.result.line), bisect_left(lines, following.call.line)
             between = transcript.messages[first:last]
-            cause = _find_cause(between)
-            if cause:
+            if cause := _find_cause(between):
                 edited = _list_edited_files([m for m in between if m.line > cause.message.line], transcript.cwd)
                 yield proof.result.line, _build_candidate(transcript, failed, cause, proof, edited)
 
@@ -163,49 +165,37 @@ def identify_command(command: str) -> str:
     return f"{program} {second}" if re.match(r"[a-z][\w:-]*(?: [\w:.-]+)?$", second) else program
 
 
-def _collect_runs(messages: tuple[TranscriptMessage, ...]) -> list[_CommandRun]:
-    results = {result.id: result for message in messages for result in message.results}
-    runs = []
-    for call in (call for message in messages for call in message.calls):
-        result = results.get(call.id)
+def _iter_runs(transcript: Transcript) -> Iterator[_CommandRun]:
+    for call, result, *_ in list_calls(transcript):
         if result is None or (result.is_error and _NOT_THE_TASK.search(result.text[:2000])):
             continue
         command = call.input.get("command")
         name = identify_command(command) if call.name in _SHELLS and isinstance(command, str) else ""
-        if not name and call.name.startswith("mcp__"):
-            name = call.name
+        name = name or (call.name if call.name.startswith("mcp__") else "")
         if name:
-            runs.append(_CommandRun(name, call, result))
-    return runs
+            yield _CommandRun(name, call, result)
 
 
 def _is_resolved(failed: _CommandRun, following: _CommandRun) -> bool:
     """Return whether the next run no longer shows most of what went wrong in *failed*."""
     if not following.result.is_error:
         return True
-    failures, left = _count_failures(failed.result.text), _count_failures(following.result.text)
+    texts = failed.result.text, following.result.text
+    # How many failures a test run counts at its end; 0: it does not say.
+    failures, left = (int((_COUNTED.findall(text[-4000:]) or [0])[-1]) for text in texts)
     if failures and left and 2 * left < failures:
         return True
-    before, after = (
-        Counter(re.sub(r"\d+", "0", row[:200]) for row in _list_error_lines(run.result.text))
-        for run in (failed, following)
-    )
+    before, after = (Counter(re.sub(r"\d+", "0", row[:200]) for row in _list_error_lines(text)) for text in texts)
     return before.total() > 0 and 2 * (before & after).total() < before.total()
 
 
-def _count_failures(text: str) -> int:
-    """Return how many failures a test run counts at its end; 0: it does not say."""
-    counted = _COUNTED.findall(text[-4000:])
-    return int(counted[-1]) if counted else 0
-
-
 def _is_tally(row: str) -> bool:
-    """Return whether *row* only counts."""
+    """Return whether *row* only counts: "3 tests, 1 failure" names no error."""
     return _TALLY_WORDS.issuperset(_LETTERS.findall(row[:200].lower()))
 
 
 def _list_error_lines(text: str) -> list[str]:
-    """Return the lines of an output that name an error; tallies such as "3 tests, 1 failure" tell nothing."""
+    """Return the lines of an output that name an error."""
     rows = (row.strip() for row in text[:200_000].replace("\\n", "\n").split("\n"))
     return [row for row in rows if _ERROR_LINE.search(row) and not _is_tally(row)]
 
@@ -258,6 +248,7 @@ def _build_candidate(
     error = clip((_list_error_lines(output) or rows or [""])[0], 200)
     observed = f"`{command or failed.family}`: {error}".rstrip(": ")
     remedy = [cause.remedy] if cause.remedy else []
+    quotes = (cause.quote, *remedy)
     return Candidate(
         kind="pitfall",
         title=clip(cause.title[:1].upper() + cause.title[1:], 120),
@@ -266,9 +257,7 @@ def _build_candidate(
         impact=tuple(dict.fromkeys([*find_paths(command, cwd), *edited]))[:5],
         verification=f"`{proven}`" if proven else "",
         confidence=EXPLAINED,
-        evidence=tuple(
-            Evidence(quote, source, cause.message.line, cause.message.time) for quote in (cause.quote, *remedy)
-        ),
+        evidence=tuple(Evidence(quote, source, cause.message.line, cause.message.time) for quote in quotes),
         session=source,
     )
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kb.capture.save_session import SavedSession
+    from kb.sessions.active_sessions import ExtractionJob
     from kb.workspace import Workspace
 
 
@@ -35,42 +36,25 @@ def flush_pending_work(kb: Workspace) -> list[Verdict]:
 
 
 def flush_and_save(
-    kb: Workspace,
-    path: str,
-    *,
-    session: str = "",
-    folder: str = "",
-    host: str = "",
-    agent: str = "",
-    archive: bool = True,
-    full: bool = False,
-    answer: str = "",
+    kb: Workspace, job: ExtractionJob, *, archive: bool = True, full: bool = False, answer: str = ""
 ) -> SavedSession:
-    """Write what waits in the spool, then save the transcript *path*; see `save_session.save`."""
+    """Write what waits in the spool, then save the transcript of *job*; see `save_session.save`."""
     from kb.capture import save_session
 
     flush_spooled_jobs(kb)
-    return save_session.save(
-        kb, path, session=session, folder=folder, host=host, agent=agent, archive=archive, full=full, answer=answer
-    )
+    return save_session.save(kb, job, archive=archive, full=full, answer=answer)
 
 
-def save_when_due(
-    kb: Workspace, path: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
-) -> SavedSession | None:
+def save_when_due(kb: Workspace, job: ExtractionJob, *, answer: str = "") -> SavedSession | None:
     """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along.
 
     It is put off first in any case, so that a later call takes it up where the extraction is interrupted.
     """
     from kb.capture.save_session import is_due
-    from kb.sessions import active_sessions
+    from kb.sessions.active_sessions import postpone_job
 
-    active_sessions.postpone_job(kb.state, active_sessions.ExtractionJob(path, session, folder, host, agent))
-    if is_due(kb, session, agent):
-        return flush_and_save(
-            kb, path, session=session, folder=folder, host=host, agent=agent, archive=False, answer=answer
-        )
-    return None
+    postpone_job(kb.state, job)
+    return flush_and_save(kb, job, archive=False, answer=answer) if is_due(kb, job.session, job.agent) else None
 
 
 def flush_spooled_jobs(kb: Workspace) -> list[Verdict]:
@@ -124,36 +108,34 @@ def _quarantine_job(kb: Workspace, path: str, error: Exception) -> Verdict:
 
 def _flush_job(kb: Workspace, path: str) -> list[Verdict]:
     """Write what the spooled file *path* holds, unless that was done before, and take the file away."""
-    data, job = read_if_exists(path), os.path.basename(path)
+    data, name = read_if_exists(path), os.path.basename(path)
     if data is None:
         return []
     value = kb.state.unwrap_job(path, json.loads(data.decode()))
     if value is None:
         raise KbError(msg("it does not come from this clone"))
     verdicts: list[Verdict] = []
-    if not has_landed(kb, job):
+    # A process may have died between its commit and the removal of the file: the commit says what has landed.
+    if not has_landed(kb, name):
         if tries := spool.count_vain_tries(path):
             raise KbError(msg("it was started {n} times and never finished", n=tries))
         with spool.track_attempt(path):
-            verdicts = _write_job(kb, value, path, job)
+            verdicts = _run_job(kb, value, path, name)
     spool.delete_tries(path)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     return verdicts
 
 
-def _write_job(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
+def _run_job(kb: Workspace, value: Mapping[str, Any], path: str, name: str) -> list[Verdict]:
     if "save" in value:
         from kb.capture.save_session import save
+        from kb.sessions.active_sessions import ExtractionJob
 
-        wish = value["save"]
-        saved = save(
-            kb, wish["transcript"], session=wish["session"], folder=wish["folder"], host=wish["host"], landing=job
-        )
-        return list(saved.verdicts)
-    folder = str(value["folder"])
-    folder = folder if os.path.isdir(folder) else ""
+        job = ExtractionJob(*(value["save"][field] for field in ("transcript", "session", "folder", "host")))
+        return list(save(kb, job, landing=name).verdicts)
+    folder = value["folder"] if os.path.isdir(value["folder"]) else ""
     candidates = build_candidates(value["candidates"], path)
     decided = value.get("decided") is True
-    verdicts = write(kb, candidates, folder=folder, landing=True, job=job, decided=decided)
+    verdicts = write(kb, candidates, folder=folder, landing=True, job=name, decided=decided)
     return keep_declined(kb, candidates, verdicts, folder)

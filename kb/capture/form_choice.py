@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 
 _FILE = "form.json"
-_SHORTER = (LIMIT, 400, 300, 200, 140, 100, 60)
-"""字 of the compact forms that are tried, one after the other."""
+_SHORTER = (LIMIT, 400, 300, 200, 140, 100, 60)  # 字 of the compact forms that are tried, one after the other
 
 
 class FormStatus(NamedTuple):
@@ -36,8 +35,7 @@ class FormStatus(NamedTuple):
     session: str
     transcript: str
     form: str
-    forced: bool
-    """Whether a person chose the form."""
+    forced: bool  # a person chose the form
     usage: ContextUsage
     band: UsageBand
 
@@ -130,14 +128,14 @@ def compress_session(kb: Workspace, path: str, budget: int) -> RenderedForm:
     """Return the transcript *path* in *budget* tokens at most; raise BadInput where not even its anchors fit."""
     usual = kb.config
     expanded = render_transcript_form(kb, path, EXPANDED)
-    ids = [reference.id for reference in find_references(expanded.text) if kb.index.find_by_id(reference.id)]
+    ids = dict.fromkeys(one.id for one in find_references(expanded.text) if kb.index.find_by_id(one.id))
     least = 0
     try:
         for form, limit in (("", 0), (NORMAL, 0), *((COMPACT, limit) for limit in _SHORTER)):
             kb.config = usual._replace(compact_limit=limit or usual.compact_limit)
             made = render_transcript_form(kb, path, form) if form else expanded
-            missing = [name for name in dict.fromkeys(ids) if f"[{name}]" not in made.text]
-            text = made.text + (" ".join(f"[{name}]" for name in missing) + "\n" if missing else "")
+            missing = [f"[{name}]" for name in ids if f"[{name}]" not in made.text]
+            text = made.text + (" ".join(missing) + "\n" if missing else "")
             least = estimate_tokens(text)
             if least <= budget:
                 return RenderedForm(text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kb.errors import BadInput
@@ -15,14 +16,10 @@ from kb.records.model import Candidate, Evidence
 from kb.sessions.prose import ProsePiece, find_alternative, split_pieces, split_reason, strip_markdown
 from kb.text.segment import clip, count_words, first_sentence
 
-MARKED = 0.9
-"""Confidence of a candidate that somebody marked as one."""
-_QUOTE = 600
-"""Longest quote, in characters."""
-_MARK_LIMIT = 2000
-"""Longest marked line, in characters: what is longer is no statement."""
-_FIELD_LIMIT = 8000
-"""Longest field of a block, in characters; what follows is left in the session."""
+MARKED = 0.9  # confidence of a candidate that somebody marked as one
+_QUOTE = 600  # characters of the longest quote
+_MARK_LIMIT = 2000  # characters of the longest marked line: what is longer is no statement
+_FIELD_LIMIT = 8000  # characters of the longest field of a block; what follows is left in the session
 
 _TAG = re.compile(
     r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+)?\**\[(CK|DN|D|C|I|P|M"
@@ -36,14 +33,18 @@ _LABEL = re.compile(
     r"\**[ \t]*+[:：]\**[ \t]*+(\S.*)$",
     re.DOTALL,
 )
-_LABELS: Mapping[str, str] = {
-    "决策": "decision", "决定": "decision", "decision": "decision",
-    "约束": "constraint", "constraint": "constraint",
-    "教训": "pitfall", "lesson": "pitfall", "lesson learned": "pitfall",
-    "接口": "interface", "interface": "interface",
-    "偏好": "preference", "preference": "preference",
-    "模式": "pattern", "pattern": "pattern",
-}  # fmt: skip
+_LABELS = {
+    label: kind
+    for kind, labels in (
+        ("decision", "决策|决定|decision"),
+        ("constraint", "约束|constraint"),
+        ("pitfall", "教训|lesson|lesson learned"),
+        ("interface", "接口|interface"),
+        ("preference", "偏好|preference"),
+        ("pattern", "模式|pattern"),
+    )
+    for label in labels.split("|")
+}
 _FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\**([^\s:：*][^:：*\n]{0,40}?)\**[ \t]*[:：]\**[ \t]*(.*)$", re.DOTALL)
 _STARTS_LIKE_WORDS = re.compile(r"[\w`\"'“「《*(（]")
 _ADR_NUMBER = re.compile(r"^(?:ADR[- ]?)?\d{1,5}\s*[:：.、-]\s*|^ADR(?:[- ]?\d+)?\s*[:：-]\s*", re.IGNORECASE)
@@ -69,19 +70,21 @@ class _MarkedBlock(NamedTuple):
     title: str
     start: int
     end: int
-    explicit: bool
-    """Marked by a tag or a label, not only by headings."""
+    explicit: bool  # marked by a tag or a label, not only by headings
     fields: dict[str, str]
     current: str = ""
     by_heading: bool = False
 
 
 def iter_marked(text: str, parts: list[ProsePiece], evidence: Evidence) -> Iterator[MarkedCandidate]:
-    """Yield what is marked in *text*, cut into *parts*; *evidence* tells where the text stands, without a quote."""
+    """Yield what is marked in *text*, cut into *parts*; *evidence* says where the text stands, without a quote."""
     block: _MarkedBlock | None = None
     for piece in parts:
-        if piece.what == "code" and piece.info.split(" ")[0].lower() == "kb":
-            yield from _parse_json_block(piece, evidence)
+        if _is_kb_block(piece):
+            with contextlib.suppress(BadInput, ValueError, RecursionError):  # `iter_block_errors` says why
+                own = (evidence._replace(quote=piece.text.strip()[:_QUOTE].rstrip()),)
+                for candidate in build_candidates(json.loads(piece.text)):
+                    yield MarkedCandidate(candidate._replace(evidence=own), piece.start, piece.start + len(piece.text))
         for row in _iter_lines(piece):
             opened = _open_block(row, block)
             if opened is not None or _is_block_end(row, block):
@@ -94,14 +97,17 @@ def iter_marked(text: str, parts: list[ProsePiece], evidence: Evidence) -> Itera
 
 def iter_block_errors(text: str) -> Iterator[Message | str]:
     """Yield why a ```kb block in *text* is no candidate."""
-    for piece in split_pieces(text):
-        if piece.what == "code" and piece.info.split(" ")[0].lower() == "kb":
-            try:
-                build_candidates(json.loads(piece.text))
-            except BadInput as error:
-                yield error.message
-            except (ValueError, RecursionError) as error:
-                yield str(error) or "nested too deep"
+    for piece in filter(_is_kb_block, split_pieces(text)):
+        try:
+            build_candidates(json.loads(piece.text))
+        except BadInput as error:
+            yield error.message
+        except (ValueError, RecursionError) as error:
+            yield str(error) or "nested too deep"
+
+
+def _is_kb_block(piece: ProsePiece) -> bool:
+    return piece.what == "code" and piece.info.split(" ")[0].lower() == "kb"
 
 
 def _iter_lines(piece: ProsePiece) -> Iterator[ProsePiece]:
@@ -206,16 +212,6 @@ def _finish_block(block: _MarkedBlock | None, text: str, evidence: Evidence) -> 
         evidence=(evidence._replace(quote=quote),),
     )
     yield MarkedCandidate(candidate, block.start, block.end)
-
-
-def _parse_json_block(piece: ProsePiece, evidence: Evidence) -> Iterator[MarkedCandidate]:
-    try:
-        found = build_candidates(json.loads(piece.text))
-    except (BadInput, ValueError, RecursionError):
-        return  # `iter_block_errors` says why
-    for candidate in found:
-        own = evidence._replace(quote=piece.text.strip()[:_QUOTE].rstrip())
-        yield MarkedCandidate(candidate._replace(evidence=(own,)), piece.start, piece.start + len(piece.text))
 
 
 def _is_content(text: str) -> bool:

@@ -15,13 +15,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture import proposal_cues
-from kb.capture.proposal_cues import FOLDER, SILENT
+from kb.capture.proposal_cues import FOLDER, SILENT, PromptAnswer, ProposalAnswer
 from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.kinds import kind_label
-from kb.records.model import Candidate, Record, Verdict
+from kb.records.model import Candidate, Evidence, Record, Verdict
 from kb.records.record_paths import resolve_openable_path
 from kb.safety import redaction
 from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_personal_fact
@@ -40,16 +40,13 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 NEW, PENDING, CONFIRMED, REJECTED = "new", "pending", "confirmed", "rejected"
-_AT_ONCE = 5
-"""Proposals that a person is shown at the end of a turn."""
-_KEPT = 500
-"""Proposals that are remembered, so that none is made twice."""
-_TRIES = 5
-"""Wrong codes after which a code is of no use."""
+_AT_ONCE = 5  # proposals that a person is shown at the end of a turn
+_KEPT = 500  # proposals that are remembered, so that none is made twice
+_TRIES = 5  # wrong codes after which a code is of no use
 _ROUNDS = 2000
 _LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
-_ALIKE = 0.5
-"""Likeness of a title from which what was written says what a prompt said."""
+_ALIKE = 0.5  # similarity of a title from which what was written says what a prompt said
+_ASK = msg("answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE")
 
 
 class Proposal(NamedTuple):
@@ -59,14 +56,11 @@ class Proposal(NamedTuple):
     candidate: Candidate
     status: str = NEW
     session: str = ""
-    held: str = ""
-    """Its name in the inbox, where the gate keeps it back."""
-    number: int = 0
-    """By which the person names it in the session; 0 before it was shown."""
+    held: str = ""  # its name in the inbox, where the gate keeps it back
+    number: int = 0  # by which the person names it in the session; 0 before it was shown
     made: str = ""
     salt: str = ""
-    code: str = ""
-    """What the one-time code becomes: the code itself is shown to the person and kept nowhere."""
+    code: str = ""  # the hash of the one-time code: the code itself is shown to the person and kept nowhere
     tries: int = 0
 
 
@@ -99,9 +93,8 @@ def _collect_held(kb: Workspace, verdicts: Sequence[Verdict]) -> list[Proposal]:
             continue
         with contextlib.suppress(UnknownId):
             candidate = inbox.find_held(kb, verdict.id).candidate
-            if kb.config.approval == "person" or proposal_cues.find_notable_sentence(
-                f"{candidate.title}\n{candidate.decision}"
-            ):
+            text = f"{candidate.title}\n{candidate.decision}"
+            if kb.config.approval == "person" or proposal_cues.find_notable_sentence(text):
                 found.append(Proposal(inbox.build_held_name(candidate), candidate, held=verdict.id))
     return found
 
@@ -114,23 +107,20 @@ def _collect_noticed(
     for row in log.list_turn_values(MOMENT):
         try:
             kind, text = json.loads(row)
-            kind = "preference" if has_self_description(text) else kind
-            main, why = split_reason(text)
-            title = clip(text if len(text) <= kb.config.title_max else main, kb.config.title_max)
-            given = {
-                "kind": kind,
-                "title": title,
-                "decision": text,
-                "why": why,
-                "scope": kb.project(folder),
-                "host": host,
-                "session": log.session,
-                "evidence": [{"quote": text}],
-            }
-            [candidate] = build_candidates(given, FOLDER)
-        except (ValueError, TypeError, BadInput):
+        except (ValueError, TypeError):
             continue
-        if any(compute_similarity(title, verdict.title) > _ALIKE for verdict in verdicts):
+        main, why = split_reason(text)
+        candidate = Candidate(
+            "preference" if has_self_description(text) else kind,
+            clip(text if len(text) <= kb.config.title_max else main, kb.config.title_max),
+            decision=text,
+            why=why,
+            scope=kb.project(folder),
+            host=host,
+            session=log.session,
+            evidence=(Evidence(text),),
+        )
+        if any(compute_similarity(candidate.title, verdict.title) > _ALIKE for verdict in verdicts):
             continue
         [would] = pipeline.write(kb, [candidate], folder=folder, dry_run=True)
         if would.verdict not in ("refused", "unchanged") or is_personal_fact(candidate):
@@ -161,11 +151,11 @@ def _present_proposals(kb: Workspace, session: str, found: Sequence[Proposal], k
     first = max((one.number for one in known if one.session == session), default=0) + 1
     code, salt = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8)), os.urandom(8).hex()
     digest = _hash_code(code, salt)
-    lines = []
+    lines = [kb.localise(msg("kb: worth keeping?"))]
     for number, proposal in enumerate(found, first):
         shown = proposal._replace(status=PENDING, session=session, number=number, salt=salt, code=digest)
         _save_proposal(kb, shown)
-        lines.append(f"  {number}. {_format_line(kb, proposal)}")
+        lines.append(f"  {number}. {_format_line(kb, proposal.candidate)}")
     how = msg(
         "answer mb:write to keep it, mb:no to drop it; in a terminal: kb proposal confirm --code {code}", code=code
     )
@@ -176,12 +166,11 @@ def _present_proposals(kb: Workspace, session: str, found: Sequence[Proposal], k
             number=first,
             code=code,
         )
-    return "\n".join((kb.localise(msg("kb: worth keeping?")), *lines, kb.localise(how)))
+    return "\n".join((*lines, kb.localise(how)))
 
 
-def _format_line(kb: Workspace, proposal: Proposal) -> str:
-    """Return *proposal* on a line, with what a person is to know of what is about them, where others would read it."""
-    candidate = proposal.candidate
+def _format_line(kb: Workspace, candidate: Candidate) -> str:
+    """Return *candidate* on a line; what is about the person says so, where others read the knowledge base."""
     line = f"[{kind_label(candidate.kind, kb.config.language)}] {quote_text(candidate.title, kb.config.title_max)}"
     if not can_be_personal_fact(candidate) or not is_shared(kb):
         return line
@@ -214,14 +203,7 @@ def add_proposals(
 # -- the person's word -------------------------------------------------------------------------------
 
 
-class ProposalResponse(NamedTuple):
-    """What the agent and what the person is told of an answer."""
-
-    context: str = ""
-    message: str = ""
-
-
-def apply_answer(kb: Workspace, session: str, said: proposal_cues.ProposalAnswer, folder: str = "") -> ProposalResponse:
+def apply_answer(kb: Workspace, session: str, said: ProposalAnswer, folder: str = "") -> PromptAnswer:
     """Do what a person has *said*, in *folder*, of the proposals of a session that it was shown.
 
     A host that can show nothing at the end of a turn counts as having shown them.
@@ -231,22 +213,22 @@ def apply_answer(kb: Workspace, session: str, said: proposal_cues.ProposalAnswer
     pending = pending or [one for one in mine if one.status == NEW and one.candidate.host in SILENT]
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
     if not pending:
-        return ProposalResponse(message=kb.localise(msg("kb: nothing is proposed here; see: kb proposal list")))
+        return PromptAnswer(message=kb.localise(msg("kb: nothing is proposed here; see: kb proposal list")))
     if not wanted:
         numbers = ", ".join(map(str, said.numbers))
         none = msg("kb: of what is proposed here none has the number {numbers}; see: kb proposal list", numbers=numbers)
-        return ProposalResponse(message=kb.localise(none))
+        return PromptAnswer(message=kb.localise(none))
     if said.word == proposal_cues.NO:
         for proposal in wanted:
             reject_proposal(kb, proposal)
         titles = "; ".join(quote_text(one.candidate.title, kb.config.title_max) for one in wanted)
         dropped = kb.localise(msg("kb: dropped; it is not proposed again: {titles}", titles=titles))
-        return ProposalResponse(dropped, dropped)
+        return PromptAnswer(dropped, dropped)
     verdicts = [confirm_proposal(kb, proposal) for proposal in wanted]
     is_written = any(verdict.verdict != "refused" for verdict in verdicts)
     outcome = msg("kb: the person confirmed; this was written:") if is_written else msg("kb: this was not written:")
     text = "\n".join((kb.localise(outcome), *(_format_outcome(kb, verdict, folder) for verdict in verdicts)))
-    return ProposalResponse(text, text)
+    return PromptAnswer(text, text)
 
 
 def confirm_proposal(kb: Workspace, proposal: Proposal) -> Verdict:
@@ -289,9 +271,6 @@ def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, t
     if not terminal or is_agent_shell(kb.environment):
         raise NeedsPerson(msg("only a person may decide on a proposal"), hint=_ASK)
     return True
-
-
-_ASK = msg("answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE")
 
 
 def _format_outcome(kb: Workspace, verdict: Verdict, folder: str) -> str:

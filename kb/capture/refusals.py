@@ -21,17 +21,14 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 _WRITTEN = ("created", "updated", "appended", "unchanged")
-LATELY = 7 * 86_400
-"""Seconds for which `kb inbox` counts a refusal."""
+LATELY = 7 * 86_400  # seconds for which `kb inbox` counts a refusal
 
 
 class ConsultedCandidates(NamedTuple):
     """Candidates, by what a person has said of the same."""
 
-    free: list[Candidate]
-    """The gate may judge them."""
-    waiting: list[Candidate]
-    """The person is being asked about them now."""
+    free: list[Candidate]  # the gate may judge them
+    waiting: list[Candidate]  # the person is being asked about them now
 
 
 def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: str) -> ConsultedCandidates:
@@ -87,9 +84,7 @@ def is_same_as_proposal(kb: Workspace, candidate: Candidate, proposal: Proposal)
     from kb.writing.inbox import build_held_name
 
     other = proposal.candidate
-    if candidate.scope != other.scope:
-        return False
-    return (
+    return candidate.scope == other.scope and (
         build_held_name(candidate) == proposal.name
         or _has_same_quote(candidate, other)
         or is_same_statement(kb, candidate, other)
@@ -98,9 +93,8 @@ def is_same_as_proposal(kb: Workspace, candidate: Candidate, proposal: Proposal)
 
 def _has_same_quote(candidate: Candidate, other: Candidate) -> bool:
     """Return whether both rest on one sentence; a proposal has it without the words that ask to keep it."""
-    mine, theirs = (
-        [normalise(evidence.quote) for evidence in one.evidence if evidence.quote] for one in (candidate, other)
-    )
+    mine, theirs = ([normalise(each.quote) for each in one.evidence if each.quote] for one in (candidate, other))
+    # “Remember: we deploy on Fridays” and “we deploy on Fridays”, 记住：周五发布 and 周五发布.
     return any(one in their or their in one for one in mine for their in theirs)
 
 
@@ -111,8 +105,7 @@ class Refusal(NamedTuple):
     """A candidate of a session that was not written, and why."""
 
     session: str
-    time: float
-    """Seconds since 1970, of the last extraction from that session."""
+    time: float  # seconds since 1970, of the last extraction from that session
     title: str
     reasons: tuple[str, ...]
 
@@ -156,5 +149,5 @@ def keep_declined(
 
 def _find_running_session(kb: Workspace, folder: str) -> str:
     scope = kb.project(folder) if folder else kb.caller_scope
-    known = [one.session for one in iter_project_sessions(kb, list_known_sessions(kb), scope)]
-    return next((session for session in known if ActiveSession(kb, session).is_open), "")
+    known = iter_project_sessions(kb, list_known_sessions(kb), scope)
+    return next((one.session for one in known if ActiveSession(kb, one.session).is_open), "")

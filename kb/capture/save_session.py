@@ -1,11 +1,12 @@
 """What a session leaves behind: candidates through the gate, the compact form, an archive, and the session index.
 
 A transcript only grows. Its cursor says how far it is extracted; every part of it is extracted once, and the archive
-tells of all parts.
+covers all parts.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -44,11 +45,8 @@ from kb.writing.spool import spool_candidates
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_HEAD = 4096
-"""Bytes of its first line by which a transcript is known: another file in its place is read from its beginning."""
-
+_HEAD = 4096  # bytes of its first line by which a transcript is known: another file in its place is read from the start
 _WRITTEN = ("created", "updated", "appended")
-
 LARGEST_EXPANDED = 200_000
 """Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
 
@@ -58,46 +56,81 @@ class SavedSession(NamedTuple):
 
     session: str
     compact: str
-    candidates: tuple[Candidate, ...]
-    """What this call found; what earlier calls found is in the archive."""
+    candidates: tuple[Candidate, ...]  # what this call found; what earlier calls found is in the archive
     verdicts: tuple[Verdict, ...]
-    archive: str
-    """The archive's name; "" where there is none."""
+    archive: str  # its name; "" where there is none
     notes: tuple[str, ...]
     kept: str = ""
     """Why git refused to take the session, and the next step; "" where it took it. It lands with a later call."""
 
 
 def save(
-    kb: Workspace,
-    path: str,
-    *,
-    session: str = "",
-    folder: str = "",
-    host: str = "",
-    agent: str = "",
-    archive: bool = True,
-    full: bool = False,
-    landing: str = "",
-    answer: str = "",
+    kb: Workspace, job: ExtractionJob, *, archive: bool = True, full: bool = False, landing: str = "", answer: str = ""
 ) -> SavedSession:
-    """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
+    """Extract candidates from the transcript of *job*, put them through the gate, and keep what the session was about.
 
-    For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent
-    (*agent*), nothing is archived; with *full* all three forms are. *landing* names the spooled job that this
-    lands. When the repository cannot take the session now, the wish to save it is spooled. *answer* is the agent's
-    last, which the host may not have written to the file yet.
+    For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent,
+    nothing is archived; with *full* all three forms are. *landing* names the spooled job that this lands. When the
+    repository cannot take the session now, the request to save it is spooled. *answer* is the agent's last, which the
+    host may not have written to the file yet.
     """
-    job = ExtractionJob(path, session, folder, host, agent)
-    with kb.state.hold_lock(os.path.realpath(path)):
-        saving = _SessionSave(kb, job, archive=archive and not agent, full=full, landing=landing, answer=answer)
-        saved = saving.run()
-    saving.report_to_session()
+    saved = _run_save(kb, job, archive=archive and not job.agent, full=full, landing=landing, answer=answer)
     if saved.archive:
         session_archive.list_sessions(kb)
-    if not agent:
-        extra = extract_postponed(kb, saved.session, landing=landing)
-        saved = saved._replace(verdicts=(*saved.verdicts, *extra))
+    if job.agent:
+        return saved
+    return saved._replace(verdicts=(*saved.verdicts, *extract_postponed(kb, saved.session, landing=landing)))
+
+
+def extract_postponed(kb: Workspace, session: str = "", *, landing: str = "") -> list[Verdict]:
+    """Extract what was put off, by *session* and its sub-agents or by all, and return the verdicts."""
+    verdicts: list[Verdict] = []
+    for job in active_sessions.list_postponed(kb, session):
+        if not session and not is_due(kb, job.session, job.agent):
+            continue
+        with contextlib.suppress(BadInput):
+            verdicts += _run_save(kb, job, archive=False, landing=landing).verdicts
+        active_sessions.remove_postponed(kb, job.session, job.agent)
+    return verdicts
+
+
+def is_due(kb: Workspace, session: str, agent: str = "") -> bool:
+    """Return whether the last extraction from *session* is long enough ago (`pause`, 30 s by default: ZCLAW-15)."""
+    last = float(ActiveSession(kb, session, agent).load_cursor().get("time") or 0)
+    return not last <= kb.now() < last + kb.config.pause
+
+
+def spool_ended_session(kb: Workspace, job: ExtractionJob) -> None:
+    """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it."""
+    if has_content(job.transcript):
+        active_sessions.spool_session(kb.state, job, kb.now())
+    ActiveSession(kb, job.session).remove_files()
+
+
+def spool_for_later(root: str, environment: Mapping[str, str], job: ExtractionJob) -> bool:
+    """Spool the saving of a session, or put off a sub-agent's, even where the knowledge base cannot be opened.
+
+    Return whether there was anything to keep.
+    """
+    if not has_content(job.transcript):
+        return False
+    state = StateFolder(os.path.realpath(root), environment)
+    if job.agent:
+        active_sessions.postpone_job(state, job)
+    else:
+        active_sessions.spool_session(state, job, time.time())
+    return True
+
+
+def _run_save(
+    kb: Workspace, job: ExtractionJob, *, archive: bool, full: bool = False, landing: str = "", answer: str = ""
+) -> SavedSession:
+    with kb.state.hold_lock(os.path.realpath(job.transcript)):
+        saving = _SessionSave(kb, job, archive=archive, full=full, landing=landing, answer=answer)
+        saved = saving.run()
+    # The session's own transcript has a lock too: two sub-agents that held theirs would wait for each other.
+    if job.agent and saving.active.is_session_running:
+        active_sessions.add_agent_results(kb, saving.job, saving.scope, saving.new, saving.transcript)
     return saved
 
 
@@ -105,7 +138,7 @@ class _SessionSave:
     """One call of `save`, under the lock of its transcript."""
 
     def __init__(
-        self, kb: Workspace, job: ExtractionJob, *, archive: bool, landing: str, full: bool = False, answer: str = ""
+        self, kb: Workspace, job: ExtractionJob, *, archive: bool, full: bool, landing: str, answer: str
     ) -> None:
         """Read the transcript, and what is known of the session."""
         data = read_transcript(job.transcript)
@@ -115,21 +148,18 @@ class _SessionSave:
         self.head = sha256(data[: data.find(b"\n") + 1][:_HEAD]).hexdigest()
         read = parse_transcript(data)
         whole = add_answer(read, answer)
-        self.is_late = len(whole.messages) > len(read.messages)
-        """Whether the host has not written the last answer to the file yet."""
+        self.is_late = len(whole.messages) > len(read.messages)  # the host has yet to write the last answer to the file
         self.transcript = mask_transcript(whole, kb.config.masking)
         session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
-        self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
+        folder = job.folder or self.transcript.cwd
+        self.job = job._replace(session=session, folder=folder)
         self.active = ActiveSession(kb, session, job.agent)
         self.before = self.active.load_cursor()
         known = str(self.before.get("scope") or "")  # the folder of a session may be gone by now
-        folder = self.job.folder
-        is_gone = known and not os.path.isdir(folder)
-        self.scope = known if is_gone else kb.project(folder) if folder else GLOBAL
+        self.scope = known if known and not os.path.isdir(folder) else kb.project(folder) if folder else GLOBAL
         self.rows = active_sessions.parse_judged(self.before)
         self.new: list[JudgedCandidate] = []
-        self.asked: list[Candidate] = []
-        """What the person is being asked about: it is written or dropped once they have answered."""
+        self.asked: list[Candidate] = []  # the person is being asked about these: an answer writes or drops them
         self.compact = ""
         self.progress: SessionProgress | None = None
         self.archive_name = ""
@@ -163,11 +193,6 @@ class _SessionSave:
         self._move_cursor()
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
 
-    def report_to_session(self) -> None:
-        """Report to the session what its sub-agent found; no longer under the lock of the sub-agent's transcript."""
-        if self.job.agent and self.active.is_session_running:
-            active_sessions.add_agent_results(self.kb, self.job, self.scope, self.new, self.transcript)
-
     def _has_forms(self) -> bool:
         """Return whether the archive of before holds the forms that are wanted now."""
         name = str(self.before.get("archive", ""))
@@ -177,37 +202,38 @@ class _SessionSave:
         return SavedSession(self.job.session, self.compact, tuple(found), tuple(verdicts), self.archive_name, notes)
 
     def _find_new_candidates(self) -> tuple[list[Candidate], list[str]]:
-        """Return what the transcript has behind the cursor and the session has not said before."""
-        kb, before, lines = self.kb, self.before, self.transcript.lines
-        is_same = before.get("transcript") == self.job.transcript and before.get("head", self.head) == self.head
-        after = int(before.get("line", 0)) if is_same else 0
-        asked = active_sessions.parse_kept_candidates(before.get("asked"))
-        if after == lines and not self.is_late:
-            return self._apply_consent(asked), []
-        after = after if after <= lines else 0
-        found, notes = find_candidates(kb, self.transcript, after, self.job.session, self.job.host)
-        # An answer that was read before the host had written it to the file stands there now: it is not read twice.
-        read = [m.line for m in self.transcript.messages if m.line > after and _hash_message(m) == before.get("late")]
-        if read:
-            found = [c for c in found if not c.evidence or any(one.line not in read for one in c.evidence)]
-        for line, problem in list_broken_blocks(self.transcript, after):
-            broken = msg("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
-            notes.append(kb.localise(broken))
-        known = [*(row.candidate for row in self.rows), *asked]
-        safe = [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]
-        new = [candidate for candidate in safe if not active_sessions.is_repeated(candidate, known)]
-        placed = [candidate._replace(scope=candidate.scope or self.scope) for candidate in new]
-        return self._apply_consent([*asked, *placed]), [redaction.redact_text(note)[0] for note in notes]
-
-    def _apply_consent(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Return those of *candidates* that the gate may judge: a person's word on a proposal comes before it.
+        """Return what the transcript has behind the cursor and the gate may judge, and notes for the person.
 
         While the session runs, what the person is being asked about waits for the answer; later nobody will answer.
         """
+        kb, before, lines = self.kb, self.before, self.transcript.lines
+        candidates = active_sessions.parse_kept_candidates(before.get("asked"))
+        notes: list[str] = []
+        is_same = before.get("transcript") == self.job.transcript and before.get("head", self.head) == self.head
+        after = int(before.get("line", 0)) if is_same else 0
+        if after != lines or self.is_late:
+            after = after if after <= lines else 0
+            found, notes = find_candidates(kb, self.transcript, after, self.job.session, self.job.host)
+            # An answer that was read before the host had written it to the file stands there now: it is not read twice.
+            read = {
+                m.line for m in self.transcript.messages if m.line > after and _hash_message(m) == before.get("late")
+            }
+            if read:
+                found = [c for c in found if not c.evidence or any(one.line not in read for one in c.evidence)]
+            for line, problem in list_broken_blocks(self.transcript, after):
+                broken = msg("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
+                notes.append(kb.localise(broken))
+            known = [*(row.candidate for row in self.rows), *candidates]
+            safe = [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]
+            candidates += [
+                candidate._replace(scope=candidate.scope or self.scope)
+                for candidate in safe
+                if not active_sessions.is_repeated(candidate, known)
+            ]
         has_ended = bool(self.landing) and not self.active.is_session_running
-        consulted = consult_proposals(self.kb, candidates, "" if has_ended else self.job.session)
+        consulted = consult_proposals(kb, candidates, "" if has_ended else self.job.session)
         self.asked = consulted.waiting
-        return consulted.free
+        return consulted.free, [redaction.redact_text(note)[0] for note in notes]
 
     def _update_compact(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
         """Keep the compact form where the running session finds it again; one that has ended gets none."""
@@ -224,6 +250,7 @@ class _SessionSave:
         return render_compact_form(self.kb, self.transcript, found, written, self.progress)
 
     def _write_candidates(self, lasting: Sequence[Candidate], passing: Sequence[Candidate]) -> list[Verdict]:
+        """Write the candidates and, in the same commit, the archive."""
         candidates = [*lasting, *passing]
         if not candidates and not self.archive:
             return []
@@ -231,6 +258,7 @@ class _SessionSave:
         subject = f"Archive session {self.active.name[:8]}"
 
         def build_files(verdicts: Sequence[Verdict]) -> dict[str, bytes]:
+            # What holds for the session only (*passing*) is in no archive.
             return self._build_archive_files(list(map(JudgedCandidate, lasting, verdicts))) if self.archive else {}
 
         return write(
@@ -238,29 +266,25 @@ class _SessionSave:
         )
 
     def _build_archive_files(self, new: list[JudgedCandidate]) -> dict[str, bytes]:
-        """Return the files of an archive (SHI-04, SHI-05, SHI-06); what holds for the session only is in none."""
+        """Return the files of an archive (SHI-04, SHI-05, SHI-06)."""
         kb, rows = self.kb, [*self.rows, *new]
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
         project = slugify(self.scope.removeprefix("project/"))
         self.archive_name = session_archive.choose_free_name(kb, project, self.active.name)
-        compact = self._render_compact(rows)
+        folder = f"{CONTENT}/sessions/{self.archive_name}/"
+        compact, candidates = self._render_compact(rows), [row.candidate for row in rows]
+        files = self._render_archive_forms(folder, rows) if self.full else {}
+        if report := redaction.redact_text(_build_report(kb, self.job.transcript), kb.config.masking)[0]:
+            files[folder + "dcp-report.md"] = report.encode()
+        files[folder + "compact.md"] = compact.encode()
         hui = build_hui_output(
-            self.transcript,
-            candidates=[row.candidate for row in rows],
-            compact_md=compact,
-            timestamp=when,
-            project_path=self.job.folder,
+            self.transcript, candidates=candidates, compact_md=compact, timestamp=when, project_path=self.job.folder
         )
         hui["session_id"] = self.job.session
-        folder = f"{CONTENT}/sessions/{self.archive_name}/"
-        report = redaction.redact_text(_build_report(kb, self.job.transcript), kb.config.masking)[0]
-        return {
-            **(self._render_archive_forms(folder, rows) if self.full else {}),
-            **({folder + "dcp-report.md": report.encode()} if report else {}),
-            folder + "compact.md": compact.encode(),
-            folder + "hui-output.json": _dump_masked_json(kb, hui),
-            folder + "shi-result.json": _dump_masked_json(kb, build_shi_result([row.verdict for row in rows])),
-        }
+        shi = build_shi_result([row.verdict for row in rows])
+        for name, value in (("hui-output.json", hui), ("shi-result.json", shi)):
+            files[folder + name] = json_bytes(redaction.redact_json(value, kb.config.masking), indent=1) + b"\n"
+        return files
 
     def _render_archive_forms(self, folder: str, rows: list[JudgedCandidate]) -> dict[str, bytes]:
         """Return the normal and the expanded form for the archive; one too large for git stays in this clone."""
@@ -288,7 +312,7 @@ class _SessionSave:
     ) -> SavedSession:
         """Leave the work to the next call that can commit it.
 
-        Who is busy will be done by then; what git refuses ("failed to sign") a person has to mend, so it is told.
+        A busy repository is free by then; what git refuses ("failed to sign") a person has to fix, so it is reported.
         """
         words = self.kb.localise
         stays = words(msg("the session is kept and lands with the next call"))
@@ -319,59 +343,8 @@ class _SessionSave:
         active_sessions.remove_postponed(self.kb, self.job.session, self.job.agent)
 
 
-# -- when ------------------------------------------------------------------------------------------
-
-
-def is_due(kb: Workspace, session: str, agent: str = "") -> bool:
-    """Return whether the last extraction from *session* is long enough ago (`pause`, 30 s by default: ZCLAW-15)."""
-    last = float(ActiveSession(kb, session, agent).load_cursor().get("time") or 0)
-    return not last <= kb.now() < last + kb.config.pause
-
-
-def extract_postponed(kb: Workspace, session: str = "", *, landing: str = "") -> list[Verdict]:
-    """Extract what was put off, by *session* and its sub-agents or by all, and return the verdicts."""
-    verdicts: list[Verdict] = []
-    for job in active_sessions.list_postponed(kb, session):
-        if not session and not is_due(kb, job.session, job.agent):
-            continue
-        try:
-            with kb.state.hold_lock(os.path.realpath(job.transcript)):
-                saving = _SessionSave(kb, job, archive=False, landing=landing)
-                verdicts += saving.run().verdicts
-            saving.report_to_session()
-        except BadInput:
-            pass
-        active_sessions.remove_postponed(kb, job.session, job.agent)
-    return verdicts
-
-
-def spool_ended_session(kb: Workspace, path: str, *, session: str, folder: str = "", host: str = "") -> None:
-    """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it."""
-    if has_content(path):
-        active_sessions.spool_session(kb.state, ExtractionJob(path, session, folder, host), kb.now())
-    ActiveSession(kb, session).remove_files()
-
-
-def spool_for_later(root: str, environment: Mapping[str, str], job: ExtractionJob) -> bool:
-    """Keep the wish to save a session or to extract from a sub-agent, even where the knowledge base cannot be opened.
-
-    Return whether it is kept.
-    """
-    if not has_content(job.transcript):
-        return False
-    state = StateFolder(os.path.realpath(root), environment)
-    if job.agent:
-        active_sessions.postpone_job(state, job)
-    else:
-        active_sessions.spool_session(state, job, time.time())
-    return True
-
-
-# -- what a transcript says --------------------------------------------------------------------------
-
-
 def _build_report(kb: Workspace, path: str) -> str:
-    """Return the report of the pruning before an archive; settings that cannot be used keep no session from it."""
+    """Return the pruning report of an archive; settings that cannot be used keep no session from being archived."""
     from kb.sessions.prune_transcript import build_archive_report
 
     try:
@@ -382,7 +355,3 @@ def _build_report(kb: Workspace, path: str) -> str:
 
 def _hash_message(message: TranscriptMessage) -> str:
     return sha256("\n".join(message.texts).encode("utf-8", "replace")).hexdigest()
-
-
-def _dump_masked_json(kb: Workspace, value: object) -> bytes:
-    return json_bytes(redaction.redact_json(value, kb.config.masking), indent=1) + b"\n"

@@ -22,28 +22,20 @@ def submit(
     waiting = QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided))
     if dry_run or (verdicts := wait_for_other_writer(kb, waiting)) is None:
         kb.start_scan_ahead()
-        landed = _flush_spool(kb) if not dry_run and kb.state.list_spooled() else []
+        landed: list[Verdict] = []
+        if not dry_run and kb.state.list_spooled():  # mostly nothing is, and what would land it is not loaded
+            from kb.capture.flush_spool import flush_spooled_jobs
+
+            landed = flush_spooled_jobs(kb)
         from kb.writing.pipeline import write
 
         verdicts = write(kb, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
-        verdicts = _add_spool_reasons(verdicts, landed)
+        unread = [one for one in landed if one.spooled and one.verdict == "refused"]
+        if verdicts and unread:
+            reasons = (*verdicts[0].reasons, *(reason for one in unread for reason in one.reasons))
+            verdicts = [verdicts[0]._replace(reasons=reasons), *verdicts[1:]]
     if dry_run or not any(verdict.verdict == "refused" for verdict in verdicts):
         return verdicts
     from kb.capture.refusals import keep_declined
 
     return keep_declined(kb, candidates, verdicts, folder)
-
-
-def _flush_spool(kb: Workspace) -> list[Verdict]:
-    """Write what waits in the spool; mostly nothing does, and what would land it is not loaded."""
-    from kb.capture.flush_spool import flush_spooled_jobs
-
-    return flush_spooled_jobs(kb)
-
-
-def _add_spool_reasons(verdicts: list[Verdict], landed: Sequence[Verdict]) -> list[Verdict]:
-    """Return *verdicts*, the first of which tells of what *landed* and could not be read."""
-    bad = [
-        reason for verdict in landed if verdict.spooled and verdict.verdict == "refused" for reason in verdict.reasons
-    ]
-    return [verdicts[0]._replace(reasons=(*verdicts[0].reasons, *bad)), *verdicts[1:]] if bad and verdicts else verdicts

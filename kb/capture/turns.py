@@ -12,22 +12,25 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.session_log import GOES_ON, MOMENT, OWED, SAID, SessionLog
 
 if TYPE_CHECKING:
-    from kb.capture.proposals import ProposalResponse
     from kb.workspace import Workspace
 
 
-def begin_turn(kb: Workspace, session: str, prompt: str, name: str = "", folder: str = "") -> ProposalResponse | None:
+def begin_turn(
+    kb: Workspace, session: str, prompt: str, name: str = "", folder: str = ""
+) -> proposal_cues.PromptAnswer | None:
     """Begin the turn of a person's *prompt* in *folder*, named *name* by the host; do what it says of proposals."""
     log = SessionLog(kb, session)
     owed = "\n".join(log.list_turn_values(OWED))
     log.begin_prompt(name)
-    log_notable_sentence(kb, log, prompt)
+    _log_notable_sentence(kb, log, prompt)
     said = proposal_cues.parse_proposal_answer(prompt)
     if said is None and not owed:
         return None
-    from kb.capture.proposals import ProposalResponse, apply_answer
+    answer = proposal_cues.PromptAnswer()
+    if said is not None:
+        from kb.capture.proposals import apply_answer
 
-    answer = apply_answer(kb, session, said, folder) if said is not None else ProposalResponse()
+        answer = apply_answer(kb, session, said, folder)
     return answer._replace(context="\n".join(filter(None, (owed, answer.context))))
 
 
@@ -37,7 +40,7 @@ def continue_turn(kb: Workspace, session: str, name: str) -> None:
         SessionLog(kb, session).add(GOES_ON, name)
 
 
-def log_notable_sentence(kb: Workspace, log: SessionLog, prompt: str) -> None:
+def _log_notable_sentence(kb: Workspace, log: SessionLog, prompt: str) -> None:
     """Remember what in *prompt* is worth keeping; a prompt that answers a proposal begins none (command guard)."""
     if kb.config.proposals == "off":
         return

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from kb.errors import BadInput
-from kb.i18n import Message, msg
+from kb.i18n import msg
 from kb.records.record_paths import sanitise_session_id
 from kb.sessions.usage import BANDS, ContextUsage, UsageBand, find_usage_band, find_window, read_usage
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -14,23 +14,28 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Any
 
+    from kb.sessions.active_sessions import ExtractionJob
     from kb.workspace import Workspace
 
 FILE = "lights.json"
-_TAIL = 400_000
-"""Bytes of a transcript that tell how full the context is."""
-_AGAIN = 50
-"""Below so many percent the orange and the red light are ready to be lit again; the yellow one is lit once."""
+_TAIL = 400_000  # bytes of a transcript that tell how full the context is
+_AGAIN = 50  # percent below which the orange and the red light can be lit again; the yellow one is lit once
 
 
 class UsageAlert(NamedTuple):
-    """What was done at a light."""
+    """What the agent (*context*) and the person (*message*) are told of the use of the context."""
 
-    light: str = ""
     context: str = ""
-    """What the agent is told."""
     message: str = ""
-    """What the person is told."""
+
+
+class AlertState(NamedTuple):
+    """What is remembered of the lights of a session."""
+
+    lit: tuple[str, ...] = ()
+    untold: str = ""  # what the agent is still to be told: the light was lit at an event whose answer it does not hear
+    held: int = 0  # the most tokens that the context has had
+    until: int = 0  # bytes of the transcript up to which no tool call need look: it cannot have reached the next light
 
 
 def measure_usage(
@@ -69,18 +74,6 @@ def parse_host_percent(payload: Mapping[str, Any]) -> float:
     return -1.0
 
 
-class AlertState(NamedTuple):
-    """What is remembered of the lights of a session."""
-
-    lit: tuple[str, ...] = ()
-    untold: str = ""
-    """What the agent is still to be told: the light was lit at an event whose answer it does not hear."""
-    held: int = 0
-    """The most tokens that the context has had."""
-    until: int = 0
-    """Bytes of the transcript up to which no tool call need look: it cannot have reached the next light."""
-
-
 def raise_alerts(
     kb: Workspace,
     session: str,
@@ -99,8 +92,7 @@ def raise_alerts(
     """
     if not session:
         return UsageAlert()
-    file = ("active", sanitise_session_id(session), FILE)
-    before = _parse_state(kb.state.load(*file))
+    before = _load_state(kb, session)
     try:
         used = measure_usage(kb, transcript, percent=percent, held=before.held)
     except BadInput:
@@ -109,39 +101,43 @@ def raise_alerts(
     # A context that was compacted to less than a half may light orange and red again.
     lit = {"yellow"} & set(before.lit) if used.percent < _AGAIN else set(before.lit)
     waits = now.light != "yellow" if only_told else now.light == "yellow" and not heard
-    alert = UsageAlert(context=before.untold if heard else "")
+    alert = UsageAlert(before.untold if heard else "")
     if now.light and now.light not in lit and not waits:
         lit |= {now.light, "yellow"}
-        done = _run_alert(kb, now, used, session, transcript, folder, host)
+        from kb.sessions.active_sessions import ExtractionJob
+
+        done = _run_alert(kb, now, used, ExtractionJob(transcript, session, folder, host))
         alert = done._replace(context="\n\n".join(filter(None, (alert.context, done.context))))
     untold = "" if heard else alert.context or before.untold
     until = _compute_next_look(used, transcript, before.until)
     after = AlertState(tuple(sorted(lit)), untold, max(before.held, used.tokens), until)
     if after != before:
-        kb.state.save(after._asdict(), *file)
+        _save_state(kb, session, after)
     return alert
 
 
 def reset_alerts(kb: Workspace, session: str) -> tuple[str, ...]:
     """Put orange and red out, as the context is compacted now, and return which were lit before."""
-    file = ("active", sanitise_session_id(session), FILE)
-    before = _parse_state(kb.state.load(*file)) if session else AlertState()
+    before = _load_state(kb, session) if session else AlertState()
     after = before._replace(lit=tuple(name for name in before.lit if name == "yellow"))
     if after != before:
-        kb.state.save(after._asdict(), *file)
+        _save_state(kb, session, after)
     return before.lit
 
 
-def _parse_state(value: object) -> AlertState:
-    """Return the state in *value*, read from a file; a damaged field counts as missing."""
+def _load_state(kb: Workspace, session: str) -> AlertState:
+    """Return what is remembered of the lights of *session*; a damaged field counts as missing."""
+    value = kb.state.load("active", sanitise_session_id(session), FILE)
     found = value if isinstance(value, dict) else {}
-    names, untold, held, until = (found.get(key) for key in AlertState._fields)
-    return AlertState(
-        tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else (),
-        untold if isinstance(untold, str) else "",
-        held if isinstance(held, int) else 0,
-        until if isinstance(until, int) else 0,
-    )
+    usual = {key: default for key, default in AlertState._field_defaults.items() if key != "lit"}
+    kept = {key: found[key] for key, default in usual.items() if isinstance(found.get(key), type(default))}
+    names = found.get("lit")
+    lit = tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+    return AlertState(lit, **kept)
+
+
+def _save_state(kb: Workspace, session: str, state: AlertState) -> None:
+    kb.state.save(state._asdict(), "active", sanitise_session_id(session), FILE)
 
 
 def _compute_next_look(used: ContextUsage, transcript: str, before: int) -> int:
@@ -158,56 +154,49 @@ def _compute_next_look(used: ContextUsage, transcript: str, before: int) -> int:
     return before if size < before else size + max(left, used.window // 50)
 
 
-def _run_alert(
-    kb: Workspace, now: UsageBand, used: ContextUsage, session: str, transcript: str, folder: str, host: str
-) -> UsageAlert:
+def _run_alert(kb: Workspace, now: UsageBand, used: ContextUsage, job: ExtractionJob) -> UsageAlert:
     """Remind, prune on paper or archive (RUYI-28), as the light of *now* has it, and return what is to be said."""
-    share = f"{used.percent:.0f}"
     if now.light == "yellow":
         room = msg(
             "kb: {percent}% of the context is in use, about {left} tokens are free. There is enough room: keep "
             "working carefully, there is no need to rush.",
-            percent=share,
+            percent=f"{used.percent:.0f}",
             left=f"{used.left:,}",
         )
-        return UsageAlert(now.light, kb.localise(room))
+        return UsageAlert(kb.localise(room))
     if now.light == "orange":
-        saving = _plan_pruning(kb, session, transcript, share, used.percent)
-        return UsageAlert(now.light, "", kb.localise(saving) if saving else "")
+        return UsageAlert(message=_plan_pruning(kb, job, used.percent))
     from kb.capture.flush_spool import flush_and_save
 
-    saved = flush_and_save(kb, transcript, session=session, folder=folder, host=host, full=True)
-    name = saved.archive or session
-    told = msg(
+    name = flush_and_save(kb, job, full=True).archive or job.session
+    message = msg(
         "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "
         "compact form after the next compaction), or begin a new one and say: continue {name}",
         name=name,
     )
-    agent = msg(
+    context = msg(
         "kb: the context is nearly full and the session is archived ({name}). Say so, finish the step at hand and go "
         "on from the compact form.",
         name=name,
     )
-    return UsageAlert(now.light, kb.localise(agent), kb.localise(told))
+    return UsageAlert(kb.localise(context), kb.localise(message))
 
 
-def _plan_pruning(kb: Workspace, session: str, transcript: str, share: str, percent: float) -> Message | None:
-    """Prune on paper, and return what the person is told; None where nothing can be saved."""
+def _plan_pruning(kb: Workspace, job: ExtractionJob, percent: float) -> str:
+    """Prune on paper, and return what the person is told; "" where nothing can be saved."""
     from kb.sessions import prune_transcript
     from kb.sessions.dcp_settings import load_settings
 
-    trigger = msg("context use {percent}%", percent=share)
-    wanted = prune_transcript.PruneRequest(percent=percent, trigger=trigger)
-    settings = load_settings(kb)
-    made = prune_transcript.prune(transcript, settings, wanted, config=kb.config, now=kb.now())
-    report = prune_transcript.save_report(kb, made.report, session)
-    if not made.plan.saved_tokens:
-        return None
-    return msg(
+    share = f"{percent:.0f}"
+    wanted = prune_transcript.PruneRequest(percent=percent, trigger=msg("context use {percent}%", percent=share))
+    made = prune_transcript.prune(job.transcript, load_settings(kb), wanted, config=kb.config, now=kb.now())
+    report = prune_transcript.save_report(kb, made.report, job.session)
+    saving = msg(
         "kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); "
         "a copy to go on with: kb prune {transcript} --out FILE",
         percent=share,
         saved=f"{made.plan.saved_tokens:,}",
         path=report,
-        transcript=transcript,
+        transcript=job.transcript,
     )
+    return kb.localise(saving) if made.plan.saved_tokens else ""

@@ -83,8 +83,7 @@ INTENTS: Sequence[TaskIntent] = (
         ("pattern",), conventions=True),
     TaskIntent("architecture", "deciding on the architecture", "架构决策", _compile_pattern(
         r"架构|系统设计|设计方案|技术方案|拆分|分层|解耦|单体|微服务|\barchitect\w*|\bdesign (?:the|a|an|of|for)\b|"
-        r"\bdecoupl\w*|"
-        r"\bmonolith\w*|\bmicro-?services?\b|\bsplit\b.{0,40}\b(?:into|out|up)\b|\blayer(?:s|ing)?\b"),
+        r"\bdecoupl\w*|\bmonolith\w*|\bmicro-?services?\b|\bsplit\b.{0,40}\b(?:into|out|up)\b|\blayer(?:s|ing)?\b"),
         ("decision", "interface"), conventions=True),
     TaskIntent("shared", "changing shared code", "修改公共模块", _compile_pattern(
         rf"(?:公共|共享|通用|基础|核心|底层)(?:的)?(?:{_THING_ZH}|代码|工具|层|逻辑|配置|函数)|工具(?:类|函数)|"

@@ -12,6 +12,7 @@ from kb.capture.save_session import save
 from kb.hooks import copilot, install, settings_file
 from kb.hosts import HOSTS, resolve_settings_path
 from kb.knowledge_base import KnowledgeBase
+from kb.sessions.active_sessions import ExtractionJob
 from tests.hooks.test_hosts import run
 from tests.support.talk import EN, transcript
 
@@ -28,7 +29,7 @@ def work(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("COPILOT_HOME", raising=False)
     with KnowledgeBase(str(root), os.environ) as kb:
-        save(kb, transcript(tmp_path / "t.jsonl", EN), session="s-0", folder=str(folder))
+        save(kb, ExtractionJob(transcript(tmp_path / "t.jsonl", EN), "s-0", str(folder)))
     return folder
 
 

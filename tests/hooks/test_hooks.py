@@ -19,6 +19,7 @@ from kb.capture import save_session
 from kb.guard.response import HookResponse
 from kb.hooks import claude, events
 from kb.knowledge_base import KnowledgeBase
+from kb.sessions.active_sessions import ExtractionJob
 from kb.state import hook_failures
 from kb.text.segment import estimate_tokens
 from tests.support.sealed import git
@@ -296,7 +297,7 @@ def test_a_sub_agent_whose_session_has_ended_opens_it_no_more(host: Host, tmp_pa
     host.send("session-end", "s1", main)
     add(agent, EN)
     with host.kb() as kb:
-        save_session.save(kb, agent, session="s1", agent="a1", archive=False)
+        save_session.save(kb, ExtractionJob(agent, "s1", agent="a1"), archive=False)
         assert len(kb.records()) == 2
     assert not (host.root / ".kb" / "active" / "s1").exists()
 

@@ -17,6 +17,7 @@ from kb import hooks
 from kb.capture.save_session import save
 from kb.guard.response import STRICTER, HookResponse
 from kb.hooks.install import get_host
+from kb.sessions.active_sessions import ExtractionJob
 from kb.state import hook_failures
 from tests.support.hostanswers import ANSWERS, CODES, HOSTS, MUST_ANSWER, faults, payloads, seen
 from tests.support.talk import EN, transcript
@@ -69,7 +70,7 @@ def used(empty_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> World:
     path = transcript(folder / "t.jsonl", EN)
     (work / "long.txt").write_text("a row\n" * 5000)
     with KnowledgeBase(str(root), os.environ) as kb:
-        save(kb, path, session="s-0", folder=str(work))
+        save(kb, ExtractionJob(path, "s-0", str(work)))
     names = [f"src/part{n:03}/module_{n:03}.py" for n in range(500)]
     values = {"CWD": str(work), "TRANSCRIPT": path, "LONG": str(work / "long.txt"), "PATHS": names,
               "PATHTEXT": "\n".join(names)}  # fmt: skip
