@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 
 from kb.config import Config
 from kb.i18n import Message, msg
@@ -351,11 +352,12 @@ def get_start_limit(config: Config) -> int:
 
 
 def render_start_context(
-    compact: str, records: Sequence[Record], config: Config, *, counts: Mapping[str, int], reviews: int = 0
+    compact: str, records: Iterable[Record], config: Config, *, counts: Mapping[str, int], reviews: int = 0
 ) -> Hint:
     """Return what a starting session is told, within `start_tokens`; no text for an empty knowledge base.
 
-    *compact* is the compact form to restore, or ""; its whole lines stand before the *records* that always hold.
+    *compact* is the compact form to restore, or ""; its whole lines stand before the *records* that always
+    hold, of which no more are taken than have room.
     *counts* has the number of live records of each kind.
     """
     words = choose_phrases(config.language)
@@ -374,13 +376,10 @@ def render_start_context(
     restored = [_HintLine("compact", Record("", "", ""), row) for row in _split_compact(compact)]
     taken = select_fitting(restored, config.start_tokens, render)
     warnings: list[Message] = []
-    live = [record for record in records if record.status in LIVE]
-    shared = _find_shared_ids(live)
-    for first in range(0, len(live), _AT_ONCE):
-        if estimate_tokens(render(taken)) > config.start_tokens - _LEAST_ROOM:
-            break
-        kept, left_out = select_hintable(live[first : first + _AT_ONCE])
-        written, more = _write_lines([_HintLine("always", record) for record in kept], words, shared)
+    live = (record for record in records if record.status in LIVE)
+    while estimate_tokens(render(taken)) <= config.start_tokens - _LEAST_ROOM and (some := [*islice(live, _AT_ONCE)]):
+        kept, left_out = select_hintable(some)
+        written, more = _write_lines([_HintLine("always", record) for record in kept], words, _find_shared_ids(some))
         taken = select_fitting(written, config.start_tokens, render, taken)
         warnings += (*left_out, *more)
     if not taken and estimate_tokens(render([])) > config.start_tokens:

@@ -175,7 +175,21 @@ class Repository:
 
     def list_refs(self, pattern: str, form: str = "%(refname)") -> list[str]:
         """Return one line in *form* for each ref under *pattern*."""
+        if self._has_no_ref(pattern):
+            return []
         return self.git("for-each-ref", f"--format={form}", pattern).decode("utf-8", "replace").splitlines()
+
+    def _has_no_ref(self, pattern: str) -> bool:
+        """Return whether the files of the repository show that nothing is under *pattern*: then git is not started."""
+        if os.path.exists(os.path.join(self.common_dir, "reftable")) or any(mark in pattern for mark in "*?["):
+            return False
+        if os.path.lexists(os.path.join(self.common_dir, *pattern.split("/"))):
+            return False
+        try:
+            with open(os.path.join(self.common_dir, "packed-refs"), "rb") as file:
+                return pattern.encode() not in file.read()
+        except FileNotFoundError:
+            return True
 
     def read_blob(self, revision: str, path: str) -> bytes | None:
         """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed if git cannot look.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import _thread
 import contextlib
 import os
-import signal
 from collections.abc import Iterator
 from types import FrameType
 
 from kb.hosts import Host
+from kb.startup.process import signal
 
 _SHARE = 0.8
 """The part of the host's time that kb takes."""

@@ -289,10 +289,14 @@ class Index:
 
     def records(self, wanted: Filter = ALL, most: int = -1) -> list[Record]:
         """Return the records *wanted*, by scope and id; *most*: no more than so many."""
+        return list(self.iter_records(wanted, most))
+
+    def iter_records(self, wanted: Filter = ALL, most: int = -1) -> Iterator[Record]:
+        """Yield the `records`; those that are not asked for any more are not decoded."""
         condition, values = build_condition(wanted)
         order = "ORDER BY scope, kind, length(id), id LIMIT ?"
         rows = self._db.execute(f"SELECT path, data FROM records r WHERE {condition} {order}", (*values, most))
-        return [load_record(path, data) for path, data in rows]
+        yield from (load_record(path, data) for path, data in rows)
 
     def count(self, wanted: Filter = ALL) -> int:
         """Return how many records are *wanted*."""

@@ -27,6 +27,9 @@ class InjectionPattern(NamedTuple):
     """What stands before it, to its very end; None: whatever."""
     in_code: bool = True
     """False: in code it is an example."""
+    needs: tuple[str, ...] = ()
+    """One of these stands in each such order; (): not stated. Where heads are common words ("user", 用户), this is
+    looked for first: it takes less time than to compile the pattern."""
 
 
 OVERRULES = msg("tells its reader to disregard what it was told")
@@ -237,7 +240,8 @@ _ENGLISH = (
         r"|instructions?)[:,!]? (?:(?:to|for) )?"
         rf"(?:all |any |the |every ){{0,2}}{_BOT}{_E}(?: (?:reading|processing)[^.\n]{{0,20}})?\s?[:!]|(?:dear"
         rf"|attention)[,:]? (?:all |any ){{0,2}}{_BOT}{_E}\s?[:,!]"
-    )),
+    ), needs=(" ai", "llm", "language model", "agent", "assistant", "chatbot", "chatgpt", "claude", "copilot", "codex",
+              "gemini")),
     InjectionPattern(ADDRESSES, "ai llm llms large language coding autonomous automated agent agents assistant assistants chatbot"
           " chatbots chatgpt claude copilot codex gemini", regex(
         rf"{_BOT},? (?:(?:that|who|which|when) )?(?:(?:are|is) )?(?:reads?|reading|process(?:es|ing)?|summari[sz](?:es"
@@ -266,7 +270,7 @@ _ENGLISH = (
         r"|this (?:action|command|request|operation))|always (?:approve|merge|accept|allow|trust) (?:(?:this|any|all"
         r"|every|the|each) )?(?:pr|pull request|merge request|change|patch|commit|tool call"
         r"|request)s?\b[^.\n]{0,20}?(?:from|by|of|in) this"
-    ), _SENTENCE),
+    ), _SENTENCE, needs=(" approved", " authori", " consented", " agreed", " granted", " given", " allowed", "always ")),
 )  # fmt: skip
 
 # -- signs and Chinese ----------------------------------------------------------------------------
@@ -341,14 +345,14 @@ _SIGNS = (
         rf"|所有|全体)\s?{_BOT_ZH}们?\s?请注意|如果你是(?:一个|一名|个)?\s?{_BOT_ZH}"
         r"|(?:阅读|读到|处理|看到|读取)[本此这该][份段条篇]?(?:文档|文件|文本|内容|记录|话)[^。\n]{0,4}的\s?"
         rf"{_BOT_ZH}"
-    )),
+    ), needs=("ai", "agent", "人工智能", "模型", "智能体", "助手")),
     InjectionPattern(COMMANDS, "你的 你必须 你只能 你应当 你要 你需要 最高 更高 只听从 只服从 只执行 优先于 凌驾于 高于 用户"
           " 管理员 开发者 主人 所有者", regex(
         r"你的(?:新|真正的?|唯一的?)(?:任务|指令|目标|身份|角色|使命)(?:是|为|:)|你(?:必须|只能|应当|要|需要)(?:无条件"
         r"|绝对)?地?(?:服从|听从|遵从)|[最更]高优先级的?指令|只(?:听从|服从|执行)我的(?:指令|命令)|(?:优先|凌驾"
         r"|高)于(?:任何|所有|你的|一切)?(?:系统提示|系统指令|其他指令|之前的指令)|(?:用户|管理员|开发者|主人"
         r"|所有者)(?:已经?|早已)(?:同意|授权|批准|允许)了?(?:你|所有(?:操作|命令|请求)|全部(?:操作|命令)|一切)"
-    )),
+    ), needs=("你的", "服从", "听从", "遵从", "优先", "凌驾", "高于", "只执行", "同意", "授权", "批准", "允许")),
     InjectionPattern(COMMANDS, "新的指令 新指令 新的系统指令 新系统指令 真正的指令 更新的指令 隐藏指令", regex(
         r"(?:新的?|真正的|更新的|隐藏)(?:系统)?指令\s?:"
     ), regex(r"(?:^|[\s。!:>*#-])\Z")),

@@ -11,7 +11,6 @@ import stat
 from collections.abc import Mapping
 
 from kb.hosts import Host
-from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,11 +65,12 @@ FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of co
 """The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""
 _QUERY = "user_query"
 """The element in which Cursor puts what the person typed."""
-_WHOLE = regex(
-    r"\s*(?:<(?:command-|local-command-|task-notification|subagent_notification|bash-|user-prompt-submit-hook|ide_"
-    r"|hook_context|session_context|system-reminder|environment_context|user_instructions|permissions|turn_aborted)"
-    r"|# AGENTS\.md instructions|\[Request interrupted|Caveat: The messages below were generated)"
-)
+_WHOLE = (
+    "<command-", "<local-command-", "<task-notification", "<subagent_notification", "<bash-",
+    "<user-prompt-submit-hook", "<ide_", "<hook_context", "<session_context", "<system-reminder",
+    "<environment_context", "<user_instructions", "<permissions", "<turn_aborted", "# AGENTS.md instructions",
+    "[Request interrupted", "Caveat: The messages below were generated",
+)  # fmt: skip
 """How a text begins that no person typed, to its end."""
 
 
@@ -79,13 +79,13 @@ def extract_typed_text(prompt: str) -> str:
 
     A text that begins with a sub-agent's result is one to its end: what follows the result is the host's advice.
     """
-    if "<" in prompt or FILES_BEGIN in prompt or _WHOLE.match(prompt):
+    if "<" in prompt or FILES_BEGIN in prompt or prompt.lstrip().startswith(_WHOLE):
         if prompt.lstrip().startswith(("<task-notification", "<subagent_notification")):
             return ""
         if f"<{_QUERY}>" in prompt and f"</{_QUERY}>" in prompt:
             prompt = prompt.partition(f"<{_QUERY}>")[2].rpartition(f"</{_QUERY}>")[0]
         prompt = strip_injected(prompt)
-        if _WHOLE.match(prompt):
+        if prompt.lstrip().startswith(_WHOLE):
             return ""
     return prompt
 

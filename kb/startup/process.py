@@ -10,7 +10,13 @@ import sys
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import signal as signal
     from typing import NoReturn
+else:
+    try:
+        import _signal as signal  # what `signal` adds is enumerations, which take as long to make as two modules of kb
+    except ImportError:
+        import signal
 
 _OBJECTS = 100_000
 """New objects between two searches for garbage; a hook makes fewer, a long import is searched as ever."""

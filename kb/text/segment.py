@@ -121,7 +121,7 @@ def _estimate_line_cents(line: str) -> int:
     cents = sum(worth * len(pattern.findall(line)) for pattern, worth in _PIECES)
     if line.isascii():
         return cents
-    cjk = _CJK_CHARACTER.findall(line)
+    cjk = [letter for letter in line if letter >= FIRST_CJK and letter.isalnum()]
     common = sum(map(_COMMON.__contains__, cjk))
     others = sum(map(_BEYOND_ASCII.__le__, line)) - len(cjk)
     return cents + _COMMON_CJK * common + _RARE_CJK * (len(cjk) - common) + _OTHER * others
@@ -142,7 +142,7 @@ def one_line(text: str) -> str:
 
     Half a character (a lone surrogate) becomes U+FFFD.
     """
-    if not (text.isascii() and text.isprintable()):  # most lines are, and need no look at their characters
+    if not text.replace("\n", " ").isprintable():  # what is taken out is not, and most texts are
         text = _HALF.sub("\ufffd", _INVISIBLE.sub("", text))
     return " ".join(text.split())
 
