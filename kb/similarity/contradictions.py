@@ -2,17 +2,24 @@
 
 Precision before recall: a false contradiction opens a review that wastes a person's time. So every rule but the claims
 asks that both sides speak of the same thing in the same words (as far as `statement` can tell) and differ in one point.
+What is worded freely is compared by `free_wording`.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
 
 from kb.i18n import Message, msg
 from kb.records.model import LIVE, Candidate, Record
-from kb.similarity.differences import Difference, find_difference, find_loose_difference, is_worth_comparing
-from kb.similarity.statement import Statement, build_profile, parse_statement, parse_titled_statement
+from kb.similarity.free_wording import (
+    Difference,
+    are_amounts_exclusive,
+    find_loose_difference,
+    is_duty_exclusive,
+    is_worth_comparing,
+)
+from kb.similarity.lexicon import are_opposites, are_rivals, find_implied_words
+from kb.similarity.statement import Choice, Statement, is_order_swapped, parse_statement, parse_titled_statement
 from kb.similarity.statement_words import split_plain_sentences
 from kb.similarity.word_marks import UNITS
 from kb.startup.lazy_regex import regex
@@ -27,6 +34,7 @@ SHOWN = 120
 RULING = frozenset({"decision", "constraint", "interface", "pattern", "preference", "domain-note"})
 """Kinds that say what holds. A pitfall tells what went wrong and a checklist what to do: neither rules anything out."""
 
+_CHOOSING = frozenset({"use", "as", "as the", "is", "in", "for", "to"})
 _CLAIM_NUMBER = regex(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
 
 
@@ -43,19 +51,27 @@ def find_literal_contradiction(candidate: Candidate, record: Record) -> Message 
     """
     if not _can_contradict(candidate, record):
         return None
-    claimed = _find_claim_conflict(candidate, record)
-    if claimed or not _are_rulings(candidate, record):
-        return claimed
+    theirs = {_normalise_text(key): value for key, value in record.claims.items()}
+    for key, value in candidate.claims.items():
+        old = theirs.get(_normalise_text(key))
+        if old is not None and normalise_claim(old) != normalise_claim(value):
+            return msg(
+                "[{id}] claims {key} = {old}; this claims {new}", id=record.scoped_id, key=key, old=old, new=value
+            )
+    if not {candidate.kind, record.kind} <= RULING:
+        return None
     shares_paths = _has_common_path(candidate.impact, record.impact)
-    new, old = parse_statement(candidate.title), parse_statement(record.title)
-    found = find_difference(old, new, shares_paths=shares_paths)
-    if found is None and (shares_paths or _is_same_topic(new, old)):
-        same_title = set(new.terms) == set(old.terms)
-        mine = list(_iter_statements(candidate.title, candidate.decision))
+    mine, its = parse_statement(candidate.title), parse_statement(record.title)
+    found = find_difference(its, mine, shares_paths=shares_paths)
+    # Titles that share all terms of the shorter but one: the decisions are compared as well, under their titles
+    shared, shorter = len({*mine.terms} & {*its.terms}), min(len(mine.terms), len(its.terms))
+    if found is None and (shares_paths or shared >= max(1, shorter - 1)):
+        same_title = set(mine.terms) == set(its.terms)
+        said = _list_statements(candidate.title, candidate.decision)
         differences = (
-            find_difference(theirs, ours, shares_paths=shares_paths, same_title=same_title)
-            for theirs in _iter_statements(record.title, record.section("decision"))
-            for ours in mine
+            find_difference(one, other, shares_paths=shares_paths, same_title=same_title)
+            for one in _list_statements(record.title, record.section("decision"))
+            for other in said
         )
         found = next(filter(None, differences), None)
     return _describe_difference(found, record.scoped_id) if found else None
@@ -64,15 +80,28 @@ def find_literal_contradiction(candidate: Candidate, record: Record) -> Message 
 def find_free_contradiction(candidate: Candidate, record: Record) -> Message | None:
     """Return the one point in which two decisions differ that are worded freely, or None."""
     decision = record.section("decision")
-    if not candidate.decision or not decision:
+    if not (candidate.decision and decision and {candidate.kind, record.kind} <= RULING):
         return None
-    if not (_are_rulings(candidate, record) and _can_contradict(candidate, record)):
+    if not _can_contradict(candidate, record):
         return None
     if not is_worth_comparing(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
         return None
-    new, old = build_profile(candidate.title, candidate.decision), build_profile(record.title, decision)
-    found = find_loose_difference(old, new)
+    found = find_loose_difference((record.title, decision), (candidate.title, candidate.decision))
     return _describe_difference(found, record.scoped_id) if found else None
+
+
+def _can_contradict(candidate: Candidate, record: Record) -> bool:
+    """Return whether both could hold one thing, and neither says how they stand to each other."""
+    names = {record.id, f"[{record.id}]", record.uid, record.scope.removeprefix("project/") + ":" + record.id} - {""}
+    named = {*candidate.supersedes, *candidate.amends, *candidate.coexists_with, candidate.updates}
+    is_declared = names & named or (candidate.updates and candidate.updates in record.coexists_with)
+    return record.status in LIVE and record.scope == candidate.scope and not is_declared
+
+
+def _list_statements(title: str, decision: str) -> list[Statement]:
+    """Return what a record states: its title, then each of the first sentences of its decision under that title."""
+    sentences = split_plain_sentences(decision)[:SENTENCES]
+    return [parse_statement(title), *(parse_titled_statement(title, sentence) for sentence in sentences)]
 
 
 def _describe_difference(found: Difference, record_id: str) -> Message:
@@ -86,76 +115,121 @@ def _describe_difference(found: Difference, record_id: str) -> Message:
     return msg("“{new}” chooses otherwise than “{old}” in [{id}]", new=new, old=old, id=record_id)
 
 
-def _can_contradict(candidate: Candidate, record: Record) -> bool:
-    return record.status in LIVE and record.scope == candidate.scope and not _is_relation_declared(candidate, record)
-
-
-def _are_rulings(candidate: Candidate, record: Record) -> bool:
-    return candidate.kind in RULING and record.kind in RULING
-
-
-def _is_relation_declared(candidate: Candidate, record: Record) -> bool:
-    """Return whether one of the two already says how they stand to each other."""
-    names = {record.id, f"[{record.id}]", record.uid, record.scope.removeprefix("project/") + ":" + record.id} - {""}
-    named = {*candidate.supersedes, *candidate.amends, *candidate.coexists_with, candidate.updates}
-    return bool(names & named) or bool(candidate.updates and candidate.updates in record.coexists_with)
-
-
-def _iter_statements(title: str, decision: str) -> Iterator[Statement]:
-    """Yield what a record states: its title, then each of the first sentences of its decision under that title."""
-    yield parse_statement(title)
-    for sentence in split_plain_sentences(decision)[:SENTENCES]:
-        yield parse_titled_statement(title, sentence)
-
-
-def _is_same_topic(one: Statement, other: Statement) -> bool:
-    """Return whether the titles share as many terms as the shorter has besides one: what is compared further."""
-    shared = set(one.terms) & set(other.terms)
-    return len(shared) >= max(1, min(len(one.terms), len(other.terms)) - 1)
-
-
-# -- claims ---------------------------------------------------------------------------------------
-
-
-def _find_claim_conflict(candidate: Candidate, record: Record) -> Message | None:
-    theirs = {_normalise_text(key): value for key, value in record.claims.items()}
-    for key, value in candidate.claims.items():
-        old = theirs.get(_normalise_text(key))
-        if old is not None and normalise_claim(old) != normalise_claim(value):
-            return msg(
-                "[{id}] claims {key} = {old}; this claims {new}", id=record.scoped_id, key=key, old=old, new=value
-            )
-    return None
+# -- claims and paths -----------------------------------------------------------------------------
 
 
 def normalise_claim(value: str) -> str:
     """Return *value* for comparison: case, width and spaces do not count, 90 days equal 90 天 and 90.0 equals 90."""
     plain = _normalise_text(value)
     number = _CLAIM_NUMBER.fullmatch(plain.replace(",", ""))
-    if not number or (number.group(2) and number.group(2) not in UNITS):
+    if not number or (number[2] and number[2] not in UNITS):
         return plain
-    measure, factor = UNITS.get(number.group(2), ("", 1.0))
-    return f"{float(number.group(1)) * factor:.10g} {measure}".strip()
+    measure, factor = UNITS.get(number[2], ("", 1.0))
+    return f"{float(number[1]) * factor:.10g} {measure}".strip()
 
 
 def _normalise_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip("\"'`“”‘’ ").rstrip(".。")
 
 
-# -- paths ----------------------------------------------------------------------------------------
-
-
 def _has_common_path(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Return whether both name the same path, or one a folder (not the top one) that holds the other's."""
-    mine, theirs = {_normalise_path(path) for path in one} - {""}, {_normalise_path(path) for path in other} - {""}
-    if mine & theirs:
-        return True
-    return any(_is_parent_folder(a, b) or _is_parent_folder(b, a) for a in mine for b in theirs)
+    mine, theirs = (
+        {path.replace("\\", "/").removeprefix("./").rstrip("/*").strip(".") for path in paths} - {""}
+        for paths in (one, other)
+    )
+    pairs = [pair for a in mine for b in theirs for pair in ((a, b), (b, a))]
+    return any(a == b or ("/" in a and b.startswith(a + "/")) for a, b in pairs)
 
 
-def _is_parent_folder(folder: str, path: str) -> bool:
-    return "/" in folder and path.startswith(folder + "/")
+# -- statements -----------------------------------------------------------------------------------
 
 
-def _normalise_path(path: str) -> str:
-    return path.replace("\\", "/").removeprefix("./").rstrip("/*").strip(".")
+def find_difference(
+    old: Statement, new: Statement, *, shares_paths: bool = False, same_title: bool = False
+) -> Difference | None:
+    """Return the one point in which two statements cannot both hold, or None.
+
+    With *shares_paths* (both records name one path) one side may say a word more. Under the *same_title* a denial may
+    say less than what it denies.
+    """
+    # "in production" and "on staging", 生产环境 and 预发环境; phase 1 and phase 2, 第 1 阶段 and 第 2 阶段: both hold
+    labels, others = ({number.text for number in each.numbers if not number.is_setting} for each in (old, new))
+    if old.places != new.places or labels != others:
+        return None
+    adds = {"also", "besides"} & (old.marks | new.marks)  # "support MySQL", "also use Flask", 新增 MySQL 驱动
+    is_same_subject = _is_same_subject(old, new, shares_paths)
+
+    # "Use an ORM" / "Do not use an ORM", 启用接口压缩 / 接口压缩已停用
+    is_opposed = is_duty_exclusive(old, new) and (old.is_explicit or new.is_explicit)
+    is_whole = is_same_subject and old.amounts == new.amounts
+    if is_opposed and (is_whole or (same_title and _is_full_denial(old, new))):
+        return Difference("duty", old.text, new.text)
+    # "Use Python 3.11" / "Use Python 3.12", 退款窗口 30 天 / 退款窗口 90 天
+    is_changed = not adds and old.duty == new.duty and are_amounts_exclusive(old.numbers, new.numbers)
+    if is_changed and is_same_subject:
+        return Difference("number", old.text, new.text)
+    # "Indent with tabs" / "Indent with spaces", 删除用户采用软删除 / 删除用户采用物理删除
+    if not adds and _is_word_exchanged(old, new):
+        return Difference("choice", old.text, new.text)
+    if adds or old.choice is None or new.choice is None:
+        return None
+    # "Kafka over RabbitMQ for events" / "RabbitMQ for events", 用 pnpm 代替 npm / 使用 npm
+    for chosen, other in ((old.choice, new.choice), (new.choice, old.choice)):
+        if chosen.picked & other.rejected and (not other.role or _is_same_role(chosen, other)):
+            return Difference("rejection", old.text, new.text)
+    # "Use FastAPI as the backend framework" / "Use Flask as backend framework", 数据库选 PostgreSQL / 数据库选 MySQL
+    if set(old.terms) != set(new.terms) and _are_choices_exclusive(old.choice, new.choice, shares_paths):
+        return Difference("choice", old.text, new.text)
+    return None
+
+
+def _is_same_subject(old: Statement, new: Statement, shares_paths: bool) -> bool:
+    """Return whether both speak of the same things in the same roles; shared paths excuse one word more on one side."""
+    mine, theirs = set(new.terms), set(old.terms)
+    if not mine or ("except" in old.marks) != ("except" in new.marks):
+        return False
+    if mine == theirs:
+        return not is_order_swapped(old, new)
+    return shares_paths and (mine < theirs or theirs < mine) and len(mine ^ theirs) == 1 and len(mine & theirs) >= 2
+
+
+def _is_full_denial(one: Statement, other: Statement) -> bool:
+    """Return whether the denial says no more than what it denies; one that says more is about a part of it."""
+    denial, denied = (one, other) if one.duty in ("must not", "need not") else (other, one)
+    if "except" in denial.marks | denied.marks or not set(denial.amounts) <= set(denied.amounts):
+        return False
+    return set(denial.terms) < set(denied.terms) or denial.terms == denied.terms
+
+
+def _is_word_exchanged(old: Statement, new: Statement) -> bool:
+    """Return whether both are the same but for one word against its rival or its opposite."""
+    gone, come = [t for t in old.terms if t not in new.terms], [t for t in new.terms if t not in old.terms]
+    if len(gone) != 1 or len(come) != 1 or len(old.terms) < 2 or (old.duty, new.duty) != ("must", "must"):
+        return False
+    is_rival = are_rivals(gone[0], come[0]) and _CHOOSING & old.marks & new.marks
+    return old.amounts == new.amounts and bool(is_rival or are_opposites(gone[0], come[0]))
+
+
+def _is_same_role(one: Choice, other: Choice) -> bool:
+    """Return whether two choices fill one role; what only says of what sort a thing is (a database) counts not."""
+    names = one.picked | other.picked | one.rejected | other.rejected
+    implied = {word for name in names for word in find_implied_words(name)}
+    return one.role - implied == other.role - implied
+
+
+def _are_choices_exclusive(old: Choice, new: Choice, shares_paths: bool) -> bool:
+    """Return whether two picks for one role leave no room for each other.
+
+    Shared paths let one role say more than the other ("orders", "orders storage"); where each names what the other does
+    not ("invoices storage", "sessions storage"), one file may well hold both.
+    """
+    pairs = [(a, b) for a in old.picked for b in new.picked]
+    # "PostgreSQL" and "PostgreSQL with PgBouncer": one describes the other more closely
+    if not pairs or any(set(a.split()) <= set(b.split()) or set(b.split()) <= set(a.split()) for a, b in pairs):
+        return False
+    if any(are_rivals(a, b) or are_opposites(a, b) for a, b in pairs):
+        return _is_same_role(old, new) or (shares_paths and (old.role <= new.role or new.role <= old.role))
+    if old.role != new.role or not old.role or not (old.slot and new.slot):
+        return False
+    return (old.are_names and new.are_names) or old.slot == new.slot == "any"

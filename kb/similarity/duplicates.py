@@ -12,9 +12,9 @@ from functools import lru_cache
 
 from kb.records.model import LIVE, Candidate, Record, SimilarRecord
 from kb.similarity.contradictions import RULING, find_contradiction
-from kb.similarity.differences import is_worth_comparing, score_overlap
+from kb.similarity.free_wording import ComparedText, compute_agreement, is_worth_comparing, score_overlap
 from kb.similarity.lexicon import SENSES
-from kb.similarity.statement import Statement, extract_amounts, parse_statement
+from kb.similarity.statement import is_order_swapped, parse_statement
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import (
@@ -105,9 +105,8 @@ def find_similar_titles(
         if common := sum([pair in letters for pair in mine]):
             shares.append((common / (len(mine) + len(letters)), row))
     best = sorted(shares, key=lambda share: -share[0])[: 4 * n]
-    return _select_likest(
-        (SimilarRecord(id, scope, other, round(score_titles(title, other), 3)) for _, (id, scope, other, _) in best), n
-    )
+    found = (SimilarRecord(id, scope, other, round(score_titles(title, other), 3)) for _, (id, scope, other, _) in best)
+    return _select_likest(found, n)
 
 
 def find_similar(candidate: Candidate, records: Iterable[Record], n: int = 3) -> tuple[SimilarRecord, ...]:
@@ -115,25 +114,19 @@ def find_similar(candidate: Candidate, records: Iterable[Record], n: int = 3) ->
 
     The titles tell, or title and decision together where that is more.
     """
-    return _select_likest(
-        (SimilarRecord(r.id, r.scope, r.title, round(_score_likeness(candidate, r), 3)) for r in records), n
-    )
+    found = []
+    for record in records:
+        score = score_titles(candidate.title, record.title)
+        if candidate.decision and (decision := record.section("decision")):
+            texts = f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"
+            score = max(score, score_overlap(*texts))
+            score = score if score >= FAINT else 0.0
+        found.append(SimilarRecord(record.id, record.scope, record.title, round(score, 3)))
+    return _select_likest(found, n)
 
 
 def _select_likest(found: Iterable[SimilarRecord], n: int) -> tuple[SimilarRecord, ...]:
     return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
-
-
-def _score_likeness(candidate: Candidate, record: Record) -> float:
-    titles = score_titles(candidate.title, record.title)
-    if not candidate.decision or not record.section("decision"):
-        return titles
-    score = max(titles, score_overlap(f"{candidate.title} {candidate.decision}", _build_comparison_text(record)))
-    return score if score >= FAINT else 0.0
-
-
-def _build_comparison_text(record: Record) -> str:
-    return f"{record.title} {record.section('decision')}"
 
 
 # -- duplicates -----------------------------------------------------------------------------------
@@ -158,17 +151,13 @@ def find_title_match(candidate: Candidate, records: Iterable[Record], threshold:
     """Return the record with the likest title, over *threshold*, that says the same as *candidate*."""
     near = [DuplicateMatch(record, compute_similarity(candidate.title, record.title, threshold)) for record in records]
     over = sorted((m for m in near if m.score > threshold), key=lambda m: (-m.score, m.record.date, m.record.id))
-    return next((match for match in over if _is_duplicate(candidate, match.record)), None)
-
-
-def _is_duplicate(candidate: Candidate, record: Record) -> bool:
-    """Return whether all but the titles' likeness speaks for one record."""
-    return (
-        _can_merge(candidate, record)
-        and is_equivalent_title(candidate.title, record.title)
-        and has_matching_body(candidate, record)
-        and find_contradiction(candidate, record) is None
-    )
+    for match in over:
+        is_same = is_equivalent_title(candidate.title, match.record.title) and has_matching_body(
+            candidate, match.record
+        )
+        if is_same and _can_merge(candidate, match.record) and find_contradiction(candidate, match.record) is None:
+            return match
+    return None
 
 
 def find_closest_records(candidate: Candidate, records: Iterable[Record]) -> list[Record]:
@@ -176,7 +165,7 @@ def find_closest_records(candidate: Candidate, records: Iterable[Record]) -> lis
     if not candidate.decision:
         return []
     mine = f"{candidate.title} {candidate.decision}"
-    near = [(_build_comparison_text(record), record) for record in records if record.section("decision")]
+    near = [(f"{each.title} {decision}", each) for each in records if (decision := each.section("decision"))]
     found = [(score_overlap(mine, text), record) for text, record in near if is_worth_comparing(mine, text)]
     return [record for _, record in sorted(found, key=lambda one: (-one[0], one[1].date, one[1].id))[:CLOSEST]]
 
@@ -185,8 +174,6 @@ def match_paraphrase(candidate: Candidate, record: Record) -> DuplicateMatch | N
     """Return *record* with how much of each the other says where they say the same in other words."""
     if not _can_merge(candidate, record):
         return None
-    from kb.similarity.paraphrase import ComparedText, compute_agreement
-
     share = compute_agreement(
         ComparedText(candidate.title, candidate.decision, candidate.why),
         ComparedText(record.title, record.section("decision"), record.section("why")),
@@ -197,62 +184,52 @@ def match_paraphrase(candidate: Candidate, record: Record) -> DuplicateMatch | N
 
 def _can_merge(candidate: Candidate, record: Record) -> bool:
     """Return whether *record* is live, in the candidate's scope, not named by it, and of its kind or its words."""
-    return (
-        record.status in LIVE
-        and (record.kind == candidate.kind or _is_same_wording(candidate, record))
-        and record.scope == candidate.scope
-        and record.id not in (*candidate.supersedes, *candidate.amends, *candidate.coexists_with)
-    )
-
-
-def _is_same_wording(candidate: Candidate, record: Record) -> bool:
-    """Return whether both have one title, and one decision as far as both have any: that is one thing in any kind."""
+    if record.status not in LIVE or record.scope != candidate.scope:
+        return False
+    if record.id in (*candidate.supersedes, *candidate.amends, *candidate.coexists_with):
+        return False
+    if record.kind == candidate.kind:
+        return True
+    # One title, and one decision as far as both have any, is one thing in any kind
     mine, theirs = normalise(candidate.decision), normalise(record.section("decision"))
     return normalise(candidate.title) == normalise(record.title) and (mine in theirs or theirs in mine)
 
 
-# -- titles ---------------------------------------------------------------------------------------
+# -- titles and bodies ----------------------------------------------------------------------------
 
 
 def is_equivalent_title(one: str, other: str) -> bool:
     """Return whether two like titles mean the same thing."""
+    a, b = parse_statement(one), parse_statement(other)
     # "Bump the library to 3.13.0" / "… to 3.14.0", 迁移计划第 1 阶段 / 第 2 阶段
-    if extract_amounts(one) != extract_amounts(other):
+    if a.amounts != b.amounts:
         return False
     if normalise(one) == normalise(other):
         return True
-    a, b = parse_statement(one), parse_statement(other)
     # "Allow guests to read" / "Require guests to read", 生产环境的数据库必须备份 / 数据库必须备份, 除管理员外禁止导出
     if a.duty != b.duty or a.places != b.places or {"except", "also"} & (a.marks ^ b.marks):
         return False
-    # "Orders are sent before invoices" / "Invoices are sent before orders", 订单先于发票发送 / 发票先于订单发送
+    # "Orders are sent before invoices" / "Invoices are sent before orders", 先写缓存后写数据库 / 先写数据库后写缓存
     if set(a.terms) == set(b.terms):
-        return a.terms == b.terms or not {"order", "over", "from"} & (a.marks | b.marks)
-    left, right = _find_unmatched_terms(a, b), _find_unmatched_terms(b, a)
+        return not is_order_swapped(a, b)
+    left, right = (
+        [term for term in mine if not any(_is_same_word(term, their) for their in theirs)]
+        for mine, theirs in ((a.terms, b.terms), (b.terms, a.terms))
+    )
     # "Cache the user sessions" / "Cache the user profiles", 用户登录接口 / 用户注册接口
     if left and right:
         return False
     # "Run the whole schema check" / "… in tests", 缓存商品页面 / 在客户端缓存商品页面: one is about a part of the other
     longer, shorter = (a, b) if left else (b, a)
-    added = longer.marks - shorter.marks
-    narrows = {"in", "for", "from", "order"} & added or "use" in shorter.marks - longer.marks
+    narrows = {"in", "for", "from", "order"} & (longer.marks - shorter.marks) or "use" in shorter.marks - longer.marks
     return not ((left or right) and narrows)
 
 
-def _find_unmatched_terms(one: Statement, other: Statement) -> list[str]:
-    """Return the terms of *one* that *other* lacks; another writing of a word is no other word."""
-    lacking = [term for term in one.terms if term not in other.terms]
-    return [term for term in lacking if not any(_is_same_word(term, their) for their in other.terms)]
-
-
 def _is_same_word(one: str, other: str) -> bool:
-    """Return whether two stems are writings of one word; digits never are."""
+    """Return whether two stems are writings of one word; different digits never are."""
     short, long = sorted((one, other), key=len)
     is_alike = len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 3
-    return is_alike and not _DIGIT.search(one + other)
-
-
-# -- bodies ---------------------------------------------------------------------------------------
+    return one == other or (is_alike and not _DIGIT.search(one + other))
 
 
 def has_matching_body(candidate: Candidate, record: Record) -> bool:
@@ -262,18 +239,18 @@ def has_matching_body(candidate: Candidate, record: Record) -> bool:
     decision or reason of the other side: one may say more than the other. Under titles that say the same, up to
     FACT_TERMS new terms are a further fact and agree.
     """
-    mine, theirs = extract_weighty_terms(candidate.decision), extract_weighty_terms(record.section("decision"))
+    mine, theirs = _extract_weighty_terms(candidate.decision), _extract_weighty_terms(record.section("decision"))
     if not mine or not theirs:
         return True
     is_same_title = set(parse_statement(candidate.title).terms) == set(parse_statement(record.title).terms)
     if is_same_title and len(mine) <= FACT_TERMS:
         return True
-    all_mine = mine.union(*map(extract_weighty_terms, (candidate.title, candidate.why)))
-    all_theirs = theirs.union(*map(extract_weighty_terms, (record.title, *(s.text for s in record.sections))))
+    all_mine = mine.union(*map(_extract_weighty_terms, (candidate.title, candidate.why)))
+    all_theirs = theirs.union(*map(_extract_weighty_terms, (record.title, *(s.text for s in record.sections))))
     return max(len(mine & all_theirs) / len(mine), len(theirs & all_mine) / len(theirs)) >= BODY_AGREEMENT
 
 
-def extract_weighty_terms(text: str) -> frozenset[str]:
+def _extract_weighty_terms(text: str) -> frozenset[str]:
     """Return the terms of *text* that carry weight: stems of English words, bigrams of Chinese."""
     terms: set[str] = set()
     for run, unspaced in iter_runs(text):

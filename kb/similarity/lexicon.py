@@ -2,7 +2,8 @@
 
 Tables only. A row is its words between bars, a table its rows between semicolons or line ends. A row that begins with
 `~` is loose: its words may replace each other in a sentence about the same thing, which is too loose where exactly one
-thing is asked for. Loose rows are read only where a person or an agent looks at the result, single words at a time.
+thing is asked for. Loose rows are read only where a person or an agent looks at the result, single words at a time,
+and by their stems: "retry" stands for "retries" as well.
 """
 
 from __future__ import annotations
@@ -16,104 +17,71 @@ from kb.text.segment import strip_inflection
 SAME = split_rows("""
 backend|back end|server side|后端|服务端|服务器端; frontend|front end|client side|前端; framework|框架;
 database|db|数据库; cache|caching|缓存; queue|queues|queueing|queuing|队列;
-broker|message broker|message queue|message bus|消息队列|消息中间件; log|logs|logging|日志; format|格式;
-language|语言; port|端口; timeout|time out|超时|超时时间; continuous integration|ci|持续集成;
-test|tests|testing|测试; package manager|包管理器|包管理工具; indentation|indent|indents|缩进;
-licence|license|许可证|许可协议; protocol|协议; tool|tooling|tools|工具; build|building|构建; strategy|策略;
-algorithm|算法; style|风格; storage|store|stores|stored|storing|存储|保存|存放|存; search|搜索|检索;
-authentication|auth|认证|鉴权; monitoring|监控; deployment|deploy|deploys|部署; library|类库; convention|规范|约定;
-naming|命名; encoding|编码; engine|引擎; model|模型; interface|api|apis|接口; output|outputs|输出;
-session|sessions|会话; write|writes|written|编写|写; order|orders|订单; user|users|用户;
-production|prod|生产|线上|生产环境|线上环境; staging|预发|预发布|预发环境|预发布环境|灰度;
-development|dev|开发环境|本地开发;
+broker|message broker|message queue|message bus|消息队列|消息中间件; log|logs|logging|日志; format|格式; language|语言;
+port|端口; timeout|time out|超时|超时时间; continuous integration|ci|持续集成; test|tests|testing|测试;
+package manager|包管理器|包管理工具; indentation|indent|indents|缩进; licence|license|许可证|许可协议; protocol|协议;
+tool|tooling|tools|工具; build|building|构建; strategy|策略; algorithm|算法; style|风格;
+storage|store|stores|stored|storing|存储|保存|存放|存; search|搜索|检索; authentication|auth|认证|鉴权;
+monitoring|监控; deployment|deploy|deploys|部署; library|类库; convention|规范|约定; naming|命名; encoding|编码;
+engine|引擎; model|模型; interface|api|apis|接口; output|outputs|输出; session|sessions|会话;
+write|writes|written|编写|写; order|orders|订单; user|users|用户; production|prod|生产|线上|生产环境|线上环境;
+staging|预发|预发布|预发环境|预发布环境|灰度; development|dev|开发环境|本地开发;
 at most|no more than|not more than|up to|no later than|maximum;
 at most|最多|至多|不超过|不多于|不大于|不高于|不晚于|最大|最长|最高;
-at least|no less than|not less than|minimum|至少|最少|不少于|不低于|不小于|不早于|最小|最短|最低;
-window|窗口|窗口期; level|级别; primary key|主键; time zone|timezone|时区; gateway|网关; registry|注册中心;
+at least|no less than|not less than|minimum|至少|最少|不少于|不低于|不小于|不早于|最小|最短|最低; window|窗口|窗口期;
+level|级别; primary key|主键; time zone|timezone|时区; gateway|网关; registry|注册中心;
 configuration center|config center|configuration server|配置中心; scheduler|调度器|任务调度;
-proxy|代理|反向代理|reverse proxy; template engine|模板引擎; separator|delimiter|分隔符
-~limit|limited|cap|capped|budget|ceiling|threshold|quota|exceed|exceeds|上限|限制|阈值|门槛|超过|控制;
+proxy|代理|反向代理|reverse proxy; template engine|模板引擎; separator|delimiter|分隔符;
+~limit|cap|budget|ceiling|threshold|quota|exceed|上限|限制|阈值|门槛|超过|控制;
 ~expire|expiry|expiration|valid|validity|lifetime|ttl|lifespan|有效期|过期|失效|到期|有效;
-~release|rollout|roll|ship|shipped|publish|deployment|上线|发布|发版|部署|投产;
+~release|rollout|roll|ship|publish|deployment|上线|发布|发版|部署|投产;
 ~delete|deletion|remove|removal|purge|drop|erase|clean|删除|清理|清除|移除|抹除|删; ~flag|toggle|switch|开关;
-~storage|save|saved|retain|retention|persist|hold|held|保留|落库|入库|存储|写入|落盘|持久化;
-~page|pagination|paginated|paging|paged|分页; ~digest|hash|hashed|哈希|摘要; ~sign|signed|signature|签名;
-~retry|retried|reattempt|attempt|attempts|重试; ~message|messages|消息;
-~send|sent|emit|emitted|push|pushed|deliver|delivered|发送|推送|下发|投递;
-~isolate|isolation|separate|separated|隔离|区分|分开; ~repeat|repeated|duplicate|again|twice|重复|再次|多次;
-~review|reviewed|reviewer|approve|approved|approval|评审|审批|审核|审查; ~merge|merged|合并; ~event|events|事件;
-~schedule|scheduled|scheduler|cron|timer|调度|定时; ~permission|permissions|privilege|权限; ~endtoend|e2e|端到端;
-~migration|migrations|migrate|迁移;
-~latency|respond|responds|response|responses|answer|answers|reply|响应|耗时|延迟|返回|应答;
-~backup|backups|snapshot|dump|备份|快照; ~id|identifier|编号|标识; ~data|dataset|datasets|数据;
-~database|datastore|db|库|数据库; ~folder|directory|目录|文件夹; ~trace|traces|tracing|链路|追踪;
-~collect|collected|gather|采集|收集|上报|汇总; ~secret|secrets|credential|credentials|密钥|秘钥|凭证;
-~password|passwords|passphrase|密码|口令; ~request|requests|call|calls|请求|调用; ~throttle|throttled|限流|节流;
-~check|checked|verify|verified|validate|validated|validation|校验|验证|检查|核对;
-~query|queries|lookup|search|查询|检索|搜索|查; ~fetch|fetches|read|reads|load|loads|pull|拉取|读取|获取|加载;
-~refuse|refuses|refused|reject|rejects|rejected|deny|denied|block|blocked|拒绝|拦截|拦下|阻止;
-~mask|masked|redact|redacted|anonymise|anonymize|打码|脱敏|掩码|屏蔽; ~update|updates|updated|更新|刷新;
-~change|changes|changed|modify|modified|变更|改动|修改;
-~create|creates|created|generate|generates|generated|produce|produces|build|built|生成|创建|新建|产出|构建;
-~monitor|monitoring|watch|observe|监控|观察|监测;
-~fail|fails|failed|failure|error|errors|crash|crashes|crashed|失败|报错|异常|崩溃|出错;
-~lock|locks|locked|locking|加锁|锁; ~version|versions|versioned|revision|版本;
-~start|starts|started|startup|boot|launch|启动|开机;
-~stop|stops|stopped|kill|kills|killed|die|dies|died|终止|杀掉|被杀; ~connection|connections|连接|连接数;
-~size|sized|length|长度|大小; ~minimum|min|最短|最少; ~mobile|phone|app|application|应用|移动端|手机;
-~client|clients|consumer|consumers|caller|callers|客户端|调用方; ~partner|partners|external|合作方|三方|第三方|外部;
-~document|documented|documentation|docs|文档; ~rule|rules|convention|guideline|standard|规范|约定|准则|标准;
-~field|fields|column|columns|字段|列; ~row|rows|record|records|entry|entries|行|条目;
-~copy|copies|replica|replicas|副本; ~background|async|后台|异步;
-~parallel|concurrent|concurrently|concurrency|并发|并行; ~customer|customers|buyer|客户|顾客;
-~payment|payments|pay|pays|charge|charges|charged|支付|付款|扣款; ~refund|refunds|refunded|退款;
-~picture|pictures|image|images|photo|photos|图片|图像|照片; ~file|files|文件;
-~translate|translation|translations|i18n|locale|locales|multilingual|翻译|文案|国际化|多语言;
-~notify|notification|notifications|alert|alerts|通知|告警|提醒;
-~guard|protect|protected|protection|secure|secured|保护|防护|防止|避免; ~encrypt|encrypted|encryption|加密;
-~compress|compressed|compression|pack|packed|zip|压缩; ~upload|uploads|uploaded|上传;
-~sync|synchronise|synchronize|synced|replicate|replicated|replication|同步|复制|拷贝;
-~forward|forwards|relay|relays|route|routes|转发|路由;
-~manage|managed|manages|management|orchestrate|orchestrated|管理|维护|治理;
-~central|centralise|centralize|centralised|centralized|集中|统一管理;
-~automatic|automatically|automated|automate|自动;
-~guarantee|guarantees|ensure|ensures|enforce|enforces|enforced|保证|确保|强制;
-~order|ordered|sequence|sequential|顺序|有序; ~selfhosted|onpremise|自建|私有化; ~traffic|流量;
-~server|servers|host|hosts|hosted|machine|machines|node|nodes|服务器|节点|主机|机器;
-~instance|instances|pod|pods|实例; ~pipeline|pipelines|workflow|workflows|流水线|管道; ~branch|branches|分支;
-~dependency|dependencies|依赖; ~environment|environments|环境; ~screen|screens|view|views|页面|界面;
-~button|buttons|按钮; ~component|components|组件; ~developer|developers|engineer|engineers|开发者|开发人员|工程师;
-~daily|nightly|每日|每天|每晚|夜间; ~annual|yearly|每年; ~audit|audits|audited|审计; ~invoice|invoices|发票;
-~report|reports|reporting|报表|报告; ~metric|metrics|指标; ~dashboard|dashboards|看板|大盘;
-~rollback|revert|reverted|回滚|回退; ~token|tokens|令牌; ~login|signin|登录|登陆; ~logout|注销|登出;
-~account|accounts|账号|账户; ~tenant|tenants|租户; ~device|devices|设备; ~firmware|固件;
-~partition|partitions|partitioned|shard|shards|sharded|分区|分片|分库; ~gate|gates|gated|guarded;
-~script|scripts|脚本; ~train|trained|training|训练; ~serve|serves|served|serving|inference|推理|在线服务;
-~compute|computes|computed|calculate|calculated|计算|统计; ~amount|amounts|money|金额|钱;
-~integer|integers|int|long|整数|整型; ~decimal|float|floats|double|浮点|浮点数|小数;
-~describe|described|define|defined|定义|描述; ~name|named|命名; ~cover|coverage|covered|覆盖|覆盖率;
-~split|splits|拆分|拆; ~cache|caches|cached|caching|缓存;
-~configuration|config|configure|configured|setting|settings|配置|设置|配置项; ~job|jobs|task|tasks|作业|任务;
-~scale|scales|scaling|autoscale|autoscaling|扩容|伸缩; ~container|containers|容器; ~cluster|clusters|集群;
-~bug|bugs|defect|defects|缺陷; ~handbook|guide|手册|指南; ~comment|comments|commented|注释;
-~function|functions|method|methods|函数|方法; ~module|modules|package|packages|模块;
-~parameter|parameters|argument|arguments|参数; ~index|indexes|indices|indexed|索引; ~table|tables|数据表;
-~transaction|transactions|transactional|事务; ~stream|streams|streaming|流式; ~batch|batches|batched|批处理;
-~weekly|每周; ~monthly|每月; ~hourly|每小时; ~price|prices|pricing|价格|定价; ~currency|currencies|币种|货币;
-~admin|admins|administrator|administrators|管理员; ~employee|employees|staff|员工;
-~visitor|visitors|guest|guests|访客|游客; ~email|emails|mail|mails|mailing|邮件|邮箱; ~sms|短信;
-~link|links|url|urls|链接; ~header|headers|请求头; ~body|bodies|payload|payloads|请求体|报文;
-~status|state|states|状态; ~browser|browsers|浏览器; ~style|styles|styling|styled|样式;
-~color|colour|colors|colours|颜色; ~network|networks|networking|网络; ~certificate|certificates|cert|certs|证书;
-~sensor|sensors|传感器; ~battery|batteries|电池|电量; ~microcontroller|mcu|单片机; ~interrupt|interrupts|isr|中断;
-~feature|features|特征; ~tag|tags|tagged|label|labels|labelled|labeled|标签; ~experiment|experiments|实验;
-~warehouse|dwh|数仓|数据仓库; ~topic|topics;
-~subscribe|subscribes|subscriber|subscribers|subscription|subscriptions|订阅; ~timestamp|timestamps|时间戳;
-~date|dates|日期; ~round|rounded|rounding|取整|舍入; ~vulnerability|vulnerabilities|漏洞;
-~scan|scans|scanned|scanning|扫描; ~memory|ram|内存; ~disk|disks|磁盘|硬盘; ~region|regions|地域|区域;
-~failover|standby|容灾|主备; ~fallback|degrade|degraded|降级|兜底; ~commit|commits|committed|提交;
-~pr|prs|mr|合并请求; ~issue|issues|ticket|tickets|工单; ~team|teams|团队; ~trust|trusted|信任|可信;
-~keyword|keywords|关键词|关键字; ~draft|drafts|草稿; ~attachment|attachments|附件; ~variable|variables|变量;
+~storage|save|retain|retention|persist|hold|held|保留|落库|入库|存储|写入|落盘|持久化; ~page|pagination|paginated|分页;
+~digest|hash|哈希|摘要; ~sign|signature|签名; ~retry|retried|reattempt|attempt|重试; ~message|消息;
+~send|sent|emit|push|deliver|发送|推送|下发|投递; ~isolate|isolation|separate|隔离|区分|分开;
+~repeat|duplicate|again|twice|重复|再次|多次; ~review|reviewer|approve|approval|评审|审批|审核|审查; ~merge|合并;
+~event|事件; ~schedule|scheduler|cron|timer|调度|定时; ~permission|privilege|权限; ~endtoend|e2e|端到端;
+~migration|migrate|迁移; ~latency|respond|response|answer|reply|响应|耗时|延迟|返回|应答;
+~backup|snapshot|dump|备份|快照; ~id|identifier|编号|标识; ~data|dataset|数据; ~database|datastore|db|库|数据库;
+~folder|directory|目录|文件夹; ~trace|链路|追踪; ~collect|gather|采集|收集|上报|汇总;
+~secret|credential|密钥|秘钥|凭证; ~password|passphrase|密码|口令; ~request|call|请求|调用; ~throttle|限流|节流;
+~check|verify|verified|validate|validation|校验|验证|检查|核对; ~query|lookup|search|查询|检索|搜索|查;
+~fetch|read|load|pull|拉取|读取|获取|加载; ~refuse|reject|deny|denied|block|拒绝|拦截|拦下|阻止;
+~mask|redact|anonymise|anonymize|打码|脱敏|掩码|屏蔽; ~update|更新|刷新; ~change|modify|modified|变更|改动|修改;
+~create|generate|produce|build|built|生成|创建|新建|产出|构建; ~monitor|monitoring|watch|observe|监控|观察|监测;
+~fail|failure|error|crash|失败|报错|异常|崩溃|出错; ~lock|加锁|锁; ~version|revision|版本;
+~start|startup|boot|launch|启动|开机; ~stop|kill|die|died|终止|杀掉|被杀; ~connection|连接|连接数;
+~size|length|长度|大小; ~minimum|min|最短|最少; ~mobile|phone|app|application|应用|移动端|手机;
+~client|consumer|caller|客户端|调用方; ~partner|external|合作方|三方|第三方|外部; ~document|documentation|docs|文档;
+~rule|convention|guideline|standard|规范|约定|准则|标准; ~field|column|字段|列; ~row|record|entry|行|条目;
+~copy|replica|副本; ~background|async|后台|异步; ~parallel|concurrent|concurrently|concurrency|并发|并行;
+~customer|buyer|客户|顾客; ~payment|pay|charge|支付|付款|扣款; ~refund|退款; ~picture|image|photo|图片|图像|照片;
+~file|文件; ~translate|translation|i18n|locale|multilingual|翻译|文案|国际化|多语言;
+~notify|notification|alert|通知|告警|提醒; ~guard|protect|protection|secure|保护|防护|防止|避免;
+~encrypt|encryption|加密; ~compress|compression|pack|zip|压缩; ~upload|上传;
+~sync|synchronise|synchronize|replicate|replication|同步|复制|拷贝; ~forward|relay|route|转发|路由;
+~manage|management|orchestrate|管理|维护|治理; ~central|centralise|centralize|集中|统一管理;
+~automatic|automatically|automate|自动; ~guarantee|ensure|enforce|保证|确保|强制; ~order|sequence|sequential|顺序|有序;
+~selfhosted|onpremise|自建|私有化; ~traffic|流量; ~server|host|machine|node|服务器|节点|主机|机器; ~instance|pod|实例;
+~pipeline|workflow|流水线|管道; ~branch|分支; ~dependency|依赖; ~environment|环境; ~screen|view|页面|界面;
+~button|按钮; ~component|组件; ~developer|engineer|开发者|开发人员|工程师; ~daily|nightly|每日|每天|每晚|夜间;
+~annual|yearly|每年; ~audit|审计; ~invoice|发票; ~report|报表|报告; ~metric|指标; ~dashboard|看板|大盘;
+~rollback|revert|回滚|回退; ~token|令牌; ~login|signin|登录|登陆; ~logout|注销|登出; ~account|账号|账户; ~tenant|租户;
+~device|设备; ~firmware|固件; ~partition|shard|分区|分片|分库; ~gate|guarded; ~script|脚本; ~train|训练;
+~serve|inference|推理|在线服务; ~compute|calculate|计算|统计; ~amount|money|金额|钱; ~integer|int|long|整数|整型;
+~decimal|float|double|浮点|浮点数|小数; ~describe|define|定义|描述; ~name|命名; ~cover|coverage|覆盖|覆盖率;
+~split|拆分|拆; ~cache|缓存; ~configuration|config|configure|setting|配置|设置|配置项; ~job|task|作业|任务;
+~scale|autoscale|扩容|伸缩; ~container|容器; ~cluster|集群; ~bug|defect|缺陷; ~handbook|guide|手册|指南; ~comment|注释;
+~function|method|函数|方法; ~module|package|模块; ~parameter|argument|参数; ~index|indices|索引; ~table|数据表;
+~transaction|transactional|事务; ~stream|流式; ~batch|批处理; ~weekly|每周; ~monthly|每月; ~hourly|每小时;
+~price|价格|定价; ~currency|币种|货币; ~admin|administrator|管理员; ~employee|staff|员工; ~visitor|guest|访客|游客;
+~email|mail|邮件|邮箱; ~sms|短信; ~link|url|链接; ~header|请求头; ~body|payload|请求体|报文; ~status|state|状态;
+~browser|浏览器; ~style|样式; ~color|colour|颜色; ~network|网络; ~certificate|cert|证书; ~sensor|传感器;
+~battery|电池|电量; ~microcontroller|mcu|单片机; ~interrupt|isr|中断; ~feature|特征; ~tag|label|labelled|标签;
+~experiment|实验; ~warehouse|dwh|数仓|数据仓库; ~subscribe|subscriber|subscription|订阅; ~timestamp|时间戳; ~date|日期;
+~round|取整|舍入; ~vulnerability|漏洞; ~scan|扫描; ~memory|ram|内存; ~disk|磁盘|硬盘; ~region|地域|区域;
+~failover|standby|容灾|主备; ~fallback|degrade|降级|兜底; ~commit|提交; ~pr|prs|mr|合并请求; ~issue|ticket|工单;
+~team|团队; ~trust|信任|可信; ~keyword|关键词|关键字; ~draft|草稿; ~attachment|附件; ~variable|变量;
 ~idempotent|idempotency|idempotently|幂等; ~atomic|atomically|atomicity|原子; ~unique|uniqueness|唯一;
 ~ban|banned|forbid|forbidden|禁止|禁用
 """)
@@ -140,10 +108,10 @@ HOLDERS = frozenset(
 """What has one filler at a time where both fillers are names of products."""
 
 RIVALS = split_rows("""
-fastapi|flask|django|tornado|sanic|express|koa|nestjs|fastify|spring boot|quarkus|micronaut|rails|laravel|gin|
-fiber|actix|axum|ktor @ web|backend|framework;
-postgresql|mysql|mariadb|sqlite|oracle|sql server|mongodb|cockroachdb|tidb|oceanbase|cassandra|dynamodb|
-h2 @ database|relational|storage|数|据|数据; redis|memcached|valkey|hazelcast|caffeine @ cache;
+fastapi|flask|django|tornado|sanic|express|koa|nestjs|fastify|spring boot|quarkus|micronaut|rails|laravel|gin|fiber|
+actix|axum|ktor @ web|backend|framework;
+postgresql|mysql|mariadb|sqlite|oracle|sql server|mongodb|cockroachdb|tidb|oceanbase|cassandra|dynamodb|h2 @ database|
+relational|storage|数|据|数据; redis|memcached|valkey|hazelcast|caffeine @ cache;
 kafka|rabbitmq|nats|pulsar|activemq|sqs|rocketmq @ broker|message|queue|event|消|息;
 react|vue|angular|svelte|solidjs|preact @ frontend|framework|web;
 redux|zustand|mobx|pinia|vuex|recoil|jotai @ state|management; pytest|unittest|nose @ unit|test|python|单|元;
@@ -158,11 +126,11 @@ terraform|pulumi|cloudformation|opentofu @ infrastructure|code; helm|kustomize|j
 kubernetes|nomad|docker swarm @ orchestration|container; docker|podman @ container;
 nginx|caddy|traefik|apache|haproxy|envoy @ proxy|reverse|web|server;
 elasticsearch|opensearch|solr|meilisearch|typesense @ search|engine|full|text;
-faiss|milvus|qdrant|pgvector|chroma|weaviate|pinecone @ vector|database|storage|向量;
-flake8|ruff|pylint @ linter|lint; eslint|biome|tslint @ linter|lint; black|yapf|autopep8 @ formatter|format;
-sqlalchemy|peewee|tortoise @ orm; hibernate|mybatis|jooq @ orm; alembic|flyway|liquibase @ migration|schema;
-bcrypt|argon2|argon2id|scrypt|pbkdf2|md5 @ password|hash|密|码|哈|希;
-sha1|sha256|sha512|blake3 @ hash|checksum|哈|希; monorepo|polyrepo|multirepo|单仓|多仓 @ repository;
+faiss|milvus|qdrant|pgvector|chroma|weaviate|pinecone @ vector|database|storage|向量; flake8|ruff|pylint @ linter|lint;
+eslint|biome|tslint @ linter|lint; black|yapf|autopep8 @ formatter|format; sqlalchemy|peewee|tortoise @ orm;
+hibernate|mybatis|jooq @ orm; alembic|flyway|liquibase @ migration|schema;
+bcrypt|argon2|argon2id|scrypt|pbkdf2|md5 @ password|hash|密|码|哈|希; sha1|sha256|sha512|blake3 @ hash|checksum|哈|希;
+monorepo|polyrepo|multirepo|单仓|多仓 @ repository;
 trunk based development|git flow|gitflow|github flow @ branch|branching|model; squash|rebase|merge commit @ merge
 """)
 """Names of which one place takes one @ the words such a place is usually named by. Common ones only."""
@@ -173,19 +141,18 @@ rest|graphql|grpc|soap; json|yaml|toml|xml|protobuf|avro|msgpack|csv|parquet|log
 snakecase|camelcase|kebabcase|pascalcase|下划线|驼峰|小驼峰|大驼峰; mit|apache 2.0|gpl|agpl|mpl|lgpl;
 optimistic|pessimistic; 乐观锁|悲观锁; synchronous|asynchronous; synchronously|asynchronously; 同步|异步;
 uuid|ulid|snowflake|自增|雪花; monolith|microservices|单体|微服务; strong|eventual; 强一致|最终一致; push|pull;
-推送|拉取; public|private; 公开|私有; utc|local time|本地时间; soft|hard; 软删除|逻辑删除||物理删除|硬删除;
-gross|net; clientside|serverside; 客户端渲染|服务端渲染; manual|automatic; manually|automatically; 手动|自动;
-incremental|full; 增量|全量; 实时|离线; ascending|descending; 升序|降序; optin|optout;
-whitelist|allowlist||blacklist|denylist; 白名单|黑名单; mutable|immutable; stateful|stateless; 有状态|无状态
-~before|after; ~import|export; ~several|single; ~above|below; ~large|small; ~fast|slow; ~high|low; ~local|remote;
-~internal|external; ~shared|separate|dedicated; ~dynamic|static; ~lazy|eager; ~strict|lenient; ~relative|absolute;
-~inclusive|exclusive; ~online|offline; ~blocking|nonblocking; ~sequential|parallel; ~horizontal|vertical;
-~light|dark; ~uppercase|lowercase; ~left|right; ~early|late; ~primary|secondary; ~plaintext|encrypted;
-~signed|unsigned; ~optional|required; ~singular|plural; ~active|passive; ~central|distributed; ~temporary|permanent;
-~nullable|nonnull; ~native|hybrid; ~denormalise|normalise; ~本地|远程; ~大|小; ~新|旧; ~高|低; ~内部|外部;
-~共享|共用|独立|独占; ~静态|动态; ~严格|宽松; ~相对|绝对; ~在线|离线; ~串行|并行; ~横向|纵向; ~大写|小写; ~左|右;
-~明文|密文; ~单数|复数; ~主动|被动; ~集中|分布; ~临时|永久; ~内网|外网|公网; ~长连接|短连接; ~横屏|竖屏; ~正序|倒序;
-~前置|后置; ~必填|选填; ~批量|逐条
+推送|拉取; public|private; 公开|私有; utc|local time|本地时间; soft|hard; 软删除|逻辑删除||物理删除|硬删除; gross|net;
+clientside|serverside; 客户端渲染|服务端渲染; manual|automatic; manually|automatically; 手动|自动; incremental|full;
+增量|全量; 实时|离线; ascending|descending; 升序|降序; optin|optout; whitelist|allowlist||blacklist|denylist;
+白名单|黑名单; mutable|immutable; stateful|stateless; 有状态|无状态; ~before|after; ~import|export; ~several|single;
+~above|below; ~large|small; ~fast|slow; ~high|low; ~local|remote; ~internal|external; ~shared|separate|dedicated;
+~dynamic|static; ~lazy|eager; ~strict|lenient; ~relative|absolute; ~inclusive|exclusive; ~online|offline;
+~blocking|nonblocking; ~sequential|parallel; ~horizontal|vertical; ~light|dark; ~uppercase|lowercase; ~left|right;
+~early|late; ~primary|secondary; ~plaintext|encrypted; ~signed|unsigned; ~optional|required; ~singular|plural;
+~active|passive; ~central|distributed; ~temporary|permanent; ~nullable|nonnull; ~native|hybrid; ~denormalise|normalise;
+~本地|远程; ~大|小; ~新|旧; ~高|低; ~内部|外部; ~共享|共用|独立|独占; ~静态|动态; ~严格|宽松; ~相对|绝对; ~在线|离线;
+~串行|并行; ~横向|纵向; ~大写|小写; ~左|右; ~明文|密文; ~单数|复数; ~主动|被动; ~集中|分布; ~临时|永久;
+~内网|外网|公网; ~长连接|短连接; ~横屏|竖屏; ~正序|倒序; ~前置|后置; ~必填|选填; ~批量|逐条
 """)
 """Words that exclude each other only where all the rest of two statements is the same; `||` joins writings of one."""
 

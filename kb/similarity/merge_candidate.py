@@ -13,7 +13,7 @@ from kb.records.blocks import append_to_section, edit_section
 from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import section_label
 from kb.records.model import Candidate, Record, Status
-from kb.similarity.statement import parse_statement
+from kb.similarity.statement import has_order, parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
 from kb.similarity.verdict import build_sections
 from kb.startup.lazy_regex import regex
@@ -51,18 +51,6 @@ class CandidateMerge(NamedTuple):
     """Lines to add at the end of a section, by canonical name."""
 
 
-class StatedFact(NamedTuple):
-    """What a sentence says, as far as needed to find it again."""
-
-    terms: frozenset[str]
-    order: tuple[str, ...]
-    numbers: frozenset[str]
-    turns: frozenset[str]
-    """The marks that change what the terms say: not, may, except."""
-    is_whole: bool
-    """False for a sentence too long to be compared by its terms."""
-
-
 def format_source(candidate: Candidate) -> str:
     """Return how a record names the session *candidate* comes from, `host/session`, or "" without a session."""
     return "/".join(part for part in (candidate.host, candidate.session) if part) if candidate.session else ""
@@ -83,11 +71,19 @@ def plan_merge(candidate: Candidate, record: Record, *, day: str, language: str 
     empty = {section for section in sections if not record.section(section).strip()} - kept
     filled = tuple((name, text) for name, text in sections.items() if name in empty)
     stating = {name: text for name, text in sections.items() if name in TELLING and name not in empty}
-    facts = tuple(("additions", line) for line in _iter_dated_facts(candidate, record, stating, day, language))
+    source = format_source(candidate) or candidate.host
+    lead = f"- {day} ({source}): " if source else f"- {day}: "
+    facts = []
+    for name, fact in find_new_facts(stating, [record.title, *(each.text for each in record.sections), record.user]):
+        label = section_label(name, language) + ("：" if language == "zh" else ": ")
+        opening = lead + (label if name != "decision" else "")
+        is_code = _FENCE.match(fact)
+        line = opening.rstrip() + f"\n{fact}".replace("\n", "\n  ") if is_code else opening + fact
+        facts.append(("additions", line))
     listed = record.section("impact")
     paths = [] if "impact" in empty else [path for path in dict.fromkeys(candidate.impact) if path not in listed]
     verdict = "appended" if facts else "updated" if changes or filled or paths else "unchanged"
-    return CandidateMerge(verdict, changes, filled, facts + tuple(("impact", f"- `{path}`") for path in paths))
+    return CandidateMerge(verdict, changes, filled, (*facts, *(("impact", f"- `{path}`") for path in paths)))
 
 
 def apply_merge(text: str, merge: CandidateMerge, language: str = "en", path: str = "") -> str:
@@ -99,21 +95,15 @@ def apply_merge(text: str, merge: CandidateMerge, language: str = "en", path: st
     return edit_front_matter(text, merge.changes) if merge.changes else text
 
 
-# -- the front matter -----------------------------------------------------------------------------
-
-
 def _plan_field_changes(candidate: Candidate, record: Record) -> dict[str, object]:
     changes: dict[str, object] = {}
     source = format_source(candidate)
     if source and source not in record.sources:
-        changes["occurrences"] = record.occurrences + 1
-        changes["sources"] = add_source(record.sources, source)
+        changes |= {"occurrences": record.occurrences + 1, "sources": add_source(record.sources, source)}
     known_tags = {tag.casefold() for tag in record.tags}
-    tags = tuple(dict.fromkeys(tag for tag in candidate.tags if tag.casefold() not in known_tags))
-    paths = tuple(dict.fromkeys(path for path in candidate.impact if path not in record.impact))
-    if tags:
+    if tags := tuple(dict.fromkeys(tag for tag in candidate.tags if tag.casefold() not in known_tags)):
         changes["tags"] = record.tags + tags
-    if paths:
+    if paths := tuple(dict.fromkeys(path for path in candidate.impact if path not in record.impact)):
         changes["impact"] = record.impact + paths
     for field in ("claims", "coexists_with"):
         there = getattr(record, field)
@@ -125,17 +115,15 @@ def _plan_field_changes(candidate: Candidate, record: Record) -> dict[str, objec
 # -- facts ----------------------------------------------------------------------------------------
 
 
-def _iter_dated_facts(
-    candidate: Candidate, record: Record, texts: Mapping[str, str], day: str, language: str
-) -> Iterator[str]:
-    """Yield the line for each fact in *texts* that *record* does not say."""
-    source = format_source(candidate) or candidate.host
-    lead = f"- {day} ({source}): " if source else f"- {day}: "
-    label = {name: f"{section_label(name, language)}{'：' if language == 'zh' else ': '}" for name in texts}
-    already = [record.title, *(section.text for section in record.sections), record.user]
-    for name, fact in find_new_facts(texts, already):
-        opening = lead + (label[name] if name != "decision" else "")
-        yield opening.rstrip() + f"\n{fact}".replace("\n", "\n  ") if _FENCE.match(fact) else opening + fact
+class StatedFact(NamedTuple):
+    """What a sentence says, as far as needed to find it again."""
+
+    terms: frozenset[str]
+    order: tuple[str, ...]
+    """The terms in their order where it counts: masked before stored, 先脱敏后存储."""
+    numbers: frozenset[str]
+    turns: frozenset[str]
+    """The marks that change what the terms say: not, may, except."""
 
 
 def find_new_facts(texts: Mapping[str, str], already: Iterable[str]) -> list[tuple[str, str]]:
@@ -147,11 +135,12 @@ def find_new_facts(texts: Mapping[str, str], already: Iterable[str]) -> list[tup
     for name, text in texts.items():
         for fact in split_facts(text):
             plain, stated = normalise(fact), _parse_fact(fact)
-            if not plain or f" {plain} " in whole or any(_is_fact_covered(old, stated) for old in known):
-                continue
-            found.append((name, fact))
-            known.append(stated)
-            whole += plain + " "
+            # A sentence too long to be read whole is compared letter by letter only
+            is_covered = len(fact) <= LONGEST_STATEMENT and any(_is_fact_covered(old, stated) for old in known)
+            if plain and f" {plain} " not in whole and not is_covered:
+                found.append((name, fact))
+                known.append(stated)
+                whole += plain + " "
     return found
 
 
@@ -181,21 +170,18 @@ def _extract_code(rows: list[str]) -> str:
 
 
 def _parse_fact(sentence: str) -> StatedFact:
-    found = parse_statement(sentence).words
-    order = tuple(dict.fromkeys(word.text for word in found if word.mark in ("term", "undo", "unit")))
-    directed = any(word.mark in ("order", "from", "over") for word in found)
+    stated = parse_statement(sentence)
+    order = tuple(dict.fromkeys(word.text for word in stated.words if word.mark in ("term", "undo", "unit")))
+    marks = frozenset(word.mark for word in stated.words)
+    numbers = frozenset(word.text for word in stated.words if word.mark == "number")
     return StatedFact(
-        frozenset(order),
-        order if directed else (),
-        frozenset(word.text for word in found if word.mark == "number"),
-        frozenset(word.mark for word in found) & _TURNS,
-        len(sentence) <= LONGEST_STATEMENT,
+        frozenset(order), order if has_order(stated._replace(marks=marks)) else (), numbers, marks & _TURNS
     )
 
 
 def _is_fact_covered(old: StatedFact, new: StatedFact) -> bool:
     """Return whether a sentence that is there says all that a new one says."""
-    if not new.terms or not new.is_whole or new.turns != old.turns or not new.numbers <= old.numbers:
+    if not new.terms or new.turns != old.turns or not new.numbers <= old.numbers:
         return False
     if new.terms == old.terms:
         return new.order == old.order

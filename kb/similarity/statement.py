@@ -1,31 +1,28 @@
-"""Read what a text states: one sentence as a `Statement`, a record as a `Profile` of its clauses.
+"""Read what one sentence states: its words, its duty, its numbers, and what it chooses for what.
 
-Two statements, or two clauses, can then be compared piece by piece. Words are weighed, not understood: in a profile a
-name weighs more than a word, and what any record could say weighs nothing.
+Two statements can then be compared piece by piece. Words are looked up, not understood.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
 from functools import lru_cache
-from itertools import takewhile
 
-from kb.similarity.choice import Choice, find_slot, parse_choice
-from kb.similarity.lexicon import PLACES, loose_opposites, near_words
-from kb.similarity.statement_words import Word, is_question, mark_settings, split_plain_sentences, tokenise
-from kb.similarity.word_marks import BOUNDS, COUNTED, PLAIN
+from kb.similarity.lexicon import HOLDERS, PLACES, SLOTS
+from kb.similarity.statement_words import Word, tokenise
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import strip_inflection
 
-SENTENCES = 8
-"""Sentences of a decision that a profile reads; what follows tells the circumstances."""
 
-CORE = 12
-"""Clauses of title and first sentence that are laid beside another record's; what has more is a list."""
+class Choice(NamedTuple):
+    """What a statement picks, for what, and what it turns down."""
 
-NAME = 2.0
-"""What a name, an identifier or a number weighs; any other word weighs 1, a single Chinese character one half."""
+    picked: frozenset[str] = frozenset()
+    rejected: frozenset[str] = frozenset()
+    role: frozenset[str] = frozenset()
+    slot: str = ""
+    """"any": the role takes one thing; "names": one product; "": it may take several."""
+    are_names: bool = False
 
 
 class Statement(NamedTuple):
@@ -44,16 +41,24 @@ class Statement(NamedTuple):
     marks: frozenset[str] = frozenset()
     choice: Choice | None = None
 
+    @property
+    def amounts(self) -> tuple[tuple[str, str], ...]:
+        """The numbers with what they measure, sorted: 1 minute equals 60 秒."""
+        return tuple(sorted((number.text, number.unit) for number in self.numbers))
+
+
+_QUESTION = regex(r"[?？吗呢]\s*$")
+
 
 @lru_cache(maxsize=4096)
 def parse_statement(text: str) -> Statement:
     """Return what *text*, a title or one sentence, states; a question rules nothing."""
     said, reason = tokenise(text)
     terms = tuple(dict.fromkeys(word.text for word in said if word.mark in ("term", "undo")))
-    duty, is_explicit = ("", False) if is_question(text) else resolve_duty([word.mark for word in said])
+    duty, is_explicit = ("", False) if _QUESTION.search(text) else resolve_duty([word.mark for word in said])
     numbers = tuple(word for word in said if word.mark == "number")
     marks = frozenset(word.mark for word in said)
-    choice = parse_choice(said, duty)
+    choice = _parse_choice(said, duty)
     return Statement(text, (*said, *reason), terms, duty, is_explicit, numbers, PLACES & set(terms), marks, choice)
 
 
@@ -61,6 +66,13 @@ def parse_titled_statement(title: str, sentence: str) -> Statement:
     """Return what *sentence* states under *title*: the title says about what."""
     head, body = parse_statement(title), parse_statement(sentence)
     duty = body.duty if body.is_explicit else head.duty
+    choice = body.choice
+    # Where the sentence does not say for what, the title does: "Message broker", "Use Kafka."
+    if head.choice is None and choice is None:
+        choice = parse_statement(f"{title}: {sentence}").choice
+    elif head.choice is None and choice and not choice.role:
+        slot = _find_slot([Word("term", term) for term in head.terms])
+        choice = choice._replace(role=frozenset(head.terms), slot=slot)
     return Statement(
         sentence,
         (),
@@ -70,33 +82,30 @@ def parse_titled_statement(title: str, sentence: str) -> Statement:
         tuple(dict.fromkeys(head.numbers + body.numbers)),
         head.places | body.places,
         head.marks | body.marks,
-        _resolve_choice(head, body),
+        choice,
     )
 
 
-def _resolve_choice(head: Statement, body: Statement) -> Choice | None:
-    """Return what *body* chooses; where it does not say for what, the title does: "Message broker", "Use Kafka."."""
-    if head.choice is not None:
-        return body.choice
-    if body.choice is None:
-        return parse_statement(f"{head.text}: {body.text}").choice
-    if body.choice.role:
-        return body.choice
-    slot = find_slot([Word("term", term) for term in head.terms])
-    return body.choice._replace(role=frozenset(head.terms), slot=slot)
+_DIRECTED = frozenset({"order", "from", "over"})
+SEQUENCE = regex(r"先.*?[后再]|\bfirst\b.*?\bthen\b", re.IGNORECASE)
+"""Steps that are told in turn."""
 
 
-def extract_amounts(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the numbers in *text* with what they measure, sorted: 1 minute equals 60 秒."""
-    return tuple(sorted((number.text, number.unit) for number in parse_statement(text).numbers))
+def has_order(statement: Statement) -> bool:
+    """Return whether the order of its words counts: "masked before stored", 先写缓存后写数据库."""
+    return bool(_DIRECTED & statement.marks) or SEQUENCE.search(statement.text) is not None
 
 
-# -- duty -----------------------------------------------------------------------------------------
+def is_order_swapped(one: Statement, other: Statement) -> bool:
+    """Return whether both say the same words in another order, and the order counts."""
+    is_same = one.terms == other.terms or set(one.terms) != set(other.terms)
+    return not is_same and (has_order(one) or has_order(other))
 
+
+# “Must not”, “may not”, 不得: what a "not" makes of a duty
 _DENIED = {"must": "must not", "may": "must not", "need not": "must", "must not": "must"}
-"""“Must not”, “may not”, 不得: what a "not" makes of a duty."""
+# “Must be disabled”, “may be disabled” (and need not be on), 可以停用
 _TURNED_OFF = {"must": "must not", "must not": "must", "may": "need not", "need not": "may"}
-"""“Must be disabled”, “may be disabled” (and need not be on), 可以停用."""
 
 
 def resolve_duty(marks: list[str]) -> tuple[str, bool]:
@@ -110,219 +119,144 @@ def resolve_duty(marks: list[str]) -> tuple[str, bool]:
             duty = _DENIED[duty]
         elif mark in ("off", "undo"):
             duty = _TURNED_OFF[duty]
-    return duty, bool(said) or any(mark in ("not", "off", "on", "undo") for mark in marks)
+    return duty, bool(said or {"not", "off", "on", "undo"} & {*marks})
 
 
-# -- clauses --------------------------------------------------------------------------------------
+# -- choices --------------------------------------------------------------------------------------
 
-_PLAIN = frozenset(form for word in PLAIN.split("|") for form in (word, strip_inflection(word)))
-_SAYING = frozenset({"term", "undo", "besides"})
-"""Marks of the words that say something."""
-_LONGEST = 4
-"""Characters of the longest Chinese word in the loose rows."""
-_MADE = regex(r"(?=[\w#+-]*?[\d._#+])[\w#+-]*+[\w.#+-]*+")
-"""A word that somebody made: an identifier, a version, a file."""
-_LEADING = frozenset({"use", "as", "as the", "is", "in", "to"})
-"""Marks of the words behind which stands what is chosen."""
-_BY = frozenset({"by", "under"})
-_OPEN = frozenset({"any", "anyone", "anybody", "everyone", "everybody", "every", "all", "任何", "所有", "任意", "一切"})
-_ONLY = frozenset({"only", "只有", "仅", "只"})
+LONGEST_THING = 6
+"""Words of the longest thing that can be chosen; what is longer is a clause."""
+LONGEST_NAME = 3
+"""Words of the longest name of a product."""
+
+_NOTHING: frozenset[str] = frozenset()
+_MOVING = frozenset({"migrat", "mov", "switch", "chang", "迁移", "切换", "迁", "移"})
+"""Stems of the verbs that stand before "from A to B" and are no part of the role."""
+_CUTS = frozenset({"use", "as", "as the", "for", "over", "is", "in", "to", "from", "comma", "order", "except"})
+"""Marks that part a choice from its role."""
 
 
-class Clause(NamedTuple):
-    """What stands between two commas, read by the loose rows of the lexicon."""
-
-    text: str
-    """The sentence it stands in."""
-    words: tuple[Word, ...]
-    """The words and numbers that say something."""
-    texts: frozenset[str]
-    """Their texts."""
-    terms: tuple[str, ...]
-    """The words without the numbers; of Chinese without known words the bigrams."""
-    duty: str
-    """must, may, need not, must not, or "" where it says two things."""
-    is_explicit: bool
-    marks: frozenset[str]
-    is_open: bool
-    """True where it speaks of any or every one."""
-    bound: str
-    """≤ or ≥, where it bounds a number."""
-    before: frozenset[str] = frozenset()
-    """The words of the sentence that stand before it."""
+def _parse_choice(words: list[Word], duty: str) -> Choice | None:
+    """Return what *words* choose, or None where they choose nothing that is certain."""
+    # "also use Flask", "support MySQL", "may use Redis", 也用 Flask, 支持 MySQL, 可以用 Redis: nothing is ruled out
+    if any(word.mark in ("also", "besides", "except", "may", "need not") for word in words):
+        return None
+    kept = [word for word in words if word.mark in _CUTS or word.mark in ("term", "and", "number")]
+    found = _parse_migration(kept) or _parse_usage(kept) or _parse_assignment(kept)
+    # "Do not use Redis for sessions", 会话不要用 Redis
+    if found and duty == "must not":
+        return Choice(rejected=found.picked, role=found.role)
+    # "The default cache is Redis", 唯一的缓存是 Redis
+    if found and found.role and any(word.mark == "sole" for word in words):
+        found = found._replace(slot="any")
+    return found if duty == "must" else None
 
 
-def weigh_word(word: Word) -> float:
-    """Return how much *word* tells of the subject."""
-    return NAME if word.is_name or word.mark == "number" else 0.5 if _is_cjk_character(word.text) else 1.0
-
-
-def _is_cjk_character(text: str) -> bool:
-    return len(text) == 1 and not text.isascii()
-
-
-@lru_cache(maxsize=4096)
-def parse_clauses(text: str) -> tuple[Clause, ...]:
-    """Return the clauses of a title or sentence, its reason included; identifiers are read as the words they join.
-
-    Where one clause says what it obliges to, those that do not are read without a duty.
-    """
-    statement = parse_statement(text.replace("_", " "))
-    clauses: list[Clause] = []
-    before: frozenset[str] = frozenset()
-    for part in _split_clauses([_read_loosely(word) for word in _join_characters(statement.words)]):
-        clauses.append(_parse_clause(text, part)._replace(before=before))
-        before |= clauses[-1].texts
-    if any(clause.is_explicit for clause in clauses):
-        clauses = [clause if clause.is_explicit else clause._replace(duty="") for clause in clauses]
-    return tuple(clauses)
-
-
-def _join_characters(words: tuple[Word, ...]) -> Iterator[Word]:
-    """Yield *words*, with single Chinese characters put together where the loose rows know the word."""
-    known = (near_words(), _PLAIN, loose_opposites())
-    at = 0
-    while at < len(words):
-        run = list(takewhile(_is_character_term, words[at : at + _LONGEST]))
-        texts = ("".join(word.text for word in run[:size]) for size in range(len(run), 1, -1))
-        joined = next((text for text in texts if any(text in table for table in known)), "")
-        yield Word("term", joined) if joined else words[at]
-        at += len(joined) or 1
-
-
-def _is_character_term(word: Word) -> bool:
-    return word.mark == "term" and _is_cjk_character(word.text)
-
-
-def _read_loosely(word: Word) -> Word:
-    """Return *word* as the one of near meaning that stands for it, without a mark where any record could say it."""
-    if word.mark == "sole" and word.text in ("primary", "主"):
-        return Word("term", "primary")
-    if word.text in COUNTED:
-        return Word("besides" if word.mark == "besides" else "term", COUNTED[word.text])
-    if word.mark == "besides":
-        return word._replace(mark="support")
-    if word.mark not in ("term", "undo"):
-        return word
-    if (word.text in _PLAIN or word.text.endswith("ly")) and not word.is_name:
-        return Word("", word.text)
-    text = near_words().get(word.text, word.text)
-    return word._replace(text=text, is_name=(word.is_name and text.isascii()) or _MADE.fullmatch(text) is not None)
-
-
-def _split_clauses(words: list[Word]) -> Iterator[list[Word]]:
-    """Cut the *words* of a sentence at its commas, and before what it turns down: instead of, 而不是."""
-    part: list[Word] = []
+def _split_at_cuts(words: list[Word]) -> list[tuple[str, list[Word]]]:
+    """Return *words* cut before each mark of _CUTS, each piece with its mark; the first has none."""
+    pieces: list[tuple[str, list[Word]]] = [("", [])]
     for word in words:
-        if (word.mark == "over" and word.text != "over") or (word.mark == "comma" and word.text in ",，;；"):
-            yield part
-            part = []
-        if word.mark != "comma":
-            part.append(word)
-    yield part
+        if word.mark in _CUTS:
+            pieces.append((word.mark, []))
+        else:
+            pieces[-1][1].append(word)
+    return pieces
 
 
-def _parse_clause(text: str, part: list[Word]) -> Clause:
-    bounds = [BOUNDS[word.text] for word in part if word.text in BOUNDS]
-    marks = [word.text if word.text == "without" else word.mark for word in part]
-    duty, is_explicit = resolve_duty(marks)
-    if marks[:1] == ["over"] and part[0].text != "over":
-        duty, is_explicit = "must not", True
-    words = tuple(_iter_led_words(part, is_bound=bool(bounds)))
-    return Clause(
-        text,
-        words,
-        frozenset(word.text for word in words),
-        tuple(_iter_terms(part)),
-        duty,
-        is_explicit,
-        frozenset(marks),
-        bool(_OPEN & {word.text for word in part}),
-        next(filter(None, bounds), ""),
+def _parse_migration(words: list[Word]) -> Choice | None:
+    """Read "move Y from A to B", "Y 从 A 迁移到 B", "replace A with B"."""
+    marks, parts = zip(*_split_at_cuts(words), strict=True)
+    if "from" in marks:
+        at = marks.index("from")
+        after = next((i for i in range(at + 1, len(parts)) if marks[i] in ("to", "use")), 0)
+        if not after or not parts[at] or not parts[after]:
+            return None
+        role = [word for part in parts[:at] + parts[after + 1 :] for word in part if word.text not in _MOVING]
+        return _build_choice(parts[after], _collect_items(parts[at]), role, "names")
+    if len(parts) > 1 and marks[1] in ("in", "use") and parts[0] and parts[0][0].text in ("replac", "replace"):
+        role = [word for part in parts[2:] for word in part]
+        return _build_choice(parts[1], _collect_items(parts[0][1:]), role, "names")
+    return None
+
+
+def _parse_usage(words: list[Word]) -> Choice | None:
+    """Read "use X as Y", "use X over W for Y", "Y 采用 X", "用 X 替换 W 做 Y"."""
+    at = next((i for i, word in enumerate(words) if word.mark == "use"), None)
+    if at is None:
+        return None
+    before = [word for word in words[:at] if word.mark in ("term", "and")]
+    (_, first), *tail = _split_at_cuts(words[at + 1 :])
+    picked, rest = _split_name(first)
+    rejected = _NOTHING
+    role, slot = [*before, *rest], _find_slot(before or rest)
+    for mark, part in tail:
+        if mark == "comma":
+            break
+        if mark == "over":
+            name, part = _split_name(part)
+            rejected = _collect_items(name)
+        elif mark in ("as", "as the"):
+            slot = "any" if mark == "as the" else slot or _find_slot(part) or "names"
+        elif mark == "for":
+            slot = slot or _find_slot(part)
+        role += part
+    # "Use PostgreSQL database": the last word says for what
+    if not slot and len(picked) > 1 and picked[0].is_name and (slot := _find_slot(picked[-1:])):
+        picked, role = picked[:-1], [*role, picked[-1]]
+    return _build_choice(picked, rejected, role, slot)
+
+
+def _parse_assignment(words: list[Word]) -> Choice | None:
+    """Read "X as Y", "Y: X", "Y is X", "X for Y", and "do Y in X"; "X 作为 Y", "Y 为 X"."""
+    (_, first), *tail = _split_at_cuts(words)
+    if not tail:
+        return None
+    (mark, second), (last_mark, last) = tail[0], tail[-1]
+    behind = [word for _, part in tail for word in part]
+    if mark in ("as", "as the"):
+        return _build_choice(first, _NOTHING, behind, "any" if mark == "as the" else _find_slot(second) or "names")
+    if mark == "is" and len(tail) == 1:
+        return _build_choice(second, _NOTHING, first, _find_slot(first))
+    if mark == "for":
+        return _build_choice(first, _NOTHING, behind, "names" if _find_slot(second) else "")
+    if mark != "over" and last_mark in ("in", "to") and last and all(word.is_name for word in last):
+        return _build_choice(last, _NOTHING, [*first, *behind[: -len(last)]], "")
+    return None
+
+
+def _build_choice(picked: list[Word], rejected: frozenset[str], role: list[Word], slot: str) -> Choice | None:
+    """Return the choice; None where what is picked is nothing, or too long to be a thing."""
+    things = [word for word in picked if word.mark == "term"]
+    if not 0 < len(things) <= LONGEST_THING:
+        return None
+    are_names = all(word.is_name for word in things) and len(things) <= LONGEST_NAME
+    return Choice(
+        _collect_items(picked), rejected, frozenset(w.text for w in role if w.mark == "term"), slot, are_names
     )
 
 
-def _iter_led_words(part: list[Word], *, is_bound: bool) -> Iterator[Word]:
-    """Yield the words of a clause that say something, each with the mark that leads it."""
-    lead = ""
-    for word in mark_settings(part):
-        if word.mark == "number":
-            yield word._replace(lead=lead, is_setting=word.is_setting or is_bound)
-            lead = ""
-        elif word.text in _BY:
-            lead = "by"
-        elif word.mark in _SAYING and word.text not in BOUNDS:
-            yield Word("term", word.text, word.is_name, lead=lead)
-            lead = ""
-        elif word.mark in _LEADING or word.text in _ONLY:
-            lead = "only" if word.text in _ONLY else word.mark
-        elif word.mark:
-            lead = ""
+def _collect_items(words: list[Word]) -> frozenset[str]:
+    """Return the things *words* list, each as one phrase."""
+    items: list[list[str]] = [[]]
+    for word in words:
+        if word.mark == "and":
+            items.append([])
+        elif word.mark == "term":
+            items[-1].append(word.text)
+    return frozenset(" ".join(item) for item in items if item)
 
 
-def _iter_terms(part: list[Word]) -> Iterator[str]:
-    """Yield the terms of a clause: words, and of Chinese without known words the bigrams."""
-    before = ""
-    for word in part:
-        is_single = word.mark in _SAYING and _is_cjk_character(word.text)
-        if is_single and before:
-            yield before + word.text
-        elif word.mark in _SAYING and not is_single and word.text not in BOUNDS:
-            yield word.text
-        before = word.text if is_single else ""
+def _split_name(words: list[Word]) -> tuple[list[Word], list[Word]]:
+    """Part a name that is written in Latin letters from the Chinese that follows it: "Alembic 管理迁移"."""
+    if not words or not words[0].text.isascii():
+        return words, []
+    end = next((at for at, word in enumerate(words) if not word.text.isascii() or word.mark == "comma"), len(words))
+    return words[:end], words[end:]
 
 
-# -- profiles -------------------------------------------------------------------------------------
-
-
-class Profile(NamedTuple):
-    """What a record says in short, so that two records can be compared that say it in other words."""
-
-    terms: dict[str, float]
-    """Term → its weight."""
-    words: frozenset[str]
-    """The same by single words and characters."""
-    affirmed: frozenset[str]
-    """Words and numbers of the clauses that deny nothing."""
-    title: frozenset[str]
-    """Those of the title."""
-    stressed: frozenset[str]
-    """Terms that title and decision both say."""
-    names: frozenset[str]
-    numbers: frozenset[tuple[str, str]]
-    """Amounts with what they measure."""
-    clauses: tuple[Clause, ...]
-    """The title's first."""
-    core: tuple[Clause, ...]
-    """Those of the title and the first sentence: what was decided."""
-
-
-@lru_cache(maxsize=1024)
-def build_profile(title: str, decision: str) -> Profile:
-    """Return what a record with *title* and *decision* says in short."""
-    texts = [title, *split_plain_sentences(decision)[:SENTENCES]]
-    read = [parse_clauses(text) for text in texts]
-    clauses = tuple(clause for each in read for clause in each)
-    words = [word for clause in clauses for word in clause.words]
-    terms: dict[str, float] = {}
-    for clause in clauses:
-        names = {word.text for word in clause.words if word.is_name}
-        for term in clause.terms:
-            terms[term] = max(terms.get(term, 0.0), NAME if term in names else 1.0)
-    of_title = {term for clause in read[0] for term in clause.terms}
-    return Profile(
-        terms,
-        frozenset(word.text for word in words if word.mark != "number"),
-        frozenset(text for clause in clauses if clause.duty != "must not" for text in clause.texts),
-        frozenset(text for clause in clauses if clause.text == title for text in clause.texts),
-        frozenset(term for each in read[1:] for clause in each for term in clause.terms if term in of_title),
-        frozenset(word.text for word in words if word.is_name),
-        frozenset((word.text, word.unit) for word in words if word.mark == "number"),
-        clauses,
-        tuple(clause for clause in clauses if clause.text in texts[:2])[:CORE],
-    )
-
-
-def sum_weights(one: Profile, terms: Iterable[str]) -> float:
-    """Return what *terms* weigh in *one*."""
-    return sum(one.terms.get(term, 0.0) for term in terms)
+def _find_slot(words: list[Word]) -> str:
+    """Return what the last of *words* takes: "any" one thing, "names" one product, "" several."""
+    terms = [word.text for word in words if word.mark == "term"]
+    if {*terms[-1:], " ".join(terms[-2:])} & SLOTS:
+        return "any"
+    return "names" if terms and terms[-1] in HOLDERS else ""

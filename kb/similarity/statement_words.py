@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from itertools import groupby
 
 from kb.similarity.lexicon import PHRASE_STARTS, RIVAL_ROWS, SENSES
 from kb.similarity.word_marks import LABELS, NUMERALS, REASONS, SETTERS, UNITS
@@ -33,7 +32,9 @@ _POWERS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
 _REASON = regex("|".join(re.escape(word) for word in REASONS.split("|")), re.IGNORECASE)
 _MARKUP = regex(r"!?\[([^\[\]\n]*+)\]\([^()\n]*+\)|[*`]+|^\s*(?:[-+>]|\d+[.)])\s+|^#+\s+")
 _ITEM_NUMBER = regex(r"(?:^|(?<=\s))\d{1,2}[.)、]\s*(?=\D)")
-_QUESTION = regex(r"[?？吗呢]\s*$")
+_CJK = f"[{FIRST_CJK}-\U0010ffff]"
+_SCRIPT_CHANGE = regex(f"(?<={_CJK})(?!{_CJK})|(?<!{_CJK})(?={_CJK})")
+"""Where a script with spaces meets one without."""
 _NOT_AFTER_COMMA = regex(r"[,，]\s*(?=not\s)|[,，]\s*(?=(?:而不是|而非|不选|不采用))", re.IGNORECASE)
 
 
@@ -63,30 +64,28 @@ def split_plain_sentences(text: str) -> list[str]:
     return [line for part in parts if (line := one_line(part))]
 
 
-def is_question(text: str) -> bool:
-    """Return whether *text* asks and so states nothing."""
-    return _QUESTION.search(text) is not None
-
-
 def tokenise(text: str) -> tuple[list[Word], list[Word]]:
     """Return the words of what *text*, a title or one sentence, states, and those of the reason it gives."""
     plain = unicodedata.normalize("NFKC", one_line(text))[:LONGEST_STATEMENT].replace("’", "'")
     plain = _NOT_AFTER_COMMA.sub(" but ", plain)  # “X, not Y” chooses as “X but not Y” does
+    # “Because of load, use Redis” begins with its reason: nothing is cut off behind three characters or fewer
     match = _REASON.search(plain)
     end = match.start() if match and match.start() > 3 else len(plain)
-    unspaced = has_cjk(plain)
-    said, reason = (list(_iter_words(part, unspaced)) for part in (plain[:end], plain[end:]))
-    return mark_settings(_measure_numbers(said)), mark_settings(_measure_numbers(reason))
+    said, reason = (_measure_numbers(list(_iter_words(part, has_cjk(plain)))) for part in (plain[:end], plain[end:]))
+    return mark_settings(said), mark_settings(reason)
 
 
 def _measure_numbers(words: list[Word]) -> list[Word]:
     """Return *words* with each number in the measure of the unit behind it, which is marked as its unit."""
     found: list[Word] = []
-    for at, word in enumerate(words):
+    for word, after in zip(words, [*words[1:], _NO_WORD], strict=False):
         if word.mark == "number":
-            measure, factor = UNITS.get(words[at + 1].text if at + 1 < len(words) else "", ("", 1.0))
-            word = Word("number", normalise_amount(word.text, factor), unit=measure)
-        elif at and words[at - 1].mark == "number" and word.text in UNITS:
+            measure, factor = UNITS.get(after.text, ("", 1.0))
+            # 1,000 is one number, 1,5 and 10:30 stay as they are written
+            plain = word.text.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+", word.text) else word.text
+            is_amount = re.fullmatch(r"\d+(?:\.\d+)?", plain)
+            word = Word("number", f"{float(plain) * factor:.10g}" if is_amount else plain, unit=measure)
+        elif found and found[-1].mark == "number" and word.text in UNITS:
             word = word._replace(mark="unit")
         found.append(word)
     return found
@@ -94,37 +93,34 @@ def _measure_numbers(words: list[Word]) -> list[Word]:
 
 def mark_settings(words: list[Word]) -> list[Word]:
     """Return *words*, of a statement or a clause, with each number marked that is a setting among them."""
-    found = list(words)
+    found: list[Word] = []
     for at, word in enumerate(words):
         if word.mark == "number":
-            before = words[at - 1] if at else _NO_WORD
-            after = words[at + 1] if at + 1 < len(words) else _NO_WORD
-            earlier = {word.mark for word in words[: max(at - 1, 0)]}
-            found[at] = word._replace(is_setting=is_setting(before, after, earlier))
+            before, after = words[at - 1] if at else _NO_WORD, words[at + 1] if at + 1 < len(words) else _NO_WORD
+            word = word._replace(is_setting=_is_setting(before, after, {each.mark for each in words[: max(at - 1, 0)]}))
+        found.append(word)
     return found
 
 
-def is_setting(before: Word, after: Word, earlier: set[str]) -> bool:
-    """Return whether a number is a setting (port 8000, 30 days, use Python 3.11), not a name (phase 2, CentOS 7)."""
-    if before.text in LABELS:
+def _is_setting(before: Word, after: Word, earlier: set[str]) -> bool:
+    """Return whether the number between two words is a setting, not part of a name."""
+    if before.text in LABELS:  # phase 2, CentOS 7, 第 3 阶段
         return False
+    # "30 days", "is 5", "port 8000", 改为 5, 上限 20
     if after.text in UNITS or before.mark in ("is", "to", "must") or {before.text, after.text} & SETTERS:
         return True
-    if after.mark == "term" and not before.is_name:
-        return True
-    return before.is_name and bool({"use", "must"} & earlier)
-
-
-def normalise_amount(digits: str, factor: float) -> str:
-    """Return what *digits* count, in the measure of which one is *factor*."""
-    plain = digits.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits) else digits
-    return f"{float(plain) * factor:.10g}" if re.fullmatch(r"\d+(?:\.\d+)?", plain) else plain
+    # "3 replicas", but not "Python 3 replicas"; and "use Python 3.11", 使用 Python 3.11
+    if not before.is_name:
+        return after.mark == "term"
+    return bool({"use", "must"} & earlier)
 
 
 def _iter_words(text: str, has_unspaced: bool) -> Iterator[Word]:
     """Yield the words of *text*; phrases of the lexicon are one word."""
+    if not text.isascii():
+        text = _SCRIPT_CHANGE.sub(" ", _NUMERAL.sub(lambda match: str(_parse_numeral(match[0])), text))
     run: list[str] = []
-    for match in _TOKEN.finditer(_separate_scripts(_NUMERAL.sub(lambda m: str(_parse_numeral(m.group())), text))):
+    for match in _TOKEN.finditer(text):
         number, word = match.groups()
         if word and word < FIRST_CJK:
             run.append(word)
@@ -135,19 +131,11 @@ def _iter_words(text: str, has_unspaced: bool) -> Iterator[Word]:
             yield Word("number", number)
         elif word:
             yield from _tokenise_unspaced(word)
-        elif (mark := match.group()) in "%％":
+        elif match[0] in "%％":
             yield Word("unit", "%")
         else:
-            yield Word(SENSES[mark][0] if mark in SENSES else "comma", mark)
+            yield Word(SENSES.get(match[0], ("comma",))[0], match[0])
     yield from _tokenise_spaced(run, has_unspaced)
-
-
-def _separate_scripts(text: str) -> str:
-    """Return *text* with a space wherever a script with spaces meets one without."""
-    if text.isascii():
-        return text
-    kinds = groupby(text, key=lambda character: character >= FIRST_CJK)
-    return " ".join("".join(characters) for _, characters in kinds)
 
 
 def _parse_numeral(text: str) -> int:
@@ -168,29 +156,23 @@ def _tokenise_spaced(run: list[str], has_unspaced: bool) -> Iterator[Word]:
     at = 0
     while at < len(run):
         longest = LONGEST_PHRASE if run[at].casefold() in PHRASE_STARTS else 1
-        for size in range(min(longest, len(run) - at), 0, -1):
-            raw = " ".join(run[at : at + size])
-            phrase = raw.casefold() if size > 1 else _fold_word(raw)
-            if phrase in SENSES or size == 1:
-                break
-        yield _resolve_sense(raw, phrase, has_unspaced or (at > 0 and raw[0].isupper()))
+        sizes = range(min(longest, len(run) - at), 1, -1)
+        size = next((size for size in sizes if " ".join(run[at : at + size]).casefold() in SENSES), 1)
+        raw = " ".join(run[at : at + size])
+        phrase = raw.casefold()
+        if phrase not in SENSES:
+            phrase = phrase.removesuffix("'s").replace("-", "").replace("_", "")
+        is_name = has_unspaced or (at > 0 and raw[0].isupper())
         at += size
-
-
-def _resolve_sense(raw: str, phrase: str, is_name: bool) -> Word:
-    if phrase in SENSES:
-        mark, text = SENSES[phrase]
-        return Word(mark, text, is_name or text in RIVAL_ROWS)
-    if phrase in NUMERALS:
-        return Word("number", str(NUMERALS[phrase]))
-    root = strip_inflection(phrase)
-    mark, text = SENSES.get(root, ("term", root)) if len(root) > 3 else ("term", root)
-    return Word("term", text if mark == "term" else root, is_name or any(c.isupper() for c in raw[1:]))
-
-
-def _fold_word(word: str) -> str:
-    plain = word.casefold()
-    return plain if plain in SENSES else plain.removesuffix("'s").replace("-", "").replace("_", "")
+        if phrase in SENSES:
+            mark, text = SENSES[phrase]
+            yield Word(mark, text, is_name or text in RIVAL_ROWS)
+        elif phrase in NUMERALS:
+            yield Word("number", str(NUMERALS[phrase]))
+        else:
+            root = strip_inflection(phrase)
+            mark, text = SENSES.get(root, ("term", root)) if len(root) > 3 else ("term", root)
+            yield Word("term", text if mark == "term" else root, is_name or any(c.isupper() for c in raw[1:]))
 
 
 def _tokenise_unspaced(run: str) -> Iterator[Word]:

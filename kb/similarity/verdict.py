@@ -53,19 +53,16 @@ def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: fl
     if found := _find_closest_contradiction(candidate, others):
         return CandidateDecision("conflict", *found, alike)
     if same := find_title_match(candidate, others, threshold):
-        reason = msg(
-            "says the same as [{id}], titles {score} alike", id=same.record.scoped_id, score=f"{same.score:.2f}"
-        )
+        score = f"{same.score:.2f}"
+        reason = msg("says the same as [{id}], titles {score} alike", id=same.record.scoped_id, score=score)
         return CandidateDecision("merge", same.record, reason, alike)
     for record in find_closest_records(candidate, others):
         if differs := find_free_contradiction(candidate, record):
             return CandidateDecision("conflict", record, differs, alike)
         if threshold < 1 and (same := match_paraphrase(candidate, record)):
             score = f"{same.score:.2f}"
-            reason = msg(
-                "says the same as [{id}] in other words, {score} of them", id=same.record.scoped_id, score=score
-            )
-            return CandidateDecision("merge", same.record, reason, alike)
+            reason = msg("says the same as [{id}] in other words, {score} of them", id=record.scoped_id, score=score)
+            return CandidateDecision("merge", record, reason, alike)
     return CandidateDecision("create", similar=alike)
 
 
@@ -88,17 +85,15 @@ def is_decision_changed(old: Record, new: Record) -> bool:
 
 def _is_section_changed(section: Section, new: Record) -> bool:
     """Return whether *section*, of the record as it stands, says something else in *new*."""
+    same = [
+        each for each in new.sections if each.name == section.name and (each.name or each.heading == section.heading)
+    ]
+    there = [line.strip() for each in same for line in each.text.splitlines() if line.strip()]
     lines = [line.strip() for line in section.text.splitlines() if line.strip()]
-    texts = [found.text for found in new.sections if _is_same_heading(section, found)]
-    there = [line.strip() for line in "\n".join(texts).splitlines() if line.strip()]
     if section.name and section.name not in _LISTS:
         return bool(lines) and lines != there
     left = iter(there)
-    return not all(line in left for line in lines)
-
-
-def _is_same_heading(one: Section, other: Section) -> bool:
-    return one.name == other.name and (bool(one.name) or one.heading == other.heading)
+    return not all(line in left for line in lines)  # further lines may stand between them
 
 
 def _find_closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Message] | None:
@@ -119,14 +114,12 @@ def build_sections(candidate: Candidate) -> tuple[Section, ...]:
         name: "\n".join(f"- `{path}`" for path in candidate.impact) if name == "impact" else getattr(candidate, name)
         for name in ADR_SECTIONS
     }
-    texts["evidence"] = "\n".join(
-        f"> {one_line(e.quote)}\n>\n> — {_format_origin(e.source, e.line, e.time)}\n" for e in candidate.evidence
-    )
+    quotes = []
+    for each in candidate.evidence:
+        origin = (each.source or "?", f"line {each.line}" if each.line else "", each.time)
+        quotes.append(f"> {one_line(each.quote)}\n>\n> — {', '.join(filter(None, origin))}\n")
+    texts["evidence"] = "\n".join(quotes)
     return tuple(Section(name, "", text.strip()) for name, text in texts.items() if text.strip())
-
-
-def _format_origin(source: str, line: int, time: str) -> str:
-    return ", ".join(part for part in (source or "?", f"line {line}" if line else "", time) if part)
 
 
 def find_missing_sections(record: Record) -> tuple[str, ...]:

@@ -133,6 +133,9 @@ def test_the_threshold_is_strict() -> None:
         ("Backport the fix to branch-3.1", "Backport the fix to branch-3.2"),
         ("Cache the user sessions in Redis", "Cache the user profiles in Redis"),
         ("Orders are sent to the ledger before invoices", "Invoices are sent to the ledger before orders"),
+        ("先写缓存后写数据库", "先写数据库后写缓存"),
+        ("先写缓存再写数据库", "先写数据库再写缓存"),
+        ("First write the cache, then the database", "First write the database, then the cache"),
         ("Run the whole schema check in tests", "Run the whole schema check"),
         ("Allow guests to read the public wiki", "Require guests to read the public wiki"),
         ("用户登录接口统一返回业务层面的错误码", "用户注册接口统一返回业务层面的错误码"),
@@ -218,6 +221,22 @@ def test_a_contradiction_is_never_a_match() -> None:
     new = a_candidate("Log output of the order service must not be masked", "Show it.")
     assert compute_similarity(old.title, new.title) > 0.8
     assert find_duplicate(new, [old]) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "decision"),
+    [
+        ("先写缓存后写数据库", "先写数据库后写缓存", "写入失败时整体重试，读取方最终看到同一个值。"),
+        (
+            "First write the cache, then the database",
+            "First write the database, then the cache",
+            "A failed write is tried again as a whole, so readers of cache and database see one value.",
+        ),
+    ],
+)
+def test_the_same_steps_in_another_order_are_another_record(old: str, new: str, decision: str) -> None:
+    assert find_duplicate(a_candidate(old, decision), [a_record(old, decision)])
+    assert find_duplicate(a_candidate(new, decision), [a_record(old, decision)]) is None
 
 
 def test_the_most_similar_are_named_likest_first() -> None:
