@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, KbError
 from kb.files import json_bytes, open_nonblocking, read_if_exists, remove_folder, resolve_within, write_atomic
@@ -18,7 +19,6 @@ from kb.records.model import Candidate, SimilarRecord, Verdict
 from kb.records.record_paths import CONTENT, TREE, sanitise_session_id
 from kb.safety import redaction
 from kb.sessions.host_input import has_content, read_transcript
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.state_folder import StateFolder
 from kb.text.segment import normalise
 

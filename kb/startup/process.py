@@ -16,7 +16,7 @@ else:
     try:
         import _signal as signal  # what `signal` adds is enumerations, which take as long to make as two modules of kb
     except ImportError:
-        import signal
+        import signal  # noqa: F401
 
 _OBJECTS = 100_000
 """New objects between two searches for garbage; a hook makes fewer, a long import is searched as ever."""
