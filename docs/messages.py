@@ -1,8 +1,8 @@
 """`python -m docs.messages`: bring the Chinese catalogue in step with what kb says, and compile it.
 
-Extracted are the literal templates of every `msg(…)` call, the help of every command by paragraphs, what each setting
-means, and those of click's own words that kb shows. `--check` changes nothing, names what is untranslated, unused or
-has other placeholders, and exits 1.
+Extracted are the literal templates of every `msg(…)` call, in Python and in the wiki's templates, the help of every
+command by paragraphs, what each setting means, and those of click's own words that kb shows. `--check` changes nothing,
+names what is untranslated, unused or has other placeholders, and exits 1.
 """
 
 import ast
@@ -18,6 +18,7 @@ import click
 from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from jinja2 import Environment, nodes
 
 import kb
 from kb.cli.click_texts import split_paragraphs
@@ -82,6 +83,13 @@ def read_literals(node: ast.expr) -> list[str] | None:
     return None
 
 
+def find_template_texts(source: str) -> Iterator[str]:
+    """Yield the text of every call of `msg` in *source*, a template of the wiki; fail for one that is no literal."""
+    for call in Environment().parse(source).find_all(nodes.Call):
+        if isinstance(call.node, nodes.Name) and call.node.name == "msg":
+            yield str(call.args[0].as_const())
+
+
 def find_unreadable() -> list[str]:
     """Return the places of calls whose template the source does not tell."""
     return [
@@ -110,6 +118,9 @@ def extract() -> Catalog:
             for text in read_templates(call) or ():
                 if text:
                     _add(found, text, path, FORMAT)
+    for path in sorted(PACKAGE.rglob("*.html")):
+        for text in find_template_texts(path.read_text(encoding="utf-8")):
+            _add(found, text, path, FORMAT)
     for command in find_commands():
         path = (
             Path(sys.modules[command.callback.__module__].__file__ or "") if command.callback else Path(click.__file__)

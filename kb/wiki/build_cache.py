@@ -11,7 +11,7 @@ import contextlib
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import version
@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 import kb
+from kb.wiki.library import get_path_folder
 from kb.wiki.render import Html, parse_reference
-from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage, get_path_folder
+from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
@@ -53,10 +54,10 @@ class PageFingerprints:
         self.wiki = wiki
         self._rows: dict[int, Html] = {}
 
-    def render_row(self, position: int, make: Callable[[Wiki, int], Html]) -> Html:
+    def render_row(self, position: int) -> Html:
         """Return the row of the record at *position*, which is the same in every list: it is made once."""
         if position not in self._rows:
-            self._rows[position] = make(self.wiki, position)
+            self._rows[position] = self.wiki.render("lists.row", position)
         return self._rows[position]
 
     @cached_property

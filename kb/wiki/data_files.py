@@ -15,13 +15,12 @@ from urllib.parse import unquote
 from xml.sax.saxutils import escape, quoteattr
 
 from kb.i18n import msg
-from kb.records.kinds import kind_label
 from kb.records.model import LIVE, Record, Status, list_aliases
 from kb.records.short_form import render_short_form
 from kb.text.segment import first_sentence, one_line
 from kb.wiki.build_cache import PageFingerprints, hash_parts
 from kb.wiki.library import sanitise_path_part
-from kb.wiki.page_parts import STATUSES, format_title, label_scope, label_status_with_sign
+from kb.wiki.page_parts import STATUSES, format_title
 from kb.wiki.render import START
 from kb.wiki.wiki_model import SiteFile, Wiki
 
@@ -93,7 +92,7 @@ def render_feed(wiki: Wiki, scope: str, name: str, address: Callable[[str], str]
     *address* returns for a page, or a file of the wiki, what a feed reader can open: an absolute address where the
     site says where it is published, else one relative to the feed.
     """
-    title = f"{wiki.config.name} · {label_scope(wiki, scope) if scope else wiki.translate(msg('decisions'))}"
+    title = f"{wiki.config.name} · {wiki.label_scope(scope) if scope else wiki.translate(msg('decisions'))}"
     decisions = [
         (_format_update_time(wiki, record), record.id, n)
         for n, record in enumerate(wiki.library.records)
@@ -208,9 +207,9 @@ def _build_start(wiki: Wiki) -> dict[str, Any]:
         "records": len(wiki.library.records),
         "rows": _count_pieces(wiki, ROWS),
         "cards": _count_pieces(wiki, CARDS),
-        "kind": {kind: kind_label(kind, wiki.config.language) for kind in wiki.kinds},
-        "scope": {scope: label_scope(wiki, scope) for scope in wiki.scopes},
-        "status": {status: label_status_with_sign(wiki, status) for status in statuses},
+        "kind": {kind: wiki.label_kind(kind) for kind in wiki.kinds},
+        "scope": {scope: wiki.label_scope(scope) for scope in wiki.scopes},
+        "status": {status: wiki.label_status_with_sign(status) for status in statuses},
         "tag": [*wiki.tags.uris],
         "month": [month for month in wiki.months.uris if month[:1].isdigit()],
         "words": {name: wiki.translate(word) for name, word in words.items()},

@@ -125,6 +125,12 @@ def get_scope_folder(scope: str) -> str:
     return "anchors/global" if scope == GLOBAL else f"anchors/projects/{sanitise_path_part(parse_project(scope))}"
 
 
+def get_path_folder(path: str) -> str:
+    """Return the folder in which an impact *path* stands, with a slash; a path at the top is its own."""
+    path = path.rstrip("/")
+    return f"{path.rpartition('/')[0]}/" if "/" in path else path
+
+
 # -- building -------------------------------------------------------------------------------------
 
 

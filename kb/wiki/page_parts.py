@@ -1,20 +1,28 @@
-"""What the wiki calls things, and the small pieces that many pages show: a status, a link to a record, a difference."""
+"""What the wiki calls things, its templates, and the difference of two texts."""
 
 from __future__ import annotations
 
+import html
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from kb.i18n import Message, msg
-from kb.records.model import GLOBAL, Record, Status
-from kb.text.segment import one_line
-from kb.wiki.library import parse_project
-from kb.wiki.render import Html, element, escape_markdown, join_html, join_with, link_to
+from kb.records.model import FIXED_BY, GLOBAL, LIVE, Record, Status, list_aliases
+from kb.records.short_form import render_short_form
+from kb.text.segment import first_sentence, one_line
+from kb.wiki.library import get_path_folder
+from kb.wiki.render import Html, join_html, parse_reference
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from jinja2 import Environment
+
     from kb.history.timeline import RecordVersion
     from kb.wiki.wiki_model import Wiki
 
@@ -28,11 +36,6 @@ STATUSES: Mapping[str, tuple[str, Message]] = {
 
 
 # -- names ----------------------------------------------------------------------------------------
-
-
-def label_scope(wiki: Wiki, scope: str) -> str:
-    """Return what *scope* is called."""
-    return parse_project(scope) or wiki.translate(msg("Global"))
 
 
 def get_status_sign(status: str) -> str:
@@ -50,16 +53,6 @@ def translate_status(status: str, language: str) -> str:
     return STATUSES[status][1].translate(language) if status in STATUSES else one_line(status)
 
 
-def label_status(wiki: Wiki, status: str) -> str:
-    """Return the word for *status* in the language of the wiki."""
-    return translate_status(status, wiki.config.language)
-
-
-def label_status_with_sign(wiki: Wiki, status: str) -> str:
-    """Return sign and word of *status*, as text."""
-    return f"{get_status_sign(status)} {label_status(wiki, status)}"
-
-
 def format_title(record: Record) -> str:
     """Return the text of a link to *record*."""
     return one_line(f"{record.id} {record.title}")
@@ -70,58 +63,72 @@ def format_author(version: RecordVersion) -> str:
     return f"{version.author} ({version.host})" if version.host else version.author
 
 
-# -- parts of a page ------------------------------------------------------------------------------
+# -- templates ------------------------------------------------------------------------------------
+
+TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
 
-def render_message(wiki: Wiki, message: Message) -> str:
-    """Return *message* as a paragraph of markdown."""
-    return escape_markdown(wiki.translate(message))
+def load_macros(wiki: Wiki) -> Callable[[str], Any]:
+    """Return a function that gives the macros of a template of TEMPLATES by its name; they know *wiki*."""
+    templates = _load_templates(wiki.config.language)
+    return cache(lambda name: templates.get_template(f"{name}.html").make_module({"wiki": wiki}))
 
 
-def render_titled_part(wiki: Wiki, title: Message, text: str) -> list[str]:
-    """Return *text* under *title*, as parts of a page; nothing for no text."""
-    return [f"## {render_message(wiki, title)}", text] if text else []
+@cache
+def _load_templates(language: str) -> Environment:
+    """Return the templates, in which messages come out in *language* and all other values are escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2.ext import Extension
+
+    class OneLine(Extension):
+        """Takes the line ends and the indentation out of a template: neither is meant for the page."""
+
+        def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+            return "".join(map(str.strip, source.splitlines()))
+
+    def show(value: object) -> Html:
+        if hasattr(value, "__html__"):
+            return Html(value)
+        return Html(html.escape(value.translate(language) if isinstance(value, Message) else str(value)))
+
+    def join(values: Iterable[object], separator: str) -> Html:
+        return Html(html.escape(separator).join(map(show, filter(None, values))))
+
+    # Jinja's own escaping writes quotes in another way than html.escape: *show* is there first.
+    found = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        extensions=[OneLine],
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=show,
+    )
+    found.filters |= {"join": join, "one_line": one_line, "first_sentence": first_sentence, "quote": quote}
+    found.filters |= {"title": format_title, "author": format_author, "reference": parse_reference}
+    found.filters |= {"sign": get_status_sign, "class": get_status_class, "folder": get_path_folder}
+    found.filters |= {"aliases": list_aliases, "extra": get_extra_field}
+    found.filters["short_form"] = partial(render_short_form, language=language)
+    found.globals |= {"msg": msg, "GLOBAL": GLOBAL, "LIVE": LIVE, "diff_lines": diff_lines}
+    found.globals |= {"propose_url": build_proposal_url, "commit_url": build_commit_url}
+    return found
 
 
-def render_badge(wiki: Wiki, status: str) -> Html:
-    """Return sign and word of *status*."""
-    sign = element("span", get_status_sign(status), class_="kb-sign")
-    return element("span", sign, f" {label_status(wiki, status)}", class_=f"kb-status kb-{get_status_class(status)}")
+def get_extra_field(record: Record, key: str) -> str:
+    """Return what the front matter says under *key*, which only some records have."""
+    return one_line(str(record.extra.get(key) or ""))
 
 
-def render_status_sign(wiki: Wiki, status: str) -> Html:
-    """Return the sign of *status*, with its word for those who do not see it."""
-    word, classes = label_status(wiki, status), f"kb-sign kb-{get_status_class(status)}"
-    return element("span", get_status_sign(status), class_=classes, title=word, role="img", aria_label=word)
-
-
-def render_record_link(wiki: Wiki, position: int, text: str = "") -> Html:
-    """Return a link to the record at *position*."""
-    record = wiki.library.records[position]
-    hint = f"{label_status_with_sign(wiki, record.status)} · {one_line(record.title)}"
-    return link_to(wiki.library.uris[position], text or format_title(record), title=hint)
-
-
-def render_entry(wiki: Wiki, position: int) -> Html:
-    """Return sign, link and scope of the record at *position*, for a list."""
-    record = wiki.library.records[position]
-    scope = "" if record.scope == GLOBAL else f" · {parse_project(record.scope)}"
-    return join_html(render_status_sign(wiki, record.status), " ", render_record_link(wiki, position), scope)
-
-
-def render_tag_links(wiki: Wiki, record: Record) -> Html:
-    """Return the tags of *record*, each leading to those that share it."""
-    return join_with(" ", (link_to(wiki.tags.uris[tag], f"#{tag}", class_="kb-tag") for tag in record.tags))
-
-
-def render_proposal_link(wiki: Wiki, title: str) -> Html:
-    """Return a link that opens an issue with *title* at the code host; "" where the host is not known."""
-    edit = wiki.sources.timeline.edit
+def build_proposal_url(edit: str, title: str) -> str:
+    """Return where the code host opens an issue with *title*; "" where *edit*, its way to edit files, is not known."""
     address, found, _ = edit.partition("/-/edit/") if "/-/edit/" in edit else edit.partition("/edit/")
-    if not found:
-        return Html("")
     form = "/-/issues/new?issue%5Btitle%5D=" if "/-/" in found else "/issues/new?title="
-    return element("a", wiki.translate(msg("Propose a change")), href=address + form + quote(one_line(title), safe=""))
+    return address + form + quote(one_line(title), safe="") if found else ""
+
+
+def build_commit_url(wiki: Wiki, record: Record) -> str:
+    """Return where the code host shows the commit that has done away with a pitfall; "" where that is not known."""
+    top, found, _ = wiki.sources.timeline.code.get(record.scope, "").partition("/blob/HEAD/")
+    fixed_by = str(record.extra.get(FIXED_BY) or "")
+    return f"{top}/commit/{quote(fixed_by, safe='')}" if found and fixed_by else ""
 
 
 # -- what differs between two texts, word by word -------------------------------------------------
@@ -144,7 +151,8 @@ class DiffPiece(NamedTuple):
 
     def render(self) -> Html:
         """Return the text, marked where it is in one of the two only."""
-        return element({"-": "del", "+": "ins"}[self.sign], self.text) if self.sign in "-+" else join_html(self.text)
+        tag = {"-": "del", "+": "ins"}.get(self.sign, "")
+        return Html(f"<{tag}>{html.escape(self.text)}</{tag}>") if tag else join_html(self.text)
 
 
 def diff_words(old: str, new: str) -> list[DiffPiece]:
@@ -156,9 +164,9 @@ def diff_words(old: str, new: str) -> list[DiffPiece]:
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
             found.append(DiffPiece("=", "".join(before[a:b])))
-            continue
-        found += [DiffPiece("-", "".join(before[a:b]))] if b > a else []
-        found += [DiffPiece("+", "".join(after[c:d]))] if d > c else []
+        else:
+            pieces = (DiffPiece("-", "".join(before[a:b])), DiffPiece("+", "".join(after[c:d])))
+            found += [piece for piece in pieces if piece.text]
     return found
 
 
@@ -169,27 +177,27 @@ def render_side_by_side(old: str, new: str) -> tuple[Html, Html]:
     return join_html(*left), join_html(*right)
 
 
-def render_line_diff(old: str, new: str) -> Html:
-    """Return what changed from one version of a record file to the next, line by line and word by word."""
+def diff_lines(old: str, new: str) -> list[Html]:
+    """Return what changed from one version of a record file to the next, line by line; "" between distant lines."""
     before, after = (_MARKER.sub("", text).splitlines() for text in (old, new))
     rows: list[Html] = []
     for group in SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(AROUND):
-        rows += [element("p", "⋯", class_="kb-gap")] if rows else []
+        rows += [Html("")] if rows else []
         for tag, a, b, c, d in group:
             if tag == "equal":
-                rows += [element("p", line) for line in before[a:b] if line.strip()]
+                rows += [join_html(line) for line in before[a:b] if line.strip()]
             else:
-                rows += _render_diff_lines(diff_words("\n".join(before[a:b]), "\n".join(after[c:d])))
-    return element("div", *rows, class_="kb-diff") if rows else Html("")
+                rows += _iter_diff_lines(diff_words("\n".join(before[a:b]), "\n".join(after[c:d])))
+    return rows
 
 
-def _render_diff_lines(pieces: list[DiffPiece]) -> Iterator[Html]:
-    """Yield *pieces* as paragraphs, one for each line of either text that has any letters."""
+def _iter_diff_lines(pieces: list[DiffPiece]) -> Iterator[Html]:
+    """Yield *pieces* line by line, those of either text that have any letters."""
     row: list[Html] = []
     for piece in pieces:
-        head, *rest = piece.text.split("\n")
-        row += [DiffPiece(piece.sign, head).render()] if head else []
-        for line in rest:
-            yield from [element("p", *row)] if row else []
-            row = [DiffPiece(piece.sign, line).render()] if line else []
-    yield from [element("p", *row)] if row else []
+        for number, line in enumerate(piece.text.split("\n")):
+            if number:
+                yield from [join_html(*row)] if row else []
+                row = []
+            row += [DiffPiece(piece.sign, line).render()] if line else []
+    yield from [join_html(*row)] if row else []

@@ -208,66 +208,18 @@ LARGEST_COLOURED = 20_000
 _HREF = re.compile(r'href="kb:([^"]*)"')
 
 
-# -- elements -------------------------------------------------------------------------------------
-
-
 class Html(str):
-    """HTML that was made by `element`: it is put on a page as it stands."""
+    """HTML of the wiki's own: it is put on a page as it stands, any other text is escaped."""
 
     __slots__ = ()
 
-
-def element(tag: str, *children: str, **attributes: str) -> Html:
-    """Return an element; a child that is no Html is text. `class_` is class, `data_x` data-x; "" leaves one out."""
-    written = "".join(
-        [f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"' for name, value in attributes.items() if value]
-    )
-    return Html(f"<{tag}{written}>{join_html(*children)}</{tag}>")
+    def __html__(self) -> str:
+        return self
 
 
 def join_html(*children: str) -> Html:
     """Return *children* one behind the other; one that is no Html is text."""
     return Html("".join([child if isinstance(child, Html) else html.escape(child) for child in children]))
-
-
-def join_with(separator: str, parts: Iterable[str]) -> Html:
-    """Return *parts* with *separator* between them."""
-    pieces: list[str] = []
-    for part in parts:
-        pieces += [separator, part] if pieces else [part]
-    return join_html(*pieces)
-
-
-def open_tag(tag: str, **attributes: str) -> Html:
-    """Return the beginning of an element that a later part of the page ends with `close_tag`."""
-    return Html(element(tag, **attributes).removesuffix(f"</{tag}>"))
-
-
-def close_tag(tag: str) -> Html:
-    """Return the end of an element."""
-    return Html(f"</{tag}>")
-
-
-def link_to(uri: str, *children: str, **attributes: str) -> Html:
-    """Return a link to the page or file *uri* of the wiki ("tags.md#x"), wherever the site puts it."""
-    return element("a", *children, href=f"kb:{uri}", **attributes)
-
-
-def render_list(rows: Iterable[str], **attributes: str) -> Html:
-    """Return *rows* as a list; "" for none."""
-    items = [element("li", row) for row in rows]
-    return element("ul", *items, **attributes) if items else Html("")
-
-
-def render_row(cells: Iterable[str]) -> Html:
-    """Return *cells* as a row of a table."""
-    return element("tr", *(element("td", cell) for cell in cells))
-
-
-def render_table(heads: Iterable[str], rows: Iterable[Html], **attributes: str) -> Html:
-    """Return a table with *heads* above *rows*, which `render_row` has made."""
-    head = element("thead", element("tr", *(element("th", word) for word in heads)))
-    return element("table", head, element("tbody", *rows), **attributes)
 
 
 # -- pages ----------------------------------------------------------------------------------------
@@ -321,7 +273,7 @@ def render_page(parts: Sequence[str], target: Callable[[str], str], own: Callabl
                 token.attrs = {"class": f"kb-{str(token.attrGet('style')).rpartition(':')[2]}"}
         is_html = isinstance(part, Html)
         shown.append(_HREF.sub(resolve_href, part) if is_html else parser.renderer.render(tokens, parser.options, {}))
-    shown.append(element("div", data_kb=own(START), hidden="hidden"))
+    shown.append(f'<div data-kb="{html.escape(own(START))}" hidden="hidden"></div>')
     return RenderedPage("\n".join(shown), tuple(headings))
 
 

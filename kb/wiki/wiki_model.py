@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
 from kb.history.timeline import Timeline
 from kb.i18n import Message, msg
+from kb.records.kinds import kind_label
 from kb.records.model import GLOBAL, Record, Reference, recency_key
 from kb.text.segment import normalise, one_line
-from kb.wiki.library import Key, Library, build_library, find_related_records, get_kind_sort_key, sanitise_path_part
-from kb.wiki.page_parts import translate_status
-from kb.wiki.render import escape_markdown, number_duplicates, slugify_headings
+from kb.wiki.library import (
+    Key,
+    Library,
+    build_library,
+    find_related_records,
+    get_kind_sort_key,
+    get_path_folder,
+    sanitise_path_part,
+)
+from kb.wiki.page_parts import get_status_sign, load_macros, translate_status
+from kb.wiki.render import Html, escape_markdown, number_duplicates, slugify_headings
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.checks.findings import Finding
     from kb.history.timeline import RecordVersion
     from kb.sessions.session_archive import SessionArchive
@@ -76,22 +89,13 @@ class SiteFile(NamedTuple):
 # -- lists ----------------------------------------------------------------------------------------
 
 
-class ListingGroup(NamedTuple):
-    """Some rows of one group on one page."""
-
-    label: str
-    """What the group is called; "": the only one of its list, which needs no heading."""
-    records: tuple[int, ...]
-    """Positions in the library."""
-
-
 class Listing(NamedTuple):
     """A list of records, cut into pages of bearable length."""
 
     stem: str
     """The page without its ending: `tags` is `tags.md`, then `tags/page-2.md`."""
-    sheets: tuple[tuple[ListingGroup, ...], ...]
-    """What stands on each page."""
+    sheets: tuple[tuple[tuple[str, tuple[int, ...]], ...], ...]
+    """For each page its groups: a label ("": the only group of the list, without a heading) and positions."""
     counts: Mapping[str, int]
     """Label → how many records the whole group has, in the order of the list."""
     uris: Mapping[str, str]
@@ -109,26 +113,24 @@ class Listing(NamedTuple):
 
 def build_listing(stem: str, groups: Mapping[str, Sequence[int]]) -> Listing:
     """Return *groups*, each a label with the positions of its records, as a list below *stem*."""
-    sheets: list[list[ListingGroup]] = [[]]
+    sheets: list[list[tuple[str, tuple[int, ...]]]] = [[]]
     room = ROWS_PER_PAGE
     for label, records in groups.items():
-        # A group that would not fit begins on a page of its own, so that only a group longer than a page is cut.
-        if len(records) > room and room < ROWS_PER_PAGE:
-            sheets.append([])
-            room = ROWS_PER_PAGE
         for start in range(0, len(records), ROWS_PER_PAGE):
-            if start:
+            # A group that would not fit begins on a page of its own, so that only a group longer than a page is cut.
+            if start or (len(records) > room and room < ROWS_PER_PAGE):
                 sheets.append([])
-            sheets[-1].append(ListingGroup(label, tuple(records[start : start + ROWS_PER_PAGE])))
-            room = ROWS_PER_PAGE - sum(len(group.records) for group in sheets[-1])
-    counts = {label: len(records) for label, records in groups.items()}
-    listing = Listing(stem, tuple(map(tuple, sheets)), counts, {})
+                room = ROWS_PER_PAGE
+            rows = tuple(records[start : start + ROWS_PER_PAGE])
+            sheets[-1].append((label, rows))
+            room -= len(rows)
+    listing = Listing(stem, tuple(map(tuple, sheets)), {label: len(found) for label, found in groups.items()}, {})
     uris: dict[str, str] = {}
     for number, sheet in enumerate(sheets):
         uri = listing.get_sheet_uri(number)
-        slugs = slugify_headings(["", *(group.label for group in sheet)])[1:]
-        for group, slug in zip(sheet, slugs, strict=True):
-            uris.setdefault(group.label, f"{uri}#{slug}" if group.label else uri)
+        labels = [label for label, _ in sheet]
+        for label, slug in zip(labels, slugify_headings(["", *labels])[1:], strict=True):
+            uris.setdefault(label, f"{uri}#{slug}" if label else uri)
     return listing._replace(uris=uris)
 
 
@@ -158,7 +160,8 @@ class WikiSources(NamedTuple):
     """How the search cuts a question into words."""
 
 
-class Wiki(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Wiki:
     """Everything the pages are made from, and where they stand."""
 
     library: Library
@@ -179,9 +182,47 @@ class Wiki(NamedTuple):
     """Scope and id of what is left out."""
     hidden_titles: frozenset[str]
 
+    # -- in the language of the wiki
+
     def translate(self, message: Message) -> str:
         """Return *message* in the language of the wiki."""
         return message.translate(self.config.language)
+
+    def format_message(self, message: Message) -> str:
+        """Return *message* as a paragraph of markdown."""
+        return escape_markdown(self.translate(message))
+
+    def label_kind(self, kind: str) -> str:
+        """Return what *kind* is called."""
+        return kind_label(kind, self.config.language)
+
+    def label_scope(self, scope: str) -> str:
+        """Return what *scope* is called."""
+        return scope.removeprefix("project/") if scope != GLOBAL else self.translate(msg("Global"))
+
+    def label_status(self, status: str) -> str:
+        """Return the word for *status*."""
+        return translate_status(status, self.config.language)
+
+    def label_status_with_sign(self, status: str) -> str:
+        """Return sign and word of *status*, as text."""
+        return f"{get_status_sign(status)} {self.label_status(status)}"
+
+    @cached_property
+    def _macros(self) -> Callable[[str], Any]:
+        return load_macros(self)
+
+    def render(self, macro: str, *arguments: object) -> Html:
+        """Return the HTML that a *macro* ("record.chain") of the folder templates/ makes of *arguments*."""
+        name, _, part = macro.partition(".")
+        return Html(getattr(self._macros(name), part)(*arguments))
+
+    def render_part(self, title: Message, macro: str, *arguments: object) -> list[str]:
+        """Return what *macro* makes of *arguments* under *title*, as parts of a page; nothing where it is empty."""
+        text = self.render(macro, *arguments)
+        return [f"## {self.format_message(title)}", text] if text else []
+
+    # -- what is where
 
     def list_versions(self, record: Record) -> Sequence[RecordVersion]:
         """Return the versions of *record*, newest first."""
@@ -218,35 +259,25 @@ def build_wiki(records: Iterable[Record], sources: WikiSources, config: Config) 
 
     kinds, scopes = group_by(lambda record: [record.kind]), group_by(lambda record: [record.scope])
     kinds = {kind: kinds[kind] for kind in sorted(kinds, key=get_kind_sort_key)}
-    statuses = group_by(lambda record: [translate_status(record.status, config.language)])
-    tags = group_by(lambda record: record.tags)
-    months = group_by(lambda record: [one_line(record.date[:7]) or undated], newest)
-    paths = group_by(lambda record: map(get_path_folder, record.impact))
     sessions = sorted(sources.sessions, key=lambda one: (one.session.time, one.session.name), reverse=True)
     return Wiki(
         library,
         sources,
         config,
-        find_related_records(library.records),
-        list_each("kinds", kinds, kinds),
-        list_each("scopes", scopes, (scope.replace("/", "-") for scope in scopes)),
-        build_listing("statuses", statuses),
-        build_listing("tags", dict(sorted(tags.items()))),
-        build_listing("timeline", months),
-        build_listing("paths", dict(sorted(paths.items()))),
-        sessions,
-        [f"{stem}.md" for stem in _assign_stems("sessions", (archive.session.name for archive in sessions))],
-        frozenset((record.scope, record.id) for record in sources.hidden),
-        frozenset(normalise(record.title) for record in sources.hidden),
+        similar=find_related_records(library.records),
+        kinds=list_each("kinds", kinds, kinds),
+        scopes=list_each("scopes", scopes, (scope.replace("/", "-") for scope in scopes)),
+        statuses=build_listing("statuses", group_by(lambda one: [translate_status(one.status, config.language)])),
+        tags=build_listing("tags", dict(sorted(group_by(lambda record: record.tags).items()))),
+        months=build_listing("timeline", group_by(lambda record: [one_line(record.date[:7]) or undated], newest)),
+        paths=build_listing("paths", dict(sorted(group_by(lambda one: map(get_path_folder, one.impact)).items()))),
+        sessions=sessions,
+        session_uris=[f"{stem}.md" for stem in _assign_stems("sessions", (one.session.name for one in sessions))],
+        hidden=frozenset((record.scope, record.id) for record in sources.hidden),
+        hidden_titles=frozenset(normalise(record.title) for record in sources.hidden),
     )
 
 
 def _assign_stems(folder: str, names: Iterable[str]) -> list[str]:
     """Return a page in *folder*, without its ending, for each name; `index` is kept free."""
     return [f"{folder}/{name}" for name in number_duplicates(["index", *map(sanitise_path_part, names)], "-")[1:]]
-
-
-def get_path_folder(path: str) -> str:
-    """Return the folder in which an impact *path* stands, with a slash; a path at the top is its own."""
-    path = path.rstrip("/")
-    return f"{path.rpartition('/')[0]}/" if "/" in path else path

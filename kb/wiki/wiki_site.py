@@ -8,17 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from kb.i18n import msg
 from kb.records.model import list_aliases
 from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
 from kb.wiki.data_files import RECORDS, iter_chunks, list_feeds, render_feed, render_records_json
 from kb.wiki.graph import DATA, GRAPH, build_graph_page, render_graph_data
 from kb.wiki.library import get_scope_folder, sanitise_path_part
 from kb.wiki.list_pages import ALL_RECORDS, KINDS, SCOPES, VIEWS, build_home_page, build_views_page, iter_list_drafts
-from kb.wiki.page_parts import format_title, get_status_sign, label_scope, label_status
 from kb.wiki.pending_pages import HEALTH, INBOX, REVIEWS, build_health_page, build_inbox_page, build_reviews_page
 from kb.wiki.record_pages import SESSIONS, build_record_page, iter_session_pages
-from kb.wiki.render import element
 from kb.wiki.wiki_model import PageDraft, SiteFile, Wiki, WikiPage
 
 if TYPE_CHECKING:
@@ -117,19 +114,5 @@ def render_redirect(wiki: Wiki, path: str, positions: Sequence[int], address: Ca
 
     *address* returns the address of a page of the wiki, relative to this one.
     """
-    rows = []
-    for position in positions:
-        record = wiki.library.records[position]
-        words = f"{get_status_sign(record.status)} {format_title(record)} · {label_scope(wiki, record.scope)}"
-        link = element("a", words, href=address(wiki.library.uris[position]))
-        rows.append(element("li", link, f" ({label_status(wiki, record.status)})"))
-    only = address(wiki.library.uris[positions[0]]) if len(positions) == 1 else ""
-    refresh = f'<meta http-equiv="refresh" content="0; url={only}">' if only else ""
-    title = element("title", posixpath.basename(posixpath.dirname(path)))
-    return (
-        f'<!doctype html>\n<html lang="{wiki.config.language}"><head><meta charset="utf-8">{refresh}'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">'
-        '<link rel="icon" href="data:,">'
-        f"{title}</head><body>{element('p', wiki.translate(msg('This leads to:')))}"
-        f"{element('ul', *rows)}</body></html>\n"
-    )
+    rows = [(position, address(wiki.library.uris[position])) for position in positions]
+    return wiki.render("redirect.page", posixpath.basename(posixpath.dirname(path)), rows)

