@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from kb.errors import BadInput
 from kb.i18n import Message, msg
@@ -24,19 +25,27 @@ _SCOPE = regex(SCOPE)
 _HALF = regex("[\ud800-\udfff]")
 _SHOWN = 60
 """Characters of a caller's word that a message repeats."""
-_TYPES: Mapping[type, str] = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
-    list: "array",
-    dict: "object",
-}
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+"""The JSON type of a value; bool first, which is an int."""
+SEE_FORM = msg("the form of a candidate: kb write --schema")
+"""The next step of who handed in something else."""
 
 _TEXT = {"type": "string"}
 _WORDS = {"type": "array", "items": _TEXT}
 _MAYBE = {"type": ["boolean", "null"]}
 _MAP = {"type": "object", "additionalProperties": _TEXT}
+_EVIDENCE = {
+    "type": "object",
+    "required": ["quote"],
+    "additionalProperties": False,
+    "properties": {"quote": _TEXT, "source": _TEXT, "line": {"type": "integer", "minimum": 0}, "time": _TEXT},
+}
+
+
+def _describe(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
+    """Return *schema* with its *description*."""
+    return {**schema, "description": description}
+
 
 SCHEMA: Mapping[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -46,61 +55,40 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["kind", "title"],
     "additionalProperties": False,
     "properties": {
-        "kind": {
-            "enum": [kind.name for kind in KINDS],
-            "description": "The prefix (D) or the Chinese label (决策) will do too.",
-        },
-        "title": {**_TEXT, "description": "What was decided about what, on one line."},
-        "decision": {**_TEXT, "description": "What holds from now on; for a pitfall, what goes wrong."},
-        "alternatives": {**_TEXT, "description": "What else was considered."},
-        "why": {**_TEXT, "description": "The reasons."},
-        "impact": {**_WORDS, "description": "Paths, relative to the project's root, of what it is about."},
-        "verification": {**_TEXT, "description": "How to check that it holds. Never run by itself."},
-        "rollback": {**_TEXT, "description": "How to undo it."},
+        "kind": _describe(
+            {"enum": [kind.name for kind in KINDS]}, "The prefix (D) or the Chinese label (决策) will do too."
+        ),
+        "title": _describe(_TEXT, "What was decided about what, on one line."),
+        "decision": _describe(_TEXT, "What holds from now on; for a pitfall, what goes wrong."),
+        "alternatives": _describe(_TEXT, "What else was considered."),
+        "why": _describe(_TEXT, "The reasons."),
+        "impact": _describe(_WORDS, "Paths, relative to the project's root, of what it is about."),
+        "verification": _describe(_TEXT, "How to check that it holds. Never run by itself."),
+        "rollback": _describe(_TEXT, "How to undo it."),
         "tags": _WORDS,
-        "scope": {**_TEXT, "description": "global or project/<name>; without it, the caller's project."},
-        "project": {**_TEXT, "description": "Short for scope project/<name>."},
+        "scope": _describe(_TEXT, "global or project/<name>; without it, the caller's project."),
+        "project": _describe(_TEXT, "Short for scope project/<name>."),
         "impact_areas": {"type": "array", "items": {"enum": list(AREAS)}},
-        "claims": {**_MAP, "description": "Checkable facts: one value for a key among a scope's records."},
-        "coexists_with": {
-            **_MAP,
-            "description": "Ids this seems to contradict and does not, each with the reason.",
-        },
-        "reusable": {**_MAYBE, "description": "Useful in other projects."},
-        "affects_future": {**_MAYBE, "description": "Self-check: will it affect a later decision?"},
-        "reference_value": {**_MAYBE, "description": "Self-check: will it be worth looking up?"},
-        "prevents_repeat": {
-            **_MAYBE,
-            "description": "Self-check: does it prevent a repeated discussion or mistake?",
-        },
+        "claims": _describe(_MAP, "Checkable facts: one value for a key among a scope's records."),
+        "coexists_with": _describe(_MAP, "Ids this seems to contradict and does not, each with the reason."),
+        "reusable": _describe(_MAYBE, "Useful in other projects."),
+        "affects_future": _describe(_MAYBE, "Self-check: will it affect a later decision?"),
+        "reference_value": _describe(_MAYBE, "Self-check: will it be worth looking up?"),
+        "prevents_repeat": _describe(_MAYBE, "Self-check: does it prevent a repeated discussion or mistake?"),
         "confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
-        "evidence": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["quote"],
-                "additionalProperties": False,
-                "properties": {
-                    "quote": _TEXT,
-                    "source": _TEXT,
-                    "line": {"type": "integer", "minimum": 0},
-                    "time": _TEXT,
-                },
-            },
-        },
-        "supersedes": {**_WORDS, "description": "Ids this replaces."},
-        "amends": {**_WORDS, "description": "Ids this replaces in part."},
-        "updates": {
-            **_TEXT,
-            "description": "The id of the record whose sections these are, for a tool that keeps one record current.",
-        },
-        "session": {
-            **_TEXT,
-            "description": "The session it comes from; repetition is counted over sessions.",
-        },
-        "host": {**_TEXT, "description": "The program that hands it in."},
+        "evidence": {"type": "array", "items": _EVIDENCE},
+        "supersedes": _describe(_WORDS, "Ids this replaces."),
+        "amends": _describe(_WORDS, "Ids this replaces in part."),
+        "updates": _describe(
+            _TEXT, "The id of the record whose sections these are, for a tool that keeps one record current."
+        ),
+        "session": _describe(_TEXT, "The session it comes from; repetition is counted over sessions."),
+        "host": _describe(_TEXT, "The program that hands it in."),
     },
 }
+
+
+# -- reading --------------------------------------------------------------------------------------
 
 
 def parse_candidates(data: bytes, source: str = "-") -> list[Candidate]:
@@ -109,97 +97,73 @@ def parse_candidates(data: bytes, source: str = "-") -> list[Candidate]:
     A field that stands in one object twice is refused: no order of fields means anything in JSON.
     """
     if len(data) > MAX_INPUT:
-        raise BadInput(
-            msg("the input has {size} bytes; at most {limit} are read", size=len(data), limit=MAX_INPUT),
-            path=source,
-        )
+        said = msg("the input has {size} bytes; at most {limit} are read", size=len(data), limit=MAX_INPUT)
+        raise BadInput(said, path=source)
+    line = 0
     try:
         text = data.decode("utf-8-sig")
+        if not text.strip():
+            raise BadInput(msg("the input is empty"), path=source, hint=SEE_FORM)
+        value = json.loads(text, object_pairs_hook=partial(_refuse_duplicate_keys, source))
     except UnicodeDecodeError as error:
-        raise BadInput(
-            msg("the input is not valid UTF-8"), path=source, line=data.count(b"\n", 0, error.start) + 1
-        ) from None
-    if not text.strip():
-        raise BadInput(msg("the input is empty"), path=source, hint=SEE_FORM)
-    try:
-        value = json.loads(text, object_pairs_hook=_refuse_duplicate_keys)
+        said, line = msg("the input is not valid UTF-8"), data.count(b"\n", 0, error.start) + 1
     except json.JSONDecodeError as error:
-        raise BadInput(msg("not valid JSON: {problem}", problem=error.msg), path=source, line=error.lineno) from None
+        said, line = msg("not valid JSON: {problem}", problem=error.msg), error.lineno
     except RecursionError:
-        raise BadInput(msg("not valid JSON: {problem}", problem="nested too deep"), path=source) from None
-    except _DuplicateKey as error:
-        raise BadInput(
-            msg("the field {key} appears twice in one object", key=clip(error.key, _SHOWN)), path=source
-        ) from None
+        said = msg("not valid JSON: {problem}", problem="nested too deep")
     except ValueError:
-        raise BadInput(msg("not valid JSON: {problem}", problem="a number has too many digits"), path=source) from None
-    return build_candidates(value, source)
+        said = msg("not valid JSON: {problem}", problem="a number has too many digits")
+    else:
+        return build_candidates(value, source)
+    raise BadInput(said, path=source, line=line)
 
 
-class _DuplicateKey(ValueError):
-    """An object has the field *key* twice."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
-
-
-def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(source: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise _DuplicateKey(key)
+            raise BadInput(msg("the field {key} appears twice in one object", key=clip(key, _SHOWN)), path=source)
         values[key] = value
     return values
 
 
-SEE_FORM = msg("the form of a candidate: kb write --schema")
-"""The next step of who handed in something else."""
-
-
 def build_candidates(value: object, source: str = "-") -> list[Candidate]:
     """Return the candidates in a parsed JSON *value*: one object or a list of them."""
-    items = value if isinstance(value, list) else [value]
-    return [
-        _build_candidate(item, f"{source}[{number}]" if isinstance(value, list) else source)
-        for number, item in enumerate(items)
-    ]
+    if not isinstance(value, list):
+        return [_build_candidate(value, source)]
+    return [_build_candidate(item, f"{source}[{number}]") for number, item in enumerate(value)]
 
 
 def candidate_to_json(candidate: Candidate) -> dict[str, Any]:
     """Return *candidate* in its JSON form, without what is empty; `build_candidates` reads it back equal."""
-    values = {key: value for key, value in candidate._asdict().items() if value not in ("", (), None) and value != {}}
-    values = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
-    values = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
+    values: dict[str, Any] = {}
+    for key, value in candidate._asdict().items():
+        if key in ("kind", "title") or (value not in ("", (), None) and value != {}):
+            plain = dict(value) if isinstance(value, Mapping) else value
+            values[key] = list(plain) if isinstance(plain, tuple) else plain
     if candidate.evidence:
-        values["evidence"] = [
-            {k: v for k, v in e._asdict().items() if v} | {"quote": e.quote} for e in candidate.evidence
-        ]
-    return {**values, "kind": candidate.kind, "title": candidate.title}
+        rows = (evidence._asdict() for evidence in candidate.evidence)
+        values["evidence"] = [{k: v for k, v in row.items() if v or k == "quote"} for row in rows]
+    return values
 
 
 def _build_candidate(item: object, place: str) -> Candidate:
     if not isinstance(item, dict):
-        raise BadInput(
-            msg("a candidate is a JSON object, not {kind}", kind=_name_json_type(item)),
-            path=place,
-            hint=SEE_FORM,
-        )
+        said = msg("a candidate is a JSON object, not {kind}", kind=_name_json_type(item))
+        raise BadInput(said, path=place, hint=SEE_FORM)
     for problem in _find_problems(item):
         raise BadInput(problem, path=place, hint=SEE_FORM)
-    values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in item.items() if value is not None
-    }
-    kind = find_kind(str(values["kind"]))
-    assert kind is not None
-    project = values.pop("project", "")
-    if project:
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in item.items() if v is not None}
+    if project := values.pop("project", ""):
         values["scope"] = f"project/{project}"
     values["evidence"] = tuple(Evidence(**evidence) for evidence in values.get("evidence", ()))
+    kind = find_kind(values["kind"])
+    assert kind is not None
     return Candidate(**{**values, "kind": kind.name})
 
 
 def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
+    """Yield what keeps *item* from being a candidate, the first first."""
     properties = SCHEMA["properties"]
     for key in ("kind", "title"):
         if not isinstance(item.get(key), str):
@@ -209,68 +173,42 @@ def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
             yield msg("there is no field {key}", key=clip(key, _SHOWN))
         elif key != "kind" and value is not None:
             yield from find_schema_errors(value, properties[key], key)
-    if isinstance(item.get("kind"), str) and find_kind(item["kind"]) is None:
-        yield msg(
-            "there is no kind {kind}; there are: {kinds}",
-            kind=clip(item["kind"], _SHOWN),
-            kinds=", ".join(k.name for k in KINDS),
-        )
-    yield from _find_scope_problems(item.get("scope"), item.get("project"))
-
-
-def _find_scope_problems(scope: object, project: object) -> Iterator[Message]:
-    if isinstance(project, str) and project:
+    if find_kind(item["kind"]) is None:
+        kinds = ", ".join(kind.name for kind in KINDS)
+        yield msg("there is no kind {kind}; there are: {kinds}", kind=clip(item["kind"], _SHOWN), kinds=kinds)
+    scope = item.get("scope")
+    if project := item.get("project"):
         if scope and scope != f"project/{project}":
             yield msg("the fields {one} and {other} contradict each other", one="scope", other="project")
         scope = f"project/{project}"
-    if isinstance(scope, str) and scope and not _SCOPE.fullmatch(scope):
+    if scope and not _SCOPE.fullmatch(scope):
         yield msg("the field {key} must be {wanted}", key="scope", wanted="global | project/<name>")
 
 
+# -- JSON Schema, as far as SCHEMA uses it --------------------------------------------------------
+
+
 def find_schema_errors(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Message]:
-    """Yield what keeps *value* from being what *schema* (JSON Schema, as far as SCHEMA uses it) asks for at *place*."""
+    """Yield what keeps *value* from being what *schema* asks for at *place*."""
     if not _has_type(value, schema):
         yield _describe_schema_error(value, schema, place)
-    elif isinstance(value, str):
-        if _HALF.search(value):
-            yield msg("the field {key} holds half a character (a lone surrogate)", key=place)
+    elif isinstance(value, str) and _HALF.search(value):
+        yield msg("the field {key} holds half a character (a lone surrogate)", key=place)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from find_schema_errors(inner, schema["items"], f"{place}[{number}]")
     elif isinstance(value, dict):
-        yield from _find_object_errors(value, schema, place)
-
-
-def _describe_schema_error(value: object, schema: Mapping[str, Any], place: str) -> Message:
-    """Say what *value* should be: where a range or a list of words is asked for, its type alone says nothing."""
-    shown = clip(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
-    if "maximum" in schema:
-        least, most = schema["minimum"], schema["maximum"]
-        return msg(
-            "the field {key} must be a number from {least} to {most}, not {value}",
-            key=place, least=least, most=most, value=shown,
-        )  # fmt: skip
-    if "minimum" in schema:
-        least = schema["minimum"]
-        return msg(
-            "the field {key} must be a whole number from {least} on, not {value}", key=place, least=least, value=shown
-        )
-    kind = shown if "enum" in schema else _name_json_type(value)
-    return msg("the field {key} must be {wanted}, not {kind}", key=place, wanted=_describe_type(schema), kind=kind)
-
-
-def _find_object_errors(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[Message]:
-    inner, rest = schema.get("properties", {}), schema["additionalProperties"]
-    for key in schema.get("required", ()):
-        if key not in value:
-            yield msg("the field {key} is missing or no text", key=f"{place}.{key}")
-    for key, item in value.items():
-        if key not in inner and not rest:
-            yield msg("there is no field {key}", key=f"{place}.{clip(key, _SHOWN)}")
-        else:
+        fields, rest = schema.get("properties", {}), schema["additionalProperties"]
+        for key in schema.get("required", ()):
+            if key not in value:
+                yield msg("the field {key} is missing or no text", key=f"{place}.{key}")
+        for key, item in value.items():
             inside = f"{place}.{clip(key, _SHOWN)}"
-            yield from find_schema_errors(key, _TEXT, inside)
-            yield from find_schema_errors(item, inner.get(key, rest), inside)
+            if key not in fields and not rest:
+                yield msg("there is no field {key}", key=inside)
+            else:
+                yield from find_schema_errors(key, _TEXT, inside)
+                yield from find_schema_errors(item, fields.get(key, rest), inside)
 
 
 def _has_type(value: object, schema: Mapping[str, Any]) -> bool:
@@ -278,12 +216,28 @@ def _has_type(value: object, schema: Mapping[str, Any]) -> bool:
     if "enum" in schema:
         return value in schema["enum"]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    if _name_json_type(value) not in kinds and not (_name_json_type(value) == "integer" and "number" in kinds):
+    kind = _name_json_type(value)
+    if kind not in kinds and not (kind == "integer" and "number" in kinds):
         return False
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        within: bool = schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
-        return within
-    return True
+    least, most = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    return not isinstance(value, int | float) or bool(least <= value <= most)
+
+
+def _describe_schema_error(value: object, schema: Mapping[str, Any], place: str) -> Message:
+    """Say what *value* should be: where a range or a list of words is asked for, its type alone says nothing."""
+    shown = clip(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if most is not None:
+        bounds = {"least": least, "most": most}
+        return msg(
+            "the field {key} must be a number from {least} to {most}, not {value}", key=place, value=shown, **bounds
+        )
+    if least is not None:
+        return msg(
+            "the field {key} must be a whole number from {least} on, not {value}", key=place, value=shown, least=least
+        )
+    kind = shown if "enum" in schema else _name_json_type(value)
+    return msg("the field {key} must be {wanted}, not {kind}", key=place, wanted=_describe_type(schema), kind=kind)
 
 
 def _describe_type(schema: Mapping[str, Any]) -> str:

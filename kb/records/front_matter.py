@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from kb.errors import BadRecord
 from kb.i18n import msg
@@ -32,10 +32,11 @@ _UNSEEN = regex("[\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufef
 _HALF = regex("[\ud800-\udfff]")
 _LONGEST_KEY = 500
 
-KEYS = (
-    "id", "uid", "kind", "title", "status", "scope", "date", "tags", "impact", "supersedes", "amends",
-    "coexists_with", "claims", "occurrences", "sources", "confirmed",
-)  # fmt: skip
+_KEYS = (
+    "id uid kind title status scope date tags impact supersedes amends coexists_with claims occurrences sources "
+    "confirmed"
+)
+KEYS = tuple(_KEYS.split())
 """The frontmatter keys kb knows, in the order in which it writes them."""
 
 
@@ -52,23 +53,17 @@ class TextSpan(NamedTuple):
 def decode_record(data: bytes, path: str = "") -> str:
     """Return the text of a record file; raise BadRecord for what is no text or larger than 4 MB."""
     if len(data) > MAX_BYTES:
-        raise BadRecord(
-            msg("the file has {size} bytes; a record has at most {limit}", size=len(data), limit=MAX_BYTES),
-            path=path,
-        )
+        said = msg("the file has {size} bytes; a record has at most {limit}", size=len(data), limit=MAX_BYTES)
+        raise BadRecord(said, path=path)
     if b"\0" in data:
-        raise BadRecord(
-            msg("the file is binary, not markdown"),
-            path=path,
-            hint=msg("restore it with: git checkout -- {path}", path=path),
-        )
+        hint = msg("restore it with: git checkout -- {path}", path=path)
+        raise BadRecord(msg("the file is binary, not markdown"), path=path, hint=hint)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = find_line_number(data[: error.start].decode("utf-8"), error.start)
-        raise BadRecord(
-            msg("the file is not valid UTF-8"), path=path, line=line, hint=msg("save it as UTF-8")
-        ) from None
+        said = msg("the file is not valid UTF-8")
+        raise BadRecord(said, path=path, line=line, hint=msg("save it as UTF-8")) from None
 
 
 # -- the front ------------------------------------------------------------------------------------
@@ -76,14 +71,19 @@ def decode_record(data: bytes, path: str = "") -> str:
 
 def find_front_matter(text: str) -> TextSpan | None:
     """Return where the YAML between the `---` lines stands, or None for a text without a front."""
-    edges = _find_edges(text)
-    return TextSpan(edges[0], edges[1]) if edges else None
+    return _find_edges(text)[0]
 
 
 def find_body_start(text: str) -> int:
     """Return the offset behind the front; 0 without one."""
-    edges = _find_edges(text)
-    return edges[2] if edges else 0
+    return _find_edges(text)[1]
+
+
+def _find_edges(text: str) -> tuple[TextSpan | None, int]:
+    """Return where the front's YAML stands, and where the body begins."""
+    opening = _OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end() - 1) if opening else None
+    return (TextSpan(opening.end(), closing.start() + 1), closing.end()) if opening and closing else (None, 0)
 
 
 def parse_front_matter(text: str, path: str = "") -> dict[str, Any]:
@@ -104,13 +104,6 @@ def find_key_line(text: str, key: str) -> int:
     return entry.line + 2 if entry else 1
 
 
-def _find_edges(text: str) -> tuple[int, int, int] | None:
-    """Return where the front's YAML begins and ends, and where the body begins."""
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end() - 1) if opening else None
-    return (opening.end(), closing.start() + 1, closing.end()) if opening and closing else None
-
-
 def _extract_yaml(text: str, path: str) -> str:
     """Return the YAML of the front, "" without one."""
     span = find_front_matter(text)
@@ -128,11 +121,8 @@ def _load_yaml(source: str, path: str) -> YamlFrontMatter:
     try:
         return load_yaml(source, MAX_DEPTH)
     except YamlError as error:
-        raise BadRecord(
-            msg("the frontmatter cannot be read: {problem}", problem=error.problem),
-            path=path,
-            line=error.line + 1,
-        ) from None
+        said = msg("the frontmatter cannot be read: {problem}", problem=error.problem)
+        raise BadRecord(said, path=path, line=error.line + 1) from None
 
 
 # -- values as text -------------------------------------------------------------------------------
@@ -144,16 +134,19 @@ def format_scalar(value: object) -> str:
     `parse_front_matter` reads it back equal, and so does YAML 1.1 but for dates. Half a character (a lone surrogate)
     becomes U+FFFD.
     """
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return _format_number(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, float):  # YAML 1.1 takes a number for one only where it has a point: 1e5 is 1.0e5
+        text = repr(float(value))
+        named = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
+        return named.get(text) or (text if "." in text else text.replace("e", ".0e"))
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_format_key(k)}: {format_scalar(v)}" for k, v in value.items()) + "}"
+        keys = {format_scalar(str(key)): item for key, item in value.items()}
+        # YAML wants a question mark before a key of more than 1,024 characters.
+        pairs = (f"{k if len(k) <= _LONGEST_KEY else f'? {k} '}: {format_scalar(v)}" for k, v in keys.items())
+        return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(format_scalar(v) for v in value) + "]"
     word = str(value)
@@ -173,48 +166,7 @@ def replace_surrogates(text: str) -> str:
     return _HALF.sub("\ufffd", text)
 
 
-def _format_number(value: float) -> str:
-    text = repr(float(value))
-    named = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
-    return named.get(text) or (text if "." in text else text.replace("e", ".0e"))
-
-
-def _format_key(key: object) -> str:
-    """Return *key* for a mapping in braces; YAML wants a question mark before a long one."""
-    text = format_scalar(str(key))
-    return text if len(text) <= _LONGEST_KEY else f"? {text} "
-
-
 # -- edits ----------------------------------------------------------------------------------------
-
-
-def edit_front_matter(text: str, changes: Mapping[str, object], path: str = "") -> str:
-    """Return *text* with the keys of *changes* set in its front; None removes a key. All other bytes stay.
-
-    Raise BadRecord for a front that cannot be read or is not written one key a line.
-    """
-    span = find_front_matter(text)
-    source = _extract_yaml(text, path)
-    if span is None:
-        return _add_front_matter(text, changes)
-    read, rows = _load_yaml(source, path), split_lines(source)
-    other = next((entry for entry in read.entries.values() if not _is_row_start(rows[entry.line], entry)), None)
-    if read.braces or other:
-        raise _layout_error(path, other.line + 2 if other and not read.braces else 2)
-    edits = sorted(
-        (_build_edit(rows, read.entries, key, value, detect_newline(text), path) for key, value in changes.items()),
-        key=lambda edit: (edit.first, edit.rank),
-    )
-    new = "".join(_apply_edits(rows, edits))
-    others = {key: entry.value for key, entry in read.entries.items() if key not in changes}
-    if not all(edit.new for edit in edits) and not _has_values(new, others):
-        new = "".join(_apply_edits(rows, [_extend_removal(rows, edit) for edit in edits]))
-    return text[: span.start] + new + text[span.end :]
-
-
-def _is_row_start(row: str, entry: YamlEntry) -> bool:
-    """Return whether *row* has nothing before the key of *entry*, and its colon right behind it."""
-    return not row[: entry.column].strip(" ") and row[entry.key_end :].lstrip(" \t").startswith(":")
 
 
 class _RowEdit(NamedTuple):
@@ -226,24 +178,49 @@ class _RowEdit(NamedTuple):
     rank: int
 
 
-def _add_front_matter(text: str, changes: Mapping[str, object]) -> str:
-    end = detect_newline(text)
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
-    added = "".join(f"{format_entry(key, value)}{end}" for key, value in changes.items() if value is not None)
-    return f"{mark}---{end}{added}---{end}{text[len(mark) :]}" if added else text
+def edit_front_matter(text: str, changes: Mapping[str, object], path: str = "") -> str:
+    """Return *text* with the keys of *changes* set in its front; None removes a key. All other bytes stay.
+
+    Raise BadRecord for a front that cannot be read or is not written one key a line.
+    """
+    span, source, end = find_front_matter(text), _extract_yaml(text, path), detect_newline(text)
+    if span is None:
+        mark = "\ufeff" if text.startswith("\ufeff") else ""
+        added = "".join(f"{format_entry(key, value)}{end}" for key, value in changes.items() if value is not None)
+        return f"{mark}---{end}{added}---{end}{text[len(mark) :]}" if added else text
+    front, rows = _load_yaml(source, path), split_lines(source)
+    _require_one_key_per_line(front, rows, path)
+    found = (_build_edit(rows, front.entries, key, value, end) for key, value in changes.items())
+    edits = sorted(found, key=lambda edit: (edit.first, edit.rank))
+    new = _apply_edits(rows, edits)
+    # Without the key that ended it, a block scalar would take over the empty and indented rows behind that key.
+    if not all(edit.new for edit in edits) and not _has_values(new, front, changes):
+        new = _apply_edits(rows, [_extend_removal(rows, edit) for edit in edits])
+    return text[: span.start] + new + text[span.end :]
 
 
-def _build_edit(
-    rows: list[str], entries: Mapping[str, YamlEntry], key: str, value: object, end: str, path: str
-) -> _RowEdit:
+def _require_one_key_per_line(front: YamlFrontMatter, rows: list[str], path: str) -> None:
+    """Raise BadRecord unless every key begins a row, with its colon right behind it."""
+    wrong = [0] if front.braces else []
+    for entry in front.entries.values():
+        row = rows[entry.line]
+        if row[: entry.column].strip(" ") or not row[entry.key_end :].lstrip(" \t").startswith(":"):
+            wrong.append(entry.line)
+    if wrong:
+        hint = msg("write each key on its own line: key: value")
+        raise BadRecord(msg("the frontmatter must have one key per line"), path=path, line=wrong[0] + 2, hint=hint)
+
+
+def _build_edit(rows: list[str], entries: Mapping[str, YamlEntry], key: str, value: object, end: str) -> _RowEdit:
     """Return the edit that sets *key* to *value*, or removes it."""
     known = entries.get(key)
-    if known is None:
-        place = _find_insert_row(rows, entries, key)
+    if known is None:  # it goes behind the last key that comes before it in KEYS, else to the end
+        rank = KEYS.index(key) if key in KEYS else len(KEYS)
+        before = [entries[name] for name in KEYS[:rank] if name in entries] if key in KEYS else []
+        place = _find_last_row(rows, before[-1]) + 1 if before else len(rows)
         end = "\n" if end == "\r" and rows[place : place + 1] == ["\n"] else end
         lead = rows[first.line][: first.column] if (first := next(iter(entries.values()), None)) else ""
-        new = "" if value is None else f"{lead}{format_entry(key, value)}{end}"
-        return _RowEdit(place, place, new, KEYS.index(key) if key in KEYS else len(KEYS))
+        return _RowEdit(place, place, "" if value is None else f"{lead}{format_entry(key, value)}{end}", rank)
     row, last = rows[known.line], _find_last_row(rows, known)
     colon = row.index(":", known.key_end) + 1
     behind = rows[last][known.value_end :].rstrip("\r\n") if known.value_end >= 0 else ""
@@ -253,14 +230,15 @@ def _build_edit(
     return _RowEdit(known.line, last + 1, new, len(KEYS) + 1)
 
 
-def _has_values(source: str, values: Mapping[str, Any]) -> bool:
-    """Return whether *source* still has *values*."""
+def _has_values(source: str, front: YamlFrontMatter, changes: Mapping[str, object]) -> bool:
+    """Return whether *source* still has the values of *front* but for the *changes*."""
     entries = _load_yaml(source, "").entries
-    return all(key in entries and repr(entries[key].value) == repr(value) for key, value in values.items())
+    kept = {key: entry.value for key, entry in front.entries.items() if key not in changes}
+    return all(key in entries and repr(entries[key].value) == repr(value) for key, value in kept.items())
 
 
 def _extend_removal(rows: list[str], edit: _RowEdit) -> _RowEdit:
-    """Return a removal with the empty and indented rows behind it, which a block scalar before it would take over."""
+    """Return a removal with the empty and indented rows behind it."""
     after = edit.after
     while not edit.new and edit.first < after < len(rows) and rows[after][0] in " \t\r\n":
         after += 1
@@ -275,27 +253,11 @@ def _find_last_row(rows: list[str], entry: YamlEntry) -> int:
     return last
 
 
-def _find_insert_row(rows: list[str], entries: Mapping[str, YamlEntry], key: str) -> int:
-    """Return the row for a new *key*: behind the last key that comes before it in KEYS, else at the end."""
-    before = KEYS[: KEYS.index(key)] if key in KEYS else ()
-    known = next((entries[name] for name in reversed(before) if name in entries), None)
-    return _find_last_row(rows, known) + 1 if known else len(rows)
-
-
-def _apply_edits(rows: list[str], edits: list[_RowEdit]) -> Iterator[str]:
-    """Yield the pieces of the front after *edits*, which are in order and do not overlap."""
+def _apply_edits(rows: list[str], edits: list[_RowEdit]) -> str:
+    """Return the front after *edits*, which are in order and do not overlap."""
+    new: list[str] = []
     at = 0
     for edit in edits:
-        yield from rows[at : edit.first]
-        yield edit.new
+        new += [*rows[at : edit.first], edit.new]
         at = max(at, edit.after)
-    yield from rows[at:]
-
-
-def _layout_error(path: str, line: int) -> BadRecord:
-    return BadRecord(
-        msg("the frontmatter must have one key per line"),
-        path=path,
-        line=line,
-        hint=msg("write each key on its own line: key: value"),
-    )
+    return "".join([*new, *rows[at:]])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from kb.i18n import Message, msg
-from kb.records.model import Status
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip
 
@@ -32,8 +31,8 @@ SECTIONS: tuple[SectionName, ...] = (
     SectionName("impact", "Impact", "影响范围", ("影响", "impacts")),
     SectionName("verification", "Verification", "验证方式", ("confirmation", "validation", "验证")),
     SectionName("rollback", "Rollback", "回滚方式", ("回滚", "回退")),
-    SectionName("evidence", "Evidence", "证据", ()),
-    SectionName("additions", "Additions", "补充", ()),
+    SectionName("evidence", "Evidence", "证据"),
+    SectionName("additions", "Additions", "补充"),
 )
 """In the order in which a record shows them. The six ADR fields: RUYI protocol, "锚点格式 (ADR 架构决策记录)"."""
 
@@ -47,8 +46,6 @@ class Kind(NamedTuple):
     prefix: str
     en: str
     zh: str
-    folder: str = "anchors"
-    """The folder under `content/` that keeps this kind's records."""
     required: tuple[str, ...] = ("decision", "why")
     """Sections without which a record is only `proposed`."""
     karma: str = ""
@@ -61,44 +58,20 @@ class Kind(NamedTuple):
     """True where the kind is by its nature of use elsewhere (SHI "可复用")."""
     always: bool = False
     """True where a starting session is told every record of the kind, whatever its task."""
+    folder: str = "anchors"
+    """The folder under `content/` that keeps this kind's records."""
 
 
+_ONE = ("decision",)
 KINDS: tuple[Kind, ...] = (
-    Kind("decision", "D", "Decision", "决策", required=ADR_SECTIONS, karma="正业", hint="t2"),
-    Kind("constraint", "C", "Constraint", "约束", required=ADR_SECTIONS, karma="戒律", hint="t1", always=True),
-    Kind("interface", "I", "Interface", "接口", required=ADR_SECTIONS, karma="正业", hint="t2"),
+    Kind("decision", "D", "Decision", "决策", ADR_SECTIONS, "正业", hint="t2"),
+    Kind("constraint", "C", "Constraint", "约束", ADR_SECTIONS, "戒律", hint="t1", always=True),
+    Kind("interface", "I", "Interface", "接口", ADR_SECTIONS, "正业", hint="t2"),
     Kind("pitfall", "P", "Pitfall", "问题", karma="恶业", category="anti-pattern", hint="t1"),
     Kind("pattern", "M", "Pattern", "模式", karma="正业", category="pattern", hint="t1", reusable=True),
-    Kind(
-        "preference",
-        "U",
-        "Preference",
-        "偏好",
-        required=("decision",),
-        karma="习气",
-        category="preference",
-        reusable=True,
-        always=True,
-    ),
-    Kind(
-        "checklist",
-        "CK",
-        "Checklist",
-        "检查清单",
-        required=("decision",),
-        karma="正业",
-        category="checklist",
-        reusable=True,
-    ),
-    Kind(
-        "domain-note",
-        "DN",
-        "Domain note",
-        "领域笔记",
-        required=("decision",),
-        karma="正业",
-        category="domain-note",
-    ),
+    Kind("preference", "U", "Preference", "偏好", _ONE, "习气", "preference", reusable=True, always=True),
+    Kind("checklist", "CK", "Checklist", "检查清单", _ONE, "正业", "checklist", reusable=True),
+    Kind("domain-note", "DN", "Domain note", "领域笔记", _ONE, "正业", "domain-note"),
 )
 
 
@@ -124,14 +97,10 @@ KARMA: tuple[Karma, ...] = (
 BY_NAME = {kind.name: kind for kind in KINDS}
 BY_PREFIX = {kind.prefix: kind for kind in KINDS}
 _SPOKEN = {
-    word: kind
-    for kind in KINDS
-    for word in (kind.name, kind.prefix.lower(), kind.en.lower(), kind.zh, kind.name + "s", kind.prefix)
+    word: kind for kind in KINDS for word in (kind.name, kind.name + "s", kind.prefix.lower(), kind.en.lower(), kind.zh)
 }
 _HEADINGS = {
-    heading.lower(): section.name
-    for section in SECTIONS
-    for heading in (section.name, section.en, section.zh, *section.aliases)
+    heading.lower(): section.name for section in SECTIONS for heading in (section.en, section.zh, *section.aliases)
 }
 
 
@@ -172,27 +141,16 @@ def join_section_labels(names: Iterable[str], language: str) -> str:
 _LONGEST = 40
 """Characters of a status that kb does not know, which may be any text."""
 
-_STATUSES: Mapping[str, Message] = {
-    Status.PROPOSED: msg("proposed"),
-    Status.ACCEPTED: msg("accepted"),
-    Status.REJECTED: msg("rejected"),
-    Status.DEPRECATED: msg("deprecated"),
-    Status.SUPERSEDED: msg("superseded"),
-}
-_AREAS: Mapping[str, Message] = {
-    "architecture": msg("architecture"),
-    "security": msg("security"),
-    "performance": msg("performance"),
-    "compliance": msg("compliance"),
-    "modules": msg("modules"),
-}
+_STATUSES = (msg("proposed"), msg("accepted"), msg("rejected"), msg("deprecated"), msg("superseded"))
+_AREAS = (msg("architecture"), msg("security"), msg("performance"), msg("compliance"), msg("modules"))
+_MESSAGES = {message.template: message for message in _STATUSES + _AREAS}
 
 
 def status_name(status: str) -> Message | str:
     """Return what *status* is called in a sentence; one that kb does not know is itself, cut short."""
-    return _STATUSES.get(str(status)) or clip(str(status), _LONGEST)
+    return _MESSAGES.get(str(status)) or clip(str(status), _LONGEST)
 
 
 def area_name(area: str) -> Message | str:
     """Return what the *area* of a large impact is called in a sentence."""
-    return _AREAS.get(area, area)
+    return _MESSAGES.get(area, area)
