@@ -72,7 +72,13 @@ def redact_candidate(
 
 def redact_json(value: object, masking: Sequence[str] | Masking = ()) -> Any:
     """Return a JSON *value* with every text in it masked, in an object as the assignment to its key."""
-    return _mask_value(value, _build_search_task(masking), [])
+    return redact_value(value, masking)[0]
+
+
+def redact_value(value: object, masking: Sequence[str] | Masking = ()) -> tuple[Any, set[str]]:
+    """Return *value*, texts in tuples, lists and mappings, masked as `redact_json` does it, and the rules that did."""
+    found: list[Redaction] = []
+    return _mask_value(value, _build_search_task(masking), found), {one.rule for one in found}
 
 
 def _build_search_task(masking: Sequence[str] | Masking) -> SearchTask:

@@ -7,7 +7,6 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
@@ -21,14 +20,15 @@ from kb.text.segment import clip, normalise, one_line, slugify
 from kb.writing.transaction import Transaction, transactions
 
 if TYPE_CHECKING:
-    from typing import Any
-
+    from kb.config import Masking
     from kb.workspace import Workspace
 
 _SCOPE = re.compile(SCOPE)
 _ID = re.compile(r"([A-Z]{1,3})\d{3,9}")
 
 _LINKS = ("supersedes", "amends", "coexists_with")
+_MASKED = ("title", "tags", "impact", "sources", "claims", "coexists_with", "user", "extra")
+"""What is masked of a record beside its sections."""
 _NAMED_LOST = 5
 """How many of the files that a record's links no longer reach are named."""
 
@@ -72,14 +72,8 @@ def _import_all(
     transaction: Transaction, records: Sequence[Record], progress: Callable[[int], None] | None
 ) -> list[Verdict]:
     kb = transaction.kb
-    private = kb.config.masking
-
-    @lru_cache(maxsize=1024)  # headings, tags and "" come in every record
-    def redact_text(text: str) -> tuple[str, tuple[redaction.Redaction, ...]]:
-        return redaction.redact_text(text, private)
-
     present = kb.index.records()
-    items = _assign_ids(kb, present, [_sanitise_record(record, redact_text) for record in records])
+    items = _assign_ids(kb, present, [_sanitise_record(record, kb.config.masking) for record in records])
     renamed: dict[tuple[str, str], str] = {}
     for item in items:
         renamed.setdefault((item.record.scope, item.wanted), item.record.id)
@@ -93,28 +87,15 @@ def _import_all(
     return verdicts
 
 
-def _sanitise_record(
-    record: Record, redact_text: Callable[[str], tuple[str, tuple[redaction.Redaction, ...]]]
-) -> ImportItem:
+def _sanitise_record(record: Record, masking: Masking) -> ImportItem:
     """Return *record* without secrets, control characters in its title, and ids that cannot be kept."""
-    rules: set[str] = set()
-
-    def mask_text(text: str) -> str:
-        shown, masks = redact_text(text)
-        rules.update(mask.rule for mask in masks)
-        return shown
-
-    done = record._replace(
-        title=one_line(mask_text(record.title)),
-        tags=tuple(map(mask_text, record.tags)),
-        impact=tuple(map(mask_text, record.impact)),
-        sources=tuple(map(mask_text, record.sources)),
-        claims=_mask_value(record.claims, mask_text),
-        coexists_with=_mask_value(record.coexists_with, mask_text),
-        sections=tuple(s._replace(heading=mask_text(s.heading), text=mask_text(s.text)) for s in record.sections),
-        user=mask_text(record.user),
-        extra=_mask_value(record.extra, mask_text),
-    )
+    values = [getattr(record, name) for name in _MASKED]
+    texts = [(section.heading, section.text) for section in record.sections]
+    (masked, shown), rules = redaction.redact_value((values, texts), masking)
+    parts = zip(record.sections, shown, strict=True)
+    sections = tuple(section._replace(heading=heading, text=text) for section, (heading, text) in parts)
+    done = record._replace(**dict(zip(_MASKED, masked, strict=True)), sections=sections)
+    done = done._replace(title=one_line(done.title))
     objection = None
     if not _SCOPE.fullmatch(done.scope):
         objection = msg("there is no scope {scope}", scope=done.scope)
@@ -124,24 +105,6 @@ def _sanitise_record(
         objection = msg("the title is invisible")
     origin = done.sources[0] if len(done.sources) == 1 else ""
     return ImportItem(done, record.id, origin, tuple(sorted(rules)), objection=objection)
-
-
-def _mask_value(value: Any, masked: Callable[[str], str]) -> Any:
-    """Return a frontmatter *value* with every text in it masked."""
-    if isinstance(value, str):
-        return masked(value)
-    if isinstance(value, Mapping):
-        return {_mask_value(key, masked): _mask_assignment(key, item, masked) for key, item in value.items()}
-    return [_mask_value(item, masked) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _mask_assignment(key: object, value: Any, masked: Callable[[str], str]) -> Any:
-    """Return *value* masked as an assignment to *key* would be, for the key may be what gives a secret away."""
-    if isinstance(value, str):
-        safe = masked(f"{key}: {value}")
-        if safe.startswith(f"{key}: "):
-            return safe[len(f"{key}: ") :]
-    return _mask_value(value, masked)
 
 
 def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[ImportItem]) -> list[ImportItem]:

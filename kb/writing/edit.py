@@ -51,14 +51,21 @@ def change_status(
     subject = f"Change status of [{named.id}] to {status}"
     for transaction in transactions(kb):
         with transaction:
-            verdict = _plan_status(transaction, reload_record(transaction, named), status, reason, subject, decided)
+            record = reload_record(transaction, named)
+            changed, said = _plan_status(transaction, record, status, reason)
+            # Each of these takes a record out of force or brings one back, which a person decides.
+            is_decision = record.status == Status.ACCEPTED or (status == Status.ACCEPTED and record.status in _OVER)
+            if decided or not (is_decision or len(said) > 1):
+                verdict = transaction.build_verdict("updated", changed, said)
+            else:
+                branch = f"{_format_branch_id(record)}-{status}"
+                verdict = propose_changes(transaction, changed, branch, subject, [NOT_BY_A_PROGRAM, *said])
             transaction.commit(subject, f"status {status}", reason)
     return verdict
 
 
-def _plan_status(
-    transaction: Transaction, record: Record, status: str, reason: str, subject: str, decided: bool
-) -> Verdict:
+def _plan_status(transaction: Transaction, record: Record, status: str, reason: str) -> tuple[Record, list[Message]]:
+    """Plan another *status* for *record*; return it as it will be, and what to say of it and of those it replaces."""
     kb = transaction.kb
     check_transition(kb, record, status)
     newer = [other for other, _ in kb.index.find_referrers(record.id, "supersedes") if other.scope == record.scope]
@@ -69,14 +76,18 @@ def _plan_status(
         transaction.plan_front_edit(other, {"supersedes": _remove_id(other.supersedes, record.id)}, "status")
     changed = transaction.plan_front_edit(record, {"status": status}, "status")
     if reason:
-        _append_addition(transaction, changed, f"- {kb.today()}: {record.status} → {status}: {reason}")
-    gone = _supersede_replaced(transaction, changed) if status == Status.ACCEPTED else []
-    said = [msg("{old} → {new}", old=status_name(record.status), new=status_name(status)), *gone]
-    reopened = status == Status.ACCEPTED and record.status in _OVER
-    if decided or not (gone or reopened or record.status == Status.ACCEPTED):
-        return transaction.build_verdict("updated", changed, said)
-    branch = f"{_format_branch_id(record)}-{status}"
-    return propose_changes(transaction, changed, branch, subject, [NOT_BY_A_PROGRAM, *said])
+        before = transaction.read_planned(record.path) or b""
+        old, line = decode_record(before, record.path), f"- {kb.today()}: {record.status} → {status}: {reason}"
+        new = append_to_section(old, "additions", line, kb.config.language, record.path)
+        record_file.verify_edit(old, new, (), record.path)
+        transaction.plan_text_change(changed, before, new.encode(), "status")
+        transaction.reindex_record(record.path)
+    said = [msg("{old} → {new}", old=status_name(record.status), new=status_name(status))]
+    for old_id in changed.supersedes if status == Status.ACCEPTED else ():
+        for replaced in kb.index.find_by_id(old_id):
+            if replaced.scope == changed.scope and replaced.status in LIVE:
+                said.append(transaction.plan_superseded(replaced))
+    return changed, said
 
 
 def check_transition(kb: Workspace, record: Record, status: str) -> None:
@@ -94,13 +105,6 @@ def check_transition(kb: Workspace, record: Record, status: str) -> None:
         raise KbError(why, path=record.path, hint=suggest_completion(record, lacking))
 
 
-def _supersede_replaced(transaction: Transaction, record: Record) -> list[Message]:
-    """Take out of force what *record*, which is accepted now, supersedes; return what to say of each."""
-    found = (old for name in record.supersedes for old in transaction.kb.index.find_by_id(name))
-    live = [old for old in found if old.scope == record.scope and old.status in LIVE]
-    return [transaction.plan_superseded(old) for old in live]
-
-
 def _format_branch_id(record: Record) -> str:
     """Return how the name of a branch names *record*."""
     return record.id if record.scope == GLOBAL else f"{record.id}-{slugify(record.scope.removeprefix('project/'))}"
@@ -108,15 +112,6 @@ def _format_branch_id(record: Record) -> str:
 
 def _remove_id(ids: Sequence[str], gone: str) -> list[str] | None:
     return [one for one in ids if one != gone] or None
-
-
-def _append_addition(transaction: Transaction, record: Record, line: str) -> None:
-    before = transaction.read_planned(record.path) or b""
-    old = decode_record(before, record.path)
-    new = append_to_section(old, "additions", line, transaction.kb.config.language, record.path)
-    record_file.verify_edit(old, new, (), record.path)
-    transaction.plan_text_change(record, before, new.encode(), "status")
-    transaction.reindex_record(record.path)
 
 
 def format_status_label(status: str) -> str:
@@ -141,37 +136,36 @@ def supersede(
     for transaction in transactions(kb):
         with transaction:
             old, new = (reload_record(transaction, record) for record in named)
-            verdict = _plan_supersede(transaction, old, new, subject, in_part=in_part, decided=decided)
+            changed, said = _plan_supersede(transaction, old, new, in_part=in_part)
+            is_decision = old.status == new.status == Status.ACCEPTED
+            if not transaction.changes:
+                verdict = transaction.build_verdict("unchanged", changed, said)
+            elif decided or not is_decision:
+                verdict = transaction.build_verdict("updated", changed, said)
+            else:
+                branch = f"{_format_branch_id(new)}-{'amends' if in_part else 'supersedes'}-{old.id.lower()}"
+                verdict = propose_changes(transaction, changed, branch, subject, [NOT_BY_A_PROGRAM, *said])
             transaction.commit(subject, "superseded")
     return verdict
 
 
 def _plan_supersede(
-    transaction: Transaction, old: Record, new: Record, subject: str, *, in_part: bool, decided: bool
-) -> Verdict:
+    transaction: Transaction, old: Record, new: Record, *, in_part: bool
+) -> tuple[Record, list[Message]]:
+    """Plan that *new* replaces *old*; return the new one as it will be, and what to say of both."""
     _check_replaceable(transaction.kb, old, new, in_part=in_part)
-    changes = _build_link_changes(old, new, in_part=in_part)
+    changes: dict[str, object] = {}  # a record is named in `supersedes` or in `amends`, not in both
+    if in_part and old.id not in new.amends:
+        changes = {"amends": [*new.amends, old.id]}
+    elif not in_part and old.id not in new.supersedes:
+        changes = {"supersedes": [*new.supersedes, old.id]}
+        changes |= {"amends": _remove_id(new.amends, old.id)} if old.id in new.amends else {}
     changed = transaction.plan_front_edit(new, changes, "superseded") if changes else new
     said = [msg("amends [{id}]", id=old.scoped_id) if in_part else msg("supersedes [{id}]", id=old.scoped_id)]
     if not in_part and old.status != Status.SUPERSEDED:
         is_accepted = new.status == Status.ACCEPTED
         said.append(transaction.plan_superseded(old) if is_accepted else describe_unreplaced(old))
-    if not transaction.changes:
-        return transaction.build_verdict("unchanged", changed, said)
-    if decided or old.status != Status.ACCEPTED or new.status != Status.ACCEPTED:
-        return transaction.build_verdict("updated", changed, said)
-    branch = f"{_format_branch_id(new)}-{'amends' if in_part else 'supersedes'}-{old.id.lower()}"
-    return propose_changes(transaction, changed, branch, subject, [NOT_BY_A_PROGRAM, *said])
-
-
-def _build_link_changes(old: Record, new: Record, *, in_part: bool) -> dict[str, object]:
-    """Return what the front of *new* gets; a record is named in `supersedes` or in `amends`, not in both."""
-    if in_part:
-        return {} if old.id in new.amends else {"amends": [*new.amends, old.id]}
-    if old.id in new.supersedes:
-        return {}
-    amends = {"amends": _remove_id(new.amends, old.id)} if old.id in new.amends else {}
-    return {"supersedes": [*new.supersedes, old.id], **amends}
+    return changed, said
 
 
 def _check_replaceable(kb: Workspace, old: Record, new: Record, *, in_part: bool) -> None:
@@ -187,20 +181,15 @@ def _check_replaceable(kb: Workspace, old: Record, new: Record, *, in_part: bool
         raise KbError(msg("[{new}] replaces [{old}] wholly", old=old.scoped_id, new=new.scoped_id), path=new.path)
     if not in_part and old.status != Status.SUPERSEDED:
         check_transition(kb, old, Status.SUPERSEDED)
-    if new.id in _collect_superseded(kb, old):
-        raise KbError(msg("[{old}] replaces [{new}] already", old=old.scoped_id, new=new.scoped_id), path=old.path)
-
-
-def _collect_superseded(kb: Workspace, record: Record) -> set[str]:
-    """Return the ids that *record* supersedes, directly or through others."""
-    found: set[str] = set()
-    ahead = list(record.supersedes)
+    gone: set[str] = set()  # what *old* supersedes, directly or through others
+    ahead = list(old.supersedes)
     while ahead:
         record_id = ahead.pop()
-        if record_id not in found:
-            found.add(record_id)
-            ahead += [i for r in kb.index.find_by_id(record_id) if r.scope == record.scope for i in r.supersedes]
-    return found
+        if record_id not in gone:
+            gone.add(record_id)
+            ahead += [i for r in kb.index.find_by_id(record_id) if r.scope == old.scope for i in r.supersedes]
+    if new.id in gone:
+        raise KbError(msg("[{old}] replaces [{new}] already", old=old.scoped_id, new=new.scoped_id), path=old.path)
 
 
 def confirm(kb: Workspace, name: str, *, scope: str = "") -> Verdict:
@@ -229,11 +218,13 @@ def replace_text(
     Raise ConcurrentEdit where they changed the same lines. Id, uid, kind and scope of a record do not change; a status
     moves only where it may. Not *decided*: no person typed it, and what takes the record out of force is a review.
     """
-    data = _match_line_ends(opened, text).encode()
+    mark = "\ufeff" if opened.startswith("\ufeff") and not text.startswith("\ufeff") else ""
+    if detect_newline(opened) == "\r\n" and "\r" not in text:  # editors may drop line ends and byte order mark
+        text = text.replace("\n", "\r\n")
+    data = (mark + text).encode()
     edited = record_file.read(data, record.path)
     _check_fixed_keys(kb, record, edited)
-    if masked := list(redaction.locate_secrets(text, kb.config.masking)):
-        line, rule = masked[0]
+    for line, rule in redaction.locate_secrets(text, kb.config.masking):
         why = msg("this looks like a secret ({rule})", rule=rule)
         raise KbError(why, path=record.path, line=line, hint=msg("remove it"))
     for transaction in transactions(kb):
@@ -277,14 +268,6 @@ def _explain_overturn(tip: bytes | None, now: bytes, path: str) -> Message | Non
     if is_decision_changed(old, new):
         return msg("it changes what [{id}], which is accepted, says was decided or why", id=old.scoped_id)
     return None
-
-
-def _match_line_ends(opened: str, text: str) -> str:
-    """Return *text* with the byte order mark and the line ends of *opened*, which editors may drop."""
-    mark = "\ufeff" if opened.startswith("\ufeff") and not text.startswith("\ufeff") else ""
-    if detect_newline(opened) == "\r\n" and "\r" not in text:
-        text = text.replace("\n", "\r\n")
-    return mark + text
 
 
 def _check_fixed_keys(kb: Workspace, record: Record, edited: Record) -> None:

@@ -177,10 +177,7 @@ def write_export(kb: Workspace, path: str, data: bytes) -> None:
     target = os.path.realpath(path)
     try:
         if os.path.isfile(target) and read_if_exists(target) != data and _has_uncommitted_edits(kb, target):
-            raise NeedsPerson(
-                msg("{path} has changes that are not committed", path=path),
-                hint=msg("commit them first: git add {path} && git commit {path}", path=path),
-            )
+            raise _uncommitted_error(path)
         os.stat(os.path.dirname(target))
         if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a terminal is written to, not replaced
             with open(target, "wb") as file:
@@ -228,14 +225,25 @@ def add_groups(kb: Workspace, text: str, source: str) -> list[SynonymGroup]:
     for transaction in transactions(kb):
         with transaction:
             before = transaction.read_planned(KEYWORDS)
-            new = _find_new_groups(before, groups)
-            if new:
+            if new := _find_new_groups(before, groups):
                 head = decode_record(before, KEYWORDS) if before else ""
                 rows = "".join(f"- [{', '.join(group.words)}]\n" for group in new)
-                now = head + ("" if head.endswith("\n") or not head else "\n") + rows
-                transaction.plan_file(KEYWORDS, before, now.encode())
+                now = (head + ("" if head.endswith("\n") or not head else "\n") + rows).encode()
+                # A file that nobody has committed yet is in the way as well: it would stay as it is.
+                mine = read_if_exists(os.path.join(kb.root, *KEYWORDS.split("/")))
+                is_strange = before is None and mine not in (None, now)
+                if is_strange or (before is not None and transaction.has_conflict(KEYWORDS, before, now)):
+                    raise _uncommitted_error(KEYWORDS)
+                transaction.changes[KEYWORDS] = (before, now)
             transaction.commit("Load keywords", "keywords")
     return new
+
+
+def _uncommitted_error(path: str) -> NeedsPerson:
+    return NeedsPerson(
+        msg("{path} has changes that are not committed", path=path),
+        hint=msg("commit them first: git add {path} && git commit {path}", path=path),
+    )
 
 
 def _find_new_groups(data: bytes | None, groups: Sequence[SynonymGroup]) -> list[SynonymGroup]:

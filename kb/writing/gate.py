@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from kb.config import Config
 from kb.i18n import Message, msg
@@ -66,28 +66,24 @@ class Admission(NamedTuple):
 
 
 def assess_admission(
-    candidate: Candidate, sightings: int, config: Config, known_modules: Sequence[str] = (),
-    *, in_sessions: bool = True, overturns: str = ""
-) -> Admission:  # fmt: skip
+    candidate: Candidate, sightings: int, config: Config, *, in_sessions: bool = True, overturns: str = ""
+) -> Admission:
     """Return whether *candidate*, seen in *sightings* different sessions with this one, may be written, and why.
 
-    *in_sessions* False: what has been counted are times, not all of which named a session of their own.
-    *known_modules* are the folders of the project's modules, where the caller knows them. *overturns* is the id of
-    an accepted record that the candidate contradicts: what would change a decision in force is never a small matter.
+    *in_sessions* False: what has been counted are times, not all of which named a session of their own. *overturns* is
+    the id of an accepted record that the candidate contradicts: what would change a decision in force is never a small
+    matter.
     """
     answers = answer_self_check(candidate)
     if set(answers) == {False}:
         return Admission(False, (), (DECLINED,))
     grounds: list[Message] = []
     if sightings >= config.repeat:
-        grounds.append(
-            msg("repeated: seen in {count} sessions", count=sightings)
-            if in_sessions
-            else msg("repeated: seen at least {count} times", count=sightings)
-        )
+        sessions = msg("repeated: seen in {count} sessions", count=sightings)
+        grounds.append(sessions if in_sessions else msg("repeated: seen at least {count} times", count=sightings))
     if candidate.updates:
         grounds.append(msg("updates [{id}], which has passed the gate", id=candidate.updates))
-    grounds += _find_large_impact(candidate, known_modules)
+    grounds += _find_large_impact(candidate)
     if candidate.reusable:
         grounds.append(msg("reusable: useful in other projects"))
     elif candidate.reusable is None and BY_NAME[candidate.kind].reusable:
@@ -98,7 +94,16 @@ def assess_admission(
         grounds.append(msg("contradicts [{id}], which is accepted", id=overturns))
     if grounds:
         return Admission(True, tuple(grounds))
-    return Admission(False, (), (_build_gate_objection(candidate, sightings, config),))
+    reason = msg("below the gate: neither repeated, nor of large impact, nor reusable")
+    if not _is_confident(candidate):
+        sure = candidate.confidence
+        reason = msg("below the gate: with a confidence of {confidence}, words alone prove nothing", confidence=sure)
+    remedy = msg(
+        "say why it matters: --area architecture|security|performance|compliance|modules, --reusable or "
+        "--affects-future yes; or wait until {count} more session(s) report it",
+        count=config.repeat - sightings,
+    )
+    return Admission(False, (), (Objection("gate", reason, remedy, refuses=False),))
 
 
 def require_approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
@@ -126,19 +131,16 @@ def answer_self_check(candidate: Candidate) -> SelfCheck:
     )
 
 
-def _find_large_impact(candidate: Candidate, known: Sequence[str]) -> list[Message]:
+def _find_large_impact(candidate: Candidate) -> list[Message]:
     """Return why the impact is large: what the caller named, then what the words name, then the touched modules."""
     named = [msg("large impact: {area}", area=area_name(area)) for area in candidate.impact_areas]
-    if _is_confident(candidate):
-        named += [
-            msg("large impact: {area} (“{word}”)", area=area_name(area), word=word)
-            for area, word in find_impact_areas(candidate).items()
-            if area not in candidate.impact_areas
-        ]
+    for area, word in find_impact_areas(candidate).items() if _is_confident(candidate) else ():
+        if area not in candidate.impact_areas:
+            named.append(msg("large impact: {area} (“{word}”)", area=area_name(area), word=word))
     signature = _SIGNATURE.search(f"{candidate.title}\n{candidate.decision}")
     if candidate.kind == "interface" and signature and not named:
         named.append(msg("large impact: callers depend on “{signature}”", signature=clip(signature.group(), 40)))
-    touched = find_touched_modules(candidate, known)
+    touched = find_touched_modules(candidate)
     if len(touched) > 1:
         names = ", ".join(touched)
         named.append(msg("large impact: touches {count} modules ({names})", count=len(touched), names=names))
@@ -155,22 +157,6 @@ DECLINED = Objection(
     msg("if one of them is a yes, say which: --affects-future yes, --reference yes or --prevents-repeat yes"),
 )
 """Why three answers of "no" keep a candidate out of the records; it stays with its session (RUYI-06)."""
-
-
-def _build_gate_objection(candidate: Candidate, sightings: int, config: Config) -> Objection:
-    """Return the objection to a candidate without a ground, with what to add, exactly."""
-    reason = msg("below the gate: neither repeated, nor of large impact, nor reusable")
-    if not _is_confident(candidate):
-        confidence = candidate.confidence
-        reason = msg(
-            "below the gate: with a confidence of {confidence}, words alone prove nothing", confidence=confidence
-        )
-    remedy = msg(
-        "say why it matters: --area architecture|security|performance|compliance|modules, --reusable or "
-        "--affects-future yes; or wait until {count} more session(s) report it",
-        count=config.repeat - sightings,
-    )
-    return Objection("gate", reason, remedy, refuses=False)
 
 
 # -- how large is its impact? ---------------------------------------------------------------------
@@ -236,19 +222,14 @@ _TRIVIAL = regex(
 )
 """Titles of small matters; a large word beside them is only a name ("rename the variable auth_token")."""
 
-_HOLDERS = frozenset(
-    [
-        "src", "lib", "libs", "pkg", "packages", "apps", "app", "services", "modules", "crates", "cmd", "internal",
-        "source", "main", "java", "kotlin", "scala", "python", "go", "com", "org", "net", "cn", "io", "components",
-        "projects",
-    ]
-)  # fmt: skip
-"""Folders that hold modules and are none."""
-_BESIDE = frozenset(
-    ["test", "tests", "doc", "docs", "spec", "specs", "__tests__", "examples", "scripts", "bench", "e2e"]
+_HOLDING_FOLDERS = (
+    "src lib libs pkg packages apps app services modules crates cmd internal source main java kotlin scala python go "
+    "com org net cn io components projects"
 )
+"""Folders that hold modules and are none."""
+_FOLDERS_BESIDE = "test tests doc docs spec specs __tests__ examples scripts bench e2e"
 """Folders that go along with every module."""
-
+_HOLDERS, _BESIDE = frozenset(_HOLDING_FOLDERS.split()), frozenset(_FOLDERS_BESIDE.split())
 
 _REST_OF_WORD = regex(r"[A-Za-z-]*")
 """What follows the beginning of a word, which is all that WORDS name of most."""
@@ -286,33 +267,18 @@ def _is_negated(text: str, match: re.Match[str]) -> bool:
     return bool(_NO.search(text, before, match.start()) and _DENIED_AFTER.match(text, after))
 
 
-def find_touched_modules(candidate: Candidate, known: Sequence[str] = ()) -> tuple[str, ...]:
+def find_touched_modules(candidate: Candidate) -> tuple[str, ...]:
     """Return the modules that the candidate's impact paths touch, sorted.
 
-    *known* are the folders of the project's modules, where the caller knows them. Without them, a module is the first
-    folder of a path that is neither a mere holder ("src", "packages", the project's own name) nor tests or docs; a
-    file that stands in no such folder touches none.
+    A module is the first folder of a path that is neither a mere holder ("src", "packages", the project's own name) nor
+    tests or docs; a file that stands in no such folder touches none.
     """
     project = candidate.scope.rpartition("/")[2].lower().replace("-", "_")
     found = set()
     for path in candidate.impact:
-        if known:
-            parts = _split_path(path)
-            fits = [folder for folder in known if parts[: len(_split_path(folder))] == _split_path(folder)]
-            found.add(max(fits, key=len, default=""))
-        else:
-            found.add(_guess_module(path, project))
-    return tuple(sorted(found - {""}))
-
-
-def _guess_module(path: str, project: str) -> str:
-    parts = _split_path(path)
-    folders = parts if path.endswith("/") else parts[:-1]
-    if any(folder.lower() in _BESIDE for folder in folders):
-        return ""
-    own = (f for f in folders if f.lower() not in _HOLDERS and f.lower().replace("-", "_") != project)
-    return next(own, "")
-
-
-def _split_path(path: str) -> list[str]:
-    return [part for part in path.replace("\\", "/").split("/") if part and part != "."]
+        parts = [part for part in path.replace("\\", "/").split("/") if part and part != "."]
+        folders = parts if path.endswith("/") else parts[:-1]
+        own = [f for f in folders if f.lower() not in _HOLDERS and f.lower().replace("-", "_") != project]
+        if own and not any(folder.lower() in _BESIDE for folder in folders):
+            found.add(own[0])
+    return tuple(sorted(found))

@@ -73,8 +73,7 @@ class QueuedWriter:
         *job* is the name of the spooled job that the call is to land; without one it is named when it is queued.
         """
         self._kb = kb
-        self.call = call
-        self.job = job
+        self.call = call._replace(job=job)
         self._path = ""
         self._has_asked = False
 
@@ -103,8 +102,8 @@ class QueuedWriter:
         if not self._has_asked:
             self._has_asked = True
             with contextlib.suppress(OSError):
-                self._path = _enqueue_request(self._kb, self.call, self.job)
-                self.job = os.path.basename(self._path)
+                self._path = _enqueue_request(self._kb, self.call)
+                self.call = self.call._replace(job=os.path.basename(self._path))
         return self.has_answer()
 
     def has_answer(self) -> bool:
@@ -163,11 +162,11 @@ def wait_for_other_writer(kb: Workspace, waiting: QueuedWriter) -> list[Verdict]
         from kb.writing.spool import spool_candidates
 
         call = waiting.call
-        return spool_candidates(kb, call.candidates, call.folder, busy, decided=call.decided, job=waiting.job)
+        return spool_candidates(kb, call.candidates, call.folder, busy, decided=call.decided, job=call.job)
 
 
-def _enqueue_request(kb: Workspace, call: WriteRequest, job: str) -> str:
-    """Write *call*, masked, into the queue as *job* and return the file."""
+def _enqueue_request(kb: Workspace, call: WriteRequest) -> str:
+    """Write *call*, masked, into the queue under the name of its job and return the file."""
     from kb.safety import redaction
 
     masked = [redaction.redact_candidate(candidate, kb.config.masking) for candidate in call.candidates]
@@ -179,7 +178,7 @@ def _enqueue_request(kb: Workspace, call: WriteRequest, job: str) -> str:
         "by": {name: kb.environment[name] for name in _WHO if name in kb.environment},
     }
     kb.state.ensure_folder()
-    path = kb.state.path(_FOLDER, job or f"{time.time_ns():020d}-{os.getpid()}{_REQUEST}")
+    path = kb.state.path(_FOLDER, call.job or f"{time.time_ns():020d}-{os.getpid()}{_REQUEST}")
     write_atomic(path, json_bytes(kb.state.sign_value(value)))
     return path
 

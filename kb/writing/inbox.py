@@ -125,13 +125,12 @@ def hold_candidate(
         held = held._replace(sightings=(*held.sightings, sighting), reasons=reasons)
         transaction.inbox[held.name + ".json"] = encode_held(held)
         kb.index.save_held_entry(held.name + ".json", _build_entry(held))
-    remedy = objections[0].remedy if objections else msg("")
+    remedy = objections[0].remedy
     if "held" in remedy.values:  # the command it names is for the name under which the candidate waits
         remedy = remedy._replace(values={**remedy.values, "held": held.name})
-    return Verdict(
-        "held", candidate.title, candidate.kind, id=held.name, scope=candidate.scope, reasons=reasons,
-        next=kb.localise(remedy) if objections else "", similar=tuple(alike),
-    )  # fmt: skip
+    title, kind, scope = candidate.title, candidate.kind, candidate.scope
+    verdict = Verdict("held", title, kind, id=held.name, scope=scope, reasons=reasons, next=kb.localise(remedy))
+    return verdict._replace(similar=tuple(alike))
 
 
 def hold_uncommitted(
@@ -142,8 +141,8 @@ def hold_uncommitted(
     alike: Sequence[SimilarRecord],
 ) -> Verdict:
     """Plan to keep a candidate that concerns the record *path*, which nobody has committed yet."""
-    said = [msg("{path} is not committed yet", path=path), *reasons]
     remedy = msg("commit it: git add {path}", path=path)
+    said = [msg("{path} is not committed yet", path=path), *reasons]
     objections = [Objection("uncommitted", reason, remedy, refuses=False) for reason in said]
     return hold_candidate(transaction, candidate, find_same(transaction.kb, candidate), objections, alike)
 
@@ -238,12 +237,22 @@ def drop_held(kb: Workspace, name: str) -> HeldCandidate:
 def find_damaged_twin(kb: Workspace, candidate: Candidate) -> BadRecord | None:
     """Return why a file cannot be read that may be the record *candidate* repeats; None where there is none.
 
-    That is one of the candidate's scope with a title like the candidate's. A damaged file takes no part in looking for
-    duplicates, so that the same would be written a second time.
+    That is one of the candidate's scope with a title like the candidate's, as far as that can be told. A damaged file
+    takes no part in looking for duplicates, so that the same would be written a second time.
     """
+    slug, plain, limit = slugify(candidate.title), normalise(candidate.title), kb.config.title_similarity
     for error in kb.list_unreadable():
-        if parse_path_scope(error.path) == candidate.scope and _has_similar_title(kb, candidate.title, error.path):
+        if parse_path_scope(error.path) != candidate.scope:
+            continue
+        if slug == os.path.basename(error.path).removesuffix(".md").partition("-")[2]:
             return error
+        data = b""
+        with contextlib.suppress(OSError):
+            data = read_if_exists(os.path.join(kb.root, *error.path.split("/"))) or b""
+        for match in _TITLES.finditer(data[:_TITLE_AREA].decode("utf-8", "replace")):
+            title = match[1].strip().strip("\"'")
+            if normalise(title) == plain or compute_similarity(title, candidate.title, limit) > limit:
+                return error
     return None
 
 
@@ -253,25 +262,9 @@ def find_checkout_damage(kb: Workspace, path: str, tip: bytes | None) -> BadReco
     The index may not have seen yet that somebody has edited it.
     """
     here = read_if_exists(os.path.join(kb.root, *path.split("/")))
-    if here is None or here == tip:
-        return None
     try:
-        record_file.read(here, path)
+        if here not in (None, tip):
+            record_file.read(here or b"", path)
     except BadRecord as error:
         return error
     return None
-
-
-def _has_similar_title(kb: Workspace, title: str, path: str) -> bool:
-    """Return whether the damaged file *path* has a title like *title*, as far as that can be told."""
-    slug = os.path.basename(path).removesuffix(".md").partition("-")[2]
-    if slug and slug == slugify(title):
-        return True
-    try:
-        data = read_if_exists(os.path.join(kb.root, *path.split("/"))) or b""
-    except OSError:
-        return False
-    limit, plain = kb.config.title_similarity, normalise(title)
-    text = data[:_TITLE_AREA].decode("utf-8", "replace")
-    others = (match[1].strip().strip("\"'") for match in _TITLES.finditer(text))
-    return any(normalise(other) == plain or compute_similarity(other, title, limit) > limit for other in others)

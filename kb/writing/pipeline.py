@@ -1,8 +1,14 @@
-"""The way in: candidate → redact → quality → gate → dedup → verdict → one commit → index. There is no other."""
+"""The way in, and there is no other: candidate → redact → quality → compare → gate → verdict → one commit → index.
+
+`write` takes the lock or leaves the request to the one who has it; `_plan_request` redacts, parses and judges;
+`judge_candidate` is the way of one candidate from its text to its verdict; the transaction makes the commit and
+publishes it. What could not be written comes back here from the spool, and what a person promotes from the inbox.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from kb.errors import BadRecord, Busy, GitFailed, UnknownId
 from kb.git import dropped_records
@@ -13,7 +19,7 @@ from kb.index.record_ids import find_record
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import join_section_labels
-from kb.records.model import GLOBAL, SCOPE, Candidate, Record, SimilarRecord, Status, Verdict
+from kb.records.model import GLOBAL, SCOPE, Candidate, Record, Status, Verdict
 from kb.records.record_paths import INBOX
 from kb.safety import redaction
 from kb.safety.personal_facts import is_personal_fact
@@ -36,13 +42,7 @@ from kb.writing.group_commit import (
 )
 from kb.writing.publish import explain_outcome, report_rescued_work
 from kb.writing.quality import Objection, ParsedCandidate
-from kb.writing.transaction import (
-    NOT_BY_A_PROGRAM,
-    Transaction,
-    apply_front_edit,
-    describe_unreplaced,
-    transactions,
-)
+from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, describe_unreplaced, transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -71,14 +71,37 @@ class PlannedRequest(NamedTuple):
     """The number of its commit among those of the transaction; None where it changes nothing."""
 
 
+class AdmittedCandidate(NamedTuple):
+    """A candidate that has passed the gate, with all that its verdict depends on."""
+
+    request: WriteRequest
+    candidate: Candidate
+    decision: CandidateDecision
+    superseded: Sequence[Record]
+    """The records that the candidate names in `supersedes`."""
+    amended: Sequence[Record]
+    held: inbox.HeldCandidate | None
+    """What said the same and waited in the inbox."""
+    grounds: Sequence[Message]
+    """Why the gate let it through, and what else its caller is to hear."""
+
+
 # -- the calls ------------------------------------------------------------------------------------
 
 
 def write(
-    kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
-    beside: Files | None = None, subject: str = "", landing: bool = False, waiting: QueuedWriter | None = None,
-    job: str = "", decided: bool = False,
-) -> list[Verdict]:  # fmt: skip
+    kb: Workspace,
+    candidates: Sequence[Candidate],
+    *,
+    folder: str = "",
+    dry_run: bool = False,
+    beside: Files | None = None,
+    subject: str = "",
+    landing: bool = False,
+    waiting: QueuedWriter | None = None,
+    job: str = "",
+    decided: bool = False,
+) -> list[Verdict]:
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`.
 
     What cannot be committed now is spooled, unless *landing*: then Busy or GitFailed is raised. *job* names the spooled
@@ -87,14 +110,14 @@ def write(
     waiting = waiting or QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided), job)
     try:
         if dry_run or beside:
-            return _write_alone(kb, waiting.call, dry_run=dry_run, beside=beside, subject=subject, job=job)
-        return _write_queued(kb, waiting, job)
+            return _write_alone(kb, waiting.call, dry_run=dry_run, beside=beside, subject=subject)
+        return _write_queued(kb, waiting)
     except (Busy, GitFailed) as error:
         if dry_run or landing:
             raise
         from kb.writing.spool import spool_candidates
 
-        return spool_candidates(kb, candidates, folder, error, decided=decided, job=waiting.job)
+        return spool_candidates(kb, candidates, folder, error, decided=decided, job=waiting.call.job)
 
 
 def promote(kb: Workspace, name: str) -> Verdict:
@@ -108,37 +131,35 @@ def write_promoted(kb: Workspace, candidate: Candidate, name: str, *, by_person:
 
     *by_person*: the person has said of these very words that they hold, so it is accepted whatever sections it lacks.
     """
-    (verdict,) = _write_alone(
-        kb, WriteRequest([candidate], "", scope=candidate.scope, promoted=name, by_person=by_person)
-    )
-    return verdict
+    request = WriteRequest([candidate], "", scope=candidate.scope, promoted=name, by_person=by_person)
+    return _write_alone(kb, request)[0]
 
 
 def _write_alone(
-    kb: Workspace, request: WriteRequest, *, dry_run: bool = False, beside: Files | None = None, subject: str = "",
-    job: str = "",
-) -> list[Verdict]:  # fmt: skip
+    kb: Workspace, request: WriteRequest, *, dry_run: bool = False, beside: Files | None = None, subject: str = ""
+) -> list[Verdict]:
     """Write *request* and what comes *beside* it in a commit of their own, whoever else waits."""
     for transaction in transactions(kb, dry_run=dry_run, tells_queue=True):
         with transaction:
-            verdicts, caller = _judge_request(transaction, request, claim=not dry_run)
+            planned = _plan_request(transaction, request, beside=beside, subject=subject)
+            verdicts = planned.verdicts
             if not dry_run:
-                extra = beside(verdicts) if beside else {}
-                transaction.changes.update({path: (None, data) for path, data in extra.items()})
-                commits = transaction.commit("" if transaction.subjects else subject, caller=caller, job=job)
-                verdicts = _complete_verdicts(transaction, PlannedRequest(request, verdicts, None), commits)
+                commits = transaction.build_commits()
+                transaction.publish([request.job])
+                verdicts = _complete_verdicts(transaction, planned, commits)
     return verdicts
 
 
-def _write_queued(kb: Workspace, waiting: QueuedWriter, job: str) -> list[Verdict]:
+def _write_queued(kb: Workspace, waiting: QueuedWriter) -> list[Verdict]:
     """Write what *waiting* wants, and what all those want who wait for the lock, or let its holder write it."""
+    job = waiting.call.job
     try:
         for transaction in transactions(kb, given_up=waiting.is_queued_and_answered, tells_queue=True):
             with transaction:
                 if waiting.is_written() or (job and has_landed(kb, job)):
                     raise LockWaitCancelled
                 waiting.withdraw_request()
-                mine = _plan_request(transaction, waiting.call._replace(job=waiting.job))
+                mine = _plan_request(transaction, waiting.call)
                 verdicts = mine.verdicts  # the answer where it is published and what follows that fails
                 verdicts = _publish_requests(transaction, [mine, *_plan_others(transaction)])
     except LockWaitCancelled:
@@ -165,11 +186,27 @@ def _plan_others(transaction: Transaction) -> list[PlannedRequest]:
     return planned
 
 
-def _plan_request(transaction: Transaction, request: WriteRequest) -> PlannedRequest:
-    """Plan what *request* wants as a commit of its own."""
+def _plan_request(
+    transaction: Transaction, request: WriteRequest, *, beside: Files | None = None, subject: str = ""
+) -> PlannedRequest:
+    """Plan what *request* wants, and what comes *beside* it, as a commit of its own.
+
+    Unless it is a dry run, the scope is from now on that of the project around the folder.
+    """
+    kb = transaction.kb
+    resolve_scope = kb.project if transaction.dry_run else partial(project.claim_scope, kb)
+    scope = request.scope or resolve_scope(request.folder)
+    parsed = []
+    for raw, rules in zip(request.candidates, request.masked or [()] * len(request.candidates), strict=True):
+        candidate, masks = redaction.redact_candidate(raw, kb.config.masking)
+        candidate = candidate._replace(scope=candidate.scope or scope, title=" ".join(candidate.title.split()))
+        parsed.append(quality.parse_candidate(candidate, sorted({*rules, *(mask.rule for mask in masks)})))
+    verdicts = [judge_candidate(transaction, request, one) for one in parsed]
+    if beside and not transaction.dry_run:
+        transaction.changes.update({path: (None, data) for path, data in beside(verdicts).items()})
     before = len(transaction.steps)
-    verdicts, caller = _judge_request(transaction, request)
-    transaction.add_step(caller, by=request.by)
+    caller = parsed[0].candidate if parsed else None
+    transaction.add_step(caller, "" if transaction.has_planned_records else subject, by=request.by)
     return PlannedRequest(request, verdicts, before if len(transaction.steps) > before else None)
 
 
@@ -186,10 +223,9 @@ def _publish_requests(transaction: Transaction, planned: Sequence[PlannedRequest
             save_draft_answer(one.request, _complete_verdicts(transaction, one, commits))
     transaction.publish([one.request.job for one in planned])
     notices = (dropped_records.report_put_back(kb), report_rescued_work(kb))
-    done = [_complete_verdicts(transaction, one, commits) for one in planned]
-    for one, verdicts in zip(planned[1:], done[1:], strict=True):
+    mine, *others = (_complete_verdicts(transaction, one, commits) for one in planned)
+    for one, verdicts in zip(planned[1:], others, strict=True):
         send_answer(one.request, verdicts)
-    mine = done[0]
     if mine:
         mine[0] = mine[0]._replace(reasons=(*mine[0].reasons, *(kb.localise(notice) for notice in notices if notice)))
     return mine
@@ -197,40 +233,20 @@ def _publish_requests(transaction: Transaction, planned: Sequence[PlannedRequest
 
 def _complete_verdicts(transaction: Transaction, one: PlannedRequest, commits: Mapping[str, str]) -> list[Verdict]:
     """Return the verdicts with their commits, and with what became of a file that could not follow."""
-    own = {} if one.step is None else {transaction.head.ref: transaction.step_commits[one.step]}
-    made = {**commits, **own}
+    here = transaction.head.ref
+    made = {**commits, here: transaction.step_commits[one.step]} if one.step is not None else commits
     done = []
     for verdict in one.verdicts:
         if verdict.verdict not in ("unchanged", "refused"):
-            ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else ""
-            oids = [oid for name, oid in made.items() if name == ref or (not ref and name.startswith("refs/heads/"))]
+            ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else here
             said = None if verdict.branch else explain_outcome(verdict.path, transaction.outcomes.get(verdict.path, ""))
             reasons = (*verdict.reasons, transaction.kb.localise(said)) if said else verdict.reasons
-            verdict = verdict._replace(commit=oids[0] if oids else "", reasons=reasons)
+            verdict = verdict._replace(commit=made.get(ref, ""), reasons=reasons)
         done.append(verdict)
     return done
 
 
-# -- one candidate --------------------------------------------------------------------------------
-
-
-def _judge_request(
-    transaction: Transaction, request: WriteRequest, *, claim: bool = True
-) -> tuple[list[Verdict], Candidate | None]:
-    """Return the verdicts on the candidates of *request*, and the first one, masked, which names host and session.
-
-    *claim*: the scope is from now on that of the project around the folder.
-    """
-    kb = transaction.kb
-    scope = request.scope or (project.claim_scope(kb, request.folder) if claim else kb.project(request.folder))
-    already = request.masked or [()] * len(request.candidates)
-    parsed = []
-    for raw, rules in zip(request.candidates, already, strict=True):
-        candidate, masks = redaction.redact_candidate(raw, kb.config.masking)
-        candidate = candidate._replace(scope=candidate.scope or scope, title=" ".join(candidate.title.split()))
-        parsed.append(quality.parse_candidate(candidate, sorted({*rules, *(mask.rule for mask in masks)})))
-    verdicts = [judge_candidate(transaction, request, one) for one in parsed]
-    return verdicts, parsed[0].candidate if parsed else None
+# -- one candidate: quality → compare → gate → verdict ---------------------------------------------
 
 
 def judge_candidate(transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate) -> Verdict:
@@ -240,20 +256,48 @@ def judge_candidate(transaction: Transaction, request: WriteRequest, parsed: Par
         why = msg("there is no scope {scope}", scope=candidate.scope)
         return transaction.refuse_candidate(candidate, [why], msg("use global or project/<name>"))
     objections = [*_refuse_personal(kb, candidate), *quality.find_objections(parsed, kb.config)]
-    if refusing := [o for o in objections if o.refuses]:
-        return transaction.refuse_candidate(candidate, [o.reason for o in refusing], refusing[0].remedy)
+    if any(objection.refuses for objection in objections):
+        return _refuse_with(transaction, candidate, objections)
+    before = transaction.create_savepoint()
     try:
-        supersedes, amends = (
-            tuple(dict.fromkeys(record.id for record in _resolve_names(transaction, candidate, names)))
-            for names in (candidate.supersedes, candidate.amends)
+        superseded = _resolve_names(transaction, candidate, candidate.supersedes)
+        amended = _resolve_names(transaction, candidate, candidate.amends)
+        candidate = candidate._replace(
+            title=one_line(candidate.title),
+            supersedes=tuple(record.id for record in superseded),
+            amends=tuple(record.id for record in amended),
+        )
+        decision = decide_candidate(candidate, _find_near(transaction, candidate), kb.config.title_similarity)
+        is_new = decision.step == "create" and not candidate.updates
+        if is_new and (damaged := inbox.find_damaged_twin(kb, candidate)):
+            return inbox.hold_damaged(transaction, candidate, damaged, decision.similar)
+        held = inbox.find_same(kb, candidate)
+        sightings, in_sessions = _count_sightings(candidate, decision, held)
+        gated = gate.assess_admission(
+            candidate, sightings, kb.config, in_sessions=in_sessions, overturns=decision.overturned_id
+        )
+        objections += [*gated.objections, *gate.require_approval(kb.config, given=bool(request.promoted))]
+        if any(objection.refuses for objection in objections):
+            return _refuse_with(transaction, candidate, objections)
+        is_promoted = held is not None and held.name == request.promoted
+        if objections and not is_promoted:
+            return inbox.hold_candidate(transaction, candidate, held, objections, decision.similar)
+        if held:
+            candidate = inbox.merge_sightings(candidate, held.candidate)
+        masked = [msg("masked: {rules}", rules=", ".join(parsed.masked))] if parsed.masked else []
+        grounds = [*gated.grounds, *masked, *quality.list_remarks(candidate)]
+        verdict = _admit_candidate(
+            transaction, AdmittedCandidate(request, candidate, decision, superseded, amended, held, grounds)
         )
     except UnknownId as error:
         return transaction.refuse_candidate(candidate, [error.message], error.hint)
     except BadRecord as error:
-        return _refuse_damaged(transaction, candidate, error)
-    candidate = candidate._replace(title=one_line(candidate.title), supersedes=supersedes, amends=amends)
-    masked = [msg("masked: {rules}", rules=", ".join(parsed.masked))] if parsed.masked else []
-    return _apply_gate(transaction, request, candidate, objections, [*masked, *quality.list_remarks(candidate)])
+        transaction.roll_back(before)
+        why = msg("{path}: {problem}", path=error.path, problem=error.message)
+        return transaction.refuse_candidate(candidate, [why], msg("fix it first: kb check"))
+    if held and verdict.verdict not in ("held", "refused"):
+        transaction.inbox[held.name + ".json"] = None
+    return verdict
 
 
 def _refuse_personal(kb: Workspace, candidate: Candidate) -> list[Objection]:
@@ -266,39 +310,22 @@ def _refuse_personal(kb: Workspace, candidate: Candidate) -> list[Objection]:
     return [Objection("personal", reason, remedy)]
 
 
-def _apply_gate(
-    transaction: Transaction, request: WriteRequest, candidate: Candidate, objections: Sequence[Objection],
-    notes: Sequence[Message],
-) -> Verdict:  # fmt: skip
-    """Return the verdict on a candidate of good quality: it is refused, held or let through the gate."""
-    kb = transaction.kb
-    decision = decide_candidate(candidate, _find_near(transaction, candidate), kb.config.title_similarity)
-    is_new = decision.step == "create" and not candidate.updates
-    if is_new and (damaged := inbox.find_damaged_twin(kb, candidate)):
-        return inbox.hold_damaged(transaction, candidate, damaged, decision.similar)
-    held = inbox.find_same(kb, candidate)
-    sightings, in_sessions = _count_sightings(candidate, decision, held)
-    admission = gate.assess_admission(
-        candidate, sightings, kb.config, in_sessions=in_sessions, overturns=decision.overturned_id
-    )
-    if refusing := [o for o in admission.objections if o.refuses]:
-        return transaction.refuse_candidate(candidate, [o.reason for o in refusing], refusing[0].remedy)
-    approval = gate.require_approval(kb.config, given=bool(request.promoted))
-    objections = [*objections, *admission.objections, *approval]
-    vouched = held is not None and held.name == request.promoted
-    if not vouched and (not admission.admitted or any(o.holds for o in objections)):
-        return inbox.hold_candidate(transaction, candidate, held, objections, decision.similar)
-    if held:
-        candidate = inbox.merge_sightings(candidate, held.candidate)
-    before = transaction.create_savepoint()
-    try:
-        verdict = _admit_candidate(transaction, request, candidate, decision, [*admission.grounds, *notes], held)
-    except BadRecord as error:
-        transaction.roll_back(before)
-        return _refuse_damaged(transaction, candidate, error)
-    if held and verdict.verdict not in ("held", "refused"):
-        transaction.inbox[held.name + ".json"] = None
-    return verdict
+def _refuse_with(transaction: Transaction, candidate: Candidate, objections: Sequence[Objection]) -> Verdict:
+    """Return the verdict on a candidate that *objections* refuse: all reasons, and the first remedy."""
+    refusing = [objection for objection in objections if objection.refuses]
+    return transaction.refuse_candidate(candidate, [o.reason for o in refusing], refusing[0].remedy)
+
+
+def _resolve_names(transaction: Transaction, candidate: Candidate, names: Sequence[str]) -> list[Record]:
+    """Return the records of the candidate's scope that *names* name, each once; raise UnknownId."""
+    found = {}
+    for name in names:
+        record = find_record(transaction.kb.index, name, candidate.scope)
+        if record.scope != candidate.scope:
+            words = msg("there is no record {id} in {scope}", id=record.id, scope=candidate.scope)
+            raise UnknownId(words, hint=msg("name a record of the same scope"))
+        found[record.id] = record
+    return list(found.values())
 
 
 def _find_near(transaction: Transaction, candidate: Candidate) -> list[Record]:
@@ -321,9 +348,11 @@ def _count_sightings(
 
     An update is the record's own text made current: that it is like the record is no repetition.
     """
-    if decision.step == "merge" and decision.record and not candidate.updates:
-        record, source = decision.record, merge_candidate.format_source(candidate)
+    record = decision.record
+    if decision.step == "merge" and record and not candidate.updates:
+        source = merge_candidate.format_source(candidate)
         is_new = bool(source) and source not in record.sources
+        # A record keeps its first and its newest sources, so that a full list says no more who was counted.
         return record.occurrences + 1, is_new and len(record.sources) == min(
             record.occurrences, merge_candidate.SOURCES
         )
@@ -332,116 +361,91 @@ def _count_sightings(
     return len(sessions), "" not in sessions
 
 
-def _refuse_damaged(transaction: Transaction, candidate: Candidate, error: BadRecord) -> Verdict:
-    """Return the verdict on a candidate that concerns a file which cannot be read."""
-    why = msg("{path}: {problem}", path=error.path, problem=error.message)
-    return transaction.refuse_candidate(candidate, [why], msg("fix it first: kb check"))
+# -- what becomes of a candidate that has passed the gate ------------------------------------------
 
 
-def _admit_candidate(
-    transaction: Transaction, request: WriteRequest, candidate: Candidate, decision: CandidateDecision,
-    grounds: Sequence[Message], held: inbox.HeldCandidate | None,
-) -> Verdict:  # fmt: skip
-    """Plan what becomes of a candidate that has passed the gate; raise BadRecord for a file that cannot be read."""
-    if candidate.updates:
+def _admit_candidate(transaction: Transaction, admitted: AdmittedCandidate) -> Verdict:
+    """Plan what becomes of *admitted*; raise BadRecord for a file that cannot be read, UnknownId for no record."""
+    decision = admitted.decision
+    if admitted.candidate.updates:
         from kb.writing.edit_text import rewrite_sections
 
-        return rewrite_sections(transaction, candidate, grounds, decided=request.decided)
+        return rewrite_sections(transaction, admitted.candidate, admitted.grounds, decided=admitted.request.decided)
     if decision.step == "conflict" and decision.record and decision.reason:
-        reasons = [decision.reason, *grounds]
-        return _open_review(transaction, request, candidate, [decision.record], reasons, decision.similar)
+        return _open_review(transaction, admitted, decision.reason, [decision.record])
     if decision.step == "merge" and decision.record:
-        return _merge_into_record(transaction, candidate, decision.record, decision, grounds)
-    return _create_record(transaction, request, candidate, decision.similar, grounds, held)
+        return _merge_into_record(transaction, admitted, decision.record)
+    return _create_record(transaction, admitted)
 
 
-def _create_record(
-    transaction: Transaction, request: WriteRequest, candidate: Candidate, similar: tuple[SimilarRecord, ...],
-    grounds: Sequence[Message], held: inbox.HeldCandidate | None,
-) -> Verdict:  # fmt: skip
-    config = transaction.kb.config
-    named = _resolve_names(transaction, candidate, (*candidate.supersedes, *candidate.amends))
-    if not request.decided and any(old.status == Status.ACCEPTED for old in named):
-        return _open_review(transaction, request, candidate, [], [NOT_BY_A_PROGRAM, *grounds], similar)
-    replaced = _list_replaced(transaction, candidate)
-    if uneasy := [old for old in replaced if _has_status_conflict(transaction, old)]:
+def _open_review(
+    transaction: Transaction, admitted: AdmittedCandidate, why: Message, contradicted: Sequence[Record] = ()
+) -> Verdict:
+    """Open a review of a candidate against what it contradicts and what it names as replaced."""
+    from kb.writing.reviews import propose_review
+
+    olds = {old.path: old for old in (*contradicted, *_list_replaced(admitted))}
+    return propose_review(
+        transaction,
+        admitted.candidate,
+        list(olds.values()),
+        admitted.amended,
+        [why, *admitted.grounds],
+        admitted.decision.similar,
+        by_person=admitted.request.by_person,
+    )
+
+
+def _list_replaced(admitted: AdmittedCandidate) -> list[Record]:
+    """Return the records that the candidate supersedes and that nothing has superseded yet."""
+    return [old for old in admitted.superseded if old.status != Status.SUPERSEDED]
+
+
+def _merge_into_record(transaction: Transaction, admitted: AdmittedCandidate, record: Record) -> Verdict:
+    """Add to *record*, which says the same, what the candidate knows besides."""
+    kb, candidate, decision = transaction.kb, admitted.candidate, admitted.decision
+    step = merge_candidate.plan_merge(candidate, record, day=kb.today(), language=kb.config.language)
+    reasons = [decision.reason] if decision.reason else []
+    if step.verdict == "unchanged":
+        return transaction.build_verdict("unchanged", record, reasons, decision.similar)
+    before = transaction.read_planned(record.path)
+    if before is None:
+        return inbox.hold_uncommitted(transaction, candidate, record.path, reasons, decision.similar)
+    if damaged := inbox.find_checkout_damage(kb, record.path, before):
+        return inbox.hold_damaged(transaction, candidate, damaged, decision.similar)
+    old = decode_record(before, record.path)
+    new = merge_candidate.apply_merge(old, step, kb.config.language)
+    record_file.verify_edit(old, new, (*step.changes, "uid"), record.path)
+    reasons += admitted.grounds
+    return transaction.plan_replacement(
+        candidate, record, before, new.encode(), step.verdict, reasons, decision.similar
+    )
+
+
+def _create_record(transaction: Transaction, admitted: AdmittedCandidate) -> Verdict:
+    """Plan the record that the candidate becomes, or the review that decides whether it replaces others."""
+    kb, candidate, held, similar = transaction.kb, admitted.candidate, admitted.held, admitted.decision.similar
+    named, replaced = [*admitted.superseded, *admitted.amended], _list_replaced(admitted)
+    if not admitted.request.decided and any(old.status == Status.ACCEPTED for old in named):
+        return _open_review(transaction, admitted, NOT_BY_A_PROGRAM)
+    if uneasy := [old for old in replaced if not transaction.can_supersede(old)]:
         why = msg("{path} has changes on the same lines that are not committed", path=uneasy[0].path)
-        return _open_review(transaction, request, candidate, [], [why, *grounds], similar)
-    record = transaction.build_record(candidate, by_person=request.by_person)
+        return _open_review(transaction, admitted, why)
+    record = transaction.build_record(candidate, by_person=admitted.request.by_person)
     if held:
         sources = inbox.list_origins(held, candidate)
         record = record._replace(sources=merge_candidate.add_source(sources), occurrences=max(len(sources), 1))
-    lacking = find_missing_sections(record)
-    remedy = suggest_completion(record, lacking)
-    labels = join_section_labels(lacking, config.language)
-    said = [msg("not given: {sections}", sections=labels)] if lacking else []
-    if lacking and config.missing == "refuse":
-        return transaction.refuse_candidate(candidate, said, msg("add what is missing"))
+    said: list[Message] = []
+    remedy = None
+    if lacking := find_missing_sections(record):
+        said = [msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
+        remedy = suggest_completion(record, lacking)
+        if kb.config.missing == "refuse":
+            return transaction.refuse_candidate(candidate, said, msg("add what is missing"))
     if len(similar) < _ALIKE:  # few share a word with it: then those whose titles have the most letters in common
-        titles = transaction.kb.index.list_titles(sorted({candidate.scope, GLOBAL}), _NEWEST)
+        titles = kb.index.list_titles(sorted({candidate.scope, GLOBAL}), _NEWEST)
         similar = find_similar_titles(candidate.title, titles, _ALIKE)
     transaction.add_record(record)
     is_accepted = record.status == Status.ACCEPTED
     changed = [transaction.plan_superseded(old) if is_accepted else describe_unreplaced(old) for old in replaced]
-    return transaction.build_verdict("created", record, [*changed, *said, *grounds], similar, remedy)
-
-
-def _list_replaced(transaction: Transaction, candidate: Candidate) -> list[Record]:
-    """Return the records that *candidate* supersedes and that nothing has superseded yet."""
-    named = _resolve_names(transaction, candidate, candidate.supersedes)
-    return [old for old in named if old.status != Status.SUPERSEDED]
-
-
-def _resolve_names(transaction: Transaction, candidate: Candidate, names: Sequence[str]) -> list[Record]:
-    """Return the records of the candidate's scope that *names* name; raise UnknownId."""
-    found = [find_record(transaction.kb.index, name, candidate.scope) for name in names]
-    for record in found:
-        if record.scope != candidate.scope:
-            words = msg("there is no record {id} in {scope}", id=record.id, scope=candidate.scope)
-            raise UnknownId(words, hint=msg("name a record of the same scope"))
-    return found
-
-
-def _has_status_conflict(transaction: Transaction, record: Record) -> bool:
-    """Return whether *record* cannot be superseded: it is not committed, or its status is being edited."""
-    before = transaction.read_planned(record.path)
-    if before is None:
-        return True
-    after = apply_front_edit(record, before, {"status": str(Status.SUPERSEDED)})
-    return transaction.has_conflict(record.path, before, after)
-
-
-def _open_review(
-    transaction: Transaction, request: WriteRequest, candidate: Candidate, contradicted: Sequence[Record],
-    reasons: Sequence[Message], alike: Sequence[SimilarRecord],
-) -> Verdict:  # fmt: skip
-    """Open a review of *candidate* against what it contradicts and what it names as replaced."""
-    from kb.writing.reviews import propose_review
-
-    amended = _resolve_names(transaction, candidate, candidate.amends)
-    olds = {old.path: old for old in (*contradicted, *_list_replaced(transaction, candidate))}
-    return propose_review(
-        transaction, candidate, list(olds.values()), amended, reasons, alike, by_person=request.by_person
-    )
-
-
-def _merge_into_record(
-    transaction: Transaction, candidate: Candidate, record: Record, decision: CandidateDecision,
-    grounds: Sequence[Message],
-) -> Verdict:  # fmt: skip
-    """Add to *record*, which says the same, what *candidate* knows besides."""
-    kb, similar = transaction.kb, decision.similar
-    step = merge_candidate.plan_merge(candidate, record, day=kb.today(), language=kb.config.language)
-    reasons = [decision.reason] if decision.reason else []
-    if step.verdict == "unchanged":
-        return transaction.build_verdict("unchanged", record, reasons, similar)
-    before = transaction.read_planned(record.path)
-    if before is None:
-        return inbox.hold_uncommitted(transaction, candidate, record.path, reasons, similar)
-    if damaged := inbox.find_checkout_damage(kb, record.path, before):
-        return inbox.hold_damaged(transaction, candidate, damaged, similar)
-    old = decode_record(before, record.path)
-    new = merge_candidate.apply_merge(old, step, kb.config.language)
-    record_file.verify_edit(old, new, (*step.changes, "uid"), record.path)
-    reasons = [*reasons, *grounds]
-    return transaction.plan_replacement(candidate, record, before, new.encode(), step.verdict, reasons, similar)
+    return transaction.build_verdict("created", record, [*changed, *said, *admitted.grounds], similar, remedy)

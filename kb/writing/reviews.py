@@ -192,7 +192,7 @@ def propose_changes(
     if refs := [r.branch for r in list_reviews(kb, REJECTED) if _is_numbered_name(REJECTED + name, r.branch)]:
         raise NeedsPerson(msg("a person has already rejected this, see {ref}", ref=refs[0]))
     changes = {path: now for path, (_, now) in transaction.changes.items()}
-    transaction.drop_changes()
+    transaction.roll_back()
     for known in _iter_plans(transaction):
         if known.branch == stem:
             return _build_open_verdict(transaction, known, reasons, ())

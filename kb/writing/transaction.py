@@ -49,9 +49,16 @@ _LONGEST_HOLD = 2.0
 """Seconds: a plan that took longer is not made with git's lock held."""
 NOT_BY_A_PROGRAM = msg("it would replace an accepted record, and only a person may decide that")
 _VERBS = {
-    "created": "Add", "updated": "Update", "appended": "Add to", "superseded": "Mark superseded", "imported": "Import",
-    "confirmed": "Confirm", "status": "Change status of", "edited": "Edit",
-}  # fmt: skip
+    "created": "Add",
+    "updated": "Update",
+    "appended": "Add to",
+    "superseded": "Mark superseded",
+    "imported": "Import",
+    "confirmed": "Confirm",
+    "status": "Change status of",
+    "edited": "Edit",
+}
+"""The first words of a commit's subject, by what was done."""
 
 
 def transactions(
@@ -82,13 +89,22 @@ def transactions(
     raise Busy(msg("other writers kept moving the branch"), hint=msg("try again"))
 
 
+class PlannedChange(NamedTuple):
+    """One change of a record, as the message of its commit tells of it."""
+
+    operation: str
+    subject: str
+    uid: str
+
+
 class Savepoint(NamedTuple):
     """How much is planned at one moment."""
 
     changes: Mapping[str, tuple[bytes | None, bytes]]
-    subjects: int
-    uids: int
-    operations: int
+    log: Sequence[PlannedChange]
+
+
+_NOTHING = Savepoint({}, ())
 
 
 class Transaction:
@@ -97,6 +113,7 @@ class Transaction:
     def __init__(self, kb: Workspace, *, dry_run: bool, tells_queue: bool) -> None:
         """Plan nothing yet."""
         self.kb = kb
+        self.dry_run = dry_run
         self.is_lost = False
         """Whether somebody else moved the branch first: all of this is to be planned again."""
         self.is_published = False
@@ -108,15 +125,14 @@ class Transaction:
         """Path → the file in the tip, and as it is to be."""
         self.reviews: list[ReviewPlan] = []
         self.inbox: dict[str, bytes | None] = {}
+        """Name of a file in the inbox → what it is to hold; None for one that goes."""
         self.steps: list[CommitStep] = []
         self.step_commits: list[str] = []
-        self.subjects: list[str] = []
-        self._uids: list[str] = []
-        self._operations: list[str] = []
+        self._log: list[PlannedChange] = []
+        """What was planned since the last step."""
         self._moves: list[RefMove] = []
         self._mover: BackgroundCommand | None = None
         self._reason = ""
-        self.dry_run = dry_run
         self._tells_queue = tells_queue
         self._resources = contextlib.ExitStack()
 
@@ -145,7 +161,11 @@ class Transaction:
     @contextlib.contextmanager
     def _hold(self, given_up: Callable[[], bool] | None, *, git_first: bool) -> Iterator[None]:
         kb = self.kb
-        with kb.repository.hold_lock(given_up), self._hold_git_index() if git_first else contextlib.nullcontext():
+        with kb.repository.hold_lock(given_up), contextlib.ExitStack() as stack:
+            if git_first:
+                wait_for_git(kb.repository)
+                worktree.release_abandoned_lock(kb.repository)
+                stack.enter_context(worktree.lock_index(kb.repository))
             began = time.monotonic()
             try:
                 self._prepare()
@@ -153,25 +173,19 @@ class Transaction:
                     yield
                 if self.is_published:
                     clear_followed(kb)
-            except (OSError, IndexFailed) as error:
-                if self.is_published:  # the refs have moved: it is written, and what is still to follow comes next time
-                    return
-                problem = getattr(error, "strerror", None) or str(error)
-                busy = Busy(msg("{path} cannot be written: {problem}", path=kb.root, problem=problem))
-                self._report_busy(busy)
+            except (Busy, OSError, IndexFailed) as error:
+                if isinstance(error, Busy):
+                    busy = error
+                elif self.is_published:
+                    return  # the refs have moved: it is written, and what is still to follow comes next time
+                else:
+                    problem = getattr(error, "strerror", None) or str(error)
+                    busy = Busy(msg("{path} cannot be written: {problem}", path=kb.root, problem=problem))
+                if self._tells_queue:  # spare those who wait the same attempt, while the lock is still held
+                    answer_all_busy(kb, busy)
                 raise busy from None
-            except Busy as busy:
-                self._report_busy(busy)
-                raise
             finally:
                 self.took = time.monotonic() - began
-
-    @contextlib.contextmanager
-    def _hold_git_index(self) -> Iterator[None]:
-        wait_for_git(self.kb.repository)
-        worktree.release_abandoned_lock(self.kb.repository)
-        with worktree.lock_index(self.kb.repository):
-            yield
 
     def _prepare(self) -> None:
         """Make good what others have left, then read the tip and bring the index up to it."""
@@ -190,11 +204,6 @@ class Transaction:
         record_ids.load_shared_numbers(kb)
         inbox.sync_with_ref(kb)
 
-    def _report_busy(self, busy: Busy) -> None:
-        """Spare those who wait the same attempt, while the lock is still held."""
-        if self._tells_queue:
-            answer_all_busy(self.kb, busy)
-
     # plan
 
     def read_planned(self, path: str) -> bytes | None:
@@ -208,13 +217,17 @@ class Transaction:
         tip = self.changes[path][0] if path in self.changes else before
         return tip is not None and worktree.has_conflicting_edits(self.kb.repository, self.head.oid, path, tip, now)
 
+    @property
+    def has_planned_records(self) -> bool:
+        """Whether a record was planned since the last step."""
+        return bool(self._log)
+
     def plan_change(self, path: str, before: bytes | None, now: bytes, operation: str, record: Record) -> None:
         """Plan that the file *path*, *before* in the tip, is *now*."""
         first = self.changes[path][0] if path in self.changes else before
         self.changes[path] = (first, now)
-        self._operations.append(operation)
-        self._uids.append(record.uid)
-        self.subjects.append(f"{_VERBS.get(operation, operation)} [{record.id}] {record.title}")
+        subject = f"{_VERBS.get(operation, operation)} [{record.id}] {record.title}"
+        self._log.append(PlannedChange(operation, subject, record.uid))
 
     def plan_text_change(self, record: Record, before: bytes | None, now: bytes, operation: str) -> None:
         """Plan what a person has asked for; raise NeedsPerson where they have uncommitted edits of the same lines."""
@@ -233,7 +246,7 @@ class Transaction:
             raise KbError(msg("{path} is not committed yet", path=record.path), hint=hint)
         if len(record.sources) > merge_candidate.SOURCES:  # written before there was a limit, and nearly full with them
             front = {"sources": merge_candidate.add_source(record.sources), **front}
-        self.plan_text_change(record, before, apply_front_edit(record, before, front), operation)
+        self.plan_text_change(record, before, _edit_front(record, before, front), operation)
         return self.reindex_record(record.path)
 
     def plan_superseded(self, old: Record) -> Message:
@@ -241,10 +254,23 @@ class Transaction:
         new = self.plan_front_edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
         return describe_status_change(old, new)
 
+    def can_supersede(self, old: Record) -> bool:
+        """Return whether *old* is committed and nobody is editing its status."""
+        before = self.read_planned(old.path)
+        if before is None:
+            return False
+        return not self.has_conflict(old.path, before, _edit_front(old, before, {"status": str(Status.SUPERSEDED)}))
+
     def plan_replacement(
-        self, candidate: Candidate, record: Record, before: bytes, now: bytes, verdict: str,
-        reasons: Sequence[Message], alike: Sequence[SimilarRecord] = (),
-    ) -> Verdict:  # fmt: skip
+        self,
+        candidate: Candidate,
+        record: Record,
+        before: bytes,
+        now: bytes,
+        verdict: str,
+        reasons: Sequence[Message],
+        alike: Sequence[SimilarRecord] = (),
+    ) -> Verdict:
         """Plan that the file of *record*, *before* in the tip, is *now*.
 
         Where that touches lines which a person has changed and not committed, it goes to a review branch.
@@ -257,21 +283,6 @@ class Transaction:
         self.plan_change(record.path, before, now, verdict, record)
         return self.build_verdict(verdict, self.reindex_record(record.path), reasons, alike)
 
-    def plan_file(self, path: str, before: bytes | None, now: bytes) -> None:
-        """Plan that *path*, which is no record, is *now*; raise NeedsPerson where uncommitted edits are in the way.
-
-        A file that nobody has committed yet is in the way as well: it would stay as it is, and nothing would come of
-        what is planned.
-        """
-        mine = read_if_exists(os.path.join(self.kb.root, *path.split("/")))
-        is_new = before is None and mine is not None and mine != now
-        if is_new or (before is not None and self.has_conflict(path, before, now)):
-            raise NeedsPerson(
-                msg("{path} has changes that are not committed", path=path),
-                hint=msg("commit them first: git add {path} && git commit {path}", path=path),
-            )
-        self.changes[path] = (before, now)
-
     def build_record(self, candidate: Candidate, *, by_person: bool = False) -> Record:
         """Return the record *candidate* becomes, with a fresh id and uid.
 
@@ -279,40 +290,33 @@ class Transaction:
         """
         kind = BY_NAME[candidate.kind]
         record_id = self.kb.index.next_id(candidate.scope, kind.prefix)
+        shared = ("title", "scope", "tags", "impact", "supersedes", "amends", "coexists_with", "claims")
         origin = merge_candidate.format_source(candidate)
         record = Record(
             record_id,
             kind.name,
-            candidate.title,
-            candidate.scope,
+            **{name: getattr(candidate, name) for name in shared},
             uid=generate_ulid(self.kb.now()),
             date=self.kb.today(),
-            tags=candidate.tags,
-            impact=candidate.impact,
-            supersedes=candidate.supersedes,
-            amends=candidate.amends,
-            coexists_with=candidate.coexists_with,
-            claims=candidate.claims,
             sources=(origin,) if origin else (),
             sections=build_sections(candidate),
             path=f"{folder_for_scope(candidate.scope, kind.folder)}/{record_id}-{slugify(candidate.title)}.md",
         )
-        status = Status.ACCEPTED if by_person else derive_status(record)
-        return record._replace(status=status, confirmed=record.date if by_person else record.confirmed)
+        if by_person:
+            return record._replace(status=Status.ACCEPTED, confirmed=record.date)
+        return record._replace(status=derive_status(record))
 
     def add_record(self, record: Record, operation: str = "created") -> None:
-        """Plan the file of a new *record*, and the one that says whose its project is."""
+        """Plan the file of a new *record*, and, where nothing says so yet, the one that says whose its project is."""
         language = self.kb.config.language
         self.plan_change(record.path, None, record_file.render_and_verify(record, language), operation, record)
         self.kb.index.put_record(record_file.normalise_record(record, language))
-        if record.scope != GLOBAL:
-            self._plan_project_file(record.scope.removeprefix("project/"))
-
-    def _plan_project_file(self, project: str) -> None:
-        """Plan the file that says whose *project* is, where that is not said yet."""
-        path = f"content/anchors/projects/{project}/{PROJECT_FILE}"
+        if record.scope == GLOBAL:
+            return
+        name = record.scope.removeprefix("project/")
+        path = f"content/anchors/projects/{name}/{PROJECT_FILE}"
         owners = parse_owners(read_if_exists(os.path.join(self.kb.root, path)))
-        claim = load_claims(self.kb).get(project)
+        claim = load_claims(self.kb).get(name)
         own = [claim] if claim is not None else []
         if path not in self.changes and (owners is None or (own and not owners)):
             before = self.read_planned(path)
@@ -327,21 +331,18 @@ class Transaction:
 
     def create_savepoint(self) -> Savepoint:
         """Return how much is planned by now."""
-        return Savepoint(dict(self.changes), len(self.subjects), len(self._uids), len(self._operations))
+        return Savepoint(dict(self.changes), tuple(self._log))
 
-    def roll_back(self, mark: Savepoint) -> None:
-        """Drop what was planned since *mark*, in the index too."""
+    def roll_back(self, mark: Savepoint = _NOTHING) -> None:
+        """Drop what was planned since *mark*, in the index too; without one, all that was planned."""
         since = [path for path, planned in self.changes.items() if mark.changes.get(path) != planned]
-        self.changes = dict(mark.changes)
-        del self.subjects[mark.subjects :], self._uids[mark.uids :], self._operations[mark.operations :]
+        self.changes, self._log = dict(mark.changes), list(mark.log)
         records = list(filter(is_record_path, since))
         self.kb.index.reload_files([path for path in records if path not in self.changes])
         for path in self.changes.keys() & {*records}:
             self.reindex_record(path)
 
-    def drop_changes(self) -> None:
-        """Drop the planned changes of files, in the index too."""
-        self.roll_back(Savepoint({}, 0, 0, 0))
+    # verdicts
 
     def refuse_candidate(self, candidate: Candidate, reasons: Sequence[Message], remedy: Message) -> Verdict:
         """Return the verdict on a candidate that is not kept."""
@@ -350,51 +351,53 @@ class Transaction:
         return Verdict("refused", title, kind, scope=scope, reasons=shown, next=self.kb.localise(remedy))
 
     def build_verdict(
-        self, verdict: str, record: Record, reasons: Sequence[Message], alike: Sequence[SimilarRecord] = (),
-        remedy: Message | None = None, branch: str = "",
-    ) -> Verdict:  # fmt: skip
+        self,
+        verdict: str,
+        record: Record,
+        reasons: Sequence[Message],
+        alike: Sequence[SimilarRecord] = (),
+        remedy: Message | None = None,
+        branch: str = "",
+    ) -> Verdict:
         """Return the verdict on what became *record*."""
-        return Verdict(
-            verdict, record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status),
-            tuple(map(self.kb.localise, reasons)), self.kb.localise(remedy) if remedy else "", tuple(alike), branch,
-        )  # fmt: skip
+        own = (record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status))
+        shown, following = tuple(map(self.kb.localise, reasons)), self.kb.localise(remedy) if remedy else ""
+        return Verdict(verdict, *own, shown, following, tuple(alike), branch)
 
     # publish
 
-    def commit(
-        self, subject: str = "", operation: str = "", why: str = "", *, caller: Candidate | None = None, job: str = ""
-    ) -> dict[str, str]:
-        """Publish everything planned as one commit, and return the commit of each ref.
-
-        *subject* and *operation* stand for those of what is planned, *why* in the body; *caller* names the session.
-        *job* is the spooled job that this lands.
-        """
-        self.add_step(caller, subject, operation, why)
-        commits = self.build_commits()
-        self.publish([job])
-        return commits
+    def commit(self, subject: str, operation: str = "", why: str = "") -> None:
+        """Publish everything planned as one commit with this *subject* and *operation*, and *why* in its body."""
+        self.add_step(None, subject, operation, why)
+        self.build_commits()
+        self.publish([])
 
     def add_step(
-        self, caller: Candidate | None, subject: str = "", operation: str = "", why: str = "",
+        self,
+        caller: Candidate | None,
+        subject: str = "",
+        operation: str = "",
+        why: str = "",
         by: Mapping[str, str] = NOBODY,
-    ) -> None:  # fmt: skip
-        """Let what was planned since the last step be a commit of its own, *by* its own author."""
+    ) -> None:
+        """Let what was planned since the last step be a commit of its own, *by* its own author.
+
+        *caller* names the session in it.
+        """
         done = {path: data for step in self.steps for path, data in step.changes.items()}
         new = {path: now for path, (_, now) in self.changes.items() if done.get(path) != now}
-        subjects, uids, operations = self.subjects, self._uids, self._operations
-        self.subjects, self._uids, self._operations = [], [], []
+        log, self._log = self._log, []
         if not new:
             return
-        many = len(subjects) > 1
-        first = subject or (f"Write {len(subjects)} records" if many else subjects[0] if subjects else "Write")
-        body = "\n".join(f"- {line}" for line in subjects[:200]) if many else ""
+        body = "\n".join(f"- {one.subject}" for one in log[:200]) if len(log) > 1 else ""
+        own = f"Write {len(log)} records" if body else log[0].subject if log else "Write"
         trailers = {
-            "Kb-Op": operation or ",".join(dict.fromkeys(operations)) or "archived",
+            "Kb-Op": operation or ",".join(dict.fromkeys(one.operation for one in log)) or "archived",
             "Kb-Session": caller.session if caller else "",
             "Kb-Host": caller.host if caller else "",
-            "Kb-Uid": ",".join(dict.fromkeys(filter(None, uids[:50]))),
+            "Kb-Uid": ",".join(dict.fromkeys(one.uid for one in log[:50] if one.uid)),
         }
-        message = format_commit_message(first, "\n\n".join(filter(None, (why, body))), trailers)
+        message = format_commit_message(subject or own, "\n\n".join(filter(None, (why, body))), trailers)
         self.steps.append(CommitStep(new, message, by))
 
     def build_commits(self) -> dict[str, str]:
@@ -444,7 +447,7 @@ def describe_unreplaced(old: Record) -> Message:
     return msg("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)
 
 
-def apply_front_edit(record: Record, before: bytes, front: Mapping[str, object]) -> bytes:
+def _edit_front(record: Record, before: bytes, front: Mapping[str, object]) -> bytes:
     """Return the file of *record*, *before* in the tip, with new values in its front; raise BadRecord."""
     old = decode_record(before, record.path)
     new = edit_front_matter(old, front)

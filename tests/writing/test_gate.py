@@ -169,6 +169,7 @@ def test_the_caller_may_name_the_area(area: str) -> None:
         (("shop/orders/a.py", "shop/billing/b.py"), ("billing", "orders")),
         (("services\\web\\a.cs", "services\\api\\b.cs"), ("api", "web")),
         (("./src/订单/a.py", "src/账单/b.py"), ("订单", "账单")),
+        (("src/orders/api/a.py", "src/orders/db/b.py", "srcfoo/x.py"), ("orders", "srcfoo")),
         (("src/main.py", "lib/"), ()),
         ((), ()),
     ],
@@ -177,14 +178,6 @@ def test_modules_are_read_from_paths(paths: tuple[str, ...], found: tuple[str, .
     candidate = PLAIN._replace(impact=paths, scope="project/shop")
     assert find_touched_modules(candidate) == found
     assert assess_admission(candidate, 1, CONFIG).admitted is (len(found) > 1)
-
-
-def test_known_modules_replace_the_guess() -> None:
-    candidate = PLAIN._replace(impact=("src/orders/api/a.py", "src/orders/db/b.py", "srcfoo/x.py"))
-    known = ("src/orders/api", "src/orders/db/", "src/orders", "src")
-    assert find_touched_modules(candidate) == ("orders", "srcfoo")
-    assert find_touched_modules(candidate, known) == ("src/orders/api", "src/orders/db/")
-    assert find_touched_modules(candidate, ("src",)) == ("src",)
 
 
 # -- reusable -------------------------------------------------------------------------------------

@@ -172,11 +172,11 @@ def test_one_that_gives_up_waiting_is_written_once_by_a_holder_that_has_read_its
 ) -> None:
     git(root, "branch", "topic")
     writer = asking(kb, decision(0))
-    path = Path(kb.state.path("queue", writer.job))
+    path = Path(kb.state.path("queue", writer.call.job))
     request = path.read_bytes()
     assert writer.read_answer_or_withdraw() is None and not path.exists()
     (held,) = spool_candidates(
-        kb, [decision(0)], kb.root, Busy(msg("another kb is writing in {path}", path="")), job=writer.job
+        kb, [decision(0)], kb.root, Busy(msg("another kb is writing in {path}", path="")), job=writer.call.job
     )
     path.write_bytes(request)
     assert held.spooled and [verdict.verdict for verdict in write(kb, [decision(1)], folder=kb.root, landing=True)] == [
