@@ -13,11 +13,11 @@ from kb.cli.options import json_option, record_options, with_kb
 from kb.cli.page_style import MARKDOWN, PLAIN, PageStyle
 from kb.cli.prints import format_record_line, pad_text, print_json, warn_empty_result
 from kb.context.disclose import quote_base_name
-from kb.context.hint_text import sanitise_text
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.records.kinds import SECTIONS, section_label
 from kb.records.short_form import summarise_section
+from kb.safety.quoting import sanitise_text
 from kb.text.segment import clip
 
 if TYPE_CHECKING:

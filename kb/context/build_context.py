@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
-from kb.context.hint_text import choose_phrases, sanitise_text, select_fitting
+from kb.context.hint_text import choose_phrases, select_fitting
 from kb.context.relevance import count_query_words, filter_task_hits, score_evidence
 from kb.i18n import Message, msg
 from kb.index.database import Index
@@ -21,7 +21,7 @@ from kb.index.schema import ALL, Filter
 from kb.records.kinds import BY_NAME, kind_label, section_label
 from kb.records.model import GLOBAL, LIVE, Record, Status
 from kb.records.short_form import render_short_form
-from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord, quote_record, quote_text
+from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord, quote_record, quote_text, sanitise_text
 from kb.search.answer import find_hits, insert_successors
 from kb.search.intent import detect_intent
 from kb.search.query import Query, parse_query

@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 
 from kb.context import hint_text
@@ -28,12 +29,8 @@ if TYPE_CHECKING:
 
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
-_PROBED = 40
-"""Records of which it is asked whether they matter, the best first."""
-_LONGEST_IDENTITY = 80
-"""Characters of a prompt that can be a question about the person who asks and nothing else."""
-
-# -- hints ----------------------------------------------------------------------------------------
+_PROBED = 40  # records of which it is asked whether they matter, the best first
+_LONGEST_IDENTITY = 80  # characters of a prompt that can be a question about the person who asks and nothing else
 
 
 def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str = "", project: str = GLOBAL) -> Hint:
@@ -43,35 +40,22 @@ def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str
     """
     wanted = _build_filter((moment,), project)
     words = [word for word in keywords if word.strip()]
-    asked, given = parse_query(" ".join(words)), [parse_query(word) for word in words]
-    about = parse_query(task)
+    asked, given, about = parse_query(" ".join(words)), [parse_query(word) for word in words], parse_query(task)
 
     def find_records() -> list[Record]:
-        if words or task.strip():
-            held = _find_keyword_records(kb, asked, given, wanted, project) if words else []
-            found = _find_task_records(kb, about, (moment,), project) if task.strip() else []
-            return list({record.path: record for record in (*held, *found)}.values())
-        newest = kb.sync_index(thorough=False).records(wanted)
-        return sorted(newest, key=recency_key, reverse=True)
+        if not words and not task.strip():
+            newest = kb.sync_index(thorough=False).records(wanted)
+            return sorted(newest, key=recency_key, reverse=True)
+        ranked = [hit.record for hit in _rank_records(kb, asked, wanted, project)] if words else []
+        held = [
+            record
+            for record in ranked
+            if is_named(record, asked, project) or any(has_whole_keyword(record, keyword) for keyword in given)
+        ]
+        found = _find_task_records(kb, about, (moment,), project) if task.strip() else []
+        return list({record.path: record for record in (*held, *found)}.values())
 
     return _render_hint(kb, moment, _find_current(kb, find_records), project)
-
-
-def _find_keyword_records(
-    kb: Workspace, asked: Query, keywords: Sequence[Query], wanted: Filter, project: str
-) -> list[Record]:
-    """Return the records *wanted* that hold one of *keywords* as a whole, best first; *asked* is all of them."""
-    return [
-        hit.record
-        for hit in _rank_records(kb, asked, wanted, project)
-        if is_named(hit.record, asked, project) or any(has_whole_keyword(hit.record, keyword) for keyword in keywords)
-    ]
-
-
-def _build_task_hint(kb: Workspace, moment: str, task: Query, project: str) -> Hint:
-    """Return the hint for *moment* with the records that are about *task*: none, mostly, where it is about others."""
-    records = _find_current(kb, lambda: _find_task_records(kb, task, (moment,), project))
-    return _render_hint(kb, moment, records, project)
 
 
 def _find_task_records(kb: Workspace, task: Query, moments: Sequence[str], project: str) -> list[Record]:
@@ -85,7 +69,7 @@ def _find_task_records(kb: Workspace, task: Query, moments: Sequence[str], proje
 
 
 def _build_filter(moments: Sequence[str], project: str) -> Filter:
-    return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint in moments), scopes=_list_scopes(project))
+    return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint in moments), scopes=list_own_scopes(project))
 
 
 def _render_hint(kb: Workspace, moment: str, records: Sequence[Record], project: str) -> Hint:
@@ -100,12 +84,14 @@ def build_avatar_hint(kb: Workspace, avatar: str, task: str, *, project: str = G
 
     *quiet*, for a host that adds it to a prompt unasked: no text where there is nothing, else a quote notice above it.
     """
-    query = parse_query(task)
-    hints = [_build_task_hint(kb, moment, query, project) for moment in hint_text.list_moments(avatar)]
+    query, hints = parse_query(task), []
+    for moment in hint_text.list_moments(avatar):
+        records = _find_current(kb, partial(_find_task_records, kb, query, (moment,), project))
+        hints.append(_render_hint(kb, moment, records, project))
     shown = [hint.text for hint in hints if hint.shown]
-    nothing = [] if quiet else [hint.text for hint in hints[:1]]
-    text = "\n\n".join(shown or nothing)
-    return hint_text.add_quote_notice(text, kb.config) if quiet else text
+    if quiet:  # whose words they are stands above hints in the protocol's own form
+        return "\n\n".join([hint_text.choose_phrases(kb.config.language)["prompt"], *shown]) if shown else ""
+    return "\n\n".join(shown or [hint.text for hint in hints[:1]])
 
 
 def build_prompt_hint(kb: Workspace, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
@@ -114,7 +100,7 @@ def build_prompt_hint(kb: Workspace, prompt: str, *, project: str = GLOBAL, fold
     Their files are named as they are opened from *folder*.
     """
     query = parse_query(prompt)
-    found = _find_current(kb, lambda: _find_prompt_records(kb, query, project))
+    found = _find_current(kb, partial(_find_prompt_records, kb, query, project))
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
     hint = hint_text.render_prompt_hint(qualify_record_ids(kb.index, about, project), kb.config)
     log_given_records(kb, "prompt", hint.shown)
@@ -127,11 +113,11 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str) -> list[Rec
     A prompt that asks about the person is answered with their preferences, as such a search is.
     """
     if len(prompt.text) <= _LONGEST_IDENTITY and is_identity_question(one_line(prompt.text)):
-        wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=_list_scopes(project), statuses=tuple(LIVE))
+        wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=list_own_scopes(project), statuses=tuple(LIVE))
         return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
     if not prompt.references and not prompt.subjects:
         return []
-    hits = _rank_records(kb, prompt, Filter(scopes=_list_scopes(project)), project)
+    hits = _rank_records(kb, prompt, Filter(scopes=list_own_scopes(project)), project)
     frequency, total = _count_frequencies(kb, prompt, project)
     best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=total)
     return list({hit.record.path: hit.record for hit in best}.values())
@@ -161,13 +147,13 @@ def _rank_records(kb: Workspace, query: Query, wanted: Filter, project: str) -> 
 def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[str, int], int]:
     """Return in how many records each subject of *query* stands, and how many records there are."""
     frequency = kb.index.postings.count_frequencies(query.subjects)
-    return frequency, kb.index.count(Filter(scopes=_list_scopes(project)))
+    return frequency, kb.index.count(Filter(scopes=list_own_scopes(project)))
 
 
 def build_start_context(kb: Workspace, session: str, *, source: str, project: str = GLOBAL) -> str:
     """Return what a starting session is told: after a compaction its compact form, then what always holds."""
     index = kb.sync_index(thorough=False)
-    live = Filter(scopes=_list_scopes(project), statuses=tuple(LIVE))
+    live = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
     lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
     lasts = index.iter_records(lasting, hint_text.get_start_limit(kb.config))
     always = (qualify_record_ids(index, [record], project)[0] for record in lasts)
@@ -206,7 +192,7 @@ def build_spawn_prompt(
         hints = build_avatar_hint(kb, avatar, task, project=project)
         return hint_text.render_spawn_prompt(compact, hints, task, pointer, language=kb.config.language)
     query, moments = parse_query(task), hint_text.list_moments(avatar)
-    about = _find_current(kb, lambda: _find_task_records(kb, query, moments, project))
+    about = _find_current(kb, partial(_find_task_records, kb, query, moments, project))
     anchors = hint_text.render_anchors(qualify_record_ids(kb.index, about, project), kb.config)
     log_given_records(kb, "spawn", anchors.shown)
     normal = os.path.join(kb.root, TREE, "current", "normal.md")
@@ -214,7 +200,8 @@ def build_spawn_prompt(
     return hint_text.render_spawn_prompt(compact, anchors.text, task, whole, language=kb.config.language, style=style)
 
 
-def _list_scopes(project: str) -> tuple[str, ...]:
+def list_own_scopes(project: str) -> tuple[str, ...]:
+    """Return the scopes that hold in *project*: its own and the global one."""
     return (GLOBAL,) if project == GLOBAL else (project, GLOBAL)
 
 
@@ -224,8 +211,7 @@ def _list_scopes(project: str) -> tuple[str, ...]:
 class RecordUse(NamedTuple):
     """A record was of use."""
 
-    stage: str
-    """matured: handed to an agent; fruited: cited by a session that was archived."""
+    stage: str  # matured: handed to an agent; fruited: cited by a session that was archived
     time: str
     cause: str
 
@@ -250,8 +236,16 @@ def list_uses(kb: Workspace, record: Record) -> list[RecordUse]:
     """
     from kb.sessions.session_archive import find_session_scope, list_sessions, list_written_ids, read_session_file
 
-    given = _read_uses(kb, record.uid)
-    found = [RecordUse("matured", given[0][0], f"{given[0][1]} (×{len(given)})")] if given else []
+    found: list[RecordUse] = []
+    given: list[tuple[str, str]] = []
+    with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if record.uid and record.uid in line:
+                with contextlib.suppress(ValueError, KeyError, TypeError):  # a damaged line is passed over
+                    row = json.loads(line)
+                    given.append((str(row["time"]), str(row["moment"])))
+    if given:
+        found.append(RecordUse("matured", given[0][0], f"{given[0][1]} (×{len(given)})"))
     for session in list_sessions(kb):
         with contextlib.suppress(OSError):
             scope = find_session_scope(kb, session)
@@ -271,15 +265,3 @@ def _is_reference_to(kb: Workspace, reference: Reference, record: Record, scope:
     if record.scope == GLOBAL and scope != GLOBAL:
         return not any(one.scope == scope for one in kb.index.find_by_id(record.id))
     return record.scope == scope
-
-
-def _read_uses(kb: Workspace, uid: str) -> list[tuple[str, str]]:
-    """Return time and moment of every hand-over of the record *uid*; a damaged line is passed over."""
-    found = []
-    with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if uid and uid in line:
-                with contextlib.suppress(ValueError, KeyError, TypeError):
-                    row = json.loads(line)
-                    found.append((str(row["time"]), str(row["moment"])))
-    return found

@@ -21,11 +21,11 @@ from kb.safety.quoting import (
     TITLE_LIMIT,
     QuotedRecord,
     escape_cell,
-    escape_tags,
     find_conclusions,
     quote_first_sentence,
     quote_record,
     quote_text,
+    sanitise_text,
     select_hintable,
 )
 from kb.startup.lazy_regex import regex
@@ -38,10 +38,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 T1, T2 = "t1", "t2"
-_AT_ONCE = 16
-"""So many records are quoted before it is asked whether there is room for more."""
-_LEAST_ROOM = 12
-"""Estimated tokens below which no line of a record has room."""
+_AT_ONCE = 16  # so many records are quoted before it is asked whether there is room for more
+_LEAST_ROOM = 12  # estimated tokens below which no line of a record has room
 _CALLABLE = regex(r"(?:[\w.-]{1,40}:)?[\w-]{1,40}")
 
 _PHRASES: Mapping[str, tuple[str, str]] = {
@@ -97,34 +95,24 @@ Those of T1, T2 and sub-agents are words of the protocol (SHI) in Chinese, which
 Chinese knowledge base, and translated in an English one, as the headings of the forms do.
 """
 
-_MOMENTS: Mapping[str, tuple[str, ...]] = {
-    "眼": (T1,),
-    "耳": (),
-    "意": (T2,),
-    "身": (T1, T2),
-    "舌": (T1,),
-    "鼻": (T1, T2),
-}
-"""Which hint an avatar gets (SHI "分身惯性提示配置")."""
-
-_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "眼": ("explorer", "eye", "explore"),
-    "耳": ("analyst", "ear"),
-    "意": ("architect", "mind", "plan"),
-    "身": ("斗战胜佛", "impl", "implementer", "body"),
-    "舌": ("tester", "tongue"),
-    "鼻": ("reviewer", "nose"),
-}
-AVATARS = tuple(_MOMENTS)
-_AVATARS = {alias: avatar for avatar, aliases in _ALIASES.items() for alias in (avatar, *aliases)}
+# The avatars, which hint each gets (SHI "分身惯性提示配置"), and what else it is called.
+_AVATARS = (
+    ("眼", (T1,), ("explorer", "eye", "explore")),
+    ("耳", (), ("analyst", "ear")),
+    ("意", (T2,), ("architect", "mind", "plan")),
+    ("身", (T1, T2), ("斗战胜佛", "impl", "implementer", "body")),
+    ("舌", (T1,), ("tester", "tongue")),
+    ("鼻", (T1, T2), ("reviewer", "nose")),
+)
+AVATARS = tuple(avatar for avatar, _, _ in _AVATARS)
+_MOMENTS = {name: moments for avatar, moments, aliases in _AVATARS for name in (avatar, *aliases)}
 
 
 class Hint(NamedTuple):
     """What an agent is told."""
 
     text: str = ""
-    warnings: tuple[Message, ...] = ()
-    """What was left out of the text, and why; for the log or stderr, not for the agent."""
+    warnings: tuple[Message, ...] = ()  # what was left out of the text, and why; for the log, not for the agent
     shown: tuple[Record, ...] = ()
 
     @property
@@ -144,13 +132,6 @@ class _HintLine(NamedTuple):
 def choose_phrases(language: str) -> dict[str, str]:
     """Return what the frames of hints say in *language*, by name."""
     return {name: zh if language == "zh" else en for name, (zh, en) in _PHRASES.items()}
-
-
-def sanitise_text(text: str) -> str:
-    """Return untrusted *text* of several lines: what hides in it is shown, and nothing passes for a tag of the host."""
-    from kb.safety.injection import reveal_hidden
-
-    return escape_tags(reveal_hidden(text))
 
 
 def select_fitting(
@@ -239,15 +220,14 @@ def _write_lines(
 
     *shared*: ids of several records that may stand beside each other.
     """
-    quoted: list[QuotedRecord] = []
+    quoted: dict[int, QuotedRecord] = {}  # a record may have two lines, and to quote it takes its whole text
     written = []
     for line in lines:
-        one = next((each for each in quoted if each.original is line.record), None)
-        if one is None:
-            quoted.append(one := quote_record(line.record, words["untitled"]))
+        one = quoted.get(id(line.record)) or quote_record(line.record, words["untitled"])
+        quoted[id(line.record)] = one
         if line.part != "rollbacks" or not one.warning:
             written.append(line._replace(text=_format_line(line.part, one, shared, words)))
-    return written, [one.warning for one in quoted if one.warning]
+    return written, [one.warning for one in quoted.values() if one.warning]
 
 
 def _format_line(part: str, one: QuotedRecord, shared: Collection[str], words: Mapping[str, str]) -> str:
@@ -364,7 +344,12 @@ def render_start_context(
     if not compact.strip() and not any(counts.values()) and not reviews:
         return Hint()
     headings = {"compact": "" if compact.lstrip().startswith("#") else words["compact"], "always": words["always"]}
-    opening = _format_opening(config, words, counts, reviews)
+    kinds = [(BY_NAME[name], n) for name, n in counts.items() if n and name in BY_NAME]
+    holdings = words["comma"].join(f"{kind.zh if config.language == 'zh' else kind.en} {n}" for kind, n in kinds)
+    rows = [words["start"].format(name=quote_text(config.name, TITLE_LIMIT))]
+    rows += [words["holdings"].format(counts=holdings)] if holdings else []
+    rows += [words["reviews"].format(n=reviews)] if reviews else []
+    opening = "\n".join(rows)
 
     def render(taken: list[_HintLine]) -> str:
         blocks = {}
@@ -387,23 +372,8 @@ def render_start_context(
     return Hint(render(taken), tuple(warnings), tuple(line.record for line in taken if line.part == "always"))
 
 
-def _format_opening(config: Config, words: Mapping[str, str], counts: Mapping[str, int], reviews: int) -> str:
-    is_zh = config.language == "zh"
-    kinds = [(BY_NAME[name], n) for name, n in counts.items() if n and name in BY_NAME]
-    holdings = words["comma"].join(f"{kind.zh if is_zh else kind.en} {n}" for kind, n in kinds)
-    rows = [words["start"].format(name=quote_text(config.name, TITLE_LIMIT))]
-    rows += [words["holdings"].format(counts=holdings)] if holdings else []
-    rows += [words["reviews"].format(n=reviews)] if reviews else []
-    return "\n".join(rows)
-
-
 def _split_compact(compact: str) -> list[str]:
     return sanitise_text(compact.strip()).split("\n") if compact.strip() else []
-
-
-def add_quote_notice(text: str, config: Config) -> str:
-    """Return *text*, hints in the protocol's own form, with whose words they are above it."""
-    return f"{choose_phrases(config.language)['prompt']}\n\n{text}" if text else ""
 
 
 def render_spawn_prompt(
@@ -427,9 +397,9 @@ def render_spawn_prompt(
 
 def is_avatar(name: str) -> bool:
     """Return whether *name* is an avatar or an alias of one."""
-    return name.strip().casefold() in _AVATARS
+    return name.strip().casefold() in _MOMENTS
 
 
 def list_moments(avatar: str) -> tuple[str, ...]:
     """Return which of "t1" and "t2" the *avatar* gets, by its name or an alias; () for an unknown one."""
-    return _MOMENTS.get(_AVATARS.get(avatar.strip().casefold(), ""), ())
+    return _MOMENTS.get(avatar.strip().casefold(), ())

@@ -25,44 +25,22 @@ from kb.search.rank import (
 )
 from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, has_cjk, stem
 
+# The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive
+# term, or more of them in its body.
 ENOUGH = 2.0
-"""The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive
-term, or more of them in its body."""
-
-IN_BODY = 0.5
-"""What a term that stands only in the body counts, where the index tells how rare it is."""
-
-IN_BODY_UNKNOWN = 0.25
-"""The same where it does not: any long prompt shares four ordinary words with some body."""
-
-CLOSE = 0.7
-"""The share of the best record's evidence that another one needs to be named beside it."""
-
-MOST_OF_TITLE = 0.75
-"""The share of a title from which on a prompt names the record by it."""
-
+IN_BODY = 0.5  # what a term that stands only in the body counts, where the index tells how rare it is
+IN_BODY_UNKNOWN = 0.25  # the same where it does not: any long prompt shares four ordinary words with some body
+CLOSE = 0.7  # the share of the best record's evidence that another one needs to be named beside it
+MOST_OF_TITLE = 0.75  # the share of a title from which on a prompt names the record by it
+# Words of a title named so, and the evidence that is then enough: more words meet less often by chance.
 ENOUGH_OF_TITLE = ((3.0, 0.5), (2.0, 0.9))
-"""Words of a title named so, and the evidence that is then enough: more words meet less often by chance."""
-
 _LEAST = min(evidence for _, evidence in ENOUGH_OF_TITLE)
-
-FEW = 3
-"""Up to so many records a term is as rare as can be."""
-
-COMMON, COMMON_WEIGHT = 0.1, 0.25
-"""The share of all records from which on a term tells next to nothing, and what it counts then."""
-
-RARE = 0.75
-"""How rare a lone term has to be to name the subject of a title by itself."""
-
-SHARE = 0.5
-"""The share of what was asked, in whole words, that is enough in a title."""
-
-MOST = 0.75
-"""The share of what the terms of a question are worth that is enough anywhere in a record."""
-
-READ = 8
-"""Records whose whole text is weighed, the best first."""
+FEW = 3  # up to so many records a term is as rare as can be
+COMMON, COMMON_WEIGHT = 0.1, 0.25  # from this share of all records on a term tells next to nothing: it counts so much
+RARE = 0.75  # how rare a lone term has to be to name the subject of a title by itself
+SHARE = 0.5  # the share of what was asked, in whole words, that is enough in a title
+MOST = 0.75  # the share of what the terms of a question are worth that is enough anywhere in a record
+READ = 8  # records whose whole text is weighed, the best first
 
 
 def filter_relevant(
@@ -110,9 +88,16 @@ def filter_task_hits(
     sure = {hit.record.path for hit in filter_relevant(hits, query, scope=scope, frequency=frequency, total=total)}
     wider = parse_query(" ".join((query.text, *synonyms))) if synonyms else query
     enough = min(ENOUGH, math.ceil(SHARE * count_query_words(query)) or 1)
-    names = _select_rare_names(query, frequency or {}, total)
     first = next((hit.record.path for hit in hits if hit.record.status in LIVE), "")
     read = {hit.record.path for hit in hits[:READ]} if worth else set()
+    # A Chinese text often says the rest in other words than the record; a spaced word in it that few records have is
+    # what it is about (“升级 react”).
+    names = Query("")
+    if frequency and has_cjk(query.text):
+        few = max(FEW, COMMON * total)
+        names = Query(
+            "", words={root: word for root, word in query.words.items() if 0 < frequency.get(word[0], 0) <= few}
+        )
 
     def is_relevant(hit: SearchHit) -> bool:
         path = hit.record.path
@@ -152,14 +137,10 @@ def score_evidence(record: Record, query: Query, rarity: Mapping[str, float] | N
     in_body = {
         part for part in find_common_substrings(query.pieces, body) if not any(part in h or h in part for h in in_head)
     }
-    worth += sum(_weigh_length(part) * _find_max_rarity(part, rare) for part in in_head)
-    worth += sum(in_text * _weigh_length(part) * _find_max_rarity(part, rare) for part in in_body)
+    for here, parts in ((1.0, in_head), (in_text, in_body)):
+        # Two shared unspaced characters are one word (支付), four are two words in a row (支付回调).
+        worth += sum(here * min(len(part) / 2, ENOUGH) * _find_max_rarity(part, rare) for part in parts)
     return worth
-
-
-def _weigh_length(part: str) -> float:
-    """Return how much a shared unspaced string says: two characters are one word, four are two words in a row."""
-    return min(len(part) / 2, ENOUGH)
 
 
 def _find_max_rarity(part: str, rarity: Mapping[str, float]) -> float:
@@ -192,16 +173,6 @@ def _is_title_subject(record: Record, query: Query, rarity: Mapping[str, float])
     return bool(terms) and min(terms) >= RARE and compute_title_share(record, query) == 1.0
 
 
-def _select_rare_names(query: Query, frequency: Mapping[str, int], total: int) -> Query:
-    """Return *query* with its names only: the spaced words of a Chinese one that few records have (“升级 react”).
-
-    What else such a text says is often other words than the record's; the name is what it is about.
-    """
-    few = max(FEW, COMMON * total)
-    words = query.words if has_cjk(query.text) else {}
-    return Query("", words={root: word for root, word in words.items() if 0 < frequency.get(word[0], 0) <= few})
-
-
 def _compute_held_share(record: Record, worth: Mapping[str, float]) -> float:
     """Return the share of *worth* whose terms stand in *record*."""
     texts = (record.title, *record.tags, *(section.text for section in record.sections))
@@ -223,9 +194,6 @@ def _fold_record_text(record: Record) -> str:
     return fold_text("\n".join((record.title, *record.tags, *(section.text for section in record.sections))))
 
 
-# -- keywords -------------------------------------------------------------------------------------
-
-
 def has_whole_keyword(record: Record, keyword: Query) -> bool:
     """Return whether *record* holds every word of *keyword*, in whichever of their forms.
 
@@ -233,19 +201,13 @@ def has_whole_keyword(record: Record, keyword: Query) -> bool:
     Words that any question has ("the", 怎么) are no part of it.
     """
     text = _fold_record_text(record)
-    names = [run.parts for run in keyword.runs if not run.is_unspaced]
-    wanted = [terms for terms in names if any(stem(term) in keyword.words for term in terms)]
-    if not wanted and not keyword.pieces:
-        return False
-    return all(_has_name(terms, text) for terms in wanted) and all(
-        _is_composed_of(piece, text) for piece in keyword.pieces
-    )
-
-
-def _has_name(terms: Sequence[str], text: str) -> bool:
-    """Return whether a name stands in the folded *text*, whole or in parts; *terms*: getuser, get, user."""
-    whole, *parts = (has_word(stem(term), text) for term in terms)
-    return whole or (bool(parts) and all(parts))
+    runs = [run.parts for run in keyword.runs if not run.is_unspaced]
+    names = [terms for terms in runs if any(stem(term) in keyword.words for term in terms)]
+    for terms in names:  # a name stands there whole or in parts: getuser, get, user
+        whole, *parts = (has_word(stem(term), text) for term in terms)
+        if not (whole or (parts and all(parts))):
+            return False
+    return bool(names or keyword.pieces) and all(_is_composed_of(piece, text) for piece in keyword.pieces)
 
 
 def _is_composed_of(piece: str, text: str) -> bool:

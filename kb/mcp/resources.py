@@ -10,13 +10,13 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kb.context import disclose
-from kb.context.hint_text import sanitise_text
 from kb.errors import BadInput, UnknownId
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.mcp.tool_functions import BUDGET, limit_to_budget
 from kb.records.kinds import KINDS, kind_label, section_label
+from kb.safety.quoting import sanitise_text
 
 SCHEME = "kb://"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"

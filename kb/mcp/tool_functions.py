@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from kb.context import disclose
 from kb.context.disclose import RecordRow
 from kb.context.give_hints import log_given_records
-from kb.context.hint_text import sanitise_text
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
@@ -23,6 +22,7 @@ from kb.records import candidate
 from kb.records.kinds import KINDS, find_kind
 from kb.records.model import Candidate, Record, Verdict
 from kb.safety.injection import reveal_hidden
+from kb.safety.quoting import sanitise_text
 from kb.text.segment import estimate_tokens
 
 if TYPE_CHECKING:

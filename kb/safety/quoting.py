@@ -78,6 +78,13 @@ def escape_tags(text: str) -> str:
     return _TAG.sub("&lt;", text)
 
 
+def sanitise_text(text: str) -> str:
+    """Return untrusted *text* of several lines: what hides in it is shown, and nothing passes for a tag of the host."""
+    from kb.safety.injection import reveal_hidden
+
+    return escape_tags(reveal_hidden(text))
+
+
 def escape_cell(text: str) -> str:
     """Return *text* for a cell of a table."""
     return _PIPE.sub(lambda match: "\\" * (2 * len(match.group()) - 1) + "|", text)
