@@ -8,13 +8,14 @@ In a summary each answer has a relevance: how much of what was asked the record 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
+from kb.context.give_hints import list_own_scopes
 from kb.context.hint_text import choose_phrases, select_fitting
 from kb.context.relevance import count_query_words, filter_task_hits, score_evidence
 from kb.i18n import Message, msg
-from kb.index.database import Index
 from kb.index.postings import compute_idf
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import ALL, Filter
@@ -33,27 +34,19 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-BUDGET = 1500
-"""Estimated tokens of a context for which none is given."""
-
-FEW = 12
-"""So many records stand in one context, at most."""
-
-MOST = 5
-"""So many related records are loaded (SMAN: topK)."""
+BUDGET = 1500  # estimated tokens of a context for which none is given
+FEW = 12  # records in one context, at most
+MOST = 5  # related records that are loaded (SMAN: topK)
 DOMAIN = "domain-note"
-
 _PROBED = 40
-_FIRST = 5
-"""So many of the best records are handed over with those that are surely about a question, where there is one."""
+_FIRST = 5  # of the best records that are handed over with those that are surely about a question, where there is one
 
 
 class ShownRecord(NamedTuple):
     """A record in a context."""
 
     record: Record
-    form: str
-    """whole or short."""
+    form: str  # whole or short
 
 
 class Context(NamedTuple):
@@ -61,10 +54,8 @@ class Context(NamedTuple):
 
     text: str = ""
     shown: tuple[ShownRecord, ...] = ()
-    tokens: int = 0
-    """Estimated; at most the budget."""
-    left: int = 0
-    """Records that answer too and had no room."""
+    tokens: int = 0  # estimated; at most the budget
+    left: int = 0  # records that answer too and had no room
     warnings: tuple[Message, ...] = ()
 
 
@@ -87,11 +78,13 @@ def find_relevant_hits(
     index = kb.sync_index()
     if not query.text:
         return []
-    scopes = wanted.scopes or ((GLOBAL,) if project == GLOBAL else (project, GLOBAL))
-    wanted = wanted._replace(scopes=scopes)
+    wanted = wanted._replace(scopes=wanted.scopes or list_own_scopes(project))
     groups, strategy = load_synonyms(kb), detect_intent(query).strategy
     found, _ = find_hits(kb, index, query, wanted, _PROBED, groups)
     hits = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent)
+    # What each term is worth: the rarer it is, the more; most where no record has it.
+    total = index.count()
+    known = {term.term: term.frequency for term in index.postings.find_known_terms(query.weights)}
     about = filter_task_hits(
         hits,
         query,
@@ -99,18 +92,11 @@ def find_relevant_hits(
         frequency=index.postings.count_frequencies(query.subjects),
         total=index.count(wanted),
         synonyms=tuple(iter_synonym_terms(query, groups)),
-        worth=_weigh_terms(index, query.weights),
+        worth={term: weight * compute_idf(known.get(term, 0), total) for term, weight in query.weights.items()},
     )
     live = [hit for hit in hits if hit.record.status in LIVE]
     chosen = {hit.record.path for hit in (*about, *(live[:first] if about else ()))}
     return [hit for hit, _ in insert_successors(index, [hit for hit in hits if hit.record.path in chosen])]
-
-
-def _weigh_terms(index: Index, weights: Mapping[str, float]) -> dict[str, float]:
-    """Return what each term of *weights* is worth: the rarer it is, the more; most where no record has it."""
-    total = index.count()
-    known = {term.term: term.frequency for term in index.postings.find_known_terms(weights)}
-    return {term: weight * compute_idf(known.get(term, 0), total) for term, weight in weights.items()}
 
 
 # -- the text -------------------------------------------------------------------------------------
@@ -127,6 +113,7 @@ def render_context(records: Sequence[Record], budget: int, config: Config) -> Co
 
     few = [(one, "short") for one in quoted[:FEW]]
     taken = select_fitting(few, budget, render)
+    # A long record must not silence those behind it: all stand there in short before one becomes whole.
     for at, (one, _) in enumerate(taken):
         wider = [*taken[:at], (one, "whole"), *taken[at + 1 :]]
         if not one.warning and estimate_tokens(render(wider)) <= budget:
@@ -169,20 +156,16 @@ class RelatedRecord(NamedTuple):
     """A record and how far it answers."""
 
     record: Record
-    relevance: float
-    """0.0–1.0; never more than that of the record before it."""
+    relevance: float  # 0.0–1.0; never more than that of the record before it
 
 
 class LoadedKnowledge(NamedTuple):
     """What is loaded for a question."""
 
     project: str
-    stack: tuple[str, ...]
-    """What the project is built with, by the claims of its records: "backend.framework: FastAPI"."""
-    domains: tuple[str, ...]
-    """The titles of what is known of its domain."""
-    answers: tuple[RelatedRecord, ...]
-    """All records that answer, domain notes too, best first."""
+    stack: tuple[str, ...]  # what the project is built with, by the claims of its records: "backend.framework: FastAPI"
+    domains: tuple[str, ...]  # the titles of what is known of its domain
+    answers: tuple[RelatedRecord, ...]  # all records that answer, domain notes too, best first
 
     @property
     def related(self) -> tuple[RelatedRecord, ...]:
@@ -198,10 +181,8 @@ class LoadedKnowledge(NamedTuple):
 class LoadedSummary(NamedTuple):
     """What is printed of what was loaded."""
 
-    parts: tuple[Message, ...]
-    """The paragraphs, in order."""
-    omitted: tuple[Message, ...] = ()
-    """What had no room, one sentence for each sort of thing."""
+    parts: tuple[Message, ...]  # the paragraphs, in order
+    omitted: tuple[Message, ...] = ()  # what had no room, one sentence for each sort of thing
 
     def translate(self, language: str) -> str:
         """Return the text in *language*."""
@@ -217,7 +198,7 @@ def load_knowledge(kb: Workspace, query: str, *, project: str = GLOBAL, most: in
     related = [RelatedRecord(record, share) for record, share in zip(named, shares, strict=True) if share]
     notes = [one for one in related if one.record.kind == DOMAIN][:most]
     others = [one for one in related if one.record.kind != DOMAIN][:most]
-    own = kb.index.records(Filter(scopes=(project, GLOBAL) if project != GLOBAL else (GLOBAL,)))
+    own = kb.index.records(Filter(scopes=list_own_scopes(project)))
     accepted = [record for record in own if record.status == Status.ACCEPTED]
     stack = [f"{key}: {value}" for record in accepted for key, value in record.claims.items()]
     domains = [record.title for record in own if record.kind == DOMAIN and record.status in LIVE]
@@ -247,8 +228,8 @@ class _EntrySize(NamedTuple):
 
 
 _WHOLE = _EntrySize()
+# As an answer comes, and shorter where there is no room.
 _SIZES = (_WHOLE, _EntrySize(200, 3), _EntrySize(100, 1), _EntrySize(40, 0, 40), _EntrySize(16, 0, 16))
-"""As an answer comes, and shorter where there is no room."""
 
 
 def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
@@ -257,19 +238,20 @@ def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
     The best answer is kept, shortened where it must be; then the others as they come; the background stands above them
     only where all of them had room.
     """
-    kept: list[tuple[RelatedRecord, _EntrySize]] = []
-    for size in _SIZES if loaded.answers else ():
-        if _is_within_budget(_render_answers([(loaded.answers[0], size)]), budget):
-            kept = [(loaded.answers[0], size)]
-            break
+
+    def has_room(parts: Sequence[Message]) -> bool:
+        text = LoadedSummary(tuple(parts))
+        return max(estimate_tokens(text.translate(language) + "\n") for language in ("en", "zh")) <= budget
+
+    best = ((loaded.answers[0], size) for size in _SIZES) if loaded.answers else ()
+    kept = list(islice((entry for entry in best if has_room(_render_answers([entry]))), 1))
     is_shortened = any(size != _WHOLE for _, size in kept)
     for one in loaded.answers[1:]:
-        if _is_within_budget(_render_answers([*kept, (one, _WHOLE)]), budget):
+        if has_room(_render_answers([*kept, (one, _WHOLE)])):
             kept.append((one, _WHOLE))
-    answers = _render_answers(kept)
-    left = len(loaded.answers) - len(kept)
+    answers, left = _render_answers(kept), len(loaded.answers) - len(kept)
     backgrounds = [_render_background(loaded, most) for most in (400, 100, 0)]
-    fitting = (one for one in backgrounds if _is_within_budget([one, *answers], budget))
+    fitting = (one for one in backgrounds if has_room([one, *answers]))
     background = next(fitting, None) if not left and not is_shortened else None
     omitted = [msg("records that did not fit: {n}", n=left)] if left else []
     if is_shortened:
@@ -277,12 +259,6 @@ def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
     if background is not backgrounds[0]:
         omitted.append(msg("the project's background did not fit"))
     return LoadedSummary((*([background] if background else ()), *answers), tuple(omitted))
-
-
-def _is_within_budget(parts: Sequence[Message], budget: int) -> bool:
-    """Return whether *parts* as they are printed, in the longer of the two languages, have *budget* tokens at most."""
-    text = LoadedSummary(tuple(parts))
-    return max(estimate_tokens(text.translate(language) + "\n") for language in ("en", "zh")) <= budget
 
 
 def _render_background(loaded: LoadedKnowledge, most: int) -> Message:
@@ -295,34 +271,27 @@ def _render_background(loaded: LoadedKnowledge, most: int) -> Message:
 
 def _render_answers(kept: Sequence[tuple[RelatedRecord, _EntrySize]]) -> list[Message]:
     """Return the paragraphs for the answers *kept*: related records, then domain knowledge."""
-    related: list[Message] = []
-    notes: list[Message] = []
+    related = [msg("## Related records")]
+    notes = [msg("## Domain knowledge")]
     for one, size in kept:
         title, answer, files = _describe_record(one.record, size)
         if one.record.kind == DOMAIN:
-            concepts = quote_text(", ".join(one.record.tags), size.answer // 2)
-            notes.append(
-                msg(
-                    "### {domain}\n{summary}\nKey concepts: {concepts}",
-                    domain=title,
-                    summary=answer,
-                    concepts=f"[{concepts}]",
-                )
+            concepts = f"[{quote_text(', '.join(one.record.tags), size.answer // 2)}]"
+            summary = msg(
+                "### {domain}\n{summary}\nKey concepts: {concepts}", domain=title, summary=answer, concepts=concepts
             )
+            notes.append(summary)
         else:
-            percent = round(100 * one.relevance)
-            related.append(
-                msg(
-                    "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}",
-                    n=len(related) + 1,
-                    percent=percent,
-                    question=title,
-                    answer=answer,
-                    files=files,
-                )
+            text = msg(
+                "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}",
+                n=len(related),
+                percent=round(100 * one.relevance),
+                question=title,
+                answer=answer,
+                files=files,
             )
-    parts = [msg("## Related records"), *related] if related else []
-    return parts + ([msg("## Domain knowledge"), *notes] if notes else [])
+            related.append(text)
+    return [part for parts in (related, notes) if len(parts) > 1 for part in parts]
 
 
 def render_numbered_list(related: Iterable[RelatedRecord]) -> list[Message]:
@@ -330,16 +299,15 @@ def render_numbered_list(related: Iterable[RelatedRecord]) -> list[Message]:
     rows = []
     for n, one in enumerate(related, 1):
         title, answer, files = _describe_record(one.record, _WHOLE)
-        rows.append(
-            msg(
-                "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}",
-                n=n,
-                relevance=f"{one.relevance:.2f}",
-                question=title,
-                answer=answer,
-                files=files,
-            )
+        row = msg(
+            "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}",
+            n=n,
+            relevance=f"{one.relevance:.2f}",
+            question=title,
+            answer=answer,
+            files=files,
         )
+        rows.append(row)
     return rows
 
 

@@ -34,24 +34,18 @@ if TYPE_CHECKING:
 
     from kb.workspace import Workspace
 
-MOST = 6
-"""Records that are quoted, at most."""
-MAX_FILE, MAX_ALL = 400_000, 24_000_000
-"""Bytes of a project's file that is read, and of all of them."""
+MOST = 6  # records that are quoted, at most
+MAX_FILE, MAX_ALL = 400_000, 24_000_000  # bytes of a project's file that is read, and of all of them
 _OWN = (CONTENT, "memory-bank", ".kb", "kb.toml")
-_PLACES = 3
-"""Files that are named as places to look, at most."""
+_PLACES = 3  # files that are named as places to look, at most
 
-NEVER = (
-    ".env", ".env.*", "*.env", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
-    "*.asc", "*.gpg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*secret*", "*credential*", "*password*",
-    ".netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd", "*.tfstate", "*.tfvars", "kubeconfig", ".git", ".ssh",
-    ".aws", ".gnupg", ".kube", ".docker",
-)  # fmt: skip
-"""Names of files and folders that are never read, even where they are allowed; upper and lower case alike."""
-
-SAMPLES = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.tfvars.example")
-"""Files whose names say that they hold no secret."""
+# Names of files and folders that are never read, even where they are allowed; upper and lower case alike.
+NEVER = tuple(
+    ".env .env.* *.env *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk *.asc *.gpg id_rsa* id_dsa* id_ecdsa* "
+    "id_ed25519* *secret* *credential* *password* .netrc .pgpass .npmrc .pypirc .htpasswd *.tfstate *.tfvars "
+    "kubeconfig .git .ssh .aws .gnupg .kube .docker".split()
+)
+SAMPLES = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.tfvars.example")  # these hold no secret
 
 
 def compose_pack(kb: Workspace, question: str, *, folder: str = "") -> Pack:
@@ -67,12 +61,10 @@ def compose_pack(kb: Workspace, question: str, *, folder: str = "") -> Pack:
     texts = {path: decode_record(data, path) for path, data in files.items()}
     evidence: list[QuotedEvidence] = []
     for record in kept:
-        commit, date = _find_last_change(kb, record, files[record.path])
+        change = _find_last_change(kb, record, files[record.path])
         about = (record.id, record.scope, record.title, str(record.status), record.path)
-        evidence += (
-            QuotedEvidence(*about, quote.line, quote.text, commit, date)
-            for quote in pack.select_quotes(texts[record.path], query)
-        )
+        quotes = pack.select_quotes(texts[record.path], query)
+        evidence += (QuotedEvidence(*about, quote.line, quote.text, *change) for quote in quotes)
     tree = _load_project_tree(kb, folder)
     conflicts, doubts = _find_disagreements(kb, kept, texts, tree, scope)
     return Pack(
@@ -110,18 +102,17 @@ def build_read_filter(
     def is_readable(path: str) -> bool:
         parts = path.split("/")
         ways = [path, *parts, *("/".join(parts[: n + 1]) for n in range(1, len(parts) - 1))]
-        if any(denied(way) for way in ways) or (allow and not any(allowed(way) for way in ways)):
+        if any(map(denied, ways)) or (allow and not any(map(allowed, ways))):
             return False
-        is_sample = samples(parts[-1])
-        return not any(secret(part) for part in (parts[:-1] if is_sample else parts))
+        # A sample may be called a secret, the folder it lies in may not: `.env.example`, `secrets/.env.example`.
+        return not any(map(secret, parts[:-1] if samples(parts[-1]) else parts))
 
     return is_readable
 
 
 def _compile_globs(globs: Sequence[str]) -> Callable[[str], object]:
-    if not globs:
-        return lambda _: None
-    return re.compile("|".join(translate(glob.replace("**/", "*")) for glob in globs), re.IGNORECASE).match
+    expression = "|".join(translate(glob.replace("**/", "*")) for glob in globs)
+    return re.compile(expression or r"(?!)", re.IGNORECASE).match
 
 
 def _load_project_tree(kb: Workspace, folder: str) -> ProjectTree:
@@ -162,25 +153,22 @@ def _find_disagreements(
     doubts: list[UnverifiedClaim] = []
     for record in records if tree.code else ():
         names = (record.id, record.scope)
-        fix = kb.localise(
-            msg(
-                "if the code is right, update the record: kb edit {id}; if the record is right, fix the code",
-                id=record.scoped_id,
-            )
+        fix = msg(
+            "if the code is right, update the record: kb edit {id}; if the record is right, fix the code",
+            id=record.scoped_id,
         )
         claimed = claims.extract_claims(texts[record.path], record.impact)
         mismatches = list(claims.find_mismatches(claimed, tree))
         if record.scope == GLOBAL and scope != GLOBAL and len(mismatches) == len(claimed):
             continue  # nothing of it is here: it speaks of other projects
-        for one in mismatches:
-            claim = one.claim
-            if not one.is_sure:
+        for claim, found, is_sure in mismatches:
+            if not is_sure:
                 why = kb.localise(msg("no file of the project can answer this"))
                 doubts.append(UnverifiedClaim(*names, claim.said, why))
                 continue
-            has = msg("the project has {found}", found=one.found) if one.found else msg("the project has none")
-            where = (record.path, max(claim.line, 1))
-            conflicts.append(FileConflict(*names, claim.kind, claim.said, kb.localise(has), *where, fix))
+            has = kb.localise(msg("the project has {found}", found=found) if found else msg("the project has none"))
+            line = max(claim.line, 1)
+            conflicts.append(FileConflict(*names, claim.kind, claim.said, has, record.path, line, kb.localise(fix)))
         for key, value in record.claims.items():
             if not tree.has_word(value):
                 why = kb.localise(msg("no rule can check this; a person must look"))
@@ -231,31 +219,25 @@ def find_pack_problems(kb: Workspace, source: str, path: str) -> list[str]:
     ]
     evidence = value.get("evidence") if isinstance(value, dict) else None
     for number, item in enumerate(evidence if isinstance(evidence, list) else ()):
-        if isinstance(item, dict) and not _has_quote(kb, item):
+        if not isinstance(item, dict):
+            continue
+        data = b""
+        with contextlib.suppress(OSError, ValueError):
+            data = read_if_exists(resolve_within(kb.root, str(item.get("file")))) or b""
+        if not item.get("quote") or str(item["quote"]).encode("utf-8", "surrogatepass") not in data:
             found.append(kb.localise(msg("evidence[{n}]: the quote is not in {file}", n=number, file=item.get("file"))))
     return found
-
-
-def _has_quote(kb: Workspace, item: dict[str, Any]) -> bool:
-    try:
-        data = read_if_exists(resolve_within(kb.root, str(item.get("file")))) or b""
-        return bool(item.get("quote")) and str(item["quote"]).encode() in data
-    except (OSError, ValueError):
-        return False
 
 
 def _parse_pack(source: str, path: str) -> Any:
     from kb.records.safe_yaml import YamlError, load_yaml
 
-    try:
+    with contextlib.suppress(ValueError, RecursionError):
         return json.loads(source)
-    except (ValueError, RecursionError):
-        pass
     try:
         return {key: entry.value for key, entry in load_yaml(source, 8).entries.items()}
     except YamlError as error:
-        raise BadInput(
-            msg("neither JSON nor YAML: {problem}", problem=error.problem), path=path, line=error.line
-        ) from None
+        problem = msg("neither JSON nor YAML: {problem}", problem=error.problem)
+        raise BadInput(problem, path=path, line=error.line) from None
     except BadRecord as error:
         raise BadInput(error.message, path=path) from None

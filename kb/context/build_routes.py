@@ -24,15 +24,15 @@ from kb.text.segment import one_line
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-MAX_FILES, MAX_LINES = 3, 300
-"""What somebody reads directly, at most; of more the reader makes a pack (upstream thresholds)."""
-BANK = "memory-bank"
-"""The folder of what is written for agents that read files and call nothing."""
-NONE = "none"
-"""What is printed where nothing has to be read; programs look for it, so it is not translated."""
+MAX_FILES, MAX_LINES = 3, 300  # of what somebody reads directly; of more the reader makes a pack (upstream thresholds)
+BANK = "memory-bank"  # the folder of what is written for agents that read files and call nothing
+NONE = "none"  # printed where nothing has to be read; programs look for it, so it is not translated
 CONVENTIONS = f"{BANK}/details/patterns.md"
-_CONVENTIONAL = ("pattern", "constraint", "preference")
-"""The kinds in which the conventions stand where nobody has written that file."""
+_CONVENTIONAL = (
+    "pattern",
+    "constraint",
+    "preference",
+)  # where the conventions stand while nobody has written that file
 
 
 class TaskIntent(NamedTuple):
@@ -42,10 +42,8 @@ class TaskIntent(NamedTuple):
     en: str
     zh: str
     pattern: re.Pattern[str]
-    kinds: tuple[str, ...] = ()
-    """The kinds of the records to read."""
-    conventions: bool = False
-    """Whether the conventions are to be read: one of the five situations."""
+    kinds: tuple[str, ...] = ()  # of the records to read
+    conventions: bool = False  # the conventions are to be read: one of the five situations
 
 
 def _compile_pattern(expression: str) -> re.Pattern[str]:
@@ -61,8 +59,10 @@ _SHARED = r"(?:shared|common|core|base|public|global|util\w*)"
 _OPERATION = _compile_pattern(
     r"\b(?:change|edit|modify|update|move|rename|delete|remove|touch|rework|fix)\w*\b|修改|改动|更新|调整|移动|删除|改"
 )
-_FILES = _compile_pattern(r"\b(?:([2-9]|\d{2,9})|several|many|all|multiple|two|three|four|five)\s+(?:\w+\s+)?files\b|"
-                r"(?:[2-9两二三四五六七八九十]|\d{2,9}|多|几|所有|全部)\s{0,9}个?文件|批量")  # fmt: skip
+_FILES = _compile_pattern(
+    r"\b(?:([2-9]|\d{2,9})|several|many|all|multiple|two|three|four|five)\s+(?:\w+\s+)?files\b|"
+    r"(?:[2-9两二三四五六七八九十]|\d{2,9}|多|几|所有|全部)\s{0,9}个?文件|批量"
+)
 _PATH = _compile_pattern(
     r"(?<![\w.@-])(?:[\w.@-]++/)+[\w.@-]+|(?<![\w-])[\w-]++\.(?:py|js|tsx?|go|rs|java|c|h|cpp|rb|sh|sql|toml|ya?ml|json)\b"
 )
@@ -72,55 +72,77 @@ _TALK = _compile_pattern(
     r"可以|你好|您好|早上?好|晚上?好|晚安|再见|辛苦了|不客气|没事|哈+|棒|是的?|不是|对|继续|收到|明白了?)(?:[\s,，]*(?:kb|all|了|啊|呀|哦))?[\W_]*"
 )
 
-INTENTS: Sequence[TaskIntent] = (
-    TaskIntent("choose", "choosing a technology", "技术选型", _compile_pattern(
-        r"选型|技术栈|(?:选用|选择|挑选?|对比|比较|评估).{0,16}(?:框架|库|数据库|方案|语言|工具|引擎|协议|中间件)|用(?:什么|哪个|哪种)|"
-        r"\b(?:choose|pick|select|evaluate|compare|decide between)\b|\bwhich (?:\w+ )?(?:library|framework|database|"
-        r"language|tool|engine|protocol|queue|stack|format)\b|\bversus\b|\bvs\b"), ("decision",), conventions=True),
-    TaskIntent("create", "creating a module or component", "创建新模块/组件", _compile_pattern(
-        rf"(?:新建|新增|创建|添加|增加|加一?个|写一?个|实现|开发|搭建).{{0,16}}{_THING_ZH}|新(?:的)?{_THING_ZH}|"
-        rf"\b(?:create|add|build|implement|scaffold|introduce|write|start)\b.{{0,40}}\b{_THING}\b|\bnew {_THING}\b"),
-        ("pattern",), conventions=True),
-    TaskIntent("architecture", "deciding on the architecture", "架构决策", _compile_pattern(
-        r"架构|系统设计|设计方案|技术方案|拆分|分层|解耦|单体|微服务|\barchitect\w*|\bdesign (?:the|a|an|of|for)\b|"
-        r"\bdecoupl\w*|\bmonolith\w*|\bmicro-?services?\b|\bsplit\b.{0,40}\b(?:into|out|up)\b|\blayer(?:s|ing)?\b"),
-        ("decision", "interface"), conventions=True),
-    TaskIntent("shared", "changing shared code", "修改公共模块", _compile_pattern(
-        rf"(?:公共|共享|通用|基础|核心|底层)(?:的)?(?:{_THING_ZH}|代码|工具|层|逻辑|配置|函数)|工具(?:类|函数)|"
-        rf"\b{_SHARED}\b.{{0,20}}\b(?:{_THING}|code|layer|logic|config\w*|helpers?|functions?)\b|\butil(?:s|ities)\b"),
-        ("constraint", "interface"), conventions=True),
-    TaskIntent("migrate", "refactoring or migrating", "重构迁移", _compile_pattern(
-        r"重构|迁移|改造|重写|替换|升级|换成|改用|\brefactor\w*|\bmigrat\w*|\brewrit\w*|\brewrote\b|\bupgrad\w*|"
-        r"\breplac\w*\b.{0,40}\b(?:with|by)\b|\bswitch\w*\b.{0,40}\b(?:to|from)\b|\bport\b.{0,40}\bto\b|\brestructur\w*"),
-        ("decision", "pitfall"), conventions=True),
-    TaskIntent("repair", "finding out what is wrong", "排错", _compile_pattern(
-        r"报错|错误|异常|崩溃|失败|修复|修一下|超时|泄漏|卡住|变慢|\bbugs?\b|\berrors?\b|\bcrash\w*|\bfail\w*|\bexceptions?\b|"
-        r"\bfix\w*\b|\bdebug\w*|\btime(?:s|d)? ?out\b|\btimeouts?\b|\bleak\w*|\bflaky\b|\bbroken\b|\bslow\w*\b"),
-        ("pitfall",)),
-    TaskIntent("call", "using an interface", "使用接口", _compile_pattern(
-        r"接口|协议|契约|入参|出参|参数|字段|调用|\bAPIs?\b|\bendpoints?\b|\bcontracts?\b|\bpayloads?\b|\bschemas?\b|"
-        r"\bsignatures?\b|\bcall(?:s|ing)?\b"), ("interface",)),
-    TaskIntent("why", "asking for reasons", "追问原因", _compile_pattern(
-        r"为什么|为何|原因|理由|当初|依据|\bwhy\b|\breasons?\b|\brationale\b|\bhow come\b|\bdecided?\b|决定|决策"),
-        ("decision",)),
-    TaskIntent("rule", "asking what is allowed", "询问规范", _compile_pattern(
-        r"规范|约束|规则|必须|允许|能不能|可不可以|合规|约定|风格|偏好|习惯|\bpolic(?:y|ies)\b|\brules?\b|\bconstraints?\b|\ballowed\b|"
-        r"\bcomplian\w*|\bconventions?\b|\bstyle\b|\bmay (?:i|we)\b|\bprefer\w*"), ("constraint", "preference")),
-    TaskIntent("ship", "releasing or checking", "发布与检查", _compile_pattern(
-        r"发布|上线|部署|检查清单|验收|发版|\breleas\w*|\bdeploy\w*|\bchecklists?\b|\bship(?:s|ping|ped)?\b|\brollout\b"),
-        ("checklist", "pitfall")),
-    TaskIntent("term", "asking what something means", "询问概念", _compile_pattern(
-        r"是什么|什么意思|术语|概念|含义|领域知识|\bwhat (?:is|are|does)\b|\bmeaning\b|\bglossary\b|\bterms?\b"),
-        ("domain-note",)),
-)  # fmt: skip
-"""In the order in which they are told; a text may have several."""
+_CHOOSE = _compile_pattern(
+    r"选型|技术栈|(?:选用|选择|挑选?|对比|比较|评估).{0,16}(?:框架|库|数据库|方案|语言|工具|引擎|协议|中间件)|用(?:什么|哪个|哪种)|"
+    r"\b(?:choose|pick|select|evaluate|compare|decide between)\b|\bwhich (?:\w+ )?(?:library|framework|database|"
+    r"language|tool|engine|protocol|queue|stack|format)\b|\bversus\b|\bvs\b"
+)
+_CREATE = _compile_pattern(
+    rf"(?:新建|新增|创建|添加|增加|加一?个|写一?个|实现|开发|搭建).{{0,16}}{_THING_ZH}|新(?:的)?{_THING_ZH}|"
+    rf"\b(?:create|add|build|implement|scaffold|introduce|write|start)\b.{{0,40}}\b{_THING}\b|\bnew {_THING}\b"
+)
+_ARCHITECTURE = _compile_pattern(
+    r"架构|系统设计|设计方案|技术方案|拆分|分层|解耦|单体|微服务|\barchitect\w*|\bdesign (?:the|a|an|of|for)\b|"
+    r"\bdecoupl\w*|\bmonolith\w*|\bmicro-?services?\b|\bsplit\b.{0,40}\b(?:into|out|up)\b|\blayer(?:s|ing)?\b"
+)
+_SHARED = _compile_pattern(
+    rf"(?:公共|共享|通用|基础|核心|底层)(?:的)?(?:{_THING_ZH}|代码|工具|层|逻辑|配置|函数)|工具(?:类|函数)|"
+    rf"\b{_SHARED}\b.{{0,20}}\b(?:{_THING}|code|layer|logic|config\w*|helpers?|functions?)\b|\butil(?:s|ities)\b"
+)
+_MIGRATE = _compile_pattern(
+    r"重构|迁移|改造|重写|替换|升级|换成|改用|\brefactor\w*|\bmigrat\w*|\brewrit\w*|\brewrote\b|\bupgrad\w*|"
+    r"\breplac\w*\b.{0,40}\b(?:with|by)\b|\bswitch\w*\b.{0,40}\b(?:to|from)\b|\bport\b.{0,40}\bto\b|\brestructur\w*"
+)
+_REPAIR = _compile_pattern(
+    r"报错|错误|异常|崩溃|失败|修复|修一下|超时|泄漏|卡住|变慢|\bbugs?\b|\berrors?\b|\bcrash\w*|\bfail\w*|\bexceptions?\b|"
+    r"\bfix\w*\b|\bdebug\w*|\btime(?:s|d)? ?out\b|\btimeouts?\b|\bleak\w*|\bflaky\b|\bbroken\b|\bslow\w*\b"
+)
+_CALL = _compile_pattern(
+    r"接口|协议|契约|入参|出参|参数|字段|调用|\bAPIs?\b|\bendpoints?\b|\bcontracts?\b|\bpayloads?\b|\bschemas?\b|"
+    r"\bsignatures?\b|\bcall(?:s|ing)?\b"
+)
+_WHY = _compile_pattern(
+    r"为什么|为何|原因|理由|当初|依据|\bwhy\b|\breasons?\b|\brationale\b|\bhow come\b|\bdecided?\b|决定|决策"
+)
+_RULE = _compile_pattern(
+    r"规范|约束|规则|必须|允许|能不能|可不可以|合规|约定|风格|偏好|习惯|\bpolic(?:y|ies)\b|\brules?\b|\bconstraints?\b|\ballowed\b|"
+    r"\bcomplian\w*|\bconventions?\b|\bstyle\b|\bmay (?:i|we)\b|\bprefer\w*"
+)
+_SHIP = _compile_pattern(
+    r"发布|上线|部署|检查清单|验收|发版|\breleas\w*|\bdeploy\w*|\bchecklists?\b|\bship(?:s|ping|ped)?\b|\brollout\b"
+)
+_TERM = _compile_pattern(
+    r"是什么|什么意思|术语|概念|含义|领域知识|\bwhat (?:is|are|does)\b|\bmeaning\b|\bglossary\b|\bterms?\b"
+)
+# In the order in which they are told; a text may have several.
+INTENTS = (
+    TaskIntent("choose", "choosing a technology", "技术选型", _CHOOSE, ("decision",), conventions=True),
+    TaskIntent("create", "creating a module or component", "创建新模块/组件", _CREATE, ("pattern",), conventions=True),
+    TaskIntent(
+        "architecture",
+        "deciding on the architecture",
+        "架构决策",
+        _ARCHITECTURE,
+        ("decision", "interface"),
+        conventions=True,
+    ),
+    TaskIntent(
+        "shared", "changing shared code", "修改公共模块", _SHARED, ("constraint", "interface"), conventions=True
+    ),
+    TaskIntent("migrate", "refactoring or migrating", "重构迁移", _MIGRATE, ("decision", "pitfall"), conventions=True),
+    TaskIntent("repair", "finding out what is wrong", "排错", _REPAIR, ("pitfall",)),
+    TaskIntent("call", "using an interface", "使用接口", _CALL, ("interface",)),
+    TaskIntent("why", "asking for reasons", "追问原因", _WHY, ("decision",)),
+    TaskIntent("rule", "asking what is allowed", "询问规范", _RULE, ("constraint", "preference")),
+    TaskIntent("ship", "releasing or checking", "发布与检查", _SHIP, ("checklist", "pitfall")),
+    TaskIntent("term", "asking what something means", "询问概念", _TERM, ("domain-note",)),
+)
 
 
 class ReadingStep(NamedTuple):
     """One thing to read."""
 
-    path: str
-    """A file, or a glob of files, relative to the knowledge base."""
+    path: str  # a file, or a glob of files, relative to the knowledge base
     why: str
 
 
@@ -211,16 +233,11 @@ class AnsweringFile(NamedTuple):
 class Drill(NamedTuple):
     """How to find an answer: read directly, or have a pack made; and what to cite."""
 
-    mode: str
-    """direct, reader, or none where nothing recorded is about the question."""
-    files: tuple[AnsweringFile, ...] = ()
-    """What to read directly, the best first."""
-    lines: int = 0
-    """Of all files that are about the question."""
-    further: int = 0
-    """How many files are about it besides."""
-    escalate: str = ""
-    """The command for what the files do not answer."""
+    mode: str  # direct, reader, or none where nothing recorded is about the question
+    files: tuple[AnsweringFile, ...] = ()  # what to read directly, the best first
+    lines: int = 0  # of all files that are about the question
+    further: int = 0  # so many files are about it besides
+    escalate: str = ""  # the command for what the files do not answer
 
 
 def plan_drill(files: Sequence[AnsweringFile], question: str) -> Drill:

@@ -21,12 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSION = "kb/pack/v1"
-LONGEST = 600
-"""Characters of a quote, at most, unless one sentence is longer."""
-PER_RECORD = 2
-"""Quotes of one record, at most."""
-_SECOND = 0.5
-"""The share of the first quote's terms that a second one needs."""
+LONGEST = 600  # characters of a quote, at most, unless one sentence is longer
+PER_RECORD = 2  # quotes of one record, at most
+_SECOND = 0.5  # the share of the first quote's terms that a second one needs
 _TERMS = 12
 
 _PARAGRAPH = re.compile(r"(?m)^(?:[^\S\r\n]*\S[^\r\n]*(?:\r\n|\n|\r|\Z))+")
@@ -41,16 +38,11 @@ class QuotedEvidence(NamedTuple):
     scope: str
     title: str
     status: str
-    file: str
-    """Relative to the knowledge base, with forward slashes."""
-    line: int
-    """1-based, of the first character of the quote."""
-    quote: str
-    """As it stands in the file: its UTF-8 bytes occur there."""
-    commit: str
-    """The commit that last changed the file; "" while the file has changes that are not committed."""
-    date: str
-    """ISO 8601: of that commit; without one, of the file."""
+    file: str  # relative to the knowledge base, with forward slashes
+    line: int  # 1-based, of the first character of the quote
+    quote: str  # as it stands in the file: its UTF-8 bytes occur there
+    commit: str  # the commit that last changed the file; "" while the file has changes that are not committed
+    date: str  # ISO 8601: of that commit; without one, of the file
 
 
 class SummaryLine(NamedTuple):
@@ -73,8 +65,7 @@ class FileConflict(NamedTuple):
 
     id: str
     scope: str
-    kind: str
-    """path, symbol, version, port or env."""
+    kind: str  # path, symbol, version, port or env
     said: str
     found: str
     file: str
@@ -101,11 +92,7 @@ class Pack(NamedTuple):
     open_questions: tuple[OpenQuestion, ...] = ()
     conflicts: tuple[FileConflict, ...] = ()
     needs_review: tuple[UnverifiedClaim, ...] = ()
-    withheld: tuple[str, ...] = ()
-    """Why records that answer too are not quoted: they speak to an agent."""
-
-
-# -- quotes ---------------------------------------------------------------------------------------
+    withheld: tuple[str, ...] = ()  # why records that answer too are not quoted: they speak to an agent
 
 
 class Quote(NamedTuple):
@@ -119,13 +106,9 @@ def select_quotes(text: str, question: Query) -> list[Quote]:
     """Return the pieces of the file *text* that say most of *question*; its first words where none says any."""
     wanted = question.weights
     quotes = list(_iter_paragraphs(text))
-    if not quotes:
-        return []
-    found = sorted(
-        ((_score_text(quote.text, wanted), quote) for quote in quotes), key=lambda one: (-one[0], one[1].line)
-    )
-    least = _SECOND * found[0][0]
-    best = [quote for worth, quote in found[:PER_RECORD] if worth and worth >= least] or quotes[:1]
+    scored = [(_score_text(quote.text, wanted), quote) for quote in quotes]
+    scored.sort(key=lambda one: (-one[0], one[1].line))
+    best = [quote for worth, quote in scored[:PER_RECORD] if worth and worth >= _SECOND * scored[0][0]] or quotes[:1]
     return sorted((_shorten_quote(quote, wanted) for quote in best), key=lambda quote: quote.line)
 
 
@@ -138,8 +121,7 @@ def _iter_paragraphs(text: str) -> Iterator[Quote]:
             at += len(rows.pop(0))
         while rows and _NO_TEXT.match(rows[-1]):
             rows.pop()
-        piece = "".join(rows).rstrip()
-        if piece:
+        if piece := "".join(rows).rstrip():
             yield Quote(piece, find_line_number(text, at))
 
 
@@ -169,9 +151,6 @@ def summarise_record(record: Record) -> SummaryLine:
     first = first_sentence(next((text for text in sections if text.strip()), ""))
     title = one_line(record.title)
     return SummaryLine(record.id, record.scope, f"{title}: {first}" if first and first != title else title)
-
-
-# -- what is open ---------------------------------------------------------------------------------
 
 
 def find_uncovered_words(question: Query, texts: Iterable[str]) -> list[str]:
@@ -238,41 +217,27 @@ def iter_schema_errors(value: object, schema: Mapping[str, Any] = SCHEMA, place:
         yield from (f"{place}.{key}" for key in (*schema["required"], *value) if key not in value or key not in known)
         for key in known.keys() & value.keys():
             yield from iter_schema_errors(value[key], known[key], f"{place}.{key}")
-    elif isinstance(value, list):
-        if len(value) < schema.get("minItems", 0):
+    else:
+        size = value if isinstance(value, int) else len(value)
+        if size < max(schema.get(least, 0) for least in ("minimum", "minItems", "minLength")):
             yield place
-        for number, item in enumerate(value):
+        for number, item in enumerate(value if isinstance(value, list) else ()):
             yield from iter_schema_errors(item, schema["items"], f"{place}[{number}]")
-    elif isinstance(value, str):
-        if len(value) < schema.get("minLength", 0):
-            yield place
-    elif isinstance(value, int) and value < schema.get("minimum", 0):
-        yield place
 
 
 def dump_yaml(value: object, indent: str = "") -> str:
     """Return *value*, made of values, mappings, lists, text and numbers, as YAML; every text as JSON writes it."""
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping) and value:
-        return "".join(f"{indent}{key}:{_dump_nested(item, indent)}" for key, item in value.items())
-    if isinstance(value, list | tuple) and value:
-        rows = []
-        for item in value:
-            is_nested = isinstance(item, Mapping | list | tuple) and item
-            text = dump_yaml(item, f"{indent}  ")[len(indent) + 2 :] if is_nested else f"{_dump_scalar(item)}\n"
-            rows.append(f"{indent}- {text}")
-        return "".join(rows)
-    return f"{indent}{_dump_scalar(value)}\n"
-
-
-def _dump_nested(value: object, indent: str) -> str:
-    if isinstance(value, Mapping | list | tuple) and value:
-        return "\n" + dump_yaml(value, f"{indent}  ")
-    return f" {_dump_scalar(value)}\n"
-
-
-def _dump_scalar(value: object) -> str:
     from kb.safety.injection import escape_hidden
 
-    return escape_hidden(json.dumps(value, ensure_ascii=False))
+    value = value._asdict() if hasattr(value, "_asdict") else value
+    deeper = f"{indent}  "
+    if isinstance(value, Mapping) and value:
+        rows = []
+        for key, item in value.items():
+            is_nested = isinstance(item, Mapping | list | tuple) and item
+            rows.append(f"{indent}{key}:" + ("\n" + dump_yaml(item, deeper) if is_nested else f" {dump_yaml(item)}"))
+        return "".join(rows)
+    if isinstance(value, list | tuple) and value:
+        # The first row of an item stands behind its dash.
+        return "".join(f"{indent}- {dump_yaml(item, deeper)[len(deeper) :]}" for item in value)
+    return f"{indent}{escape_hidden(json.dumps(value, ensure_ascii=False))}\n"
