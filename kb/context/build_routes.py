@@ -85,7 +85,7 @@ _ARCHITECTURE = _compile_pattern(
     r"架构|系统设计|设计方案|技术方案|拆分|分层|解耦|单体|微服务|\barchitect\w*|\bdesign (?:the|a|an|of|for)\b|"
     r"\bdecoupl\w*|\bmonolith\w*|\bmicro-?services?\b|\bsplit\b.{0,40}\b(?:into|out|up)\b|\blayer(?:s|ing)?\b"
 )
-_SHARED = _compile_pattern(
+_CHANGE_SHARED = _compile_pattern(
     rf"(?:公共|共享|通用|基础|核心|底层)(?:的)?(?:{_THING_ZH}|代码|工具|层|逻辑|配置|函数)|工具(?:类|函数)|"
     rf"\b{_SHARED}\b.{{0,20}}\b(?:{_THING}|code|layer|logic|config\w*|helpers?|functions?)\b|\butil(?:s|ities)\b"
 )
@@ -127,7 +127,7 @@ INTENTS = (
         conventions=True,
     ),
     TaskIntent(
-        "shared", "changing shared code", "修改公共模块", _SHARED, ("constraint", "interface"), conventions=True
+        "shared", "changing shared code", "修改公共模块", _CHANGE_SHARED, ("constraint", "interface"), conventions=True
     ),
     TaskIntent("migrate", "refactoring or migrating", "重构迁移", _MIGRATE, ("decision", "pitfall"), conventions=True),
     TaskIntent("repair", "finding out what is wrong", "排错", _REPAIR, ("pitfall",)),
