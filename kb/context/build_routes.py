@@ -182,16 +182,18 @@ def build_reading_list(
     conventions: one file, or such globs *instead_of* it.
     """
     is_zh = language == "zh"
-    work = "、".join(each.zh for each in wanted) if is_zh else ", ".join(each.en for each in wanted)
-    unsure = not wanted
     steps = [ReadingStep(path, "与此相关的记录" if is_zh else "a record about this") for path in found]
-    if unsure or any(intent.conventions for intent in wanted):
-        reason = ("不确定时宁可多读" if is_zh else "when unsure, read") if unsure else work
+    if not wanted or any(intent.conventions for intent in wanted):
+        work = "、".join(each.zh for each in wanted) if is_zh else ", ".join(each.en for each in wanted)
+        unsure = "不确定时宁可多读" if is_zh else "when unsure, read"
         stand_in = (f"，代替 {instead_of}" if is_zh else f", in place of {instead_of}") if instead_of else ""
-        steps += [ReadingStep(path, reason + stand_in) for path in conventions]
+        steps += [ReadingStep(path, (work or unsure) + stand_in) for path in conventions]
     for intent in wanted:
         steps += [ReadingStep(globs[kind], intent.zh if is_zh else intent.en) for kind in intent.kinds if kind in globs]
-    return tuple({step.path: step for step in reversed(steps)}[path] for path in dict.fromkeys(s.path for s in steps))
+    unique: dict[str, ReadingStep] = {}
+    for step in steps:
+        unique.setdefault(step.path, step)
+    return tuple(unique.values())
 
 
 def route(kb: Workspace, text: str, *, project: str = GLOBAL) -> Route:
@@ -246,13 +248,12 @@ def plan_drill(files: Sequence[AnsweringFile], question: str) -> Drill:
     escalate = f'kb pack "{quoted}"'
     if not files:
         return Drill("none", escalate=escalate)
-    lines = sum(file.lines for file in files)
     few: list[AnsweringFile] = []
     for file in files[:MAX_FILES]:
         if sum(one.lines for one in few) + file.lines <= MAX_LINES:
             few.append(file)
     mode = "direct" if len(few) == len(files) else "reader"
-    return Drill(mode, tuple(few), lines, len(files) - len(few), escalate)
+    return Drill(mode, tuple(few), sum(file.lines for file in files), len(files) - len(few), escalate)
 
 
 def drill(kb: Workspace, question: str, *, project: str = GLOBAL) -> Drill:

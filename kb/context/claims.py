@@ -6,11 +6,12 @@ Lines that say something is gone, and what a record only weighed (alternatives, 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kb.records.kinds import resolve_section_name
 
@@ -74,18 +75,15 @@ _TOML_ITEM = re.compile(r"[\"']([A-Za-z][\w.-]*+)(?:\[[^\[\]]*+\])?\s*+(===?|>=|
 _JSON_VERSION = re.compile(r"(===?|>=|<=|\^|~|=)?\s*v?([0-9]+(?:\.[0-9]+)*)")
 _PLAIN = {".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".ruby-version": "ruby"}
 _PROSE = (".md", ".rst", ".txt", ".adoc")
-_NO_CODE = frozenset({".gitignore", ".gitattributes", "LICENSE", "mkdocs.yml"})
-"""What a repository of records alone has as well."""
+_NO_CODE = frozenset({".gitignore", ".gitattributes", "LICENSE", "mkdocs.yml"})  # a repository of records has these too
 
 
 class Claim(NamedTuple):
     """Something a record says that the files can answer."""
 
-    kind: str
-    """path, symbol, version, port or env."""
+    kind: str  # path, symbol, version, port or env
     said: str
-    line: int
-    """1-based, in the record's file; 0 for a path of its front."""
+    line: int  # 1-based, in the record's file; 0 for a path of its front
     name: str = ""
     value: str = ""
 
@@ -94,10 +92,8 @@ class ClaimMismatch(NamedTuple):
     """What the files say to a claim that they do not bear out."""
 
     claim: Claim
-    found: str
-    """What stands there instead; "" for nothing."""
-    is_sure: bool = True
-    """False where the files cannot answer: a person has to look."""
+    found: str  # what stands there instead; "" for nothing
+    is_sure: bool = True  # False where the files cannot answer: a person has to look
 
 
 class ProjectTree:
@@ -134,11 +130,8 @@ class ProjectTree:
         if "*" in bare:
             pattern = re.compile(".*".join(re.escape(part) for part in re.split(r"\*+/?", bare)) + "$")
             return any(pattern.search(file) for file in self.files)
-        return (
-            bare in self.files
-            or bare in self.folders
-            or any(one.endswith(f"/{bare}") for one in (*self.files, *self.folders))
-        )
+        known = self.files | self.folders
+        return bare in known or any(one.endswith(f"/{bare}") for one in known)
 
     def has_word(self, word: str) -> bool:
         """Return whether *word* stands by itself in any text that is no prose."""
@@ -173,13 +166,8 @@ def _extract_line_claims(line: str, number: int, *, impact: bool) -> Iterator[Cl
     for name in [m.group(1) for t in ticked if (m := _CALL.fullmatch(t.strip()))] + _NAMED_SYMBOL.findall(line):
         yield Claim("symbol", name, number, name.rpartition(".")[2])
     for name, operator, version, more in _VERSION.findall(line):
-        yield Claim(
-            "version",
-            f"{name} {operator or ''}{version}{more}".replace("  ", " "),
-            number,
-            name,
-            (">=" if more or operator in (">=", "≥") else "") + version,
-        )
+        said = f"{name} {operator}{version}{more}".replace("  ", " ")
+        yield Claim("version", said, number, name, (">=" if more or operator in (">=", "≥") else "") + version)
     for groups in _PORT.findall(line):
         port = next(filter(None, groups))
         yield Claim("port", f"port {port}", number, port)
@@ -209,9 +197,9 @@ def _check_path(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
 
 
 def _check_symbol(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
-    if not tree.code:
-        return ClaimMismatch(claim, "", is_sure=False)
-    return None if tree.has_word(claim.name) else ClaimMismatch(claim, "")
+    if tree.has_word(claim.name):
+        return None
+    return ClaimMismatch(claim, "", is_sure=bool(tree.code))
 
 
 def _check_version(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
@@ -229,10 +217,8 @@ def _check_port(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
 
 
 def _check_env(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
-    if not tree.code:
-        return ClaimMismatch(claim, "", is_sure=False)
     if not tree.has_word(claim.name):
-        return ClaimMismatch(claim, "")
+        return ClaimMismatch(claim, "", is_sure=bool(tree.code))
     pattern = re.compile(rf"(?m)(?<!\w){claim.name}[\"']?\s*[:=]\s*[\"']?([^\s\"'#,;]+)")
     values = {value.rstrip(".)") for text in tree.code.values() for value in pattern.findall(text)}
     if not claim.value or not values or claim.value.rstrip(".)") in values or any(v[:1] in "$(<{" for v in values):
@@ -265,12 +251,18 @@ def _is_compatible_version(claimed: str, operator: str, version: str) -> bool:
 def _iter_requirements(name: str, text: str) -> Iterator[tuple[str, str, str]]:
     """Yield name, operator and version of what the manifest called *name* requires."""
     if name == "package.json":
-        yield from _iter_node_requirements(text)
+        package: Any = {}
+        with contextlib.suppress(ValueError, RecursionError):
+            package = json.loads(text)
+        for key in ("dependencies", "devDependencies", "peerDependencies", "engines"):
+            group = package.get(key) if isinstance(package, dict) else None
+            for name, spec in group.items() if isinstance(group, dict) else ():
+                if isinstance(spec, str) and (match := _JSON_VERSION.match(spec)):
+                    yield name, match.group(1) or "==", match.group(2)
     elif name in ("pyproject.toml", "Cargo.toml", "Pipfile"):
-        pairs = [(key, operator or "==", version) for key, operator, version in _TOML_PAIR.findall(text)]
-        yield from (
-            ("python" if k in ("requires-python", "python") else k, o, v) for k, o, v in pairs if k != "version"
-        )
+        for key, operator, version in _TOML_PAIR.findall(text):
+            if key != "version":
+                yield "python" if key == "requires-python" else key, operator or "==", version
         yield from _TOML_ITEM.findall(text)
     elif name.startswith("requirements") and name.endswith(".txt"):
         yield from _REQUIREMENT.findall(text)
@@ -282,15 +274,3 @@ def _iter_requirements(name: str, text: str) -> Iterator[tuple[str, str, str]]:
         yield from ((key, "==", version) for key, version in re.findall(r"(?m)^(\S+)\s+([0-9]+(?:\.[0-9]+)*)", text))
     elif name.startswith("Dockerfile") or name.endswith((".yml", ".yaml")):
         yield from ((key, "==", version) for key, version in _IMAGE.findall(text))
-
-
-def _iter_node_requirements(text: str) -> Iterator[tuple[str, str, str]]:
-    try:
-        package = json.loads(text)
-        groups = [package.get(key) for key in ("dependencies", "devDependencies", "peerDependencies", "engines")]
-    except (ValueError, AttributeError, RecursionError):
-        return
-    for group in groups:
-        for name, spec in group.items() if isinstance(group, dict) else ():
-            if isinstance(spec, str) and (match := _JSON_VERSION.match(spec)):
-                yield name, match.group(1) or "==", match.group(2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from kb.context.hint_text import choose_phrases
 from kb.i18n import Message
@@ -19,8 +19,7 @@ from kb.text.segment import estimate_tokens
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_LISTED = 50
-"""Tags, paths and ids of one record that are handed over."""
+_LISTED = 50  # tags, paths and ids of one record that are handed over
 
 
 class RecordRow(NamedTuple):
@@ -33,15 +32,13 @@ class RecordRow(NamedTuple):
     title: str
     date: str
     path: str
-    withheld: Message | None = None
-    """Why its text is not handed on."""
+    withheld: Message | None = None  # why its text is not handed on
 
 
 class RecordPart(NamedTuple):
     """A section of a record."""
 
-    name: str
-    """"decision", "why", …, or its heading where no kind knows it; "user": what stands in the USER block."""
+    name: str  # "decision", "why", …, or its heading where no kind knows it; "user": what stands in the USER block
     text: str
 
 
@@ -54,22 +51,17 @@ class RecordView(NamedTuple):
     impact: tuple[str, ...]
     supersedes: tuple[str, ...]
     parts: tuple[RecordPart, ...]
-    left_out: tuple[str, ...] = ()
-    """The names of the parts that do not fit."""
+    left_out: tuple[str, ...] = ()  # the names of the parts that do not fit
 
 
 class BaseOverview(NamedTuple):
     """What a knowledge base holds, in numbers."""
 
     name: str
-    scope: str
-    """The scope that holds where the agent works."""
-    scopes: dict[str, int]
-    """Scope → number of live records."""
-    kinds: dict[str, int]
-    """Kind → number of live records in all scopes."""
-    reviews: int
-    """Open reviews."""
+    scope: str  # that holds where the agent works
+    scopes: dict[str, int]  # scope → number of live records
+    kinds: dict[str, int]  # kind → number of live records in all scopes
+    reviews: int  # that are open
 
 
 def render_quote_notice(kb: Workspace) -> str:
@@ -114,9 +106,12 @@ def build_record_view(kb: Workspace, record: Record, *, budget: int, only: str =
     *only*: one part by its name; one that is too long by itself is cut at the end of a line.
     """
     one = _quote(kb, qualify_record_ids(kb.index, (record,), kb.caller_scope)[0])
+    texts = [(section.name or section.heading, section.text.strip()) for section in one.record.sections]
+    parts = [RecordPart(quote_text(name, TITLE_LIMIT), sanitise_text(text)) for name, text in texts if text]
+    parts += [RecordPart("user", sanitise_text(one.record.user.strip()))] if one.record.user.strip() else []
+    parts = [part for part in parts if only in ("", part.name)]
     kept: list[RecordPart] = []
     left_out: list[str] = []
-    parts = [part for part in _iter_parts(one.record) if only in ("", part.name)]
     for part in parts:
         cost = estimate_tokens(part.text)
         if cost <= budget:
@@ -125,15 +120,10 @@ def build_record_view(kb: Workspace, record: Record, *, budget: int, only: str =
         else:
             kept += [part._replace(text=_truncate_lines(part.text, budget))] if len(parts) == 1 else []
             left_out.append(part.name)
-    return RecordView(
-        _build_row(one),
-        quote_text(one.original.uid, NAME_LIMIT),
-        _quote_words(one.record.tags),
-        _quote_words(one.record.impact),
-        _quote_words(one.original.supersedes),
-        tuple(kept),
-        tuple(left_out),
-    )
+    words = one.record.tags, one.record.impact, one.original.supersedes
+    tags, impact, supersedes = (tuple(quote_text(word, PATH_LIMIT) for word in each[:_LISTED]) for each in words)
+    uid = quote_text(one.original.uid, NAME_LIMIT)
+    return RecordView(_build_row(one), uid, tags, impact, supersedes, tuple(kept), tuple(left_out))
 
 
 def _quote(kb: Workspace, record: Record) -> QuotedRecord:
@@ -154,15 +144,6 @@ def _build_row(one: QuotedRecord) -> RecordRow:
     )
 
 
-def _iter_parts(record: Record) -> Iterator[RecordPart]:
-    for section in record.sections:
-        if section.text.strip():
-            name = quote_text(section.name or section.heading, TITLE_LIMIT)
-            yield RecordPart(name, sanitise_text(section.text.strip()))
-    if record.user.strip():
-        yield RecordPart("user", sanitise_text(record.user.strip()))
-
-
 def _truncate_lines(text: str, budget: int) -> str:
     """Return whole lines from the beginning of *text* that cost at most *budget*; of one long line, its beginning."""
     kept: list[str] = []
@@ -171,7 +152,3 @@ def _truncate_lines(text: str, budget: int) -> str:
             break
         kept.append(line)
     return "\n".join(kept) or text[:budget]
-
-
-def _quote_words(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(quote_text(word, PATH_LIMIT) for word in words[:_LISTED])

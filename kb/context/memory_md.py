@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,13 +37,13 @@ from kb.text.line_ends import find_line_number, normalise_newlines
 from kb.text.segment import first_sentence, one_line
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.workspace import Workspace
 
 MEMORY = f"{BANK}/MEMORY.md"
-ANSWERS = 8
-"""Quick answers, at most."""
-_ENTRIES = 40
-"""Entries of a kind in the conventions, at most."""
+ANSWERS = 8  # quick answers, at most
+_ENTRIES = 40  # entries of a kind in the conventions, at most
 _PATHS = 3
 _GROUPS = ("constraint", "pattern", "preference", "decision")
 _SEAL = re.compile(r"^<!-- kb:[0-9a-f]{12} -->\r?\n", re.MULTILINE)
@@ -52,12 +52,10 @@ _SEAL = re.compile(r"^<!-- kb:[0-9a-f]{12} -->\r?\n", re.MULTILINE)
 class MemoryPage(NamedTuple):
     """One file of the bank, as it stands and as it is to be."""
 
-    path: str
-    """Relative to the knowledge base."""
+    path: str  # relative to the knowledge base
     before: bytes | None
     after: bytes
-    notes: tuple[Message | str, ...] = ()
-    """What a person could do better."""
+    notes: tuple[Message | str, ...] = ()  # what a person could do better
 
     @property
     def is_stale(self) -> bool:
@@ -95,19 +93,21 @@ def _build_page(kb: Workspace, path: str, template: str, values: Mapping[str, ob
         text = "\n".join((MACHINE_START, inside + MACHINE_END, "", USER_START, notes + USER_END, ""))
     else:
         old = decode_record(before, path)
-        _refuse_edited(old, path, force=force)
+        if not force:
+            _refuse_edited(old, path)
         text = replace_machine_block(old, inside, path)
-    return MemoryPage(path, before, text.encode(), (*writer.report_broken(kb), *_iter_thin_warnings(values)))
+    answers: Any = values.get("answers", ())
+    thin = ", ".join(answer["id"] for answer in answers if answer["is_thin"])  # these say only of which scope they are
+    warnings = [msg("these apply to no particular path: {ids}", ids=thin)] if thin else []
+    return MemoryPage(path, before, text.encode(), (*writer.report_broken(kb), *warnings))
 
 
-def _refuse_edited(text: str, path: str, *, force: bool) -> None:
+def _refuse_edited(text: str, path: str) -> None:
     """Raise NeedsPerson where the MACHINE block is not as it was written."""
     span = find_blocks(text, path).machine
     block = text[span.start : span.end]
     seal = _SEAL.match(block)
-    if force or (
-        seal and seal.group().strip() == f"<!-- kb:{_compute_seal(normalise_newlines(block[seal.end() :]))} -->"
-    ):
+    if seal and seal.group().strip() == f"<!-- kb:{_compute_seal(normalise_newlines(block[seal.end() :]))} -->":
         return
     raise NeedsPerson(
         msg("somebody has edited the MACHINE block"),
@@ -176,11 +176,3 @@ def _build_entry(record: Record, page: str) -> dict[str, object]:
         "path": posixpath.relpath(record.path, posixpath.dirname(page)).replace(" ", "%20"),
         "is_thin": not record.impact,
     }
-
-
-def _iter_thin_warnings(values: Mapping[str, object]) -> Iterator[Message]:
-    """Yield which quick answers say nothing of where they hold but their scope."""
-    answers = values.get("answers", ())
-    thin = [str(answer["id"]) for answer in answers if answer["is_thin"]] if isinstance(answers, list) else []
-    if thin:
-        yield msg("these apply to no particular path: {ids}", ids=", ".join(thin))
