@@ -19,8 +19,8 @@ from kb.hooks.settings_file import (
     MEND,
     SettingsEdit,
     encode_text,
+    find_origin,
     find_project_root,
-    load_original,
     parse_json_object,
     read_settings,
 )
@@ -164,18 +164,10 @@ def add_hooks(host: Host, text: str, hooks: list[Hook]) -> str:
     if not text.strip():
         text = json.dumps(dict(host.top), indent=2) + "\n"
     for hook in hooks:
-        root = text_edit.find_root(text)
-        hooks_there = text_edit.find_member(text, root, "hooks")
         call = build_entry(host, hook)
         matched = {"matcher": hook.matcher} if hook.matcher else {}
         entry = {**matched, "hooks": [call]} if host.is_grouped else {**call, **matched}
-        event = text_edit.find_member(text, hooks_there.at, hook.event) if hooks_there else None
-        if hooks_there is None:
-            text = text_edit.insert_value(text, root, {hook.event: [entry]}, "hooks")
-        elif event is None:
-            text = text_edit.insert_value(text, hooks_there.at, [entry], hook.event)
-        else:
-            text = text_edit.insert_value(text, event.at, entry)
+        text = text_edit.put_value(text, ("hooks", hook.event), entry, as_item=True)
     return text
 
 
@@ -211,12 +203,10 @@ def plan_installation(
     text = _decode_settings(host, before or b"", path)
     if text.strip() and sorted(hook for _, _, _, hook in find_own_hooks(text)) == sorted(hooks):
         return SettingsEdit(path, before, before, PART)
-    is_known, origin = load_original(path, PART, before, environment)
-    if not is_known:
-        origin = None if before is None else encode_text(remove_hooks(text), before)
+    origin = find_origin(path, PART, before, environment, remove_hooks)
     text = add_hooks(host, _decode_settings(host, origin or b"", path), hooks)
-    after = _validate_and_encode(host, origin, path, text, len(hooks))
-    return SettingsEdit(path, before, after, PART, origin, stands=True)
+    _validate_edit(host, origin, path, text, len(hooks))
+    return SettingsEdit(path, before, encode_text(text, origin), PART, origin, stands=True)
 
 
 def plan_removal(host: Host, path: str, environment: Mapping[str, str]) -> SettingsEdit:
@@ -227,17 +217,20 @@ def plan_removal(host: Host, path: str, environment: Mapping[str, str]) -> Setti
     text = _decode_settings(host, before or b"", path)
     if before is None or not text.strip() or not find_own_hooks(text):
         return SettingsEdit(path, before, before, PART)
-    is_known, origin = load_original(path, PART, before, environment)
-    after = origin if is_known else _validate_and_encode(host, before, path, remove_hooks(text), 0)
-    return SettingsEdit(path, before, after, PART)
+
+    def remove_own_hooks(text: str) -> str:
+        after = remove_hooks(text)
+        _validate_edit(host, before, path, after, 0)
+        return after
+
+    return SettingsEdit(path, before, find_origin(path, PART, before, environment, remove_own_hooks), PART)
 
 
-def _validate_and_encode(host: Host, origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
-    """Return *text* as bytes, proved to have as many *hooks* of kb's and else to say what *origin* says."""
+def _validate_edit(host: Host, origin: bytes | None, path: str, text: str, hooks: int) -> None:
+    """Raise BadInput unless *text* has as many *hooks* of kb's and else says what *origin* says."""
     others = _read_other_settings(_decode_settings(host, origin or b"", path))
     if len(find_own_hooks(text)) != hooks or _read_other_settings(text) not in (others, {**host.top, **others}):
         raise BadInput(msg("the hooks cannot be changed without changing more"), path=path, hint=MEND)
-    return encode_text(text, origin)
 
 
 def _read_other_settings(text: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kb.errors import BadInput, UnknownId
@@ -14,7 +15,7 @@ from kb.hooks.settings_file import (
     SettingsEdit,
     decode_text,
     encode_text,
-    load_original,
+    find_origin,
     parse_json_object,
     read_settings,
 )
@@ -61,10 +62,16 @@ def plan_installation(client: Host, path: str, command: Sequence[str], environme
         raise BadInput(msg("the server {name} is another program's", name=SERVER), path=path, hint=hint)
     if entry is not None and {**entry, **wanted} == entry:
         return SettingsEdit(path, before, before, PART)
-    is_known, origin = load_original(path, PART, before, environment)
-    if not is_known:
-        origin = before if entry is None else encode_text(_remove_server(client, text, path), before)
-    after = _add_server(client, text, wanted, path, is_there=entry is not None)
+    origin = find_origin(path, PART, before, environment, partial(_remove_server, client, path) if entry else str)
+    name = (client.mcp_key, SERVER)
+    if _is_toml(path):
+        after = text_edit.set_table(text, name, wanted)
+    elif entry is None:
+        after = text_edit.put_value(text, name, wanted)
+    else:  # what else stands in the entry, a variable for instance, stays
+        after = text
+        for key, value in wanted.items():
+            after = text_edit.put_value(after, (*name, key), value)
     _validate_edit(client, after, settings, {**(entry or {}), **wanted}, path)
     return SettingsEdit(path, before, encode_text(after, before), PART, origin, stands=True)
 
@@ -72,16 +79,17 @@ def plan_installation(client: Host, path: str, command: Sequence[str], environme
 def plan_removal(client: Host, path: str, environment: Mapping[str, str]) -> SettingsEdit:
     """Return what taking the server out of the settings *path* changes: all of it back where nothing else changed."""
     before = read_settings(path)
-    text, settings = _parse_settings(before or b"", path)
+    settings = _parse_settings(before or b"", path)[1]
     entry = _find_server_entry(client, settings, path)
     if before is None or entry is None or not _is_own_server(entry):
         return SettingsEdit(path, before, before, PART)
-    is_known, origin = load_original(path, PART, before, environment)
-    if is_known:
-        return SettingsEdit(path, before, origin, PART)
-    after = _remove_server(client, text, path)
-    _validate_edit(client, after, settings, None, path)
-    return SettingsEdit(path, before, encode_text(after, before), PART)
+
+    def remove_server(text: str) -> str:
+        after = _remove_server(client, path, text)
+        _validate_edit(client, after, settings, None, path)
+        return after
+
+    return SettingsEdit(path, before, find_origin(path, PART, before, environment, remove_server), PART)
 
 
 def _is_toml(path: str) -> bool:
@@ -117,28 +125,7 @@ def _is_own_server(entry: Mapping[str, Any]) -> bool:
     return all(isinstance(word, str) for word in words) and os.path.basename(words[0]) == PROGRAM and words[-1] == "mcp"
 
 
-def _add_server(client: Host, text: str, wanted: Mapping[str, Any], path: str, *, is_there: bool) -> str:
-    """Return *text* with the server; what stands in an entry that is there besides what is *wanted* stays."""
-    if _is_toml(path):
-        return text_edit.set_table(text, (client.mcp_key, SERVER), wanted)
-    text = text if text.strip() else "{}\n"
-    root = text_edit.find_root(text)
-    servers = text_edit.find_member(text, root, client.mcp_key)
-    if servers is None:
-        return text_edit.insert_value(text, root, {SERVER: wanted}, client.mcp_key)
-    if not is_there:
-        return text_edit.insert_value(text, servers.at, wanted, SERVER)
-    entry = text_edit.find_member(text, servers.at, SERVER)
-    assert entry is not None
-    for key, value in wanted.items():  # none of these edits moves where the entry begins
-        part = text_edit.find_member(text, entry.at, key)
-        text = (
-            text_edit.replace_value(text, part, value) if part else text_edit.insert_value(text, entry.at, value, key)
-        )
-    return text
-
-
-def _remove_server(client: Host, text: str, path: str) -> str:
+def _remove_server(client: Host, path: str, text: str) -> str:
     name = (client.mcp_key, SERVER)
     return text_edit.remove_table(text, name) if _is_toml(path) else text_edit.remove_path(text, name)
 

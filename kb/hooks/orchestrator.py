@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from kb import hosts
 from kb.errors import BadInput, UnknownId
 from kb.hooks import text_edit
-from kb.hooks.settings_file import MEND, SettingsEdit, encode_text, load_original, parse_json_object, read_settings
+from kb.hooks.settings_file import MEND, SettingsEdit, encode_text, find_origin, parse_json_object, read_settings
 from kb.i18n import msg
 from kb.templates import FOLDER
 
 KNOWN = ("sisyphus", "atlas")
 PART = "orchestrators"
-_FILE = "oh-my-opencode.json"
+_FILE, _KEY = "oh-my-opencode.json", "prompt_append"
 
 
 def resolve_settings_path(folder: str, environment: Mapping[str, str]) -> str:
@@ -43,14 +43,13 @@ def render_amendment(name: str, language: str) -> str:
 def plan_installation(path: str, names: Sequence[str], language: str, environment: Mapping[str, str]) -> SettingsEdit:
     """Return what amending the prompts of *names* changes in *path*; what stands there of others stays."""
     before = read_settings(path)
-    is_known, origin = load_original(path, PART, before, environment)
-    if not is_known:
-        origin = None if before is None else encode_text(_remove_amendments(_decode_settings(before, path)), before)
+    _decode_settings(before or b"", path)
+    origin = find_origin(path, PART, before, environment, _remove_amendments)
     text = _decode_settings(origin or b"", path)
     for name in names:
-        text = _append_prompt(text, name, render_amendment(name, language))
-    after = encode_text(text, origin)
-    return SettingsEdit(path, before, after, PART, origin, stands=True)
+        whole = "\n\n".join(filter(None, (_read_prompt(text, name), render_amendment(name, language))))
+        text = text_edit.put_value(text, ("agents", name, _KEY), whole)
+    return SettingsEdit(path, before, encode_text(text, origin), PART, origin, stands=True)
 
 
 def plan_removal(path: str, environment: Mapping[str, str]) -> SettingsEdit:
@@ -58,15 +57,13 @@ def plan_removal(path: str, environment: Mapping[str, str]) -> SettingsEdit:
     before = read_settings(path)
     if before is None or not list_amended(path):
         return SettingsEdit(path, before, before, PART)
-    is_known, origin = load_original(path, PART, before, environment)
-    after = origin if is_known else encode_text(_remove_amendments(_decode_settings(before, path)), before)
-    return SettingsEdit(path, before, after, PART)
+    return SettingsEdit(path, before, find_origin(path, PART, before, environment, _remove_amendments), PART)
 
 
 def list_amended(path: str) -> tuple[str, ...]:
     """Return the orchestrators whose prompts in *path* are amended."""
     text = _decode_settings(read_settings(path) or b"", path)
-    return tuple(name for name in KNOWN if f"<!-- KB:{name} -->" in _read_appended_prompt(text, name))
+    return tuple(name for name in KNOWN if f"<!-- KB:{name} -->" in _read_prompt(text, name))
 
 
 def _decode_settings(data: bytes, path: str) -> str:
@@ -78,39 +75,18 @@ def _decode_settings(data: bytes, path: str) -> str:
     return text
 
 
-def _find_appended_prompt(text: str, name: str) -> text_edit.JsonSpan | None:
-    agents = text_edit.find_member(text, text_edit.find_root(text), "agents") if text.strip() else None
-    agent = text_edit.find_member(text, agents.at, name) if agents else None
-    return text_edit.find_member(text, agent.at, "prompt_append") if agent else None
-
-
-def _read_appended_prompt(text: str, name: str) -> str:
-    span = _find_appended_prompt(text, name)
+def _read_prompt(text: str, name: str) -> str:
+    """Return what is appended to the prompt of the agent *name*."""
+    span = text_edit.find_path(text, ("agents", name, _KEY))
     value = json.loads(text[span.at : span.end]) if span else ""
     return value if isinstance(value, str) else ""
 
 
-def _append_prompt(text: str, name: str, addition: str) -> str:
-    text = text if text.strip() else "{}\n"
-    if span := _find_appended_prompt(text, name):
-        before = _read_appended_prompt(text, name)
-        return text_edit.replace_value(text, span, "\n\n".join(filter(None, (before, addition))))
-    root = text_edit.find_root(text)
-    agents = text_edit.find_member(text, root, "agents")
-    agent = text_edit.find_member(text, agents.at, name) if agents else None
-    if agent:
-        return text_edit.insert_value(text, agent.at, addition, "prompt_append")
-    if agents:
-        return text_edit.insert_value(text, agents.at, {"prompt_append": addition}, name)
-    return text_edit.insert_value(text, root, {name: {"prompt_append": addition}}, "agents")
-
-
 def _remove_amendments(text: str) -> str:
     for name in KNOWN:
-        span, value = _find_appended_prompt(text, name), _read_appended_prompt(text, name)
+        path, value = ("agents", name, _KEY), _read_prompt(text, name)
         start, end = value.find(f"<!-- KB:{name} -->"), value.find("<!-- KB:end -->")
-        if span and 0 <= start < end:
+        if 0 <= start < end:
             rest = (value[:start].rstrip() + value[end + len("<!-- KB:end -->") :]).strip()
-            path = ("agents", name, "prompt_append")
-            text = text_edit.replace_value(text, span, rest) if rest else text_edit.remove_path(text, path)
+            text = text_edit.put_value(text, path, rest) if rest else text_edit.remove_path(text, path)
     return text

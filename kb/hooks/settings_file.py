@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput
@@ -117,7 +117,13 @@ def apply_edit(change: SettingsEdit, environment: Mapping[str, str]) -> None:
     else:
         _make_folders(os.path.dirname(path), environment)
         _write_atomically(path, change.after, None if change.before is None else os.stat(path).st_mode & 0o7777)
-    _save_original(change, environment)
+    backup = _resolve_backup_path(change.path, change.part, environment)
+    if change.after is None or not change.stands:
+        remove_file(backup)
+        return
+    before = None if change.origin is None else change.origin.decode()
+    after = hashlib.sha256(change.after).hexdigest()
+    _write_private(backup, {"path": os.path.realpath(change.path), "after": after, "before": before})
 
 
 def _is_outside_project(path: str, real: str, home: str) -> bool:
@@ -145,10 +151,13 @@ def _write_atomically(path: str, data: bytes, rights: int | None) -> None:
         raise
 
 
-def _write_private(path: str, data: bytes) -> None:
-    """Write a file of kb's own for no one else to read."""
+def _write_private(path: str, value: object) -> None:
+    """Write *value* as JSON for no one else to read."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    _write_atomically(path, data, 0o600)
+    _write_atomically(path, json_bytes(value), 0o600)
+
+
+# -- what kb has made, and what was there before -----------------------------------------------------
 
 
 def _make_folders(folder: str, environment: Mapping[str, str]) -> None:
@@ -159,39 +168,31 @@ def _make_folders(folder: str, environment: Mapping[str, str]) -> None:
         folder = os.path.dirname(folder)
     if missing:
         os.makedirs(missing[0], exist_ok=True)
-        _save_made_folders(_load_made_folders(environment) | set(missing), environment)
+        path, made = _load_made_folders(environment)
+        _write_private(path, sorted(made | set(missing)))
 
 
 def _remove_made_folders(folder: str, environment: Mapping[str, str]) -> None:
     """Remove *folder* and those above it as long as they are empty and kb has made them."""
-    made = _load_made_folders(environment)
-    gone = set()
+    path, made = _load_made_folders(environment)
+    left = set(made)
     with contextlib.suppress(OSError):  # somebody else keeps something there
-        while folder in made:
+        while folder in left:
             os.rmdir(folder)
-            gone.add(folder)
+            left.remove(folder)
             folder = os.path.dirname(folder)
-    if gone:
-        _save_made_folders(made - gone, environment)
-
-
-def _resolve_folders_path(environment: Mapping[str, str]) -> str:
-    return os.path.join(state_home(environment), "made-folders.json")
-
-
-def _load_made_folders(environment: Mapping[str, str]) -> set[str]:
-    """Return the folders that kb has made for settings."""
-    with contextlib.suppress(OSError, ValueError, TypeError), open(_resolve_folders_path(environment), "rb") as file:
-        return set(map(str, json.load(file)))
-    return set()
-
-
-def _save_made_folders(made: Collection[str], environment: Mapping[str, str]) -> None:
-    path = _resolve_folders_path(environment)
-    if made:
-        _write_private(path, json.dumps(sorted(made)).encode())
-    else:
+    if left and left != made:
+        _write_private(path, sorted(left))
+    elif not left:
         remove_file(path)
+
+
+def _load_made_folders(environment: Mapping[str, str]) -> tuple[str, set[str]]:
+    """Return the file that names the folders kb has made for settings, and these."""
+    path = os.path.join(state_home(environment), "made-folders.json")
+    with contextlib.suppress(OSError, ValueError, TypeError), open(path, "rb") as file:
+        return path, set(map(str, json.load(file)))
+    return path, set()
 
 
 def _resolve_backup_path(path: str, part: str, environment: Mapping[str, str]) -> str:
@@ -200,27 +201,19 @@ def _resolve_backup_path(path: str, part: str, environment: Mapping[str, str]) -
     return os.path.join(state_home(environment), part, f"{mark}.json")
 
 
-def _save_original(change: SettingsEdit, environment: Mapping[str, str]) -> None:
-    backup = _resolve_backup_path(change.path, change.part, environment)
-    if change.after is None or not change.stands:
-        remove_file(backup)
-        return
-    value = {
-        "path": os.path.realpath(change.path),
-        "after": hashlib.sha256(change.after).hexdigest(),
-        "before": None if change.origin is None else change.origin.decode(),
-    }
-    _write_private(backup, json_bytes(value))
+def find_origin(
+    path: str, part: str, now: bytes | None, environment: Mapping[str, str], remove: Callable[[str], str]
+) -> bytes | None:
+    """Return what *path*, which is *now* so, was before kb wrote its *part*; None where it was not there.
 
-
-def load_original(path: str, part: str, now: bytes | None, environment: Mapping[str, str]) -> tuple[bool, bytes | None]:
-    """Return whether it is known what *path*, unchanged since kb wrote its *part*, was before; and what that was."""
-    try:
-        with open(_resolve_backup_path(path, part, environment), encoding="utf-8", newline="") as file:
-            kept = json.load(file)
+    Where somebody has changed it since, that is what *remove* leaves of its text.
+    """
+    with (
+        contextlib.suppress(OSError, ValueError, KeyError, TypeError),
+        open(_resolve_backup_path(path, part, environment), encoding="utf-8", newline="") as file,
+    ):
+        kept = json.load(file)
         before = kept["before"]
-        if now is None or kept["after"] != hashlib.sha256(now).hexdigest():
-            return False, None
-        return True, None if before is None else str(before).encode()
-    except (OSError, ValueError, KeyError, TypeError):
-        return False, None
+        if now is not None and kept["after"] == hashlib.sha256(now).hexdigest():
+            return None if before is None else str(before).encode()
+    return None if now is None else encode_text(remove(decode_text(now, path)), now)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = r'"(?:\\.|[^"\\])*"'
@@ -37,11 +37,8 @@ def strip_comments(text: str) -> str:
 
 def list_children(text: str, at: int) -> list[JsonSpan]:
     """Return the members of the object, or the items of the list, that begins at *at* in a valid JSON *text*."""
-    return list(_iter_children(strip_comments(text), at))
-
-
-def _iter_children(text: str, at: int) -> Iterator[JsonSpan]:
-    is_object = text[at] == "{"
+    text = strip_comments(text)
+    found, is_object = [], text[at] == "{"
     at = _skip_space(text, at + 1)
     while text[at] not in "}]":
         start, key = at, ""
@@ -49,9 +46,10 @@ def _iter_children(text: str, at: int) -> Iterator[JsonSpan]:
             key, at = _DECODER.raw_decode(text, at)
             at = _skip_space(text, _skip_space(text, at) + 1)
         _, end = _DECODER.raw_decode(text, at)
-        yield JsonSpan(start, at, end, key)
+        found.append(JsonSpan(start, at, end, key))
         at = _skip_space(text, end)
         at = _skip_space(text, at + 1) if text[at] == "," else at
+    return found
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -67,6 +65,30 @@ def find_root(text: str) -> int:
 def find_member(text: str, at: int, key: str) -> JsonSpan | None:
     """Return the member *key* of the object that begins at *at*; of several the last, as every reader takes it."""
     return next((value for value in reversed(list_children(text, at)) if value.key == key), None)
+
+
+def find_path(text: str, path: Sequence[str]) -> JsonSpan | None:
+    """Return what stands at *path*, keys from the root of a JSON *text*; None where there is nothing, or no path."""
+    span = None
+    at = find_root(text)
+    for key in path if text.strip() else ():
+        if (span := find_member(text, at, key)) is None:
+            return None
+        at = span.at
+    return span
+
+
+def put_value(text: str, path: Sequence[str], value: Any, *, as_item: bool = False) -> str:
+    """Return *text* with *value* at *path* (keys from the root), or *as_item* behind the others of the list there."""
+    text = text if text.strip() else "{}\n"
+    known = next(length for length in range(len(path), -1, -1) if not length or find_path(text, path[:length]))
+    there = find_path(text, path[:known])
+    if there and known == len(path):
+        return insert_value(text, there.at, value) if as_item else replace_value(text, there, value)
+    missing = [value] if as_item else value
+    for key in reversed(path[known + 1 :]):
+        missing = {key: missing}
+    return insert_value(text, there.at if there else find_root(text), missing, path[known])
 
 
 def insert_value(text: str, at: int, value: object, key: str = "") -> str:
@@ -171,18 +193,8 @@ _TOML_LINE = re.compile(
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-class TomlTable(NamedTuple):
-    """A table with a header of its own."""
-
-    name: tuple[str, ...]
-    start: int
-    """Where its header line begins."""
-    end: int
-    """Where the next header begins, or the text ends."""
-
-
-def list_tables(text: str) -> list[TomlTable]:
-    """Return the tables of a valid TOML *text* in their order."""
+def list_tables(text: str) -> list[tuple[tuple[str, ...], int, int]]:
+    """Return name, start and end (that of the next one, or of the text) of the tables of a valid TOML *text*."""
     inside = [match.span() for match in _TOML_TOKEN.finditer(text) if "\n" in match[0]]
     found = [
         (match.start(), tuple(map(_unquote_key, re.findall(_KEY, match[1]))))
@@ -190,7 +202,7 @@ def list_tables(text: str) -> list[TomlTable]:
         if _NAME.fullmatch(match[1]) and not any(start < match.start() < end for start, end in inside)
     ]
     ends = [*(start for start, _ in found), len(text)][1:]
-    return [TomlTable(name, start, end) for (start, name), end in zip(found, ends, strict=True)]
+    return [(name, start, end) for (start, name), end in zip(found, ends, strict=True)]
 
 
 def _unquote_key(key: str) -> str:
@@ -202,40 +214,33 @@ def set_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> s
 
     In a table that is there the keys are set and the others stay; a new one stands at the end.
     """
-    newline = "\r\n" if "\r\n" in text else "\n"
-    there = next((table for table in list_tables(text) if table.name == tuple(name)), None)
+    newline = detect_layout(text)[1]
+    rows = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
+    there = next(((start, end) for table, start, end in list_tables(text) if table == tuple(name)), None)
     if there is None:
         header = ".".join(key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in name)
-        rows = [
-            f"[{header}]",
-            *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()),
-            "",
-        ]
         gap = "" if not text.strip() else newline if text.endswith(newline) else 2 * newline
-        return text + gap + newline.join(rows)
-    body = text[there.start : there.end]
-    for key, value in values.items():
-        body = _set_key(body, key, json.dumps(value, ensure_ascii=False), newline)
-    return text[: there.start] + body + text[there.end :]
-
-
-def _set_key(body: str, key: str, value: str, newline: str) -> str:
-    for line in _TOML_LINE.finditer(body):
-        if _unquote_key(line[1]) == key:
-            return body[: line.start(2)] + value + body[line.end(2) :]
-    head = body.index("\n") + 1 if "\n" in body else len(body)
-    return body[:head] + ("" if "\n" in body else newline) + f"{key} = {value}{newline}" + body[head:]
+        return text + gap + newline.join([f"[{header}]", *(f"{key} = {value}" for key, value in rows.items()), ""])
+    body = text[there[0] : there[1]]
+    for key, value in rows.items():
+        line = next((line for line in _TOML_LINE.finditer(body) if _unquote_key(line[1]) == key), None)
+        if line:
+            body = body[: line.start(2)] + value + body[line.end(2) :]
+        else:  # below the header, which may end the text without a line end
+            head, end, rest = body.partition("\n")
+            body = f"{head}{end or newline}{key} = {value}{newline}{rest}"
+    return text[: there[0]] + body + text[there[1] :]
 
 
 def remove_table(text: str, name: Sequence[str]) -> str:
     """Return *text* without the table *name* and those below it; comments in front of the next table stay."""
-    for table in reversed(list_tables(text)):
-        if table.name[: len(name)] == tuple(name):
-            rows = text[table.start : table.end].splitlines(keepends=True)
+    for table, start, end in reversed(list_tables(text)):
+        if table[: len(name)] == tuple(name):
+            rows = text[start:end].splitlines(keepends=True)
             # what stands above the next header is about the next table
             while len(rows) > 1 and (not rows[-1].strip() or rows[-1].lstrip().startswith("#")):
                 rows.pop()
-            before, after = text[: table.start], text[table.start + len("".join(rows)) :]
+            before, after = text[:start], text[start + len("".join(rows)) :]
             if not after.strip():
                 before = before.rstrip() + ("\n" if before.strip() and not after else "")
             elif after.startswith(("\n", "\r\n")) and (not before.strip() or before.endswith(("\n\n", "\r\n\r\n"))):
