@@ -15,7 +15,6 @@ from kb.errors import BadInput, KbError
 from kb.i18n import Message, msg
 from kb.wiki.build_cache import (
     BuiltSite,
-    clear_built_site,
     load_built_site,
     locate_state,
     remove_stale_files,
@@ -42,6 +41,7 @@ PLAIN = {"material/search", "search", "kb"}
 """Plugins beside which a page is made of nothing that we do not know."""
 MOST_WARNINGS = 10
 """Warnings that a failed strict build prints."""
+REFS = ("refs/heads", "refs/kb", "packed-refs")
 _MARK = os.path.join("assets", "kb-search.js")
 """What every wiki we built has, and no other folder."""
 
@@ -75,34 +75,15 @@ def prepare_config_file(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
 
 def _build_mkdocs_settings(kb: KnowledgeBase, docs: str) -> dict[str, Any]:
     """Return the mkdocs settings of a knowledge base that brings none; *docs* is an empty folder."""
-    is_chinese = kb.config.language == "zh"
-    light, dark = ("浅色", "深色") if is_chinese else ("Light", "Dark")
-    palettes = (
-        ("light", "default", "material/weather-night", dark),
-        ("dark", "slate", "material/weather-sunny", light),
-    )
-    return {
-        "site_name": sanitise_title(kb.config.name),
-        "docs_dir": docs,
-        "use_directory_urls": False,
-        "theme": {
-            "name": "material",
-            "language": "zh" if is_chinese else "en",
-            "font": False,
-            "features": ["navigation.top", "search.highlight", "content.code.copy", "toc.follow"],
-            "palette": [
-                {
-                    "media": f"(prefers-color-scheme: {preferred})",
-                    "scheme": scheme,
-                    "primary": "teal",
-                    "accent": "teal",
-                    "toggle": {"icon": icon, "name": name},
-                }
-                for preferred, scheme, icon, name in palettes
-            ],
-        },
-        "plugins": {"search": {}, "kb": {"root": os.path.abspath(kb.root)}},
-    }
+    with open(os.path.join(os.path.dirname(__file__), "assets", "mkdocs.json"), encoding="utf-8") as file:
+        settings: dict[str, Any] = json.load(file)
+    settings["theme"]["language"] = kb.config.language
+    # Each palette has a button that leads to the other one.
+    names = ("深色", "浅色") if kb.config.language == "zh" else ("Dark", "Light")
+    for palette, other in zip(settings["theme"]["palette"], names, strict=True):
+        palette["toggle"]["name"] = other
+    settings["plugins"]["kb"] = {"root": os.path.abspath(kb.root)}
+    return {"site_name": sanitise_title(kb.config.name), "docs_dir": docs, **settings}
 
 
 # -- build ----------------------------------------------------------------------------------------
@@ -124,24 +105,8 @@ def build(
     *tell* gets each of them. *progress* is told how many pages are made, and of how many. Raise BadInput where *out*
     holds anything but an earlier wiki: what has not changed of that one stays, but for a *strict* build.
     """
-    target = os.path.abspath(out)
-    _check_target(target, kb.root)
-    from mkdocs.config import load_config
-    from mkdocs.exceptions import MkDocsException
-
-    with prepare_config_file(kb, own_config) as config_file, _collect_warnings() as warnings:
-        try:
-            config = load_config(config_file=config_file, site_dir=target, strict=strict)
-            _build_site(config, kb, warnings, tell, anew=strict, progress=progress)
-        except MkDocsException as error:
-            raise KbError(_format_build_failure(warnings or [error.format_message()])) from None
-    return os.path.join(target, "index.html")
-
-
-def _check_target(target: str, root: str) -> None:
-    """Raise BadInput for a folder that a build must not write over."""
-    real, top = os.path.realpath(target), os.path.realpath(root)
-    if os.path.commonpath([real, top]) == real:
+    target, root = os.path.abspath(out), os.path.realpath(kb.root)
+    if os.path.commonpath([os.path.realpath(target), root]) == os.path.realpath(target):
         raise BadInput(msg("the wiki cannot be built over the knowledge base itself"), path=target)
     if os.path.isdir(target) and os.listdir(target) and not os.path.isfile(os.path.join(target, _MARK)):
         raise BadInput(
@@ -149,6 +114,18 @@ def _check_target(target: str, root: str) -> None:
             path=target,
             hint=msg("name an empty or a new folder"),
         )
+    from mkdocs.config import load_config
+    from mkdocs.exceptions import MkDocsException
+
+    with prepare_config_file(kb, own_config) as config_file, _collect_warnings() as warnings:
+        try:
+            config = load_config(config_file=config_file, site_dir=target, strict=strict)
+            problems = _build_site(config, kb, anew=strict, progress=progress)
+        except MkDocsException as error:
+            raise KbError(_format_build_failure(warnings or [error.format_message()])) from None
+    for problem in dict.fromkeys([*warnings, *problems]):
+        tell(problem)
+    return os.path.join(target, "index.html")
 
 
 @contextmanager
@@ -174,15 +151,9 @@ def _format_build_failure(problems: Sequence[str]) -> Message:
 
 
 def _build_site(
-    config: MkDocsConfig,
-    kb: KnowledgeBase,
-    warnings: list[str],
-    tell: Callable[[str], object],
-    *,
-    anew: bool,
-    progress: Callable[[int, int], object] | None = None,
-) -> None:
-    """Build the site, and where that is possible not *anew* but over the one that is there."""
+    config: MkDocsConfig, kb: KnowledgeBase, *, anew: bool, progress: Callable[[int, int], object] | None = None
+) -> list[str]:
+    """Build the site, where that is possible not *anew* but over the one that is there; return what leads nowhere."""
     from mkdocs.commands.build import build as mkdocs_build
 
     target = config.site_dir
@@ -194,11 +165,11 @@ def _build_site(
     plugin.site = _collect_site_state(config)
     # What another plugin or hook puts into a page has no fingerprint: beside one, every page is made each time.
     is_plain = set(config.plugins) <= PLAIN and not config.hooks and "INHERIT" not in str(plugin.site)
-    before = load_built_site(kb, target) if is_plain and os.path.isfile(os.path.join(target, _MARK)) else BuiltSite()
-    plugin.before = BuiltSite() if anew else before
+    if is_plain and not anew and os.path.isfile(os.path.join(target, _MARK)):
+        plugin.before = load_built_site(kb, target)
     plugin.memory = TermCache(kb.state, *locate_state(target), "terms") if is_plain else None
     # A build that is interrupted leaves a site of which nothing is known: the next one makes all of it.
-    clear_built_site(kb, target)
+    save_built_site(kb, target, None)
     config.plugins.on_startup(command="build", dirty=False)
     with _prepare_process(plugin.before):
         mkdocs_build(config, dirty=bool(plugin.before.pages))
@@ -206,8 +177,7 @@ def _build_site(
     remove_stale_files(target, plugin.before, plugin.built)
     if is_plain:
         save_built_site(kb, target, plugin.built)
-    for problem in dict.fromkeys([*warnings, *(problem for page in plugin.pages for problem in page.problems)]):
-        tell(problem)
+    return [problem for page in plugin.pages for problem in page.problems]
 
 
 def _collect_site_state(config: MkDocsConfig) -> object:
@@ -274,7 +244,13 @@ def create_server(kb: KnowledgeBase, config_file: str, address: str) -> LiveRelo
     from mkdocs.config import load_config
     from mkdocs.livereload import LiveReloadServer
 
-    site = _find_served_folder(kb, address.rpartition(":")[2])
+    try:
+        kb.state.ensure_folder()
+        site = kb.state.path("wiki", f"served-{address.rpartition(':')[2]}")  # the same folder each time
+    except OSError:
+        from tempfile import mkdtemp
+
+        site = mkdtemp(prefix="kb-wiki-")
 
     def load_server_config() -> MkDocsConfig:
         config = load_config(config_file=config_file, site_dir=site, dev_addr=address)
@@ -282,38 +258,19 @@ def create_server(kb: KnowledgeBase, config_file: str, address: str) -> LiveRelo
         return config
 
     def rebuild_site() -> None:
-        _build_site(load_server_config(), kb, [], str, anew=False)
+        _build_site(load_server_config(), kb, anew=False)
 
     rebuild_site()
     config = load_server_config()
     host, port = config.dev_addr
     server = LiveReloadServer(rebuild_site, host, port, config.site_dir, polling_interval=POLL)
+    # Where git keeps the refs of reviews and of the inbox: folders that are there for as long as the repository. One
+    # below them, such as refs/kb/inbox, git deletes with its last ref and makes again with the next.
+    heads, own, packed = (os.path.join(kb.repository.common_dir, *name.split("/")) for name in REFS)
+    with contextlib.suppress(OSError):
+        os.makedirs(own, exist_ok=True)
     paths = [config.docs_dir, config_file, os.path.join(kb.root, "content"), os.path.join(kb.root, "kb.toml")]
-    paths += [*_list_ref_paths(kb), *filter(None, [config.theme.custom_dir]), *config.watch]
+    paths += [heads, own, packed, *filter(None, [config.theme.custom_dir]), *config.watch]
     for path in filter(os.path.exists, paths):
         server.watch(path)
     return server
-
-
-def _find_served_folder(kb: KnowledgeBase, port: str) -> str:
-    """Return where the served site is built: the same folder each time, where something can be kept."""
-    try:
-        kb.state.ensure_folder()
-        return kb.state.path("wiki", f"served-{port}")
-    except OSError:
-        from tempfile import mkdtemp
-
-        return mkdtemp(prefix="kb-wiki-")
-
-
-def _list_ref_paths(kb: KnowledgeBase) -> list[str]:
-    """Return where git keeps the refs of reviews and of the inbox.
-
-    Folders that are there for as long as the repository: git deletes one below them with its last ref, and makes it
-    again with the next.
-    """
-    names = ("refs/heads", "refs/kb", "packed-refs")
-    heads, own, packed = (os.path.join(kb.repository.common_dir, *name.split("/")) for name in names)
-    with contextlib.suppress(OSError):
-        os.makedirs(own, exist_ok=True)
-    return [heads, own, packed]

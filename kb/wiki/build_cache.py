@@ -12,6 +12,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import version
@@ -148,17 +149,17 @@ class BuiltPage(NamedTuple):
     """What was wrong with it."""
 
 
+@dataclass
 class BuiltSite:
     """A site as it was built, or as far as it is."""
 
-    def __init__(self, frame: str = "") -> None:
-        """Begin with nothing but the fingerprint of what all pages have in common."""
-        self.frame = frame
-        self.pages: dict[str, BuiltPage] = {}
-        self.files: dict[str, str] = {}
-        """File that is no page, relative to the site's top → its fingerprint; "": it is made every time."""
-        self.docs: dict[str, str] = {}
-        """What the search finds, in the order of its numbers: address → fingerprint."""
+    frame: str = ""
+    """The fingerprint of what all pages have in common."""
+    pages: dict[str, BuiltPage] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    """File that is no page, relative to the site's top → its fingerprint; "": it is made every time."""
+    docs: dict[str, str] = field(default_factory=dict)
+    """What the search finds, in the order of its numbers: address → fingerprint."""
 
 
 def locate_state(target: str) -> tuple[str, str]:
@@ -171,26 +172,18 @@ def load_built_site(kb: KnowledgeBase, target: str) -> BuiltSite:
     saved = kb.state.load(*locate_state(target), "built.json")
     if not saved or saved.get("form") != FORM:
         return BuiltSite()
-    built = BuiltSite(saved["frame"])
-    for uri, (fingerprint, file, *problems) in saved["pages"].items():
-        built.pages[uri] = BuiltPage(fingerprint, file, tuple(problems))
-    built.files.update(saved["files"])
-    built.docs.update(saved["docs"])
-    return built
+    pages = {uri: BuiltPage(mark, file, tuple(problems)) for uri, (mark, file, *problems) in saved["pages"].items()}
+    return BuiltSite(saved["frame"], pages, saved["files"], saved["docs"])
 
 
-def save_built_site(kb: KnowledgeBase, target: str, built: BuiltSite) -> None:
-    """Keep what the site at *target* was built of."""
-    pages = {uri: [page.fingerprint, page.file, *page.problems] for uri, page in built.pages.items()}
-    value = {"form": FORM, "frame": built.frame, "pages": pages, "files": built.files, "docs": built.docs}
+def save_built_site(kb: KnowledgeBase, target: str, built: BuiltSite | None) -> None:
+    """Keep what the site at *target* was built of; None: it is about to change."""
+    value: dict[str, object] = {}
+    if built:
+        pages = {uri: [page.fingerprint, page.file, *page.problems] for uri, page in built.pages.items()}
+        value = {"form": FORM, "frame": built.frame, "pages": pages, "files": built.files, "docs": built.docs}
     with contextlib.suppress(OSError):  # where nothing can be kept, all is built anew
         kb.state.save(value, *locate_state(target), "built.json")
-
-
-def clear_built_site(kb: KnowledgeBase, target: str) -> None:
-    """Remember nothing of the site at *target*: it is about to change."""
-    with contextlib.suppress(OSError):
-        kb.state.save({}, *locate_state(target), "built.json")
 
 
 def remove_stale_files(site: str, before: BuiltSite, now: BuiltSite) -> None:

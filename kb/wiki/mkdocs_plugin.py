@@ -8,7 +8,6 @@ import os
 import posixpath
 import re
 from collections.abc import Callable
-from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
@@ -75,26 +74,6 @@ class PublishedWiki(NamedTuple):
     urls: dict[str, str]
     """Page of the wiki → its address, relative to the wiki's top."""
 
-    def resolve_href(self, page: WikiPage, href: str, file: File, files: Files, problems: list[str]) -> str:
-        """Return the address that *href* means on *page*, which is *file*; "" for nothing, which joins *problems*."""
-        path, mark, anchor = href.partition("#")
-        if not path:
-            return href
-        own = resolve_record_href(self.wiki, page, href)
-        if own:
-            path, mark, anchor = own.partition("#")
-        else:
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(page.uri), unquote(path)))
-        found = files.get_file_from_path(self.folder + path)
-        if found:
-            return found.url_relative_to(file) + mark + anchor
-        if page.source and not os.path.exists(os.path.join(self.root, os.path.dirname(page.source), unquote(href))):
-            # What came from another repository links to files that nobody has here.
-            position = self.wiki.library.by_path.get(page.source)
-            if position is None or not is_imported(self.wiki.library.records[position].extra):
-                problems.append(f"{page.source}: {msg('the link {target} leads nowhere', target=href)}")
-        return ""
-
 
 class KbFile(File):
     """The file of a page, which a build over an earlier one may find there as it would be made."""
@@ -124,12 +103,10 @@ class KbPage(MkDocsPage):
 
     def render(self, config: MkDocsConfig, files: Files) -> None:
         """Turn the markdown into HTML, and warn of what leads nowhere."""
-        page, published = self.draft.make(), self.published
-        top = "../" * self.file.url.count("/") + published.folder
+        page, urls = self.draft.make(), self.published.urls
+        top = "../" * self.file.url.count("/") + self.published.folder
         done = render_page(
-            page.parts,
-            lambda href: published.resolve_href(page, href, self.file, files, self.problems),
-            lambda uri: top + published.urls.get(uri, uri),
+            page.parts, lambda href: self._resolve_href(page, href, files), lambda uri: top + urls.get(uri, uri)
         )
         self.content = done.html
         self.toc = get_toc(_build_toc(done.headings))
@@ -139,6 +116,23 @@ class KbPage(MkDocsPage):
             self.problems.append(f"{page.source or page.uri}: {msg('{words}: no such record', words=words)}")
         for problem in self.problems:
             _LOG.warning("%s", problem)
+
+    def _resolve_href(self, page: WikiPage, href: str, files: Files) -> str:
+        """Return the address that *href* means on *page*; "" for nothing, which is a problem."""
+        if href.startswith("#") or not href:
+            return href
+        wiki, folder, root, _ = self.published
+        own = resolve_record_href(wiki, page, href)
+        path, mark, anchor = (own or href).partition("#")
+        path = path if own else posixpath.normpath(posixpath.join(posixpath.dirname(page.uri), unquote(path)))
+        if found := files.get_file_from_path(folder + path):
+            return found.url_relative_to(self.file) + mark + anchor
+        if page.source and not os.path.exists(os.path.join(root, os.path.dirname(page.source), unquote(href))):
+            # What came from another repository links to files that nobody has here.
+            position = wiki.library.by_path.get(page.source)
+            if position is None or not is_imported(wiki.library.records[position].extra):
+                self.problems.append(f"{page.source}: {msg('the link {target} leads nowhere', target=href)}")
+        return ""
 
 
 def _build_toc(headings: tuple[PageHeading, ...]) -> list[Any]:
@@ -216,11 +210,18 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             config.nav = nav
         else:
             config.nav = [*nav, {sanitise_title(self.knowledge.config.name): ours}] if folder else ours
-        self._add_assets(files, config)
+        script = build_engine_script()
+        for worker in [file for file in files if _WORKER.fullmatch(file.src_uri)]:
+            files.remove(worker)
+            files.append(File.generated(config, worker.src_uri, content=script))
+        files.append(File.generated(config, ENGINE, content=script))
+        for uri in (STYLE, SCRIPT, SEARCH, FILTERS, *LATER):
+            with open(os.path.join(os.path.dirname(__file__), uri), encoding="utf-8") as asset:
+                files.append(File.generated(config, uri, content=asset.read()))
         return files
 
     def _add_pages(self, files: Files, config: MkDocsConfig) -> None:
-        wiki, folder, urls = self.published.wiki, self.published.folder, self.published.urls
+        wiki, folder, _, urls = self.published
         self.fingerprints = PageFingerprints(wiki)
         self.built = BuiltSite(hash_common_parts(wiki, self.site))
         self.known = self.before if self.before.frame == self.built.frame else BuiltSite()
@@ -232,26 +233,16 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             inclusion = InclusionLevel.INCLUDED if draft.uri in in_nav else InclusionLevel.NOT_IN_NAV
             file = KbFile.generated(config, folder + draft.uri, content="", inclusion=inclusion)
             assert isinstance(file, KbFile)
+            page = KbPage(draft, file, config, self.published)
             kept = self.known.pages.get(draft.uri)
             # The pages of the navigation are always made: mkdocs takes their titles from them.
-            is_same = kept is not None and kept.fingerprint == draft.fingerprint and draft.uri not in in_nav
-            file.is_kept = is_same and os.path.isfile(file.abs_dest_path)
+            if kept and kept.fingerprint == draft.fingerprint and draft.uri not in in_nav:
+                file.is_kept = os.path.isfile(file.abs_dest_path)
+                page.problems += kept.problems if file.is_kept else ()
             files.append(file)
-            page = KbPage(draft, file, config, self.published)
-            page.problems += kept.problems if kept and file.is_kept else ()
             self.pages.append(page)
             self.stale += not file.is_kept
             urls[draft.uri] = file.url.removeprefix(folder) or "./"
-
-    def _add_assets(self, files: Files, config: MkDocsConfig) -> None:
-        script = build_engine_script()
-        for worker in [file for file in files if _WORKER.fullmatch(file.src_uri)]:
-            files.remove(worker)
-            files.append(File.generated(config, worker.src_uri, content=script))
-        files.append(File.generated(config, ENGINE, content=script))
-        for uri in (STYLE, SCRIPT, SEARCH, FILTERS, *LATER):
-            with open(os.path.join(os.path.dirname(__file__), uri), encoding="utf-8") as asset:
-                files.append(File.generated(config, uri, content=asset.read()))
 
     @event_priority(-100)
     def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
@@ -282,34 +273,35 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         for page in self.pages:
             built = BuiltPage(page.draft.fingerprint, page.file.dest_uri, tuple(page.problems))
             self.built.pages[page.draft.uri] = built
-        folder, urls = self.published.folder, self.published.urls
+        _, folder, _, urls = self.published
         top = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
         unchanged = self._load_unchanged_rows(os.path.join(config.site_dir, folder + RECORDS))
         for name, fingerprint, make in iter_site_files(self.fingerprints, urls, top, unchanged):
-            self._write_if_changed(config, folder + name, fingerprint, make)
+            path, mark = folder + name, self.known.files.get(folder + name)
+            self.built.files[path] = fingerprint
+            target = os.path.join(config.site_dir, path)
+            if not fingerprint or mark != fingerprint or not os.path.isfile(target):
+                write_file(target, make().encode())
         self._write_search(config)
         for name, text in self.scripts.items():
             write_file(os.path.join(config.site_dir, name), text.encode())
         path = os.path.join(config.site_dir, "search", "search_index.json")
-        if config.use_directory_urls or not os.path.isfile(path):
-            return
-        with open(path, encoding="utf-8") as file:
-            write_file(path.removesuffix("on"), f"var __index = {file.read()}".encode())
+        if not config.use_directory_urls and os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                write_file(path.removesuffix("on"), f"var __index = {file.read()}".encode())
 
     def _load_unchanged_rows(self, path: str) -> dict[str, Any]:
         """Return what the file *path* of the site before says of the records that are as they were."""
-        kept = {
-            page.draft.uri: self.published.urls[page.draft.uri] for page in self.pages if not page.file.is_modified()
-        }
+        kept = [page.draft.uri for page in self.pages if not page.file.is_modified()]
         if not kept or not os.path.isfile(path):
             return {}
         with open(path, encoding="utf-8") as file:
             rows = {row["url"]: row for row in json.load(file)["records"]}
-        return {uri: rows[url] for uri, url in kept.items() if url in rows}
+        return {uri: rows[url] for uri in kept if (url := self.published.urls[uri]) in rows}
 
     def _write_search(self, config: MkDocsConfig) -> None:
         """Write the index of the search: where few pages have changed, over the one that is there."""
-        wiki, folder, urls = self.published.wiki, self.published.folder, self.published.urls
+        wiki, folder, _, urls = self.published
         found = [*iter_wiki_docs(self.fingerprints, lambda uri: folder + urls[uri].removeprefix("./")), *self.others]
         docs = sorted(found, key=lambda doc: doc.sort_key)
         self.built.docs.update((doc.url, doc.fingerprint) for doc in docs)
@@ -319,22 +311,16 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         change = compare_index(self.known.docs, docs) if is_whole else None
         files = build_changed_files(config.site_dir, change, memory, language, words) if change and memory else None
         if files is not None:
-            self.built.files.update((path, "") for path in (*parts, *files))
+            self.built.files.update(dict.fromkeys(parts, ""))
         keep = memory.add_terms if memory else None
         for path, text in files.items() if files is not None else iter_index_files(docs, language, words, keep):
             if text:
-                self._write_if_changed(config, path, "", partial(str, text))
-            else:
-                del self.built.files[path]
+                self.built.files[path] = ""
+                write_file(os.path.join(config.site_dir, path), text.encode())
+            else:  # a list that nothing stands in any more
+                self.built.files.pop(path, None)
         if memory:
             memory.save()
-
-    def _write_if_changed(self, config: MkDocsConfig, path: str, fingerprint: str, make: Callable[[], str]) -> None:
-        """Write the file *path*, unless one with the same *fingerprint* is there."""
-        target = os.path.join(config.site_dir, path)
-        self.built.files[path] = fingerprint
-        if not fingerprint or self.known.files.get(path) != fingerprint or not os.path.isfile(target):
-            write_file(target, make().encode())
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
         """Let `mkdocs serve` build again when a record changes."""
