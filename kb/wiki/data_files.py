@@ -21,13 +21,8 @@ from kb.text.segment import first_sentence, one_line
 from kb.wiki.build_cache import PageFingerprints, hash_parts
 from kb.wiki.library import sanitise_path_part
 from kb.wiki.page_parts import STATUSES, format_title
-from kb.wiki.render import START
+from kb.wiki.render import START, encode_json
 from kb.wiki.wiki_model import SiteFile, Wiki
-
-
-def _to_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
 
 # -- all records as JSON --------------------------------------------------------------------------
 
@@ -44,7 +39,7 @@ def render_records_json(wiki: Wiki, url: Callable[[str], str], known: Mapping[st
     uris, unchanged = wiki.library.uris, known or {}
     rows = [unchanged.get(uris[n]) or _build_record(wiki, n, url) for n in range(len(wiki.library.records))]
     value = {"version": VERSION, "name": wiki.config.name, "language": wiki.config.language, "records": rows}
-    return _to_json(value) + "\n"
+    return encode_json(value) + "\n"
 
 
 def _build_record(wiki: Wiki, position: int, url: Callable[[str], str]) -> dict[str, Any]:
@@ -183,7 +178,7 @@ def _count_pieces(wiki: Wiki, size: int) -> int:
 
 
 def _render_script(name: str, value: object) -> str:
-    return f"kbData({json.dumps(name)},{_to_json(value)});\n"
+    return f"kbData({json.dumps(name)},{encode_json(value)});\n"
 
 
 def _build_start(wiki: Wiki) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from kb.i18n import msg
 from kb.text.segment import one_line
-from kb.wiki.render import Html
+from kb.wiki.render import Html, encode_json
 from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page
 
 GRAPH, DATA = "graph.md", "graph-data.js"
@@ -46,8 +45,8 @@ def iter_edges(wiki: Wiki) -> Iterator[Edge]:
     library = wiki.library
     by_path: dict[tuple[str, str], list[int]] = {}
     for position, record in enumerate(library.records):
-        yield from ((position, old, "supersedes") for old in library.list_superseded(position))
-        yield from ((position, old, "amends") for old in library.list_amended(position))
+        yield from ((position, old, "supersedes") for old in library.list_targets(position, "supersedes"))
+        yield from ((position, old, "amends") for old in library.list_targets(position, "amends"))
         yield from ((citing, position, "cites") for citing in library.cited_by.get(position, ()))
         for path in dict.fromkeys(record.impact):
             by_path.setdefault((record.scope, path), []).append(position)
@@ -80,7 +79,7 @@ def render_graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
         "alone": wiki.translate(msg("records without relations")),
     }
     data = {"words": words, "nodes": nodes, "edges": list(iter_edges(wiki))}
-    return f"window.kbGraph={json.dumps(data, ensure_ascii=False, separators=(',', ':'))};\n"
+    return f"window.kbGraph={encode_json(data)};\n"
 
 
 # -- the chart: each decision joined by an arc to what it replaced; it needs no script ------------
@@ -96,14 +95,14 @@ def render_chart(wiki: Wiki) -> Html:
     library, records = wiki.library, wiki.library.records
     dated = [n for n, record in enumerate(records) if record.kind == "decision" and record.date[:4].isdigit()]
     dated.sort(key=lambda n: records[n].date, reverse=True)
-    linked = [n for n in dated if library.superseded_by.get(n) or library.list_superseded(n)]
+    linked = [n for n in dated if library.superseded_by.get(n) or library.list_targets(n, "supersedes")]
     chosen = [*dict.fromkeys([*linked, *dated])][:MOST_IN_CHART]
     chosen.sort(key=lambda n: (records[n].date, records[n].id))
     at = {position: STEP * (n + 1) for n, position in enumerate(chosen)}
     arcs, months = [], []
     last, free = "", 0
     for position, x in at.items():
-        for begin in (at[old] for old in library.list_superseded(position) if old in at):
+        for begin in (at[old] for old in library.list_targets(position, "supersedes") if old in at):
             high = max(10, LINE - 14 - abs(x - begin) // 3)
             arcs.append(f"M{begin} {LINE} C{begin} {high} {x} {high} {x} {LINE}")
         # Each month is named once, where it begins, unless the last name is too near.

@@ -63,25 +63,19 @@ class Library(NamedTuple):
         found = found if found is not None else self.by_title.get(normalise(words))
         if found is not None:
             return found
-        stem = words.removesuffix(".md")
-        matches = [position for path, position in self.by_path.items() if posixpath.basename(path) == f"{stem}.md"]
+        file = words.removesuffix(".md") + ".md"
+        matches = [position for path, position in self.by_path.items() if posixpath.basename(path) == file]
         return matches[0] if len(matches) == 1 else None
 
-    def list_superseded(self, position: int) -> list[int]:
-        """Return the records that the one at *position* supersedes."""
-        return self._list_targets(position, self.records[position].supersedes)
-
-    def list_amended(self, position: int) -> list[int]:
-        """Return the records that the one at *position* amends."""
-        return self._list_targets(position, self.records[position].amends)
-
-    def _list_targets(self, position: int, names: Iterable[str]) -> list[int]:
-        found = (self.find(parse_reference(name), self.records[position].scope) for name in names)
+    def list_targets(self, position: int, field: str) -> list[int]:
+        """Return the records that the one at *position* names in its *field*: "supersedes" or "amends"."""
+        record = self.records[position]
+        found = (self.find(parse_reference(name), record.scope) for name in getattr(record, field))
         return [other for other in found if other is not None and other != position]
 
     def list_chain(self, position: int) -> list[int]:
         """Return what the record replaced, itself, and what replaced it, oldest first; [] for one that is alone."""
-        before = _collect_reachable(position, self.list_superseded)
+        before = _collect_reachable(position, lambda n: self.list_targets(n, "supersedes"))
         after = _collect_reachable(position, lambda n: self.superseded_by.get(n, ()))
         return [*reversed(before), position, *(n for n in after if n not in before)] if before or after else []
 
@@ -110,11 +104,6 @@ def sanitise_path_part(name: str) -> str:
     return _UNSAFE.sub("-", name).strip(".-") or "-"
 
 
-def parse_project(scope: str) -> str:
-    """Return the project of *scope*, or "" for the global one."""
-    return scope.removeprefix("project/") if scope != GLOBAL else ""
-
-
 def get_kind_sort_key(kind: str) -> tuple[int, str]:
     """Return a sorting key that puts the kinds of the table first, in its order."""
     return ([*BY_NAME].index(kind) if kind in BY_NAME else len(BY_NAME), kind)
@@ -122,7 +111,11 @@ def get_kind_sort_key(kind: str) -> tuple[int, str]:
 
 def get_scope_folder(scope: str) -> str:
     """Return the folder of the wiki that has the pages of the records of *scope*."""
-    return "anchors/global" if scope == GLOBAL else f"anchors/projects/{sanitise_path_part(parse_project(scope))}"
+    return (
+        "anchors/global"
+        if scope == GLOBAL
+        else f"anchors/projects/{sanitise_path_part(scope.removeprefix('project/'))}"
+    )
 
 
 def get_path_folder(path: str) -> str:
@@ -137,46 +130,39 @@ def get_path_folder(path: str) -> str:
 def build_library(records: Iterable[Record]) -> Library:
     """Return *records* in the order of scope, kind and id, with their pages and links."""
     order = sorted(records, key=lambda r: (r.scope != GLOBAL, r.scope, get_kind_sort_key(r.kind), len(r.id), r.id))
-    ordered = tuple(order)
     by_key: dict[Key, int] = {}
     by_alias: dict[Key, int] = {}
     by_title: dict[str, int | None] = {}
-    for position, record in enumerate(ordered):
+    for position, record in enumerate(order):
         by_key.setdefault((record.scope, record.id), position)
         title = normalise(record.title)  # a title that two records share names neither
         by_title[title] = None if title in by_title else position
-    for position, record in enumerate(ordered):
+    superseded_by: defaultdict[int, dict[int, None]] = defaultdict(dict)
+    amended_by: defaultdict[int, dict[int, None]] = defaultdict(dict)
+    for position, record in enumerate(order):
         for alias in list_aliases(record.extra):
             if (record.scope, alias) not in by_key:
                 by_alias.setdefault((record.scope, alias), position)
+        for names, found in ((record.supersedes, superseded_by), (record.amends, amended_by)):
+            for name in names:
+                target = _find_position(by_key, parse_reference(name), record.scope)
+                if target is not None and target != position:
+                    found[target][position] = None
     # Two records may share an id after a bad merge: each of them still has a page of its own.
-    stems = number_duplicates((f"{get_scope_folder(r.scope)}/{sanitise_path_part(r.id)}" for r in ordered), "-")
+    stems = number_duplicates((f"{get_scope_folder(r.scope)}/{sanitise_path_part(r.id)}" for r in order), "-")
     library = Library(
-        ordered,
-        dict(enumerate(f"{stem}.md" for stem in stems)),
-        by_key,
-        by_alias,
-        {record.path: position for position, record in enumerate(ordered) if record.path},
-        {title: position for title, position in by_title.items() if position is not None},
-        {},
-        _invert_links(by_key, ordered, [record.supersedes for record in ordered]),
-        _invert_links(by_key, ordered, [record.amends for record in ordered]),
-        frozenset(record_id for scope, record_id in by_key if scope != GLOBAL),
+        records=tuple(order),
+        uris=dict(enumerate(f"{stem}.md" for stem in stems)),
+        by_key=by_key,
+        by_alias=by_alias,
+        by_path={record.path: position for position, record in enumerate(order) if record.path},
+        by_title={title: position for title, position in by_title.items() if position is not None},
+        cited_by={},
+        superseded_by={target: tuple(positions) for target, positions in superseded_by.items()},
+        amended_by={target: tuple(positions) for target, positions in amended_by.items()},
+        in_projects=frozenset(record_id for scope, record_id in by_key if scope != GLOBAL),
     )
     return library._replace(cited_by=_collect_citations(library))
-
-
-def _invert_links(
-    by_key: Mapping[Key, int], records: Sequence[Record], links: Sequence[Iterable[str]]
-) -> dict[int, tuple[int, ...]]:
-    """Return for each record those whose *links* lead to it."""
-    found: defaultdict[int, dict[int, None]] = defaultdict(dict)
-    for position, (record, names) in enumerate(zip(records, links, strict=True)):
-        for name in names:
-            target = _find_position(by_key, parse_reference(name), record.scope)
-            if target is not None and target != position:
-                found[target][position] = None
-    return {target: tuple(positions) for target, positions in found.items()}
 
 
 def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
@@ -217,7 +203,11 @@ LEAST_SHARE = 0.2
 
 def find_related_records(records: Sequence[Record]) -> list[tuple[int, ...]]:
     """Return for each of *records* the positions of those that share rare words of title and decision, best first."""
-    terms_of = [_collect_terms(record) for record in records]
+    terms_of = []
+    for record in records:
+        pieces = set(f"{record.title}\n{record.section('decision')[:400]}".split())
+        words = {term for piece in pieces for term in _split_terms(piece)}
+        terms_of.append(words | {f"#{tag.casefold()}" for tag in record.tags} | {f"/{path}" for path in record.impact})
     counts = Counter(term for terms in terms_of for term in terms)
     most = min(RARE, max(2, len(records) // 8))
     weight = {term: math.log(1 + len(records) / n) for term, n in counts.items() if n <= most}
@@ -225,13 +215,7 @@ def find_related_records(records: Sequence[Record]) -> list[tuple[int, ...]]:
     for position, terms in enumerate(terms_of):
         for term in terms & weight.keys():
             having[term].append(position)
-    return [_find_nearest(position, terms, weight, having) for position, terms in enumerate(terms_of)]
-
-
-def _collect_terms(record: Record) -> set[str]:
-    pieces = set(f"{record.title}\n{record.section('decision')[:400]}".split())
-    words = {term for piece in pieces for term in _split_terms(piece)}
-    return words | {f"#{tag.casefold()}" for tag in record.tags} | {f"/{path}" for path in record.impact}
+    return [_find_nearest(position, terms & weight.keys(), weight, having) for position, terms in enumerate(terms_of)]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -243,7 +227,7 @@ def _split_terms(piece: str) -> tuple[str, ...]:
 def _find_nearest(
     position: int, terms: set[str], weight: dict[str, float], having: dict[str, list[int]]
 ) -> tuple[int, ...]:
-    rarest = sorted((term for term in terms if term in weight), key=lambda term: (-weight[term], term))[:MOST_TERMS]
+    rarest = sorted(terms, key=lambda term: (-weight[term], term))[:MOST_TERMS]
     own = sum(weight[term] for term in rarest)
     score: defaultdict[int, float] = defaultdict(float)
     shared: Counter[int] = Counter()

@@ -30,7 +30,7 @@ from kb.wiki.collect import collect_wiki
 from kb.wiki.data_files import RECORDS
 from kb.wiki.render import PageHeading, render_page, sanitise_title
 from kb.wiki.search_docs import SearchDoc, build_engine_script, iter_page_docs, iter_wiki_docs
-from kb.wiki.search_index import FOLDER, TermCache, build_changed_files, compare_index, iter_index_files
+from kb.wiki.search_index import FOLDER, TermCache, build_changed_files, iter_index_files
 from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage
 from kb.wiki.wiki_site import iter_drafts, iter_site_files, list_navigation, resolve_record_href
 
@@ -307,9 +307,9 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         self.built.docs.update((doc.url, doc.fingerprint) for doc in docs)
         language, words, memory = wiki.config.language, wiki.sources.word_lists, self.memory
         parts = {path for path in self.known.files if path.startswith(FOLDER)}
-        is_whole = parts and all(os.path.isfile(os.path.join(config.site_dir, path)) for path in parts)
-        change = compare_index(self.known.docs, docs) if is_whole else None
-        files = build_changed_files(config.site_dir, change, memory, language, words) if change and memory else None
+        files = None
+        if memory and parts and all(os.path.isfile(os.path.join(config.site_dir, path)) for path in parts):
+            files = build_changed_files(config.site_dir, self.known.docs, docs, memory, language, words)
         if files is not None:
             self.built.files.update(dict.fromkeys(parts, ""))
         keep = memory.add_terms if memory else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import html
+import json
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -206,6 +207,11 @@ OUTSIDE = re.compile(r"(?i)(?:https?://|mailto:)")
 LARGEST_COLOURED = 20_000
 """Characters beyond which code is shown without colours."""
 _HREF = re.compile(r'href="kb:([^"]*)"')
+
+
+def encode_json(value: object) -> str:
+    """Return *value* as JSON without spaces, Chinese as it is."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 class Html(str):

@@ -15,9 +15,10 @@ import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kb.text.segment import FIRST_CJK
+from kb.wiki.render import encode_json
 from kb.wiki.search_docs import DIGITS, HEAVIEST, IndexedDoc, SearchDoc, build_answer, build_columns, index_doc
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def iter_index_files(
         for term, weight in kept.terms.items():
             lists.setdefault(term, []).append(_encode_posting(number - last.get(term, -1) - 1, weight))
             last[term] = number
-        yield _render_answer_file(number, doc, kept, numbers, language)
+        yield _render_index_file(_name_answer(number), build_answer(doc, kept, numbers, language))
     yield _render_start_file(docs, language, words)
     buckets: list[dict[str, list[Any]]] = [{} for _ in range(count_buckets(len(docs)))]
     for term in sorted(lists):
@@ -69,19 +70,13 @@ def _render_start_file(docs: Sequence[SearchDoc], language: str, words: Mapping[
     return _render_index_file("start", {**build_columns(docs, language), **counts, "words": words})
 
 
-def _render_answer_file(
-    number: int, doc: SearchDoc, kept: IndexedDoc, numbers: Mapping[str, int], language: str
-) -> tuple[str, str]:
-    """Return path and content of the file of the page *number*, as answers show it."""
-    return _render_index_file(f"d/{number >> 8}/{number}", build_answer(doc, kept, numbers, language))
+def _name_answer(number: int) -> str:
+    return f"d/{number >> 8}/{number}"
 
 
 def _render_index_file(name: str, content: Any) -> tuple[str, str]:
     """Return path and content of a part of the index: a script, since a page from the disk may load nothing else."""
-    return (
-        f"{FOLDER}{name}.js",
-        f'kbFound("{name}",{json.dumps(content, ensure_ascii=False, separators=(",", ":"))});\n',
-    )
+    return f"{FOLDER}{name}.js", f'kbFound("{name}",{encode_json(content)});\n'
 
 
 def _read_index_file(site: str, name: str) -> Any:
@@ -163,50 +158,40 @@ MOST_CHANGED = 0.05
 
 
 class TermCache:
-    """Which terms each page had when it was indexed."""
+    """Which terms each page had when it was indexed, below a folder of the state."""
 
     def __init__(self, state: StateFolder, *folder: str) -> None:
-        """Keep it below *folder* of the state."""
         self._state = state
         self._folder = folder
         self._chunks: dict[int, list[str]] = {}
 
     def find_terms(self, number: int) -> list[str] | None:
         """Return the terms of the page *number*; None where they are forgotten."""
-        chunk = self._load_chunk(number // CHUNK)
+        chunk = self._load_chunk(number)
         return chunk[number % CHUNK].split("\n") if number % CHUNK < len(chunk) else None
 
     def add_terms(self, number: int, kept: IndexedDoc) -> None:
         """Remember the terms of the page *number*."""
-        chunk = self._load_chunk(number // CHUNK)
+        chunk = self._load_chunk(number)
         chunk += [""] * (number % CHUNK + 1 - len(chunk))
         chunk[number % CHUNK] = "\n".join(kept.terms)
 
     def save(self) -> None:
         """Write down what was kept."""
         with contextlib.suppress(OSError):
-            for number, terms in self._chunks.items():
-                self._state.save({"terms": terms}, *self._folder, f"{number}.json")
+            for chunk, terms in self._chunks.items():
+                self._state.save({"terms": terms}, *self._folder, f"{chunk}.json")
 
     def _load_chunk(self, number: int) -> list[str]:
-        if number not in self._chunks:
-            saved = self._state.load(*self._folder, f"{number}.json")
-            self._chunks[number] = list(saved["terms"]) if saved else []
-        return self._chunks[number]
+        chunk = number // CHUNK
+        if chunk not in self._chunks:
+            saved = self._state.load(*self._folder, f"{chunk}.json")
+            self._chunks[chunk] = list(saved["terms"]) if saved else []
+        return self._chunks[chunk]
 
 
-class IndexChange(NamedTuple):
-    """What becomes of the pages of an index."""
-
-    numbers: Sequence[int]
-    """The pages that are new or have changed."""
-    docs: Sequence[SearchDoc]
-    """All, in order."""
-    count_before: int
-
-
-def compare_index(before: Mapping[str, str], docs: Sequence[SearchDoc]) -> IndexChange | None:
-    """Return how *docs* differ from those *before* (address → fingerprint, in order); None: they have other numbers.
+def find_changed_docs(before: Mapping[str, str], docs: Sequence[SearchDoc]) -> list[int] | None:
+    """Return which *docs* differ from those *before* (address → fingerprint, in order); None: they have other numbers.
 
     Pages may only have come behind the last one, and not so many that another number of buckets is needed.
     """
@@ -214,26 +199,32 @@ def compare_index(before: Mapping[str, str], docs: Sequence[SearchDoc]) -> Index
     if [doc.url for doc in docs[: len(urls)]] != urls or count_buckets(len(docs)) != count_buckets(len(urls)):
         return None
     numbers = [n for n, doc in enumerate(docs) if before.get(doc.url) != doc.fingerprint]
-    return IndexChange(numbers, docs, len(urls)) if len(numbers) <= max(MOST_CHANGED * len(docs), 1) else None
+    return numbers if len(numbers) <= max(MOST_CHANGED * len(docs), 1) else None
 
 
 def build_changed_files(
-    site: str, change: IndexChange, memory: TermCache, language: str, words: Mapping[str, Any]
+    site: str, before: Mapping[str, str], docs: Sequence[SearchDoc], memory: TermCache, language: str, words: Any
 ) -> dict[str, str] | None:
-    """Return the files of the index at *site* that change, with what they become ("": nothing); None: all may."""
-    numbers = {doc.url: n for n, doc in enumerate(change.docs)}
-    found = dict([_render_start_file(change.docs, language, words)])
+    """Return the files of the index at *site* that change, with what they become ("": nothing); None: all may.
+
+    *before*: as for `find_changed_docs`.
+    """
+    changed = find_changed_docs(before, docs)
+    if changed is None:
+        return None
+    numbers = {doc.url: n for n, doc in enumerate(docs)}
+    found = dict([_render_start_file(docs, language, words)])
     terms: dict[str, dict[int, int]] = {}
-    for n in change.numbers:
-        kept, old = index_doc(change.docs[n]), memory.find_terms(n)
-        if old is None and n < change.count_before:  # which lists hold the page is not known any more
+    for n in changed:
+        kept, old = index_doc(docs[n]), memory.find_terms(n)
+        if old is None and n < len(before):  # which lists hold the page is not known any more
             return None
         for term in {*(old or ()), *kept.terms}:
             terms.setdefault(term, {})[n] = kept.terms.get(term, 0)
         memory.add_terms(n, kept)
-        found |= [_render_answer_file(n, change.docs[n], kept, numbers, language)]
+        found |= [_render_index_file(_name_answer(n), build_answer(docs[n], kept, numbers, language))]
     try:
-        return found | dict(_update_lists(site, terms, count_buckets(len(change.docs))))
+        return found | dict(_update_lists(site, terms, count_buckets(len(docs))))
     except (OSError, ValueError, KeyError):
         return None
 
