@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str]
 """A scope and an id: what names a record within one knowledge base."""
-Secrets = Callable[[str], Iterable[tuple[int, str]]]
-"""Finds secrets in a text: the 1-based line and the name of the rule, for each."""
-Vague = Callable[[str], bool]
-"""Tells whether a title could stand over any record."""
 
 _SCOPE_FOLDER = re.compile(r"content/[^/]+/(?:(global)|projects/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
 _TOP_LEVEL = re.compile(r"[^\s#-]|---|\.\.\.")
@@ -96,6 +91,28 @@ class LoadedRecord(NamedTuple):
         """What sorts the older of two records first."""
         return self.record.date or "9999", self.record.uid, self.record.path
 
+    def report(
+        self,
+        rule: str,
+        key: str,
+        message: Message,
+        fix: Message,
+        *,
+        severity: Severity = "error",
+        item: str = "",
+        change: Mapping[str, Any] = {},
+    ) -> Finding:
+        """Return a finding at the front matter *key*, on the line of *item* where its value has several."""
+        line = find_key_line(self.text, key)
+        if item and line > 1:
+            for number, row in enumerate(split_lines(self.text)[line - 1 :], line):
+                if number > line and _TOP_LEVEL.match(row):
+                    break
+                if item in row:
+                    line = number
+                    break
+        return Finding(rule, severity, self.record.path, line, message, fix, change)
+
 
 class UnreadableFile(NamedTuple):
     """A file that is no record, and why."""
@@ -120,8 +137,6 @@ class CheckContext(NamedTuple):
     """Record → the records that supersede it as a whole where it is accepted."""
     surroundings: CheckSurroundings
     config: Config
-    secrets: Secrets
-    vague: Vague
 
     def is_clean(self, text: str) -> bool:
         """Return whether *text* was looked at before, and nothing was found in it."""
@@ -130,6 +145,10 @@ class CheckContext(NamedTuple):
     def resolve_reference(self, scope: str, reference: str) -> Key | None:
         """Return what *reference* ("D001", "shop:D001") means in *scope*: there, then globally; None if nothing."""
         return _resolve_key(self.known, self.former, scope, reference)
+
+    def resolve_all(self, scope: str, references: Iterable[str]) -> set[Key]:
+        """Return the records that *references* mean in *scope*."""
+        return {key for reference in references if (key := self.resolve_reference(scope, reference))}
 
     def iter_free_ids(self, scope: str, prefix: str) -> Iterator[str]:
         """Yield the free ids of *prefix* in *scope*, above every number taken here or on another branch."""
@@ -142,7 +161,7 @@ class CheckContext(NamedTuple):
 
 
 def load_check_context(
-    sources: Iterable[RecordSource], surroundings: CheckSurroundings, config: Config, secrets: Secrets, vague: Vague
+    sources: Iterable[RecordSource], surroundings: CheckSurroundings, config: Config
 ) -> CheckContext:
     """Read every source once and return what the rules look at."""
     records: list[LoadedRecord] = []
@@ -153,43 +172,31 @@ def load_check_context(
             records.append(LoadedRecord(source.record or parse_record(text, source.path), text))
         except BadRecord as error:
             broken.append(UnreadableFile(source, error))
-    return build_check_context(records, broken, surroundings, config, secrets, vague)
+    return build_check_context(tuple(records), tuple(broken), surroundings, config)
 
 
 def build_check_context(
-    records: Sequence[LoadedRecord],
-    broken: Sequence[UnreadableFile],
+    records: tuple[LoadedRecord, ...],
+    broken: tuple[UnreadableFile, ...],
     surroundings: CheckSurroundings,
     config: Config,
-    secrets: Secrets,
-    vague: Vague,
 ) -> CheckContext:
     """Return what the rules look at, from what has been read."""
     by_key: dict[Key, tuple[LoadedRecord, ...]] = {}
     for one in sorted(records, key=lambda one: one.age_key):
         by_key[one.key] = (*by_key.get(one.key, ()), one)
     # a file that cannot be read keeps its id taken: D007-x.md is D007, whatever is wrong inside
-    known = frozenset([*by_key, *(key for b in broken if (key := parse_path_key(b.source.path)))])
+    known = frozenset([*by_key, *(key for b in broken if all(key := parse_folder_key(b.source.path)))])
     former = {(one.record.scope, alias): one.key for one in records for alias in list_aliases(one.record.extra)}
-    texts = [CheckedText(one.record.path, one.text, one.record.scope, True) for one in records]
-    return CheckContext(
-        tuple(records), tuple(broken), (*texts, *surroundings.texts), by_key, known, former,
-        _find_successors(records, known, former), surroundings, config, secrets, vague,
-    )  # fmt: skip
-
-
-def _find_successors(
-    records: Iterable[LoadedRecord], known: frozenset[Key], former: Mapping[Key, Key]
-) -> Mapping[Key, tuple[LoadedRecord, ...]]:
-    """Return who supersedes whom; a project's record only overrides a global one, which others still accept."""
-    successors: dict[Key, list[LoadedRecord]] = defaultdict(list)
+    successors: dict[Key, tuple[LoadedRecord, ...]] = {}
     for one in records:
         for reference in one.record.supersedes:
-            key = _resolve_key(known, former, one.record.scope, reference)
+            old = _resolve_key(known, former, one.record.scope, reference)
             # a record of the project shop that supersedes a global one replaces it for shop alone
-            if key and one.record.scope in (key[0], GLOBAL):
-                successors[key].append(one)
-    return {key: tuple(found) for key, found in successors.items()}
+            if old and one.record.scope in (old[0], GLOBAL):
+                successors[old] = (*successors.get(old, ()), one)
+    texts = (*(CheckedText(one.record.path, one.text, one.record.scope, True) for one in records), *surroundings.texts)
+    return CheckContext(records, broken, texts, by_key, known, former, successors, surroundings, config)
 
 
 def _resolve_key(known: frozenset[Key], former: Mapping[Key, Key], scope: str, reference: str) -> Key | None:
@@ -205,18 +212,10 @@ def digest_text(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def parse_folder_scope(path: str) -> str:
-    """Return the scope whose folder the file *path* is in, or ""."""
+def parse_folder_key(path: str) -> Key:
+    """Return the scope whose folder the file *path* is in, and the id that its name promises; "" for either."""
     match = _SCOPE_FOLDER.match(path)
-    if match is None:
-        return ""
-    return GLOBAL if match.group(1) else f"project/{match.group(2)}"
-
-
-def parse_path_key(path: str) -> Key | None:
-    """Return the scope and id that the name of a record file promises, or None."""
-    match = _SCOPE_FOLDER.match(path)
-    return (parse_folder_scope(path), match.group(3)) if match and match.group(3) else None
+    return (GLOBAL if match[1] else f"project/{match[2]}", match[3] or "") if match else ("", "")
 
 
 def collect_folders(files: Iterable[str]) -> frozenset[str]:
@@ -228,32 +227,3 @@ def collect_folders(files: Iterable[str]) -> frozenset[str]:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
     return frozenset(folders)
-
-
-def make_finding(
-    rule: str,
-    one: LoadedRecord,
-    message: Message,
-    fix: Message,
-    *,
-    severity: Severity = "error",
-    key: str = "",
-    item: str = "",
-    change: Mapping[str, Any] | None = None,
-) -> Finding:
-    """Return a finding at the front matter *key* of a record, on the line of *item* where its value has several."""
-    line = _find_item_line(one.text, key, item) if key else 1
-    return Finding(rule, severity, one.record.path, line, message, fix, change or {})
-
-
-def _find_item_line(text: str, key: str, item: str) -> int:
-    """Return the 1-based line of *item* in the value of the front matter *key*; the key's own where it has none."""
-    first = find_key_line(text, key)
-    if not item or first == 1:
-        return first
-    for number, row in enumerate(split_lines(text)[first - 1 :], first):
-        if number > first and _TOP_LEVEL.match(row):
-            break
-        if item in row:
-            return number
-    return first

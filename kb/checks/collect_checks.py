@@ -17,9 +17,7 @@ from kb.git.file_history import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
 from kb.records.model import FIXED_BY, GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT, is_record_path, parse_path_scope
-from kb.safety import redaction
 from kb.sessions.session_archive import list_sessions, read_session_file
-from kb.writing import quality
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -46,14 +44,8 @@ def collect_context(
 
     *clean* are digests of the texts that need not be looked at alone.
     """
-
-    def find_text_secrets(text: str) -> Iterator[tuple[int, str]]:
-        return redaction.locate_secrets(text, kb.config.masking)
-
     texts = tuple(_iter_archived_texts(kb))
-    context = load_check_context(
-        sources, CheckSurroundings(texts=texts), kb.config, find_text_secrets, quality.is_vague
-    )
+    context = load_check_context(sources, CheckSurroundings(texts=texts), kb.config)
     records = [one.record for one in context.records]
     projects = find_project_folders(kb)
     surroundings = CheckSurroundings(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kb.checks import content_rules, file_rules, lifecycle, link_rules, staleness
+from kb.checks import content_rules, file_rules, lifecycle, staleness
 from kb.checks.check_context import CheckContext, build_check_context, load_check_context
 from kb.checks.collect_checks import collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 _ACROSS = (
     file_rules.check_duplicate_ids,
     file_rules.check_duplicate_uids,
-    link_rules.check_relations,
-    link_rules.check_dangling_citations,
-    link_rules.check_obsolete_citations,
-    link_rules.check_links,
+    content_rules.check_relations,
+    content_rules.check_dangling_citations,
+    content_rules.check_obsolete_citations,
+    content_rules.check_links,
     lifecycle.check_missing_successors,
     lifecycle.check_unmarked_records,
     lifecycle.check_cycles,
@@ -139,11 +139,10 @@ def _load_base_context(kb: Workspace, lines: DivergedRecords, context: CheckCont
         names = kb.repository.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", lines.parted.base)
         tree = frozenset(os.fsdecode(names).split("\0"))
         around = around._replace(trees={**around.trees, kb.config.project: tree})
-    about = (around, context.config, context.secrets, context.vague)
-    old = load_check_context(sources, *about)
-    records = [one for one in context.records if one.record.path not in lines.paths]
-    broken = [one for one in context.broken if one.source.path not in lines.paths]
-    return build_check_context([*records, *old.records], [*broken, *old.broken], *about)
+    old = load_check_context(sources, around, context.config)
+    records = (one for one in context.records if one.record.path not in lines.paths)
+    broken = (one for one in context.broken if one.source.path not in lines.paths)
+    return build_check_context((*records, *old.records), (*broken, *old.broken), around, context.config)
 
 
 def _drop_repeated(

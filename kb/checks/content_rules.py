@@ -1,29 +1,50 @@
-"""Is there anything in a text that should not be there: a secret, a title that says nothing, orders to agents?"""
+"""What a text holds and points to: secrets, empty titles, orders to agents, citations, links.
+
+Nothing of the first should be there; what it points to should exist, and still be accepted.
+"""
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-from kb.checks.check_context import CheckContext, CheckedText, LoadedRecord, make_finding
-from kb.checks.findings import Finding
+from kb.checks.check_context import CheckContext, CheckedText, Key, collect_folders
+from kb.checks.findings import Finding, Severity
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
-from kb.records.front_matter import decode_record, find_front_matter, parse_front_matter
-from kb.records.model import LIVE, is_imported
+from kb.records.citations import find_citations
+from kb.records.front_matter import decode_record, find_body_start, find_front_matter, parse_front_matter
+from kb.records.kinds import BY_PREFIX, status_name
+from kb.records.model import LIVE, Status, is_imported, qualify_id
 from kb.safety.injection import HIDDEN, INSTRUCTION, TURNS, Threat, find_threats
+from kb.safety.redaction import locate_secrets
+from kb.text.line_ends import find_line_number, iter_line_numbers
+from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import clip
+from kb.writing.quality import is_vague
 
 if TYPE_CHECKING:
     from typing import Any
 
+_LIKE_A_CITATION = re.compile(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
+# the target of [text](target) and [text](<target with spaces>); round brackets may nest once: (a_(b).md)
+_LINK = re.compile(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))")
+# [name]: target, where the target looks like a path; [^1]: is a footnote, and "[x]: word" is prose
+_LINK_DEFINITION = re.compile(
+    r"(?m)^ {0,3}\[(?!\^)[^\[\]\r\n]+\]:[ \t]*(?:<([^<>\r\n]*)>|([^\s./]*[./]\S*))[ \t]*(?:[\"'(].*)?\r?$"
+)
+# "https:", "/top", "#part", "?query", "\\host": not a file of the knowledge base
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|#|\?|\\")
 _TAKE_OUT = msg("remove it, or quote it if you write about such texts; agents get only the title")
 
 
 def check_secrets(context: CheckContext) -> Iterator[Finding]:
     """Report secrets, without repeating them; files that are no records are searched too."""
     for text in _iter_unchecked_texts(context):
-        for line, rule in context.secrets(text.text):
+        for line, rule in locate_secrets(text.text, context.config.masking):
             message = msg("a secret, or what is personal, stands here ({rule})", rule=rule)
             fix = msg("remove it and have it revoked: git's history keeps what was once committed")
             yield Finding("secret", "error", text.path, line, message, fix)
@@ -31,23 +52,23 @@ def check_secrets(context: CheckContext) -> Iterator[Finding]:
 
 def _iter_unchecked_texts(context: CheckContext) -> Iterator[CheckedText]:
     """Yield the texts that were not found clean before, those of files that are no records among them."""
-    texts = list(context.texts)
+    yield from (text for text in context.texts if not context.is_clean(text.text))
     for broken in context.broken:
         try:
-            texts.append(CheckedText(broken.source.path, decode_record(broken.source.data), ""))
+            text = decode_record(broken.source.data)
         except BadRecord:
             continue
-    return (text for text in texts if not context.is_clean(text.text))
+        if not context.is_clean(text):
+            yield CheckedText(broken.source.path, text, "")
 
 
 def check_vague_titles(context: CheckContext) -> Iterator[Finding]:
     """Report live records whose title could stand over any record (RUYI-52)."""
     for one in context.records:
         is_foreign = is_imported(one.record.extra)  # its title was given where other rules apply
-        if one.record.status in LIVE and not is_foreign and context.vague(one.record.title):
+        if one.record.status in LIVE and not is_foreign and is_vague(one.record.title):
             message = msg("the title names no subject: {title}", title=clip(one.record.title, 80))
-            fix = msg("say what was decided about what")
-            yield make_finding("title", one, message, fix, key="title", severity="warning")
+            yield one.report("title", "title", message, msg("say what was decided about what"), severity="warning")
 
 
 def check_untrusted(context: CheckContext) -> Iterator[Finding]:
@@ -66,25 +87,17 @@ def check_untrusted(context: CheckContext) -> Iterator[Finding]:
             if threat.kind == INSTRUCTION:
                 yield Finding("untrusted", "warning", text.path, threat.line, _describe_threat(threat), _TAKE_OUT)
     for one in context.records:
-        if not context.is_clean(one.text):
-            yield from _report_escaped(one)
-
-
-def _report_escaped(one: LoadedRecord) -> Iterator[Finding]:
-    """Report what is written in the front matter as escapes, as `"\\u202e"`, where the text itself shows nothing."""
-    span = find_front_matter(one.text)
-    source = one.text[span.start : span.end] if span else ""
-    if "\\" not in source:
-        return
-    shown = {threat.words for threat in find_threats(source)}
-    for key, value in parse_front_matter(one.text).items():
-        for threat in find_threats("\n".join(_iter_texts(value))):
-            if threat.words not in shown:
-                message = _describe_threat(threat)
-                is_error = threat.kind == HIDDEN
-                yield make_finding(
-                    "untrusted", one, message, _TAKE_OUT, key=key, severity="error" if is_error else "warning"
-                )
+        span = None if context.is_clean(one.text) else find_front_matter(one.text)
+        source = one.text[span.start : span.end] if span else ""
+        if "\\" not in source:
+            continue
+        # escapes such as "\\u202e" hide in the front matter what the text itself does not show
+        shown = {threat.words for threat in find_threats(source)}
+        for key, value in parse_front_matter(one.text).items():
+            for threat in find_threats("\n".join(_iter_texts(value))):
+                if threat.words not in shown:
+                    severity: Severity = "error" if threat.kind == HIDDEN else "warning"
+                    yield one.report("untrusted", key, _describe_threat(threat), _TAKE_OUT, severity=severity)
 
 
 def _describe_threat(threat: Threat) -> Message:
@@ -101,3 +114,171 @@ def _iter_texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _iter_texts(item)
+
+
+# -- relations and citations ----------------------------------------------------------------------
+
+
+def check_relations(context: CheckContext) -> Iterator[Finding]:
+    """Report supersedes, amends and coexists_with that name no record."""
+    for one in context.records:
+        for key in ("supersedes", "amends", "coexists_with"):
+            for reference in getattr(one.record, key):
+                if context.resolve_reference(one.record.scope, reference) is None:
+                    message = msg("there is no record {id}", id=clip(reference, 40))
+                    fix = msg("correct the id under {key}, or remove it", key=key)
+                    yield one.report("relation", key, message, fix, item=reference)
+
+
+def check_double_relations(context: CheckContext) -> Iterator[Finding]:
+    """Report a record that replaces another both as a whole and in part."""
+    for one in context.records:
+        whole = context.resolve_all(one.record.scope, one.record.supersedes)
+        for reference in one.record.amends if whole else ():
+            if context.resolve_reference(one.record.scope, reference) in whole:
+                message = msg("{id} appears under both supersedes and amends", id=clip(reference, 40))
+                fix = msg("keep it under one: supersedes for the whole, amends for a part")
+                yield one.report("relation", "amends", message, fix, item=reference)
+
+
+def check_coexistence_reasons(context: CheckContext) -> Iterator[Finding]:
+    """Report a coexists_with that does not say why."""
+    for one in context.records:
+        for reference, reason in one.record.coexists_with.items():
+            if not reason.strip():
+                id = clip(reference, 40)
+                message = msg("it coexists with {id}, but not a word why", id=id)
+                fix = msg('write: coexists_with: {{{id}: "the reason"}}', id=id)
+                yield one.report("coexistence", "coexists_with", message, fix, item=reference, severity="warning")
+
+
+def check_dangling_citations(context: CheckContext) -> Iterator[Finding]:
+    """Report `[D001]` and `[shop:D001]` in a text where no such record is found (SHI-18)."""
+    for text in context.texts:
+        missing = {id for id, key in _resolve_citations(context, text.text, text.scope).items() if key is None}
+        for project, number, line in find_citations(text.text) if missing else ():
+            id = f"{project}:{number}" if project else number
+            if id in missing:
+                message = msg("[{id}] names no record", id=id)
+                fix = msg("correct the id; if it is no citation, write it in code marks: `[{id}]`", id=id)
+                yield Finding("citation", "error" if text.is_record else "warning", text.path, line, message, fix)
+
+
+def check_obsolete_citations(context: CheckContext) -> Iterator[Finding]:
+    """Report a live record that cites one which is no longer live; what it replaces itself it may name."""
+    dead = {key for key, owners in context.by_key.items() if all(one.record.status not in LIVE for one in owners)}
+    for one in context.records if dead else ():
+        record = one.record
+        if record.status not in LIVE:
+            continue
+        relations = (*record.supersedes, *record.amends, *record.coexists_with)
+        obsolete = dead - context.resolve_all(record.scope, relations)
+        targets = _resolve_citations(context, one.text, record.scope)
+        gone = {id: key for id, key in targets.items() if key in obsolete}
+        for project, number, line in find_citations(one.text) if gone else ():
+            id = f"{project}:{number}" if project else number
+            if key := gone.get(id):
+                status = status_name(context.by_key[key][0].record.status)
+                message = msg("[{id}] is {status}", id=id, status=status)
+                fix = _suggest_replacement(context, key, record.scope)
+                yield Finding("dead-citation", "warning", record.path, line, message, fix)
+
+
+def _resolve_citations(context: CheckContext, text: str, scope: str) -> dict[str, Key | None]:
+    """Return what in *text* looks like a citation, be it in code or not, with what it means in *scope*."""
+    pairs = {match.groups() for match in _LIKE_A_CITATION.finditer(text)}
+    ids = (f"{project}:{id}" if project else id for project, id in pairs if id.rstrip("0123456789") in BY_PREFIX)
+    return {id: context.resolve_reference(scope, id) for id in ids}
+
+
+def _suggest_replacement(context: CheckContext, key: Key, scope: str) -> Message:
+    """Say what a text of *scope* may cite instead of the record *key*."""
+    for one in context.successors.get(key, ()):
+        if one.record.status == Status.ACCEPTED:
+            id = qualify_id(scope, one.record.scope, one.record.id, is_taken=False)
+            return msg("cite [{id}] instead, or say why the old one still matters", id=id)
+    return msg("remove the citation, or say why the old one still matters")
+
+
+# -- links ----------------------------------------------------------------------------------------
+
+
+def check_links(context: CheckContext) -> Iterator[Finding]:
+    """Report relative markdown links to files the knowledge base does not have (MBANK-06).
+
+    What points out of the knowledge base, or to the root of wherever it is shown, cannot be judged here.
+    """
+    files = context.surroundings.files
+    if files is None:
+        return
+    folders: frozenset[str] = frozenset()
+    named: dict[str, list[str]] = {}
+    foreign = {one.record.path for one in context.records if is_imported(one.record.extra)}
+    for text in context.texts:
+        if text.path in foreign:  # its other links lead to files of the repository it came from
+            continue
+        links = list(_find_links(text.text))
+        lost = {target for target in {target for _, target in links} if not _is_valid_target(files, text.path, target)}
+        if lost and not folders:
+            folders = collect_folders(files)
+            for file in files:
+                named.setdefault(posixpath.basename(file), []).append(file)
+        lost = {target for target in lost if not _is_valid_target(folders, text.path, target)}
+        missing = sorted(found for found in links if found[1] in lost)
+        for line, target in dict.fromkeys(_filter_outside_code(text.text, missing)):  # once a line is enough
+            message = msg("the link leads nowhere: {target}", target=clip(target, 120))
+            fix = msg("correct the link, or add the file it leads to")
+            alike = named.get(posixpath.basename(_resolve_link(text.path, target)), [])
+            if len(alike) == 1:
+                moved = posixpath.relpath(alike[0], posixpath.dirname(text.path) or ".")
+                fix = msg("perhaps it moved: {target}", target=moved)
+            yield Finding("link", "warning", text.path, line, message, fix)
+
+
+def _find_links(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the offset and the target of each relative link."""
+    for mark, pattern in (("](", _LINK), ("]:", _LINK_DEFINITION)):
+        if mark in text:
+            for match in pattern.finditer(text, find_body_start(text)):
+                target = match.group(1) or match.group(2) or ""
+                if target and not _ELSEWHERE.match(target):
+                    yield match.start(match.lastindex or 0), target
+
+
+def _filter_outside_code(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the 1-based line and the target of each of the links *found* that is not in code, in order."""
+    code = locate_code_lines(text) if found else set()
+    row_start = at = marks = 0
+    for (offset, target), line in zip(found, iter_line_numbers(text, (offset for offset, _ in found)), strict=True):
+        start = max(text.rfind("\n", at, offset), text.rfind("\r", at, offset)) + 1
+        if start:
+            row_start, at, marks = start, start, 0
+        marks += text.count("`", max(at, row_start), offset)  # counted on from the link before: a row may be long
+        at = offset
+        in_span = (marks + target.count("`")) % 2
+        if line not in code and not in_span:
+            yield line, target
+
+
+def _is_valid_target(known: frozenset[str], path: str, target: str) -> bool:
+    """Return whether *target* in the text at *path* is *known*, or outside of the knowledge base."""
+    if f"{path.rpartition('/')[0]}/{target}" in known:
+        return True
+    inside = _resolve_link(path, target)
+    return inside in known or inside == ".." or inside.startswith("../")
+
+
+def _resolve_link(path: str, target: str) -> str:
+    """Return the file that *target* means in the text at *path*, relative to the knowledge base."""
+    bare = unquote(target.partition("#")[0].partition("?")[0])
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), bare))
+
+
+def locate_code_lines(text: str) -> set[int]:
+    """Return the 1-based lines of *text* that are fenced code; of a text too tangled to tell, none."""
+    start = find_body_start(text)
+    first = find_line_number(text, start)
+    try:
+        return {first + line for line in find_code_lines(text[start:])}
+    except BadRecord:
+        return set()

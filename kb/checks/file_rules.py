@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from difflib import get_close_matches
 
-from kb.checks.check_context import CheckContext, Key, LoadedRecord, UnreadableFile, make_finding, parse_folder_scope
+from kb.checks.check_context import CheckContext, Key, LoadedRecord, UnreadableFile, parse_folder_key
 from kb.checks.findings import FRESH_UID, Finding
 from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.records.blocks import MACHINE_START, find_blocks, refuse_conflict_markers
 from kb.records.front_matter import KEYS, decode_record, find_key_line, parse_front_matter
 from kb.records.kinds import BY_NAME, KINDS, find_kind
-from kb.records.model import GLOBAL, SCOPE, Record
+from kb.records.model import SCOPE, Record
+from kb.records.record_paths import folder_for_scope
 from kb.text.line_ends import find_line_number
 from kb.text.segment import clip, one_line
 
 _ID = re.compile(r"[A-Z]{1,2}\d{3,}")
 _SCOPE = re.compile(SCOPE)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _TITLE_LINE = re.compile(re.escape(MACHINE_START) + r"[ \t]*[\r\n]\s*(?P<line>#)[ \t]+\[([^\]\r\n]*)\][ \t]*([^\r\n]*)")
 LIKE_A_KEY = 0.88
 """Similarity (difflib) from which an unknown key is taken for a slip: supercedes 0.90, superseded_by 0.78."""
@@ -32,9 +32,8 @@ def check_readable(context: CheckContext) -> Iterator[Finding]:
     for broken in context.broken:
         path = broken.source.path
         for rule, error in _find_causes(broken):
-            fix = (
-                error.hint if str(error.hint) else msg("correct this line; how it was: git log -p -- {path}", path=path)
-            )
+            otherwise = msg("correct this line; how it was: git log -p -- {path}", path=path)
+            fix = error.hint if str(error.hint) else otherwise
             yield Finding(rule, "error", path, max(error.line, 1), error.message, fix)
 
 
@@ -44,16 +43,15 @@ def _find_causes(broken: UnreadableFile) -> list[tuple[str, BadRecord]]:
         text = decode_record(broken.source.data, path)
     except BadRecord as error:
         return [("unreadable", error)]
-    try:
-        refuse_conflict_markers(text, path)
-    except BadRecord as error:
-        return [("conflict-markers", error)]  # both sides of an open merge: whatever else is wrong comes from that
     causes: list[tuple[str, BadRecord]] = []
-    for rule, probe in (("frontmatter", parse_front_matter), ("markers", find_blocks)):
+    probes = {"conflict-markers": refuse_conflict_markers, "frontmatter": parse_front_matter, "markers": find_blocks}
+    for rule, probe in probes.items():
         try:
             probe(text, path)
         except BadRecord as error:
             causes.append((rule, error))
+            if rule == "conflict-markers":  # both sides of an open merge: whatever else is wrong comes from that
+                return causes
     if broken.error.message not in [error.message for _, error in causes]:
         causes.insert(0, ("frontmatter", broken.error))
     return causes
@@ -67,10 +65,10 @@ def check_kinds(context: CheckContext) -> Iterator[Finding]:
         message = msg("there is no kind {kind}", kind=clip(one.record.kind, 40))
         if meant := find_kind(one.record.kind):
             fix = msg("write: kind: {kind}", kind=meant.name)
-            yield make_finding("kind", one, message, fix, key="kind", change={"kind": meant.name})
+            yield one.report("kind", "kind", message, fix, change={"kind": meant.name})
         else:
-            known = ", ".join(kind.name for kind in KINDS)
-            yield make_finding("kind", one, message, msg("write one of: {kinds}", kinds=known), key="kind")
+            fix = msg("write one of: {kinds}", kinds=", ".join(kind.name for kind in KINDS))
+            yield one.report("kind", "kind", message, fix)
 
 
 def check_ids(context: CheckContext) -> Iterator[Finding]:
@@ -81,24 +79,20 @@ def check_ids(context: CheckContext) -> Iterator[Finding]:
             message = msg("{id} is not an id", id=clip(record.id, 40))
             example = f"{kind.prefix if kind else 'D'}001"
             fix = msg("write the kind's prefix and three digits or more, such as {example}", example=example)
-            yield make_finding("id", one, message, fix, key="id")
+            yield one.report("id", "id", message, fix)
         elif kind and record.id.rstrip("0123456789") != kind.prefix:
-            message = msg(
-                "{id} does not fit the kind {kind}, whose ids begin with {prefix}",
-                id=record.id,
-                kind=kind.name,
-                prefix=kind.prefix,
-            )
+            values = {"id": record.id, "kind": kind.name, "prefix": kind.prefix}
+            message = msg("{id} does not fit the kind {kind}, whose ids begin with {prefix}", **values)
             fix = msg("correct the kind, or give the record the next free {prefix} id", prefix=kind.prefix)
-            yield make_finding("id", one, message, fix, key="id")
+            yield one.report("id", "id", message, fix)
         if not record.uid:
             message = msg("there is no uid, so the record would not survive a new number")
             fix = msg("let kb add one: kb check --fix")
-            yield make_finding("uid", one, message, fix, key="id", change={"uid": FRESH_UID})
+            yield one.report("uid", "id", message, fix, change={"uid": FRESH_UID})
 
 
-def check_dates(context: CheckContext) -> Iterator[Finding]:
-    """Report dates that are no day, and days that have not come."""
+def check_date_format(context: CheckContext) -> Iterator[Finding]:
+    """Report dates that are no day, and days that have not come; `staleness.check_old_records` judges the age."""
     today = context.surroundings.today
     # somewhere on earth it is already tomorrow
     latest = (date.fromisoformat(today) + timedelta(days=1)).isoformat() if today else ""
@@ -106,21 +100,18 @@ def check_dates(context: CheckContext) -> Iterator[Finding]:
         for key, day in (("date", one.record.date), ("confirmed", one.record.confirmed)):
             if day and not is_day(day):
                 message = msg("{day} is not a day", day=clip(day, 40))
-                yield make_finding("date", one, message, msg("write it as YYYY-MM-DD"), key=key)
+                yield one.report("date", key, message, msg("write it as YYYY-MM-DD"))
             elif day and latest and day > latest:
                 message = msg("{day} has not come yet", day=day)
-                yield make_finding("date", one, message, msg("correct the day"), key=key, severity="warning")
+                yield one.report("date", key, message, msg("correct the day"), severity="warning")
 
 
 def is_day(text: str) -> bool:
     """Return whether *text* is a day of the calendar in the form YYYY-MM-DD."""
-    if not _DAY.fullmatch(text):
-        return False
     try:
-        date.fromisoformat(text)
+        return date.fromisoformat(text).isoformat() == text  # Python reads 20260102 and 2026-W01-5 as well
     except ValueError:
         return False
-    return True
 
 
 def check_folders(context: CheckContext) -> Iterator[Finding]:
@@ -129,53 +120,38 @@ def check_folders(context: CheckContext) -> Iterator[Finding]:
         record = one.record
         if not _SCOPE.fullmatch(record.scope):
             message = msg("{scope} is not a scope", scope=clip(record.scope, 40))
-            yield make_finding("scope", one, message, msg("write global or project/<name>"), key="scope")
+            yield one.report("scope", "scope", message, msg("write global or project/<name>"))
             continue
-        yield from _check_folder(one)
-        name = record.path.rpartition("/")[2]
+        wanted = folder_for_scope(record.scope, (find_kind(record.kind) or KINDS[0]).folder)
+        parent, _, name = record.path.rpartition("/")
+        scope, _ = parse_folder_key(record.path)
+        if parent != wanted and scope not in ("", record.scope) and find_key_line(one.text, "scope") == 1:
+            message = msg("there is no scope, and the folder is that of {scope}", scope=scope)
+            fix = msg("write: scope: {scope}", scope=scope)
+            yield one.report("scope", "id", message, fix, change={"scope": scope})
+        elif parent != wanted:
+            message = msg("a record of {scope} does not belong in this folder", scope=record.scope)
+            target = f"{wanted}/{name}"
+            fix = msg("move it: git mv {path} {wanted} — or correct the scope", path=record.path, wanted=target)
+            yield one.report("folder", "scope", message, fix)
         if name != f"{record.id}.md" and not name.startswith(f"{record.id}-"):
             message = msg("the file name does not begin with the id {id}", id=clip(record.id, 40))
             fix = msg("rename the file to {id}-….md, or correct the id", id=clip(record.id, 40))
-            yield make_finding("file-name", one, message, fix, key="id")
-
-
-def _check_folder(one: LoadedRecord) -> Iterator[Finding]:
-    record = one.record
-    kind = find_kind(record.kind) or KINDS[0]
-    owner = GLOBAL if record.scope == GLOBAL else f"projects/{record.scope.removeprefix('project/')}"
-    wanted = f"content/{kind.folder}/{owner}"
-    parent, _, name = record.path.rpartition("/")
-    if parent == wanted:
-        return
-    scope = parse_folder_scope(record.path)
-    if scope and scope != record.scope and find_key_line(one.text, "scope") == 1:
-        message = msg("there is no scope, and the folder is that of {scope}", scope=scope)
-        fix = msg("write: scope: {scope}", scope=scope)
-        yield make_finding("scope", one, message, fix, key="id", change={"scope": scope})
-    else:
-        message = msg("a record of {scope} does not belong in this folder", scope=record.scope)
-        fix = msg("move it: git mv {path} {wanted} — or correct the scope", path=record.path, wanted=f"{wanted}/{name}")
-        yield make_finding("folder", one, message, fix, key="scope")
+            yield one.report("file-name", "id", message, fix)
 
 
 def check_title_lines(context: CheckContext) -> Iterator[Finding]:
     """Report a heading of the MACHINE block that names another id or title than the front matter."""
     for one in context.records:
         match = _TITLE_LINE.search(one.text)
-        if match is None:
+        is_same_id = match is not None and match[2] == one.record.id
+        if match is None or (is_same_id and one_line(match[3]) == one_line(one.record.title)):
             continue
-        is_same_id = match.group(2) == one.record.id
-        if is_same_id and one_line(match.group(3)) == one_line(one.record.title):
-            continue
+        message = msg("the heading does not match the id and title of the front matter")
         title = clip(one.record.title, 80)
-        yield Finding(
-            "heading",
-            "warning" if is_same_id else "error",
-            one.record.path,
-            find_line_number(one.text, match.start("line")),
-            msg("the heading does not match the id and title of the front matter"),
-            msg("rewrite one of them so that both say: [{id}] {title}", id=one.record.id, title=title),
-        )
+        fix = msg("rewrite one of them so that both say: [{id}] {title}", id=one.record.id, title=title)
+        line = find_line_number(one.text, match.start("line"))
+        yield Finding("heading", "warning" if is_same_id else "error", one.record.path, line, message, fix)
 
 
 def check_keys(context: CheckContext) -> Iterator[Finding]:
@@ -187,7 +163,7 @@ def check_keys(context: CheckContext) -> Iterator[Finding]:
             for known in similar[key]:
                 message = msg("kb does not read the key {key}", key=clip(key, 40))
                 fix = msg("if you mean {known}, write it so", known=known)
-                yield make_finding("key", one, message, fix, key=key, severity="warning")
+                yield one.report("key", key, message, fix, severity="warning")
 
 
 # -- one id, one record ---------------------------------------------------------------------------
@@ -203,7 +179,7 @@ def check_duplicate_ids(context: CheckContext) -> Iterator[Finding]:
             message = msg("{id} also names {other}", id=one.record.scoped_id, other=first.record.path)
             new = _take_free_id(context, free, one.record)
             fix = msg("renumber this one, the younger; {id} is free: kb renumber", id=new)
-            yield make_finding("duplicate-id", one, message, fix, key="id")
+            yield one.report("duplicate-id", "id", message, fix)
 
 
 def _take_free_id(context: CheckContext, free: dict[Key, Iterator[str]], record: Record) -> str:
@@ -227,7 +203,7 @@ def check_duplicate_uids(context: CheckContext) -> Iterator[Finding]:
             else:
                 message = msg("this uid is already that of {other}", other=path)
                 fix = msg("delete the uid in the copy, then: kb check --fix")
-            yield make_finding("duplicate-uid", one, message, fix, key="uid")
+            yield one.report("duplicate-uid", "uid", message, fix)
 
 
 def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
@@ -248,7 +224,7 @@ def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
         if trunk in others or (not is_settled and min(others.values()) < uid):
             new = _take_free_id(context, free, one.record)
             fix = msg("renumber this one; {new} is free: kb renumber {id}", new=new, id=id)
-            yield make_finding("branch-id", one, message, fix, key="id")
+            yield one.report("branch-id", "id", message, fix)
         else:
             fix = msg("the other one must be renumbered before it is merged")
-            yield make_finding("branch-id", one, message, fix, key="id", severity="warning")
+            yield one.report("branch-id", "id", message, fix, severity="warning")

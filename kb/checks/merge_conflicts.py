@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks.check_context import CheckContext, Key, make_finding
+from kb.checks.check_context import CheckContext, Key
 from kb.checks.findings import Finding, Severity
+from kb.checks.lifecycle import suggest_choice
 from kb.checks.record_diff import has_reference_to, record_identity
 from kb.git import revisions
 from kb.git.revisions import DivergedHistory
@@ -227,7 +228,7 @@ class MergeConflicts:
             fix = msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
         else:
             fix = msg("the other one is newer and should be renumbered; else: kb renumber {id}", id=record.scoped_id)
-        return make_finding("branch-id", self._loaded[record.path], message, fix, key="id")
+        return self._loaded[record.path].report("branch-id", "id", message, fix)
 
     # contradictions
 
@@ -244,7 +245,7 @@ class MergeConflicts:
                     continue
                 self.clashing |= {(record.path, other.id), (other.path, record.id)}
                 is_error = record.status == other.status == Status.ACCEPTED
-                yield self._warn("contradiction", record, reason, _suggest_choice(other, record), is_error=is_error)
+                yield self._warn("contradiction", record, reason, suggest_choice(other, record), is_error=is_error)
             for other, reason in elsewhere.find_contradicted(record):
                 if not self._had_contradiction(record, other):
                     branch, _ = self._elsewhere[record_identity(other)]
@@ -279,21 +280,13 @@ class MergeConflicts:
                         old=", ".join(sorted(both)),
                         rival=rival.scoped_id,
                     )
-                    yield self._warn("heirs", record, message, _suggest_choice(rival, record), key="supersedes")
+                    yield self._warn("heirs", record, message, suggest_choice(rival, record), key="supersedes")
 
     def _warn(
         self, rule: str, record: Record, message: Message, fix: Message, *, key: str = "title", is_error: bool = False
     ) -> Finding:
         severity: Severity = "error" if is_error else "warning"
-        return make_finding(rule, self._loaded[record.path], message, fix, severity=severity, key=key)
-
-
-def _suggest_choice(old: Record, new: Record) -> Message:
-    return msg(
-        "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
-        old=old.scoped_id,
-        new=new.scoped_id,
-    )
+        return self._loaded[record.path].report(rule, key, message, fix, severity=severity)
 
 
 def _record_key(record: Record) -> Key:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kb.checks.check_context import CheckContext, LoadedRecord, MergeVersions, make_finding
+from kb.checks.check_context import CheckContext, LoadedRecord, MergeVersions
+from kb.checks.content_rules import locate_code_lines
 from kb.checks.findings import Finding, Severity
-from kb.checks.link_rules import locate_code_lines
 from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.records.blocks import find_blocks, find_headings
@@ -38,14 +38,22 @@ _LEFTOVER = re.compile(r"(?m)^(?:<{7}|>{7}|\|{7})(?=[ \t]\S|\r?$)")
 def check_duplicate_sections(context: CheckContext) -> Iterator[Finding]:
     """Report a section that is in a record twice: whatever asks for it gets the first."""
     for one in context.records:
-        names = [section_key(section) for section in one.record.sections]
-        if len(set(names)) == len(names):
-            continue
-        for number, name in enumerate(names):
-            first = names.index(name)
-            is_free = is_imported(one.record.extra) and not one.record.sections[number].name
-            if first < number and not is_free:  # "Pros" below each option of a foreign record is asked for by nobody
-                yield _report_duplicate_section(one, first, number)
+        first: dict[str, Section] = {}
+        for number, section in enumerate(one.record.sections):
+            old = first.setdefault(section_key(section), section)
+            is_free = is_imported(one.record.extra) and not section.name
+            if old is section or is_free:  # "Pros" below each option of a foreign record is asked for by nobody
+                continue
+            heading = clip(section.heading, 60)
+            if one_line(old.text) == one_line(section.text):
+                message = msg("the section {heading} appears twice, word for word", heading=heading)
+                fix = msg("remove one of them")
+            else:
+                message = msg("the section {heading} appears twice, and only the first is read", heading=heading)
+                fix = msg("put both into one; after a merge: kb repair {id}", id=one.record.scoped_id)
+            is_written_alike = old.heading.casefold() == section.heading.casefold()
+            severity: Severity = "error" if section.name and is_written_alike else "warning"
+            yield Finding("section-twice", severity, one.record.path, _find_section_line(one, number), message, fix)
 
 
 def section_key(section: Section) -> str:
@@ -53,19 +61,8 @@ def section_key(section: Section) -> str:
     return section.name or one_line(section.heading).casefold()
 
 
-def _report_duplicate_section(one: LoadedRecord, first: int, number: int) -> Finding:
-    old, new = one.record.sections[first], one.record.sections[number]
-    heading = clip(new.heading, 60)
-    if one_line(old.text) == one_line(new.text):
-        message = msg("the section {heading} appears twice, word for word", heading=heading)
-        fix = msg("remove one of them")
-    else:
-        message = msg("the section {heading} appears twice, and only the first is read", heading=heading)
-        fix = msg("put both into one; after a merge: kb repair {id}", id=one.record.scoped_id)
-    is_written_alike = old.heading.casefold() == new.heading.casefold()
-    severity: Severity = "error" if new.name and is_written_alike else "warning"
-    line = find_line_number(one.text, _find_section_spans(one.text)[number].start)
-    return Finding("section-twice", severity, one.record.path, line, message, fix)
+def _find_section_line(one: LoadedRecord, number: int) -> int:
+    return find_line_number(one.text, _find_section_spans(one.text)[number].start)
 
 
 def _find_section_spans(text: str) -> list[TextSpan]:
@@ -78,35 +75,34 @@ def check_both_sides(context: CheckContext) -> Iterator[Finding]:
     """Report a section in which the last merge kept what both sides put in the place of the same lines."""
     for one in context.records:
         versions = context.surroundings.merges.get(one.record.path)
-        for number, section in enumerate(one.record.sections):
+        for number, section in enumerate(one.record.sections if versions else ()):
             if versions and _has_both_sides(section, versions):
                 message = msg("the merge kept what both sides wrote in {heading}", heading=clip(section.heading, 60))
                 fix = msg("choose one, or combine them: kb edit {id}", id=one.record.scoped_id)
-                line = find_line_number(one.text, _find_section_spans(one.text)[number].start)
-                yield Finding("both-sides", "error", one.record.path, line, message, fix)
+                yield Finding("both-sides", "error", one.record.path, _find_section_line(one, number), message, fix)
 
 
 def _has_both_sides(section: Section, versions: MergeVersions) -> bool:
     """Return whether *section* holds the lines of both sides where each replaced the same ones, or wrote the first."""
+    key = section_key(section)
     base, ours, theirs = (
         {
             row
-            for one in (record.sections if record else ())
-            if section_key(one) == section_key(section)
-            for row in _split_rows(one.text)
+            for other in (record.sections if record else ())
+            if section_key(other) == key
+            for row in _split_rows(other)
         }
         for record in versions
     )
     # base "use A", ours "use B", theirs "use C": a merge that kept both sides says "use B" and "use C"
-    merged = set(_split_rows(section.text))
     mine, other = ours - base, theirs - base
-    if not mine - other or not other - mine or not mine | other <= merged:
+    if not mine - other or not other - mine or not mine | other <= set(_split_rows(section)):
         return False
     return not base or bool((base - ours) & (base - theirs))
 
 
-def _split_rows(text: str) -> list[str]:
-    return [row.strip() for row in text.split("\n") if row.strip()]
+def _split_rows(section: Section) -> list[str]:
+    return [row.strip() for row in section.text.split("\n") if row.strip()]
 
 
 # -- lines ----------------------------------------------------------------------------------------
@@ -123,7 +119,7 @@ def check_duplicate_items(context: CheckContext) -> Iterator[Finding]:
                 message = msg("{item} appears under {key} twice", item=clip(item, 80), key=key)
                 fix = msg("remove the duplicate: kb check --fix")
                 change = {key: list(once)}
-                yield make_finding("twice", one, message, fix, key=key, item=item, severity="warning", change=change)
+                yield one.report("twice", key, message, fix, item=item, severity="warning", change=change)
 
 
 def check_duplicate_lines(context: CheckContext) -> Iterator[Finding]:
@@ -132,10 +128,8 @@ def check_duplicate_lines(context: CheckContext) -> Iterator[Finding]:
         if is_imported(one.record.extra) and one.record.path not in context.surroundings.merges:
             continue  # its author wrote it so; only a merge repeats what nobody meant to
         texts = [*(section.text for section in one.record.sections), one.record.user]
-        if not any(_can_repeat(text) for text in texts):
-            continue
-        spans = [*_find_section_spans(one.text), find_blocks(one.text).user]
-        for text, span in zip(texts, spans, strict=True):
+        spans = [*_find_section_spans(one.text), find_blocks(one.text).user] if any(map(_can_repeat, texts)) else []
+        for text, span in zip(texts, spans, strict=False):
             found = _find_repeated(one.text[span.start : span.end]) if _can_repeat(text) else None
             if found:
                 row, words = found
@@ -146,7 +140,7 @@ def check_duplicate_lines(context: CheckContext) -> Iterator[Finding]:
 
 def _can_repeat(text: str) -> bool:
     # "1. Retry twice" and "3. Retry twice" are one item that two sides have numbered
-    rows = [row.lstrip("0123456789.)") for row in _split_rows(text)] if "\n" in text else []
+    rows = [row.strip().lstrip("0123456789.)") for row in text.split("\n") if row.strip()]
     return len(set(rows)) < len(rows)
 
 
@@ -157,10 +151,8 @@ def _find_repeated(text: str) -> tuple[int, str] | None:
     for row, words, is_item in _iter_pieces(text):
         if not is_item:
             items = set()  # another list begins
-        if not words:
-            continue
-        seen = items if is_item else paragraphs
-        if words in seen and count_words(words) >= (WEIGHTY if is_item else PARAGRAPH):
+        seen, least = (items, WEIGHTY) if is_item else (paragraphs, PARAGRAPH)
+        if words in seen and count_words(words) >= least:
             return row, words
         seen.add(words)
     return None
@@ -183,10 +175,10 @@ def _iter_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
             yield number - len(paragraph), one_line(" ".join(paragraph)), False
             paragraph = []
         if item:
-            yield number, one_line(item.group(1) or item.group(2)), True
+            yield number, one_line(item[1] or item[2]), True
         elif row.startswith("#"):
             yield number, "", False  # the list below another heading is another list
-        elif row.strip() and (paragraph or not row.startswith((" ", "\t", "#"))):
+        elif row.strip() and (paragraph or not row.startswith((" ", "\t"))):
             paragraph.append(row)
 
 

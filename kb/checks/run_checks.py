@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks import content_rules, file_rules, lifecycle, link_rules, merge_damage, staleness
-from kb.checks.check_context import CheckContext, CheckSurroundings, Secrets, Vague, digest_text, load_check_context
+from kb.checks import content_rules, file_rules, lifecycle, merge_damage, staleness
+from kb.checks.check_context import CheckContext, CheckSurroundings, digest_text, load_check_context
 from kb.checks.collect_checks import add_other_branches, collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource, build_fixes
 from kb.config import Config
@@ -28,7 +28,7 @@ from kb.records.record_paths import CONTENT, generate_ulid
 from kb.safety import injection, injection_patterns, redaction
 from kb.state import record_stamps
 from kb.state.project import is_agent_shell, load_kb_edits, save_kb_edits
-from kb.state.record_stamps import GONE, FileStamp, GuardSnapshot
+from kb.state.record_stamps import GONE, FileStamp
 from kb.writing.publish import rescue_lost_work
 
 if TYPE_CHECKING:
@@ -40,19 +40,19 @@ RULES: tuple[Rule, ...] = (
     file_rules.check_readable,
     file_rules.check_kinds,
     file_rules.check_ids,
-    file_rules.check_dates,
+    file_rules.check_date_format,
     file_rules.check_folders,
     file_rules.check_title_lines,
     file_rules.check_keys,
     file_rules.check_duplicate_ids,
     file_rules.check_duplicate_uids,
     file_rules.check_branch_ids,
-    link_rules.check_relations,
-    link_rules.check_double_relations,
-    link_rules.check_coexistence_reasons,
-    link_rules.check_dangling_citations,
-    link_rules.check_obsolete_citations,
-    link_rules.check_links,
+    content_rules.check_relations,
+    content_rules.check_double_relations,
+    content_rules.check_coexistence_reasons,
+    content_rules.check_dangling_citations,
+    content_rules.check_obsolete_citations,
+    content_rules.check_links,
     lifecycle.check_statuses,
     lifecycle.check_transitions,
     lifecycle.check_missing_successors,
@@ -77,10 +77,8 @@ RULES: tuple[Rule, ...] = (
 )
 """A new rule: one function, one word here."""
 
-
 _CLEAN = "clean.json"
-"""Digests of the texts in which the costly rules, which look at one text alone, found nothing."""
-_COSTLY_RULES = {"secret", "untrusted"}
+"""Digests of the texts in which the rules that look at one text alone, letter by letter, found nothing."""
 _COSTLY_PROGRAMS = (injection_patterns, injection, content_rules, redaction)
 
 
@@ -94,16 +92,10 @@ class CheckResult(NamedTuple):
 
 
 def check_sources(
-    sources: Iterable[RecordSource],
-    surroundings: CheckSurroundings,
-    config: Config,
-    *,
-    secrets: Secrets,
-    vague: Vague,
-    rules: Iterable[Rule] = RULES,
+    sources: Iterable[RecordSource], surroundings: CheckSurroundings, config: Config, rules: Iterable[Rule] = RULES
 ) -> list[Finding]:
     """Return everything that is wrong with the records, by path and line; an empty list is a clean bill."""
-    return apply_rules(load_check_context(sources, surroundings, config, secrets, vague), rules)
+    return apply_rules(load_check_context(sources, surroundings, config), rules)
 
 
 def apply_rules(context: CheckContext, rules: Iterable[Rule] = RULES) -> list[Finding]:
@@ -134,17 +126,14 @@ def run_check(kb: Workspace, *, fix: bool = False, below: Sequence[str] = (), re
 
 
 def _write_fixes(kb: Workspace, findings: Iterable[Finding], sources: Sequence[RecordSource]) -> bool:
-    """Write what can be settled safely; return whether there was something.
-
-    What somebody has changed since it was read is left alone: a check takes seconds.
-    """
+    """Write what can be settled safely; return whether there was something."""
     before = {source.path: source.data for source in sources}
-    fixed: dict[str, bytes] = {}
-    for path, data in build_fixes(findings, sources, lambda: generate_ulid(kb.now())).items():
-        if read_if_exists(os.path.join(kb.root, *path.split("/"))) == before[path]:
-            fixed[path] = data
+    new = build_fixes(findings, sources, lambda: generate_ulid(kb.now()))
+    files = {path: os.path.join(kb.root, *path.split("/")) for path in new}
+    # what somebody has changed since it was read is left alone: a check takes seconds
+    fixed = {path: data for path, data in new.items() if read_if_exists(files[path]) == before[path]}
     for path, data in fixed.items():
-        write_atomic(os.path.join(kb.root, *path.split("/")), data)
+        write_atomic(files[path], data)
     save_kb_edits(kb, fixed)
     return bool(fixed)
 
@@ -183,25 +172,23 @@ def is_below(path: str, below: Sequence[str]) -> bool:
 
 
 def recheck_records(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
-    """Check as `check_records` does, but skip what nothing was found in before; the index has read *records*."""
-    fingerprint = _fingerprint_rules(kb)
+    """Return what is wrong with *records*, which the index has read.
+
+    The rules that read a text letter by letter pass over the texts in which they have found nothing before.
+    """
+    times = [os.stat(str(module.__file__)).st_mtime_ns for module in _COSTLY_PROGRAMS]
+    fingerprint = sha256(repr((times, kb.config.masking)).encode()).hexdigest()
     saved = kb.state.load(_CLEAN)
     clean = frozenset(saved["texts"].split()) if saved and saved.get("rules") == fingerprint else frozenset()
     sources = iter_sources(kb, {record.path: record for record in records})
     context = add_other_branches(kb, collect_context(kb, sources, clean))
     findings = apply_rules(context)
-    found = {finding.path for finding in findings if finding.rule in _COSTLY_RULES}
+    found = {finding.path for finding in findings if finding.rule in ("secret", "untrusted")}
     now = {digest_text(text.text) for text in context.texts if text.path not in found}
     if now != clean:
         with contextlib.suppress(OSError):
             kb.state.save({"rules": fingerprint, "texts": " ".join(sorted(now))}, _CLEAN)
     return qualify_findings(kb, findings, context, "")
-
-
-def _fingerprint_rules(kb: Workspace) -> str:
-    """Return what changes with the costly rules, and with their settings."""
-    times = [os.stat(str(module.__file__)).st_mtime_ns for module in _COSTLY_PROGRAMS]
-    return sha256(repr((times, kb.config.masking)).encode()).hexdigest()
 
 
 # -- what is in git's index and in other files ----------------------------------------------------
@@ -234,20 +221,16 @@ def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
     mended = load_kb_edits(kb)
     seen = record_stamps.load_snapshot(kb.root)
     for path, oid in _list_staged(kb).items():
-        if seen and _is_undone(seen, path, oid):
-            continue
+        if seen:  # to stage what *path* was before a change of an agent undoes it, and is no change
+            undone = oid if oid.strip("0") else GONE
+            entry = seen.files.get(path, FileStamp(GONE))
+            if entry.mark == LEFT + undone or (entry.mark == GONE and entry.oid == undone != GONE):
+                continue
         if path in mended and mended[path] == sha256(kb.repository.run_git(["cat-file", "blob", oid]).out).hexdigest():
             continue
         message = msg("an agent has staged a change here, where only kb writes")
         fix = msg("undo it: git restore --staged --worktree {path}; then: kb write", path=path)
         yield Finding("writer", "error", path, 1, message, fix)
-
-
-def _is_undone(seen: GuardSnapshot, path: str, oid: str) -> bool:
-    """Return whether the blob *oid* is what *path* had before a change of an agent: undoing it is no change."""
-    oid = oid if oid.strip("0") else GONE
-    entry = seen.files.get(path, FileStamp(GONE))
-    return entry.mark == LEFT + oid or (entry.mark == GONE and entry.oid == oid != GONE)
 
 
 def _list_staged(kb: Workspace) -> dict[str, str]:

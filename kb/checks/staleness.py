@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from fnmatch import translate
+from functools import cached_property
 
-from kb.checks.check_context import CheckContext, LoadedRecord, collect_folders, make_finding
+from kb.checks.check_context import CheckContext, LoadedRecord, collect_folders
 from kb.checks.file_rules import is_day
-from kb.checks.findings import Finding, Severity
+from kb.checks.findings import Finding
 from kb.i18n import Message, msg
 from kb.records.model import FIXED_BY, LIVE, REGRESSION_TEST, Record, Status, is_imported
 from kb.text.segment import clip
@@ -48,24 +49,21 @@ def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
             if _OUTSIDE.match(path):
                 message = msg("{path} leads outside the project", path=clip(path, 120))
                 fix = msg("write the path relative to the project's root")
-                yield make_finding("impact", one, message, fix, key="impact", item=path)
+                yield one.report("impact", "impact", message, fix, item=path)
             elif files is not None and not trees[project].has_path(path):
                 yield _report_missing_path(context, one, path, trees[project])
 
 
 def _report_missing_path(context: CheckContext, one: LoadedRecord, path: str, tree: _ProjectTree) -> Finding:
+    message = msg("the project has no {path}", path=clip(path, 120))
     if context.surroundings.changes.get(one.record.path, {}).get(path, 0.0) is None:
         message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
-    else:
-        message = msg("the project has no {path}", path=clip(path, 120))
-    moved = tree.find_by_name(normalise_path(path).rpartition("/")[2])
+    fix = msg("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.scoped_id)
+    moved = tree.names.get(normalise_path(path).rpartition("/")[2], [])
     if len(moved) == 1:
         fix = msg("perhaps it moved: {target}", target=moved[0])
-    else:
-        id = one.record.scoped_id
-        fix = msg("correct the path; if the record holds no more: kb status {id} deprecated", id=id)
-    severity: Severity = "error" if one.record.status == Status.ACCEPTED else "warning"
-    return make_finding("impact", one, message, fix, key="impact", item=path, severity=severity)
+    is_accepted = one.record.status == Status.ACCEPTED
+    return one.report("impact", "impact", message, fix, item=path, severity="error" if is_accepted else "warning")
 
 
 class _ProjectTree:
@@ -75,28 +73,26 @@ class _ProjectTree:
         self._files = files
         self._folders = collect_folders(files)
         self._answers: dict[str, bool] = {}
-        self._names: dict[str, list[str]] = {}
+
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """The files by the last part of their paths."""
+        found: dict[str, list[str]] = {}
+        for file in self._files:
+            found.setdefault(file.rpartition("/")[2], []).append(file)
+        return found
 
     def has_path(self, path: str) -> bool:
         """Return whether *path*, which may be a folder or have wildcards, is in the tree."""
         if path not in self._answers:
             bare = normalise_path(path)
-            self._answers[path] = bare in self._files or bare in self._folders or self._has_match(bare)
+            has_path = bare in self._files or bare in self._folders
+            if not has_path and any(mark in bare for mark in "*?["):
+                # fnmatch knows no "**", and its "*" goes through folders: "src/**/a.py" is "src/*a.py" to it
+                pattern = re.compile(translate(bare.replace("**/", "*")))
+                has_path = any(pattern.match(file) for file in self._files)
+            self._answers[path] = has_path
         return self._answers[path]
-
-    def _has_match(self, path: str) -> bool:
-        if not any(mark in path for mark in "*?["):
-            return False
-        # fnmatch knows no "**", and its "*" goes through folders: "src/**/a.py" is "src/*a.py" to it
-        pattern = re.compile(translate(path.replace("**/", "*")))
-        return any(pattern.match(file) for file in self._files)
-
-    def find_by_name(self, name: str) -> list[str]:
-        """Return the files with this last part of their path."""
-        if not self._names:
-            for file in self._files:
-                self._names.setdefault(file.rpartition("/")[2], []).append(file)
-        return self._names.get(name, [])
 
 
 def normalise_path(path: str) -> str:
@@ -114,25 +110,22 @@ def check_stale_records(context: CheckContext) -> Iterator[Finding]:
         changes = context.surroundings.changes.get(one.record.path)
         if not changes or one.record.status != Status.ACCEPTED:
             continue
+        fix = _suggest_confirming(one)
         is_tree_known = one.record.scope.removeprefix("project/") in context.surroundings.trees
         for path, share in changes.items():
             if share is None and not is_tree_known:
                 message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
-                yield _report_stale(one, message, "impact", path)
+                yield one.report("stale", "impact", message, fix, item=path, severity="warning")
         share, path = max(((share, path) for path, share in changes.items() if share is not None), default=(0.0, ""))
         if share >= STALE_SHARE:
-            message = msg(
-                "{share}% of {path} changed since the record was confirmed ({day})",
-                share=round(min(share, 1.0) * 100),
-                path=clip(path, 120),
-                day=one.record.confirmed or one.record.date or "?",
-            )
-            yield _report_stale(one, message, "impact", path)
+            day = one.record.confirmed or one.record.date or "?"
+            values = {"share": round(min(share, 1.0) * 100), "path": clip(path, 120), "day": day}
+            message = msg("{share}% of {path} changed since the record was confirmed ({day})", **values)
+            yield one.report("stale", "impact", message, fix, item=path, severity="warning")
 
 
-def _report_stale(one: LoadedRecord, message: Message, key: str, item: str = "") -> Finding:
-    fix = msg("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
-    return make_finding("stale", one, message, fix, key=key, item=item, severity="warning")
+def _suggest_confirming(one: LoadedRecord) -> Message:
+    return msg("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
 
 
 def check_verifications(context: CheckContext) -> Iterator[Finding]:
@@ -142,27 +135,50 @@ def check_verifications(context: CheckContext) -> Iterator[Finding]:
         if one.record.status in LIVE and isinstance(kept, Mapping) and kept.get("result") == VERIFICATION_FAILED:
             message = msg("its verification failed on {day}", day=kept.get("date") or "–")
             fix = msg("fix the code or the record, then: kb verify {id}", id=one.record.id)
-            yield make_finding("verification", one, message, fix, key=VERIFIED, severity="warning")
+            yield one.report("verification", VERIFIED, message, fix, severity="warning")
 
 
 def check_fixes(context: CheckContext) -> Iterator[Finding]:
     """Report a fix whose commit the project does not have, and a regression test that its tree lacks (ZCLAW-60)."""
     for one in context.records:
-        commit = str(one.record.extra.get(FIXED_BY, ""))
+        commit, test = (str(one.record.extra.get(key, "")) for key in (FIXED_BY, REGRESSION_TEST))
         if context.surroundings.fixes.get(one.record.path) is False:
             message = msg("the project has no commit {commit}", commit=clip(commit, 64))
-            fix = msg("name the commit that fixed it, or remove {key}", key=FIXED_BY)
-            yield make_finding("fix", one, message, fix, key=FIXED_BY)
-        test = str(one.record.extra.get(REGRESSION_TEST, ""))
+            yield one.report(
+                "fix", FIXED_BY, message, msg("name the commit that fixed it, or remove {key}", key=FIXED_BY)
+            )
         files = context.surroundings.trees.get(one.record.scope.removeprefix("project/"))
         if test and files is not None and normalise_path(test.partition("::")[0]) not in files:
             message = msg("the project has no {path}", path=clip(test, 120))
             fix = msg("name the regression test, or remove {key}", key=REGRESSION_TEST)
-            yield make_finding("fix", one, message, fix, key=REGRESSION_TEST)
+            yield one.report("fix", REGRESSION_TEST, message, fix)
         if commit and not test and one.record.status in LIVE:
             message = msg("it names its fix, but no test that prevents a regression")
             fix = msg("add {key}: with the path of the test", key=REGRESSION_TEST)
-            yield make_finding("fix", one, message, fix, key=FIXED_BY, severity="warning")
+            yield one.report("fix", FIXED_BY, message, fix, severity="warning")
+
+
+def check_old_records(context: CheckContext) -> Iterator[Finding]:
+    """Report what waits too long for a verdict, and what nobody confirmed for long and no file speaks for.
+
+    Whether a date is one at all is the business of `file_rules.check_date_format`.
+    """
+    if not context.surroundings.today:
+        return
+    today = date.fromisoformat(context.surroundings.today)
+    for one in context.records:
+        day = one.record.confirmed or one.record.date
+        if not is_day(day):
+            continue
+        age = (today - max(date.fromisoformat(day), _find_import_day(one.record) or date.min)).days
+        if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
+            message = msg("it has waited {days} days for a decision", days=age)
+            fix = msg("decide it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
+            yield one.report("unsettled", "status", message, fix, severity="warning")
+        has_changes = bool(context.surroundings.changes.get(one.record.path))
+        if one.record.status == Status.ACCEPTED and age > UNCONFIRMED_DAYS and not has_changes:
+            message = msg("nobody has confirmed it for {days} days", days=age)
+            yield one.report("stale", "date", message, _suggest_confirming(one), severity="warning")
 
 
 def _find_import_day(record: Record) -> date | None:
@@ -176,22 +192,3 @@ def _find_import_day(record: Record) -> date | None:
     for letter in record.uid[:10]:
         milliseconds = 32 * milliseconds + _CROCKFORD.index(letter)
     return date(1970, 1, 1) + timedelta(days=milliseconds // 86_400_000)
-
-
-def check_old_records(context: CheckContext) -> Iterator[Finding]:
-    """Report what waits too long for a verdict, and what nobody confirmed for long and no file speaks for."""
-    if not context.surroundings.today:
-        return
-    today = date.fromisoformat(context.surroundings.today)
-    for one in context.records:
-        day = one.record.confirmed or one.record.date
-        if not is_day(day):
-            continue
-        age = (today - max(date.fromisoformat(day), _find_import_day(one.record) or date.min)).days
-        if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
-            message = msg("it has waited {days} days for a decision", days=age)
-            fix = msg("decide it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
-            yield make_finding("unsettled", one, message, fix, key="status", severity="warning")
-        has_changes = bool(context.surroundings.changes.get(one.record.path))
-        if one.record.status == Status.ACCEPTED and age > UNCONFIRMED_DAYS and not has_changes:
-            yield _report_stale(one, msg("nobody has confirmed it for {days} days", days=age), "date")
