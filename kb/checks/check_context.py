@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -218,12 +219,32 @@ def parse_folder_key(path: str) -> Key:
     return (GLOBAL if match[1] else f"project/{match[2]}", match[3] or "") if match else ("", "")
 
 
-def collect_folders(files: Iterable[str]) -> frozenset[str]:
-    """Return every folder that holds one of *files*, directly or deeper; "." is the root."""
-    folders = {"."}
-    for file in files:
-        folder = file.rpartition("/")[0]
-        while folder and folder not in folders:
-            folders.add(folder)
-            folder = folder.rpartition("/")[0]
-    return frozenset(folders)
+class FileTree:
+    """The files of a project or a knowledge base, with what is asked about them."""
+
+    def __init__(self, files: frozenset[str]) -> None:
+        """Take the paths of *files*, relative to their top, with forward slashes."""
+        self.files = files
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """Every folder that holds a file, directly or deeper; "." is the root."""
+        folders = {"."}
+        for file in self.files:
+            folder = file.rpartition("/")[0]
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(folders)
+
+    @cached_property
+    def _names(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for file in self.files:
+            found.setdefault(file.rpartition("/")[2], []).append(file)
+        return found
+
+    def find_moved(self, path: str) -> str:
+        """Return the only file that is called as the missing *path* is; "" for none, or several."""
+        found = self._names.get(path.rpartition("/")[2], [])
+        return found[0] if len(found) == 1 else ""

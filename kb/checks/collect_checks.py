@@ -44,8 +44,13 @@ def collect_context(
 
     *clean* are digests of the texts that need not be looked at alone.
     """
-    texts = tuple(_iter_archived_texts(kb))
-    context = load_check_context(sources, CheckSurroundings(texts=texts), kb.config)
+    texts: list[CheckedText] = []
+    for session in list_sessions(kb):
+        scope = GLOBAL if session.project == GLOBAL else f"project/{session.project}"
+        with contextlib.suppress(FileNotFoundError):
+            text = read_session_file(kb, session, "compact.md")
+            texts.append(CheckedText(f"{session.path}/compact.md", text, scope))
+    context = load_check_context(sources, CheckSurroundings(texts=tuple(texts)), kb.config)
     records = [one.record for one in context.records]
     projects = find_project_folders(kb)
     surroundings = CheckSurroundings(
@@ -53,19 +58,12 @@ def collect_context(
         files=frozenset(iter_files(kb.root)),
         trees={name: frozenset(list_tracked_files(kb, top)) for name, top in projects.items()},
         changes=_measure_changes(kb, records, projects),
-        fixes=dict(_find_fix_commits(kb, records, projects)),
-        texts=texts,
+        fixes=_find_fix_commits(kb, records, projects),
+        texts=tuple(texts),
         clean=clean,
         merges=_collect_merges(kb, {record.path for record in records}),
     )
     return context._replace(surroundings=surroundings)
-
-
-def _iter_archived_texts(kb: Workspace) -> Iterator[CheckedText]:
-    for session in list_sessions(kb):
-        scope = GLOBAL if session.project == GLOBAL else f"project/{session.project}"
-        with contextlib.suppress(FileNotFoundError):
-            yield CheckedText(f"{session.path}/compact.md", read_session_file(kb, session, "compact.md"), scope)
 
 
 # -- projects -------------------------------------------------------------------------------------
@@ -139,17 +137,16 @@ def _count_lines(path: str) -> int:
         return 0
 
 
-def _find_fix_commits(kb: Workspace, records: list[Record], projects: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
-    """Yield for each record that names the commit which fixed it whether its project has that commit."""
+def _find_fix_commits(kb: Workspace, records: list[Record], projects: Mapping[str, str]) -> dict[str, bool]:
+    """Return for each record that names the commit which fixed it whether its project has that commit."""
+    found: dict[str, bool] = {}
     for record in records:
         top = projects.get(record.scope.removeprefix("project/"), "")
         if top and FIXED_BY in record.extra:
             commit = str(record.extra[FIXED_BY])
-            has_commit = (
-                _COMMIT.fullmatch(commit) is not None
-                and query_git(kb, top, "rev-parse", "-q", "--verify", f"{commit}^{{commit}}") is not None
-            )
-            yield record.path, has_commit
+            asked = ("rev-parse", "-q", "--verify", f"{commit}^{{commit}}")
+            found[record.path] = bool(_COMMIT.fullmatch(commit)) and query_git(kb, top, *asked) is not None
+    return found
 
 
 # -- other branches -------------------------------------------------------------------------------
@@ -159,8 +156,7 @@ def add_other_branches(kb: Workspace, context: CheckContext) -> CheckContext:
     """Return *context* with the records of other branches, and those that what is new here contradicts."""
     branches, trunk = _collect_branches(kb, context)
     clashes = _find_contradictions(kb, context)
-    surroundings = context.surroundings._replace(branches=branches, trunk=trunk, clashes=clashes)
-    return context._replace(surroundings=surroundings)
+    return context._replace(surroundings=context.surroundings._replace(branches=branches, trunk=trunk, clashes=clashes))
 
 
 def _collect_branches(kb: Workspace, context: CheckContext) -> tuple[dict[str, dict[Key, str]], str]:
@@ -206,7 +202,7 @@ def _collect_merges(kb: Workspace, known: set[str]) -> dict[str, MergeVersions]:
         return {}
     ours, theirs = sides
     paths = (
-        revisions.list_differing_records(kb, base, ours) & revisions.list_differing_records(kb, base, theirs) & known
+        known & revisions.list_differing_records(kb, base, ours) & revisions.list_differing_records(kb, base, theirs)
     )
     at = revisions.read_records_at(kb, [(commit, path) for commit in (base, ours, theirs) for path in paths])
     return {

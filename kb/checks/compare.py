@@ -82,7 +82,7 @@ def _iter_changes(lines: DivergedRecords, conflicts: MergeConflicts) -> Iterator
 
     What is said of a status is said against the other line's: that is what counts until the merge.
     """
-    olds = {record_identity(record): record for record in lines.before}
+    olds = lines.before
     before = [r._replace(status=lines.there[key].status) if key in lines.there else r for key, r in olds.items()]
     after = [lines.merged[record_identity(record)] for record in lines.mine]
     new = 0
@@ -106,7 +106,7 @@ def _split_findings(
     kb: Workspace, lines: DivergedRecords, context: CheckContext
 ) -> tuple[list[Finding], list[Finding]]:
     """Return what is wrong in the changed files, or elsewhere because of them; then what is wrong anyway."""
-    was = {record.uid: record.status for record in lines.before if record.uid}
+    was = {record.uid: record.status for record in lines.before.values() if record.uid}
     context = context._replace(surroundings=context.surroundings._replace(was=was))
     changed = context._replace(
         records=tuple(one for one in context.records if one.record.path in lines.paths),
@@ -118,15 +118,11 @@ def _split_findings(
     findings = [*across, *alone, *apply_rules(changed, _SCANNING)]
     spread = [finding for finding in across if finding.path not in lines.paths]
     earlier = apply_rules(_load_base_context(kb, lines, context), _ACROSS) if spread else ()
-    before = {_finding_identity(finding) for finding in earlier}
+    before = {(finding.rule, finding.path, str(finding.message)) for finding in earlier}
     ours = {id(finding) for finding in findings if finding.path in lines.paths}
-    ours |= {id(finding) for finding in spread if _finding_identity(finding) not in before}
+    ours |= {id(finding) for finding in spread if (finding.rule, finding.path, str(finding.message)) not in before}
     findings.sort(key=lambda f: (f.path not in lines.paths, f.path, f.line))
     return [f for f in findings if id(f) in ours], [f for f in findings if id(f) not in ours]
-
-
-def _finding_identity(finding: Finding) -> tuple[str, str, str]:
-    return finding.rule, finding.path, str(finding.message)
 
 
 def _load_base_context(kb: Workspace, lines: DivergedRecords, context: CheckContext) -> CheckContext:

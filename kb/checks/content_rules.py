@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from kb.checks.check_context import CheckContext, CheckedText, Key, collect_folders
+from kb.checks.check_context import CheckContext, CheckedText, FileTree, Key
 from kb.checks.findings import Finding, Severity
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
@@ -208,29 +208,22 @@ def check_links(context: CheckContext) -> Iterator[Finding]:
 
     What points out of the knowledge base, or to the root of wherever it is shown, cannot be judged here.
     """
-    files = context.surroundings.files
-    if files is None:
+    if context.surroundings.files is None:
         return
-    folders: frozenset[str] = frozenset()
-    named: dict[str, list[str]] = {}
+    tree = FileTree(context.surroundings.files)
     foreign = {one.record.path for one in context.records if is_imported(one.record.extra)}
     for text in context.texts:
         if text.path in foreign:  # its other links lead to files of the repository it came from
             continue
         links = list(_find_links(text.text))
-        lost = {target for target in {target for _, target in links} if not _is_valid_target(files, text.path, target)}
-        if lost and not folders:
-            folders = collect_folders(files)
-            for file in files:
-                named.setdefault(posixpath.basename(file), []).append(file)
-        lost = {target for target in lost if not _is_valid_target(folders, text.path, target)}
+        targets = {target for _, target in links}
+        lost = {target for target in targets if not _is_valid_target(tree, text.path, target)}
         missing = sorted(found for found in links if found[1] in lost)
         for line, target in dict.fromkeys(_filter_outside_code(text.text, missing)):  # once a line is enough
             message = msg("the link leads nowhere: {target}", target=clip(target, 120))
             fix = msg("correct the link, or add the file it leads to")
-            alike = named.get(posixpath.basename(_resolve_link(text.path, target)), [])
-            if len(alike) == 1:
-                moved = posixpath.relpath(alike[0], posixpath.dirname(text.path) or ".")
+            if moved := tree.find_moved(_resolve_link(text.path, target)):
+                moved = posixpath.relpath(moved, posixpath.dirname(text.path) or ".")
                 fix = msg("perhaps it moved: {target}", target=moved)
             yield Finding("link", "warning", text.path, line, message, fix)
 
@@ -260,12 +253,12 @@ def _filter_outside_code(text: str, found: list[tuple[int, str]]) -> Iterator[tu
             yield line, target
 
 
-def _is_valid_target(known: frozenset[str], path: str, target: str) -> bool:
-    """Return whether *target* in the text at *path* is *known*, or outside of the knowledge base."""
-    if f"{path.rpartition('/')[0]}/{target}" in known:
+def _is_valid_target(tree: FileTree, path: str, target: str) -> bool:
+    """Return whether *target* in the text at *path* is in the *tree*, or outside of the knowledge base."""
+    written, inside = f"{posixpath.dirname(path)}/{target}", _resolve_link(path, target)
+    if inside == ".." or inside.startswith("../") or not tree.files.isdisjoint((written, inside)):
         return True
-    inside = _resolve_link(path, target)
-    return inside in known or inside == ".." or inside.startswith("../")
+    return not tree.folders.isdisjoint((written, inside))
 
 
 def _resolve_link(path: str, target: str) -> str:

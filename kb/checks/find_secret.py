@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -160,23 +160,28 @@ def locate_secret(kb: Workspace, wanted: SecretQuery) -> tuple[SecretReport, boo
     repository = kb.repository
     pattern = re.compile(wanted.pattern.encode()) if wanted.pattern else None
     is_exact = pattern is not None
-    oids: list[tuple[str, str]] = []
+    objects: list[tuple[str, str]] = []
     for kind, oid, data in _iter_objects(kb):
         if wanted.is_found_in(data):
-            oids.append((kind, oid))
+            objects.append((kind, oid))
         if pattern and is_exact:
             is_exact = pattern.findall(data) == [wanted.literals[0]] * data.count(wanted.literals[0])
-    hits = _explain_hits(kb, oids, wanted)
+    brought = _find_introductions(kb, {oid for kind, oid in objects if kind == "blob"})
+    brought |= {oid: ([oid], "") for kind, oid in objects if kind == "commit"}
+    hits: list[SecretHit] = []
+    for kind, oid in objects:
+        commits, path = brought.get(oid, ([], ""))
+        hits.append(SecretHit(kind, oid, tuple(commits), wanted.mask_secret(path)))
     urls = repository.git("config", "--get-regexp", r"^remote\..*\.url$", check=False).decode().split()[::2]
     # what kb keeps for itself, and what this command has prepared before
     state = [*_walk_files(kb.state.folder, set()), *kb.state.list_spooled(), *kb.state.list_quarantined()]
     report = SecretReport(
         tuple(_find_in_work_tree(kb, wanted)),
         _find_in_files(wanted, state),
-        hits,
+        tuple(hits),
         tuple(map(wanted.mask_secret, _find_refs(kb, hits))),
         tuple(map(wanted.mask_secret, _find_ref_names(kb, wanted))),
-        _find_in_files(wanted, _walk_files(kb.repository.common_dir, {"objects", "refs"}), by_name=False),
+        _find_in_files(wanted, _walk_files(repository.common_dir, {"objects", "refs"}), by_name=False),
         tuple(key.removeprefix("remote.").removesuffix(".url") for key in urls),
     )
     return report, is_exact
@@ -186,42 +191,31 @@ def _iter_objects(kb: Workspace) -> Iterator[tuple[str, str, bytes]]:
     """Yield kind, id and bytes of every object, reachable or not."""
     form = "--batch-check=%(objecttype) %(objectname) %(objectsize)"
     rows = kb.repository.git("cat-file", "--batch-all-objects", form).decode().splitlines()
-    chunk: list[str] = []
+    chunks: list[str] = [""]
     size = 0
     for row in rows:
         _, oid, length = row.split(" ")
-        chunk.append(oid)
-        size += int(length)
         if size > _AT_ONCE:
-            yield from _read_objects(kb, chunk)
-            chunk, size = [], 0
-    yield from _read_objects(kb, chunk)
-
-
-def _read_objects(kb: Workspace, oids: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
-    out = kb.repository.git("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
-    return ((kind, oid, data) for oid, kind, data in parse_batch(out) if data is not None)
-
-
-def _explain_hits(kb: Workspace, oids: Sequence[tuple[str, str]], wanted: SecretQuery) -> tuple[SecretHit, ...]:
-    """Return the objects with the commits that brought them and, for a file, its path."""
-    blobs = {oid for kind, oid in oids if kind == "blob"}
-    brought = _find_introductions(kb, blobs) if blobs else {}
-    brought |= {oid: ([oid], "") for kind, oid in oids if kind == "commit"}
-    sources = [(kind, oid, *brought.get(oid, ([], ""))) for kind, oid in oids]
-    return tuple(SecretHit(kind, oid, tuple(commits), wanted.mask_secret(path)) for kind, oid, commits, path in sources)
+            chunks.append("")
+            size = 0
+        chunks[-1] += f"{oid}\n"
+        size += int(length)
+    for chunk in filter(None, chunks):
+        out = kb.repository.git("cat-file", "--batch", stdin=chunk.encode())
+        yield from ((kind, oid, data) for oid, kind, data in parse_batch(out) if data is not None)
 
 
 def _find_introductions(kb: Workspace, blobs: set[str]) -> dict[str, tuple[list[str], str]]:
     """Return for each blob the commits that brought it, the oldest last, and its path; reflogs are searched, too."""
-    output = kb.repository.git(
-        "log", "--all", "--reflog", "-m", "--root", "--raw", "--no-abbrev", "--no-renames", "-z", "--format=%x01%H"
-    )
+    if not blobs:
+        return {}
+    options = ("--all", "--reflog", "-m", "--root", "--raw", "--no-abbrev", "--no-renames", "-z", "--format=%x01%H")
+    output = kb.repository.git("log", *options)
     found: dict[str, tuple[list[str], str]] = {}
     for part in output.decode("utf-8", "surrogateescape").split("\x01")[1:]:
         commit, *rows = [row for row in re.split(r"[\0\n]", part) if row]
         for row, path in pairwise(rows):
-            fields = row.split(" ")
+            fields = row.split(" ")  # ":100644 100644 <old> <new> M", then the path
             if row.startswith(":") and len(fields) == 5 and fields[3] in blobs:
                 commits, _ = found.setdefault(fields[3], ([], path))
                 if commit not in commits:
@@ -251,19 +245,17 @@ def _find_in_work_tree(kb: Workspace, wanted: SecretQuery) -> Iterator[str]:
         if wanted.is_found_in(os.fsencode(path)):
             yield name
         data = _read_content(path)
-        if wanted.is_found_in(data):
-            lines = data.split(b"\n")
-            yield from (f"{name}:{number}" for number, line in enumerate(lines, 1) if wanted.is_found_in(line))
+        lines = data.split(b"\n") if wanted.is_found_in(data) else []
+        yield from (f"{name}:{number}" for number, line in enumerate(lines, 1) if wanted.is_found_in(line))
 
 
 def _find_in_files(wanted: SecretQuery, paths: Iterable[str], *, by_name: bool = True) -> tuple[str, ...]:
     """Return those of *paths* whose files hold the secret, or *by_name* whose names do."""
-    found = (
-        path
+    return tuple(
+        wanted.mask_secret(path)
         for path in dict.fromkeys(paths)
         if wanted.is_found_in(_read_content(path)) or (by_name and wanted.is_found_in(os.fsencode(path)))
     )
-    return tuple(map(wanted.mask_secret, found))
 
 
 def _walk_files(top: str, without: set[str]) -> Iterator[str]:
@@ -274,12 +266,12 @@ def _walk_files(top: str, without: set[str]) -> Iterator[str]:
 
 def _read_content(path: str) -> bytes:
     try:
-        if not os.path.isfile(path):
-            return b""
-        with open(path, "rb") as file:
-            return file.read()
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                return file.read()
     except OSError:
-        return b""
+        pass
+    return b""
 
 
 # -- preparing ------------------------------------------------------------------------------------
@@ -295,24 +287,23 @@ def prepare_purge(kb: Workspace, secret: str, wanted: SecretQuery, found: Secret
     folder = kb.state.path("purge", stamp)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     os.chmod(kb.state.path("purge"), 0o700)
-    lines = [f"literal:{one.decode('utf-8', 'surrogateescape')}" for one in wanted.literals]
-    if alone:
-        lines = [f"regex:{wanted.pattern}"]
-    replacements = os.path.join(folder, "replacements.txt")
-    _write_private(replacements, "".join(f"{line}==>{MASK}\n" for line in lines))
+
+    def write_private(name: str, text: str) -> None:
+        path = os.path.join(folder, name)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+
+    literals = [f"literal:{one.decode('utf-8', 'surrogateescape')}" for one in wanted.literals]
+    lines = [f"regex:{wanted.pattern}"] if alone else literals
+    write_private("replacements.txt", "".join(f"{line}==>{MASK}\n" for line in lines))
     if names := _find_ref_names(kb, wanted):
-        _write_private(os.path.join(folder, "refs.txt"), "".join(f"delete {name}\n" for name in names))
+        write_private("refs.txt", "".join(f"delete {name}\n" for name in names))
     if any(hit.kind == "tree" for hit in found.hits):
-        _write_private(os.path.join(folder, "filenames.py"), _RENAME.format(replacements=replacements))
+        write_private("filenames.py", _RENAME.format(replacements=os.path.join(folder, "replacements.txt")))
     rule = next((rule for _, rule in redaction.locate_secrets(secret)), "")
     text = _render_steps(kb, found, folder, in_clear=not alone, rule=rule)
-    _write_private(os.path.join(folder, "steps.md"), text)
+    write_private("steps.md", text)
     return PurgePlan(folder, not alone or bool(found.named), text)
-
-
-def _write_private(path: str, text: str) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(text.encode("utf-8", "surrogateescape"))
 
 
 def _render_steps(kb: Workspace, found: SecretReport, folder: str, *, in_clear: bool, rule: str) -> str:

@@ -62,26 +62,23 @@ def build_fixes(
     for finding in findings:
         wanted[finding.path].update(finding.change)
     fixed: dict[str, bytes] = {}
-    for source in sources:
-        changes = dict(wanted.get(source.path, {}))
+    for path, data, _ in sources:
+        changes = wanted.get(path)
+        if not changes:
+            continue
         if changes.get("uid") == FRESH_UID:
             changes["uid"] = new_uid()
-        new = _fix_source(source, changes) if changes else None
-        if new is not None:
-            fixed[source.path] = new
+        try:
+            old = decode_record(data, path)
+            new = edit_front_matter(old, changes, path)
+            read(new.encode(), path)
+            is_same_body = new[find_body_start(new) :] == old[find_body_start(old) :]
+            is_as_meant = parse_front_matter(new, path) == {**parse_front_matter(old, path), **changes}
+        except BadRecord:
+            continue
+        if is_same_body and is_as_meant:
+            fixed[path] = new.encode()
     return fixed
-
-
-def _fix_source(source: RecordSource, changes: Mapping[str, Any]) -> bytes | None:
-    try:
-        old = decode_record(source.data, source.path)
-        new = edit_front_matter(old, changes, source.path)
-        read(new.encode(), source.path)
-        is_same_body = new[find_body_start(new) :] == old[find_body_start(old) :]
-        is_as_meant = parse_front_matter(new, source.path) == {**parse_front_matter(old, source.path), **changes}
-    except BadRecord:
-        return None
-    return new.encode() if is_same_body and is_as_meant else None
 
 
 # -- showing --------------------------------------------------------------------------------------

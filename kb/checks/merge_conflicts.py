@@ -7,7 +7,7 @@ memory, by the terms of the titles, the claims and the impact paths.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +32,7 @@ NEAR = 48
 MOST = 500
 """Changed records whose words are compared with the others; of more, as an import makes, the first so many."""
 
+_CANDIDATE_KEYS = ("kind", "title", "impact", "tags", "scope", "claims", "coexists_with", "supersedes", "amends")
 _Mark = tuple[str, str]
 
 
@@ -67,11 +68,11 @@ class NeighbourIndex:
 
     def find_similar(self, record: Record) -> tuple[SimilarRecord, ...]:
         """Return the records most like *record*, of its scope and the global one, as the gate would name them."""
-        return find_similar(record_to_candidate(record), self.find_near(record, record.scope, GLOBAL))
+        return find_similar(_build_candidate(record), self.find_near(record, record.scope, GLOBAL))
 
     def find_contradicted(self, record: Record) -> Iterator[tuple[Record, Message]]:
         """Yield each record that cannot hold beside *record*, by what both say, with the reason."""
-        candidate = record_to_candidate(record)
+        candidate = _build_candidate(record)
         for other in self.find_near(record):
             reason = None if _names_relation(other, record) else find_contradiction(candidate, other)
             if reason:
@@ -80,8 +81,7 @@ class NeighbourIndex:
 
 def _collect_marks(record: Record) -> set[_Mark]:
     marks = {("term", term) for term in build_index_terms(record.title).split()}
-    marks |= {("path", path) for path in record.impact} | {("claim", normalise(key)) for key in record.claims}
-    return marks
+    return marks | {("path", path) for path in record.impact} | {("claim", normalise(key)) for key in record.claims}
 
 
 def _names_relation(other: Record, record: Record) -> bool:
@@ -89,13 +89,13 @@ def _names_relation(other: Record, record: Record) -> bool:
     return has_reference_to((*other.supersedes, *other.amends, *other.coexists_with), record)
 
 
-def record_to_candidate(record: Record) -> Candidate:
+def _build_candidate(record: Record) -> Candidate:
     """Return what somebody would hand in to have *record* written."""
     return Candidate(
-        record.kind, record.title, decision=record.section("decision"), why=record.section("why"),
-        impact=record.impact, tags=record.tags, scope=record.scope, claims=record.claims,
-        coexists_with=record.coexists_with, supersedes=record.supersedes, amends=record.amends,
-    )  # fmt: skip
+        decision=record.section("decision"),
+        why=record.section("why"),
+        **{key: getattr(record, key) for key in _CANDIDATE_KEYS},
+    )
 
 
 # -- two lines of history, record by record -------------------------------------------------------
@@ -113,8 +113,8 @@ class DivergedRecords(NamedTuple):
     parted: DivergedHistory
     paths: frozenset[str]
     """The files that this line has changed."""
-    before: tuple[Record, ...]
-    """The records of these files where the two parted."""
+    before: Mapping[str, Record]
+    """The records of these files where the two parted, by identity."""
     mine: tuple[Record, ...]
     """The records of these files now."""
     there: Mapping[str, Record]
@@ -123,11 +123,6 @@ class DivergedRecords(NamedTuple):
     """The identities of what the other line has changed since the two parted."""
     merged: Mapping[str, Record]
     """Every record as it will be after the merge, by identity."""
-
-    @property
-    def touched_identities(self) -> frozenset[str]:
-        """The identities of everything this line has changed, added or removed."""
-        return frozenset(map(record_identity, (*self.before, *self.mine)))
 
 
 def load_divergence(
@@ -138,25 +133,22 @@ def load_divergence(
     wanted = [(parted.base, path) for path in paths] + [(parted.tip, path) for path in paths | came]
     at = revisions.read_records_at(kb, wanted)
     now = {one.record.path: one.record for one in context.records}
-    before = tuple(record for (commit, path), record in at.items() if commit == parted.base and path in paths)
+    before = {
+        record_identity(one): one for (commit, path), one in at.items() if commit == parted.base and path in paths
+    }
     mine = tuple(now[path] for path in sorted(paths & now.keys()))
     theirs = [record for (commit, _), record in at.items() if commit == parted.tip]
     there = {record_identity(record): record for path, record in now.items() if path not in paths | came}
     there |= {record_identity(record): record for record in theirs}
     arrived = frozenset(record_identity(record) for record in theirs if record.path in came)
-    return DivergedRecords(revision, parted, paths, before, mine, there, arrived, _merge_records(before, mine, there))
-
-
-def _merge_records(before: Sequence[Record], mine: Sequence[Record], there: Mapping[str, Record]) -> dict[str, Record]:
-    """Return every record after the merge; a status that this line has not changed is that of the other line."""
-    olds = {record_identity(record): record for record in before}
-    merged = {key: record for key, record in there.items() if key not in olds}
+    merged = {key: record for key, record in there.items() if key not in before}
     for record in mine:
         key = record_identity(record)
-        old, other = olds.get(key), there.get(key)
-        is_unchanged = old is not None and other is not None and record.status == old.status
+        was, other = before.get(key), there.get(key)
+        # a status that this line has not changed is that of the other line
+        is_unchanged = was is not None and record.status == was.status
         merged[key] = record._replace(status=other.status) if is_unchanged and other else record
-    return merged
+    return DivergedRecords(revision, parted, paths, before, mine, there, arrived, merged)
 
 
 # -- what speaks against the merge ----------------------------------------------------------------
@@ -168,9 +160,9 @@ class MergeConflicts:
     def __init__(self, kb: Workspace, lines: DivergedRecords, context: CheckContext) -> None:
         """Read the open branches; *context* is the checkout."""
         self._lines = lines
-        self._touched = lines.touched_identities
+        self._touched = lines.before.keys() | set(map(record_identity, lines.mine))
+        """The identities of everything this line has changed, added or removed."""
         self._loaded = {one.record.path: one for one in context.records if one.record.path in lines.paths}
-        self._olds = {record_identity(record): record for record in lines.before}
         self._elsewhere: dict[str, tuple[str, Record]] = {}
         """Identity → branch and record."""
         scopes = {record.scope for record in lines.mine} | {GLOBAL}
@@ -212,7 +204,7 @@ class MergeConflicts:
             if record_identity(record) not in lines.there:
                 on_branches[_record_key(record)].append((branch, record))
         for record in lines.mine:
-            key, old = _record_key(record), self._olds.get(record_identity(record))
+            key, old = _record_key(record), self._lines.before.get(record_identity(record))
             if old is not None and _record_key(old) == key:
                 continue  # neither new nor renumbered by this line
             if (theirs := taken.get(key)) and record_identity(theirs) != record_identity(record):
@@ -224,10 +216,9 @@ class MergeConflicts:
 
     def _report_taken_id(self, record: Record, other: Record, branch: str, *, must_yield: bool) -> Finding:
         message = msg("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=clip(other.title, 80))
+        fix = msg("the other one is newer and should be renumbered; else: kb renumber {id}", id=record.scoped_id)
         if must_yield:
             fix = msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
-        else:
-            fix = msg("the other one is newer and should be renumbered; else: kb renumber {id}", id=record.scoped_id)
         return self._loaded[record.path].report("branch-id", "id", message, fix)
 
     # contradictions
@@ -245,7 +236,9 @@ class MergeConflicts:
                     continue
                 self.clashing |= {(record.path, other.id), (other.path, record.id)}
                 is_error = record.status == other.status == Status.ACCEPTED
-                yield self._warn("contradiction", record, reason, suggest_choice(other, record), is_error=is_error)
+                severity: Severity = "error" if is_error else "warning"
+                fix = suggest_choice(other, record)
+                yield self._loaded[record.path].report("contradiction", "title", reason, fix, severity=severity)
             for other, reason in elsewhere.find_contradicted(record):
                 if not self._had_contradiction(record, other):
                     branch, _ = self._elsewhere[record_identity(other)]
@@ -253,14 +246,17 @@ class MergeConflicts:
                     fix = msg(
                         "resolve it with the other branch: what is merged second has to replace what was merged first"
                     )
-                    yield self._warn("contradiction", record, message, fix)
+                    yield self._loaded[record.path].report("contradiction", "title", message, fix, severity="warning")
 
     def _had_contradiction(self, record: Record, other: Record) -> bool:
         """Return whether *record* contradicted *other* before this line changed them."""
-        old, other = self._olds.get(record_identity(record)), self._olds.get(record_identity(other), other)
+        old, other = (
+            self._lines.before.get(record_identity(record)),
+            self._lines.before.get(record_identity(other), other),
+        )
         if old is None or old.status not in LIVE or record_identity(other) not in self._lines.there:
             return False
-        return find_contradiction(record_to_candidate(old), other) is not None
+        return find_contradiction(_build_candidate(old), other) is not None
 
     def find_rival_successors(self) -> Iterator[Finding]:
         """Yield the records that replace one which the other line has replaced too, since the two parted."""
@@ -268,7 +264,7 @@ class MergeConflicts:
         came = [lines.there[key] for key in lines.came - self._touched if key in lines.there]
         rivals = [record for record in came if record.supersedes and record.status == Status.ACCEPTED]
         for record in lines.mine:
-            old = self._olds.get(record_identity(record))
+            old = self._lines.before.get(record_identity(record))
             new = set(record.supersedes) - set(old.supersedes if old else ())
             for rival in rivals if new and record.status == Status.ACCEPTED else ():
                 both = new & set(rival.supersedes)
@@ -280,13 +276,8 @@ class MergeConflicts:
                         old=", ".join(sorted(both)),
                         rival=rival.scoped_id,
                     )
-                    yield self._warn("heirs", record, message, suggest_choice(rival, record), key="supersedes")
-
-    def _warn(
-        self, rule: str, record: Record, message: Message, fix: Message, *, key: str = "title", is_error: bool = False
-    ) -> Finding:
-        severity: Severity = "error" if is_error else "warning"
-        return self._loaded[record.path].report(rule, key, message, fix, severity=severity)
+                    fix = suggest_choice(rival, record)
+                    yield self._loaded[record.path].report("heirs", "supersedes", message, fix, severity="warning")
 
 
 def _record_key(record: Record) -> Key:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from kb.checks.findings import Finding
 from kb.i18n import Message, msg
 from kb.records.kinds import ADR_SECTIONS, join_section_labels, status_name
 from kb.records.model import GLOBAL, Record, SimilarRecord, Status
-from kb.text.segment import clip, one_line
+from kb.text.segment import clip, one_line, split_sentences
 
 SHOWN = 200
 """Characters of one side of a change that are shown."""
@@ -21,7 +20,6 @@ _TITLE = 60
 """Characters of a title in a sentence about a merge."""
 
 _KEYS = ("title", "kind", "scope", "id", "date", "tags", "impact", "supersedes", "amends", "coexists_with", "claims")
-_UNIT = re.compile(r"(?<=[。！？；])|(?<=[.!?;])[ \t]+|\n")
 
 STEPS = ("new", "changed", "superseded", "amended", "removed")
 
@@ -105,36 +103,37 @@ def diff_records(before: Iterable[Record], after: Iterable[Record], world: Mappi
         step = "new" if old is None else "superseded" if is_ended else "changed"
         changes.append(RecordChange(step, record, old, tuple(diff_parts(old, record)) if old else ()))
     amending = _find_amending(changes, world)
-    successors = [record for record in world.values() if record.supersedes]
     shown: list[RecordChange] = []
     for change in changes:
         by = amending.pop(record_identity(change.record), ())
         if change.step != "changed" or change.parts or change.status_change or by:
-            shown.append(change._replace(by=_find_replacements(change.record, successors) or by))
+            shown.append(change._replace(by=_find_successors(change.record, world) or by))
     shown += [RecordChange("amended", world[key], world[key], by=by) for key, by in amending.items()]
     return sorted(shown, key=lambda c: (STEPS.index(c.step), c.record.scope, len(c.record.id), c.record.id))
 
 
-def _find_replacements(record: Record, successors: Iterable[Record]) -> tuple[Record, ...]:
-    """Return those of *successors* that supersede *record*, where it is superseded."""
-    if record.status != Status.SUPERSEDED:
-        return ()
-    return tuple(one for one in successors if one.scope == record.scope and has_reference_to(one.supersedes, record))
+def _find_successors(record: Record, world: Mapping[str, Record]) -> tuple[Record, ...]:
+    """Return the records that supersede *record*, where it is superseded."""
+    return tuple(
+        one
+        for one in (world.values() if record.status == Status.SUPERSEDED else ())
+        if one.supersedes and one.scope == record.scope and has_reference_to(one.supersedes, record)
+    )
 
 
 def _find_amending(changes: Iterable[RecordChange], world: Mapping[str, Record]) -> dict[str, tuple[Record, ...]]:
     """Return the identities of the records that changed ones newly amend, each with those."""
     by: dict[str, tuple[Record, ...]] = {}
-    by_name = group_by_name(world.values())
+    by_name = _group_by_name(world.values())
     for change in changes:
         earlier = change.before.amends if change.before else ()
-        for reference in change.record.amends:
-            for record in by_name.get((change.record.scope, reference), ()) if reference not in earlier else ():
+        for reference in (reference for reference in change.record.amends if reference not in earlier):
+            for record in by_name.get((change.record.scope, reference), ()):
                 by[record_identity(record)] = (*by.get(record_identity(record), ()), change.record)
     return by
 
 
-def group_by_name(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
+def _group_by_name(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
     """Return *records* by scope and by everything that names them there."""
     found: dict[tuple[str, str], list[Record]] = {}
     for record in records:
@@ -145,8 +144,7 @@ def group_by_name(records: Iterable[Record]) -> dict[tuple[str, str], list[Recor
 
 def has_reference_to(references: Iterable[str], record: Record) -> bool:
     """Return whether one of *references*, written in the scope of *record*, names it."""
-    own = _list_names(record)
-    return any(reference in own for reference in references)
+    return not _list_names(record).isdisjoint(references)
 
 
 def _list_names(record: Record) -> set[str]:
@@ -188,10 +186,10 @@ def _collect_sections(record: Record) -> dict[str, str]:
 
 def diff_texts(before: str, after: str) -> tuple[str, str]:
     """Return the lines and sentences that only one of two texts has, each side cut to SHOWN around the difference."""
-    mine, theirs = ([unit for unit in map(one_line, _UNIT.split(text)) if unit] for text in (before, after))
+    mine, theirs = ([one_line(sentence) for sentence in split_sentences(text)] for text in (before, after))
     # sentences that only moved differ on no side: "A. B." and "B. A." give ("", "")
-    gone = " ".join(unit for unit in mine if unit not in theirs)
-    come = " ".join(unit for unit in theirs if unit not in mine)
+    gone = " ".join(sentence for sentence in mine if sentence not in theirs)
+    come = " ".join(sentence for sentence in theirs if sentence not in mine)
     start = len(posixpath.commonprefix([gone, come]))
     return _cut_text(gone, start), _cut_text(come, start)
 
@@ -213,7 +211,7 @@ def summarise_merge(changes: Iterable[RecordChange], world: Mapping[str, Record]
     """
     mentioned: set[str] = set()
     sentences: list[Message] = []
-    by_name = group_by_name(world.values())
+    by_name = _group_by_name(world.values())
     for change in changes:
         if change.step == "new":
             sentences.append(_describe_new(change.record, by_name, mentioned))
@@ -233,9 +231,8 @@ def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record
     for reference in new.supersedes:  # of its own scope, else of the global one
         for record in by_name.get((new.scope, reference)) or by_name.get((GLOBAL, reference), ()):
             replaced[record.path] = record
-    own = [record for record in replaced.values() if record.scope == new.scope]
-    ended = [record for record in own if record.status == Status.SUPERSEDED]
     overridden = [record for record in replaced.values() if record.scope != new.scope]
+    ended = [old for old in replaced.values() if old.scope == new.scope and old.status == Status.SUPERSEDED]
     mentioned |= {record.path for record in ended}
     if ended:
         return msg("{name} is accepted, {old} is not any more", name=name, old=_format_names(ended))

@@ -9,10 +9,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks import content_rules, file_rules, lifecycle, merge_damage, staleness
-from kb.checks.check_context import CheckContext, CheckSurroundings, digest_text, load_check_context
+from kb.checks.check_context import CheckContext, digest_text
 from kb.checks.collect_checks import add_other_branches, collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource, build_fixes
-from kb.config import Config
 from kb.context import memory_md
 from kb.errors import KbError
 from kb.files import read_if_exists, write_atomic
@@ -89,13 +88,6 @@ class CheckResult(NamedTuple):
     records: int
     shared: frozenset[str] = frozenset()
     """The ids that records of projects have, which name no global record to a reader who is anywhere."""
-
-
-def check_sources(
-    sources: Iterable[RecordSource], surroundings: CheckSurroundings, config: Config, rules: Iterable[Rule] = RULES
-) -> list[Finding]:
-    """Return everything that is wrong with the records, by path and line; an empty list is a clean bill."""
-    return apply_rules(load_check_context(sources, surroundings, config), rules)
 
 
 def apply_rules(context: CheckContext, rules: Iterable[Rule] = RULES) -> list[Finding]:

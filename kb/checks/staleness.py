@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from fnmatch import translate
-from functools import cached_property
 
-from kb.checks.check_context import CheckContext, LoadedRecord, collect_folders
+from kb.checks.check_context import CheckContext, FileTree, LoadedRecord
 from kb.checks.file_rules import is_day
 from kb.checks.findings import Finding
 from kb.i18n import Message, msg
@@ -35,64 +34,45 @@ _LINE_NUMBER = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
 
 def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
     """Report impact paths that lead out of the project, and those that its tree does not have (RUYI-16)."""
-    trees: dict[str, _ProjectTree] = {}
+    trees = {name: FileTree(files) for name, files in context.surroundings.trees.items()}
+    answers: dict[tuple[str, str], bool] = {}
     for one in context.records:
-        if one.record.status not in LIVE:
-            continue
         project = one.record.scope.removeprefix("project/")
-        files = context.surroundings.trees.get(project)
-        if files is not None and project not in trees and one.record.impact:
-            trees[project] = _ProjectTree(files)
-        for path in one.record.impact:
+        tree = trees.get(project)
+        for path in one.record.impact if one.record.status in LIVE else ():
             if "://" in path:  # an address is nobody's file
                 continue
             if _OUTSIDE.match(path):
                 message = msg("{path} leads outside the project", path=clip(path, 120))
                 fix = msg("write the path relative to the project's root")
                 yield one.report("impact", "impact", message, fix, item=path)
-            elif files is not None and not trees[project].has_path(path):
-                yield _report_missing_path(context, one, path, trees[project])
+            elif tree:
+                if (project, path) not in answers:
+                    answers[project, path] = _has_path(tree, normalise_path(path))
+                if not answers[project, path]:
+                    yield _report_missing_path(context, one, path, tree)
 
 
-def _report_missing_path(context: CheckContext, one: LoadedRecord, path: str, tree: _ProjectTree) -> Finding:
+def _has_path(tree: FileTree, path: str) -> bool:
+    """Return whether *path*, which may be a folder or have wildcards, is in the tree."""
+    if path in tree.files or path in tree.folders:
+        return True
+    if not any(mark in path for mark in "*?["):
+        return False
+    # fnmatch knows no "**", and its "*" goes through folders: "src/**/a.py" is "src/*a.py" to it
+    pattern = re.compile(translate(path.replace("**/", "*")))
+    return any(pattern.match(file) for file in tree.files)
+
+
+def _report_missing_path(context: CheckContext, one: LoadedRecord, path: str, tree: FileTree) -> Finding:
     message = msg("the project has no {path}", path=clip(path, 120))
     if context.surroundings.changes.get(one.record.path, {}).get(path, 0.0) is None:
         message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
     fix = msg("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.scoped_id)
-    moved = tree.names.get(normalise_path(path).rpartition("/")[2], [])
-    if len(moved) == 1:
-        fix = msg("perhaps it moved: {target}", target=moved[0])
+    if moved := tree.find_moved(normalise_path(path)):
+        fix = msg("perhaps it moved: {target}", target=moved)
     is_accepted = one.record.status == Status.ACCEPTED
     return one.report("impact", "impact", message, fix, item=path, severity="error" if is_accepted else "warning")
-
-
-class _ProjectTree:
-    """The files of a project, with what was asked about them before."""
-
-    def __init__(self, files: frozenset[str]) -> None:
-        self._files = files
-        self._folders = collect_folders(files)
-        self._answers: dict[str, bool] = {}
-
-    @cached_property
-    def names(self) -> dict[str, list[str]]:
-        """The files by the last part of their paths."""
-        found: dict[str, list[str]] = {}
-        for file in self._files:
-            found.setdefault(file.rpartition("/")[2], []).append(file)
-        return found
-
-    def has_path(self, path: str) -> bool:
-        """Return whether *path*, which may be a folder or have wildcards, is in the tree."""
-        if path not in self._answers:
-            bare = normalise_path(path)
-            has_path = bare in self._files or bare in self._folders
-            if not has_path and any(mark in bare for mark in "*?["):
-                # fnmatch knows no "**", and its "*" goes through folders: "src/**/a.py" is "src/*a.py" to it
-                pattern = re.compile(translate(bare.replace("**/", "*")))
-                has_path = any(pattern.match(file) for file in self._files)
-            self._answers[path] = has_path
-        return self._answers[path]
 
 
 def normalise_path(path: str) -> str:

@@ -15,6 +15,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import takewhile
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,7 +52,6 @@ _SHOWN = 40
 """Lines of a command's output that are shown: the last ones."""
 _WIDEST = 400
 """Characters of such a line."""
-_NOT_PASSED_ON = ("GIT_", "KB_")
 
 
 class CommandResult(NamedTuple):
@@ -81,41 +82,33 @@ def parse_commands(text: str) -> list[str]:
     found: list[str] = []
     rows = iter([row.rstrip("\r\n") for row in split_lines(text)])
     for row in rows:
-        fence = _FENCE.match(row)
-        prompt = _PROMPT.match(row)
-        if fence:
-            found += _parse_block(list(_iter_until_fence(rows, fence[1])), fence[2].lower())
-        elif prompt:
+        if fence := _FENCE.match(row):
+            found += _parse_block(list(takewhile(partial(_is_inside, fence[1]), rows)), fence[2].lower())
+        elif prompt := _PROMPT.match(row):
             found.append(prompt[2].removesuffix("`") if prompt[1] else prompt[2])
     return [command for command in found if command]
 
 
-def _iter_until_fence(rows: Iterator[str], marks: str) -> Iterator[str]:
-    """Yield the rows of a block up to the fence of *marks* that closes it."""
-    for row in rows:
-        inside = row.strip(" \t>")
-        if inside.startswith(marks) and not inside.strip(marks[0]):
-            return
-        yield row
+def _is_inside(marks: str, row: str) -> bool:
+    """Return whether *row* is no fence that closes the block of *marks*."""
+    inside = row.strip(" \t>")
+    return not inside.startswith(marks) or bool(inside.strip(marks[0]))
 
 
 def _parse_block(rows: Sequence[str], language: str) -> Iterator[str]:
     if language not in _SHELLS:
         return
     if language in _TRANSCRIPTS or any(row.lstrip().startswith("$ ") for row in rows):
-        yield from _parse_transcript(iter(rows))
+        left = iter(rows)
+        for row in left:
+            if row.lstrip().startswith("$ "):
+                command = row.lstrip()[2:].strip()
+                # a backslash at the end of "$ make \\" goes on in the next row, "> test"
+                while command.endswith("\\") and (more := next(left, None)) is not None:
+                    command = f"{command}\n{more.lstrip().removeprefix('> ')}"
+                yield command
     elif any(row.strip() and not row.lstrip().startswith("#") for row in rows):
         yield dedent("\n".join(rows)).strip("\n")
-
-
-def _parse_transcript(rows: Iterator[str]) -> Iterator[str]:
-    """Yield what stands behind the prompts of a transcript; a backslash at the end goes on in the next row."""
-    for row in rows:
-        if row.lstrip().startswith("$ "):
-            command = row.lstrip()[2:].strip()
-            while command.endswith("\\") and (more := next(rows, None)) is not None:
-                command = f"{command}\n{more.lstrip().removeprefix('> ')}"
-            yield command
 
 
 def refuse_hidden(found: Sequence[str], path: str = "") -> None:
@@ -135,15 +128,20 @@ def run_command(kb: Workspace, command: str, folder: str, timeout: float = TIMEO
 
     A line that fails ends it. It has no input, and its environment nothing of kb's and of an outer git's.
     """
-    environment = {key: value for key, value in kb.environment.items() if not key.startswith(_NOT_PASSED_ON)}
+    environment = {key: value for key, value in kb.environment.items() if not key.startswith(("GIT_", "KB_"))}
     began = time.monotonic()
     process = None
     try:
         with _defer_interrupts():
             process = subprocess.Popen(
-                ["sh", "-e", "-c", command], cwd=folder, env=environment, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            )  # fmt: skip
+                ["sh", "-e", "-c", command],
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
         output, has_ended = _read_output(process, began + timeout)
         if has_ended:
             try:
@@ -152,7 +150,11 @@ def run_command(kb: Workspace, command: str, folder: str, timeout: float = TIMEO
                 has_ended = False
     finally:
         if process:  # also after an interrupt: nothing that the command started is left behind
-            _kill_group(process)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
     seconds = time.monotonic() - began
     return CommandResult(command, process.returncode, seconds, _format_output(kb, output), not has_ended)
 
@@ -195,22 +197,12 @@ def _read_output(process: subprocess.Popen[bytes], deadline: float) -> tuple[byt
     return bytes(kept), False
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the group of *process*."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdout:
-        process.stdout.close()
-
-
 def _format_output(kb: Workspace, output: bytes) -> str:
     """Return the last lines of *output* as they can be shown: without secrets, and nothing drives a terminal."""
     text, _ = redaction.redact_text(output.decode("utf-8", "replace"), kb.config.masking)
     rows = reveal_hidden(text).rstrip("\n").split("\n")
     more = ["…"] if len(rows) > _SHOWN else []
-    shown = (row if len(row) <= _WIDEST else row[: _WIDEST - 1] + "…" for row in rows[-_SHOWN:])
-    return "\n".join((*more, *shown))
+    return "\n".join((*more, *(row if len(row) <= _WIDEST else row[: _WIDEST - 1] + "…" for row in rows[-_SHOWN:])))
 
 
 # -- what came of it ------------------------------------------------------------------------------

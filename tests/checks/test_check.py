@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.checks import collect_checks
-from kb.checks.check_context import CheckedText, CheckSurroundings
+from kb.checks.check_context import CheckedText, CheckSurroundings, load_check_context
 from kb.checks.findings import (
     Finding,
     RecordSource,
@@ -21,7 +21,7 @@ from kb.checks.findings import (
     format_text,
     summarise_findings,
 )
-from kb.checks.run_checks import check_sources
+from kb.checks.run_checks import apply_rules
 from kb.config import Config
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
@@ -63,7 +63,7 @@ def found(
     **surroundings: Any,
 ) -> list[Finding]:
     around = CheckSurroundings(**{"today": TODAY, **surroundings})
-    return check_sources([source(one) for one in records], around, config or Config())
+    return apply_rules(load_check_context([source(one) for one in records], around, config or Config()))
 
 
 def rules(*records: Record | RecordSource, **options: Any) -> list[str]:
