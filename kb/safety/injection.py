@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kb.i18n import Message, msg
 from kb.safety.injection_patterns import AGENT, OVERRULES, SIGN, SIGNS, WORD, WORDS, InjectionPattern
@@ -115,49 +115,43 @@ _PROBLEMS = {
 _LOOKALIKE = msg("mixes look-alike letters of different scripts")
 
 
-class _HiddenRun(NamedTuple):
-    """Strange characters that stand side by side."""
-
-    start: int
-    end: int
-    kind: str
-
-
-def _iter_hidden_runs(text: str) -> Iterator[_HiddenRun]:
-    """Yield the runs of characters in *text* that show nothing, or show it elsewhere, and have no business there."""
-    run: _HiddenRun | None = None
-    done = 0
+def _iter_hidden_runs(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and kind of each run in *text* that shows nothing, or elsewhere, and has no business there."""
+    start = end = done = 0
+    kind = ""
     for match in _SUSPECT.finditer(text):
-        start = match.start()
-        if start < done:
+        place = match.start()
+        if place < done:
             continue
-        ordinary = _ORDINARY.match(text, start)
+        ordinary = _ORDINARY.match(text, place)
         done = ordinary.end() if ordinary else match.end()
-        kind = "" if ordinary else _classify_character(text, start)
-        if kind and run and run.end == start:
-            run = run._replace(end=done)
-        elif kind:
-            if run:
-                yield run
-            run = _HiddenRun(start, done, kind)
-    if run:
-        yield run
+        found = "" if ordinary else _classify_character(text, place)
+        if found and kind and end == place:
+            end = done
+        elif found:
+            if kind:
+                yield start, end, kind
+            start, end, kind = place, done, found
+    if kind:
+        yield start, end, kind
 
 
 def _classify_character(text: str, place: int) -> str:
     """Return which kind of strange character stands at *place*; "" for a mark where lines run from the right."""
     match = _KIND.match(text, place)
     kind = (match.lastgroup if match else None) or ""
+    # U+200F beside Hebrew or Arabic letters is how these languages are written
     return "" if kind == "mark" and _RIGHT_TO_LEFT.search(text, max(0, place - _NEAR), place + _NEAR) else kind
 
 
 def _iter_hidden(text: str) -> Iterator[_LocatedThreat]:
-    for run in _iter_hidden_runs(text):
-        yield _LocatedThreat(run.start, HIDDEN, _PROBLEMS[run.kind], _format_code_points(text[run.start : run.end]))
-    if _FOREIGN.search(text):
-        for word in _WORD.finditer(text):
-            if _is_lookalike_word(word[0]):
-                yield _LocatedThreat(word.start(), HIDDEN, _LOOKALIKE, word[0])
+    for start, end, kind in _iter_hidden_runs(text):
+        yield _LocatedThreat(start, HIDDEN, _PROBLEMS[kind], _format_code_points(text[start:end]))
+    for word in _WORD.finditer(text) if _FOREIGN.search(text) else ():
+        # Latin to the eye alone: "pаypal" with a Cyrillic а, but neither "PRы" nor "NFκB"
+        foreign = [place for place, letter in enumerate(word[0]) if _FOREIGN.match(letter)]
+        if foreign and all(word[0][n] in _ALIKE for n in foreign) and _LATIN.search(word[0], foreign[0]):
+            yield _LocatedThreat(word.start(), HIDDEN, _LOOKALIKE, word[0])
 
 
 def _format_code_points(run: str) -> str:
@@ -165,23 +159,27 @@ def _format_code_points(run: str) -> str:
     return " ".join(codes) if len(codes) < 4 else f"{codes[0]}…{codes[-1]} ×{len(codes)}"
 
 
+def _replace_hidden(text: str, replace: Callable[[str], str]) -> str:
+    parts, at = [], 0
+    for start, end, _ in _iter_hidden_runs(text):
+        parts += [text[at:start], replace(text[start:end])]
+        at = end
+    return "".join((*parts, text[at:]))
+
+
 def reveal_hidden(text: str) -> str:
     """Return *text* with every character that hides, turns the line or drives a terminal as its code: ⟨U+202E⟩."""
-    parts, at = [], 0
-    for run in _iter_hidden_runs(text):
-        parts += [text[at : run.start], f"⟨{_format_code_points(text[run.start : run.end])}⟩"]
-        at = run.end
-    return _BREAK.sub("\n", "".join((*parts, text[at:])) if parts else text)
+    return _BREAK.sub("\n", _replace_hidden(text, lambda run: f"⟨{_format_code_points(run)}⟩"))
 
 
 def escape_hidden(text: str) -> str:
     """Return *text*, which is JSON, with what `reveal_hidden` would show as JSON's own escapes: it reads back equal."""
-    parts, at = [], 0
-    for run in _iter_hidden_runs(text):
-        codes = text[run.start : run.end].encode("utf-16-be", "surrogatepass").hex()
-        parts += [text[at : run.start], *(f"\\u{codes[n : n + 4]}" for n in range(0, len(codes), 4))]
-        at = run.end
-    return "".join((*parts, text[at:])) if parts else text
+
+    def escape_run(run: str) -> str:
+        codes = run.encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{codes[n : n + 4]}" for n in range(0, len(codes), 4))
+
+    return _replace_hidden(text, escape_run)
 
 
 def strip_hidden(text: str) -> str:
@@ -191,12 +189,9 @@ def strip_hidden(text: str) -> str:
 
 # -- letters that look alike ----------------------------------------------------------------------
 
-_ALIKE = {
-    "а": "a", "с": "c", "ԁ": "d", "е": "e", "һ": "h", "і": "i", "ј": "j", "ӏ": "l", "о": "o", "р": "p", "ԛ": "q",
-    "ѕ": "s", "у": "y", "х": "x", "ԝ": "w", "А": "A", "В": "B", "С": "C", "Е": "E", "Н": "H", "І": "I", "Ј": "J",
-    "К": "K", "М": "M", "О": "O", "Р": "P", "Ѕ": "S", "Т": "T", "Х": "X", "ο": "o", "Α": "A", "Β": "B", "Ε": "E",
-    "Ζ": "Z", "Η": "H", "Ι": "I", "Κ": "K", "Μ": "M", "Ν": "N", "Ο": "O", "Ρ": "P", "Τ": "T", "Υ": "Y", "Χ": "X",
-}  # fmt: skip
+_ALIKE = dict(
+    zip("асԁеһіјӏорԛѕухԝАВСЕНІЈКМОРЅТХοΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "acdehijlopqsyxwABCEHIJKMOPSTXoABEZHIKMNOPTYX", strict=True)
+)
 """Cyrillic and Greek letters that nobody can tell from Latin ones."""
 _LIKE = {"к": "k", "т": "t", "м": "m", "ѵ": "v", "ν": "v", "ι": "i", "υ": "u", "ρ": "p", "α": "a"}
 _FOLDED = str.maketrans({**_ALIKE, **_LIKE})
@@ -205,21 +200,14 @@ _WORD = regex("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u052f]+")
 _LATIN = regex("[A-Za-z]")
 
 
-def _is_lookalike_word(word: str) -> bool:
-    """Return whether *word* is Latin to the eye alone: "pаypal" with a Cyrillic а, but neither "PRы" nor "NFκB"."""
-    places = [place for place, letter in enumerate(word) if _FOREIGN.match(letter)]
-    return bool(places) and all(word[n] in _ALIKE for n in places) and bool(_LATIN.search(word, places[0]))
-
-
 def _normalise_text(text: str) -> str:
     """Return *text* as a model takes it in: without what hides, letters folded; every line stays on its line."""
     if not text.isascii():
         text = _TAG.sub(lambda match: chr(ord(match[0]) - 0xE0000), text)
-        text = _SUSPECT.sub("", text)
+    text = strip_hidden(text)
+    if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         text = text.translate(_FOLDED) if _FOREIGN.search(text) else text
-    else:
-        text = _SUSPECT.sub("", text)
     if "&#" in text:
         from html import unescape
 
@@ -262,16 +250,20 @@ _CLOSED_UP = regex(
 def _iter_instructions(shown: str) -> Iterator[_LocatedThreat]:
     """Yield the orders in *shown*, the first of each way of giving one."""
     found: set[str] = set()
-    code: _CodeSpans | None = None
+    edges: list[int] | None = None
     for match, order in _match_patterns(shown):
         if order.problem.template in found:
             continue
-        code = code or _find_code_spans(shown)
-        in_code = code.has_position(match.start())
+        edges = _find_code_edges(shown) if edges is None else edges
+        in_code = _is_in_code(edges, match.start())
         if (order.in_code or not in_code) and not _is_reported(shown, match, in_code):
             found.add(order.problem.template)
             yield _locate_threat(INSTRUCTION, order.problem, match.start(), match[0])
-    yield from _iter_spaced_instructions(shown)
+    # Letters that stand apart: "i g n o r e  a l l  p r i o r  r u l e s", 忽 略 之 前 的 指 令
+    for match in _APART.finditer(shown) if _ALONE.search(shown) else ():
+        closed_up = re.sub(r"[\W_]", "", match[0] + shown[match.end() : match.end() + 1])
+        if _CLOSED_UP.search(closed_up):
+            yield _locate_threat(INSTRUCTION, OVERRULES, match.start(), match[0])
 
 
 def _match_patterns(shown: str) -> Iterator[tuple[re.Match[str], InjectionPattern]]:
@@ -290,16 +282,6 @@ def _match_patterns(shown: str) -> Iterator[tuple[re.Match[str], InjectionPatter
                     yield match, order
 
 
-def _iter_spaced_instructions(shown: str) -> Iterator[_LocatedThreat]:
-    """Yield an order whose letters stand apart."""
-    if not _ALONE.search(shown):
-        return
-    for match in _APART.finditer(shown):
-        closed_up = re.sub(r"[\W_]", "", match[0] + shown[match.end() : match.end() + 1])
-        if _CLOSED_UP.search(closed_up):
-            yield _locate_threat(INSTRUCTION, OVERRULES, match.start(), match[0])
-
-
 def _locate_threat(kind: str, problem: Message, place: int, words: str) -> _LocatedThreat:
     return _LocatedThreat(place + len(words) - len(words.lstrip()), kind, problem, words)
 
@@ -313,35 +295,22 @@ def _is_reported(shown: str, match: re.Match[str], in_code: bool) -> bool:
         return True
     if not _ABOUT.search(f"{near} {shown[end : end + _AFTER]}"):
         return False
-    return in_code or _is_quoted(before) or _REPORTED.search(before) is not None
+    # Cells of a table count as quotes
+    in_quotes = before.count('"') % 2 or before.count("`") % 2 or before.lstrip().startswith("|")
+    is_open = any(before.rfind(opening) > before.rfind(closing) for opening, closing in _OPENING.items())
+    return bool(in_code or in_quotes or is_open or _REPORTED.search(before))
 
 
-def _is_quoted(before: str) -> bool:
-    """Return whether a quotation is open behind *before*, the beginning of a line; cells of a table count as quotes."""
-    if before.count('"') % 2 or before.count("`") % 2 or before.lstrip().startswith("|"):
-        return True
-    return any(before.rfind(opening) > before.rfind(closing) for opening, closing in _OPENING.items())
+def _find_code_edges(shown: str) -> list[int]:
+    """Return where code starts and ends, in turn: what stands between fences, and in backticks outside them."""
+    edges = [match.start() for match in _FENCE.finditer(shown)]
+    edges += [len(shown)] * (len(edges) % 2)
+    spans = [match.span() for match in _INLINE.finditer(shown) if not _is_in_code(edges, match.start())]
+    return sorted([*edges, *(edge for span in spans for edge in span)])
 
 
-class _CodeSpans(NamedTuple):
-    """Where code stands: the rising starts and ends of its pieces."""
-
-    starts: list[int]
-    ends: list[int]
-
-    def has_position(self, place: int) -> bool:
-        """Return whether *place* is in code."""
-        before = bisect_right(self.starts, place)
-        return before > 0 and place < self.ends[before - 1]
-
-
-def _find_code_spans(shown: str) -> _CodeSpans:
-    """Return what stands between fences, and in backticks outside them."""
-    fences = [match.start() for match in _FENCE.finditer(shown)]
-    spans = list(zip(fences[::2], [*fences[1::2], len(shown)], strict=False))
-    fenced = _CodeSpans([start for start, _ in spans], [end for _, end in spans])
-    spans += [match.span() for match in _INLINE.finditer(shown) if not fenced.has_position(match.start())]
-    return _CodeSpans([start for start, _ in sorted(spans)], [end for _, end in sorted(spans)])
+def _is_in_code(edges: list[int], place: int) -> bool:
+    return bisect_right(edges, place) % 2 == 1
 
 
 # -- what a page does not show --------------------------------------------------------------------
@@ -376,12 +345,12 @@ _UNSHOWN = msg("has prose in a comment that a page does not show")
 def _iter_comments(shown: str) -> Iterator[_LocatedThreat]:
     if not any(sign in shown for sign in _UNSEEN_SIGNS):
         return
-    code: _CodeSpans | None = None
+    edges: list[int] | None = None
     for match in _COMMENT.finditer(shown):
-        code = code or _find_code_spans(shown)
+        edges = _find_code_edges(shown) if edges is None else edges
         words, start = _LINK.sub(" ", match[match.lastgroup or 0]), match.start(match.lastgroup or 0)
         is_prose = len(_PROSE.findall(words)) >= _WORDS or len(_IDEOGRAPHS.findall(words)) >= _CHARACTERS
-        if not words.strip() or code.has_position(match.start()):
+        if not words.strip() or _is_in_code(edges, match.start()):
             continue
         if AGENT.search(words):
             yield _locate_threat(INSTRUCTION, _SPEAKS_UNSEEN, start, words)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from kb.config import Masking
 from kb.records.model import Candidate
@@ -50,8 +50,8 @@ def redact_text(text: str, masking: Sequence[str] | Masking = ()) -> tuple[str, 
 
 def locate_secrets(text: str, masking: Sequence[str] | Masking = ()) -> Iterator[tuple[int, str]]:
     """Yield the 1-based line and the rule of every place that `redact_text` would mask, in the order of *text*."""
-    for span, line in _iter_with_lines(text, _find_spans(text, _build_search_task(masking))):
-        yield line, span.rule
+    for found in _list_redactions(text, _find_spans(text, _build_search_task(masking))):
+        yield found.line, found.rule
 
 
 def redact_candidate(
@@ -88,9 +88,7 @@ def _build_search_task(masking: Sequence[str] | Masking) -> SearchTask:
 
 def _mask_text(text: str, task: SearchTask) -> tuple[str, tuple[Redaction, ...]]:
     spans = _find_spans(text, task)
-    if not spans:
-        return text, ()
-    return _apply_masks(text, spans), tuple(Redaction(span.rule, line) for span, line in _iter_with_lines(text, spans))
+    return _apply_masks(text, spans), _list_redactions(text, spans)
 
 
 def _iter_texts(value: object) -> Iterator[str]:
@@ -236,12 +234,14 @@ def _format_mask(rule: str) -> str:
     return f"[redacted:{rule}]"
 
 
-def _iter_with_lines(text: str, spans: list[SecretSpan]) -> Iterator[tuple[SecretSpan, int]]:
-    line, position = 1, 0
+def _list_redactions(text: str, spans: list[SecretSpan]) -> tuple[Redaction, ...]:
+    found: list[Redaction] = []
+    line, at = 1, 0
     for span in spans:
-        line += text.count("\n", position, span.start)
-        position = span.start
-        yield span, line
+        line += text.count("\n", at, span.start)
+        at = span.start
+        found.append(Redaction(span.rule, line))
+    return tuple(found)
 
 
 # -- crowds ---------------------------------------------------------------------------------------
@@ -273,10 +273,19 @@ def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
     """Return the crowds of secrets in *text*; where there is one, also what reaches out of it into other lines."""
     if len(text) < CROWD * 8 or sum(map(text.lower().count, _NAMES)) < CROWD:
         return []
+    crowds: list[list[re.Match[str]]] = [[]]
+    for match in _ASSIGNED.finditer(text):
+        if crowds[-1] and match.start() - crowds[-1][-1].end() > _GAP:
+            crowds.append([])
+        crowds[-1].append(match)
     spans: list[SecretSpan] = []
-    for crowd in _iter_crowds(text):
-        if rule := _sample_rule(crowd, text, task):
-            start, end = _find_line_bounds(crowd, text)
+    for crowd in crowds:
+        if len(crowd) >= CROWD and (rule := _sample_rule(crowd, text, task)):
+            # With their whole lines, the line before and the line behind them
+            start = text.rfind("\n", 0, max(text.rfind("\n", 0, crowd[0].start()), 0)) + 1
+            end = text.find("\n", crowd[-1].end())
+            end = text.find("\n", end + 1) if end >= 0 else end
+            end = len(text) if end < 0 else end
             tail = (max(start, crowd[-1].start() - _BEHIND), end)
             spans += (SecretSpan(start, end, rule), *find_secrets(text, task, [tail]))
     if spans:  # the head of a key block or of a table may stand in a line that is masked, and the rest below it
@@ -284,37 +293,14 @@ def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
     return spans
 
 
-def _iter_crowds(text: str) -> Iterator[Sequence[re.Match[str]]]:
-    """Yield the assignments of each crowd in *text*."""
-    crowd: list[re.Match[str]] = []
-    for match in _ASSIGNED.finditer(text):
-        if crowd and match.start() - crowd[-1].end() > _GAP:
-            if len(crowd) >= CROWD:
-                yield crowd
-            crowd = []
-        crowd.append(match)
-    if len(crowd) >= CROWD:
-        yield crowd
-
-
 def _sample_rule(crowd: Sequence[re.Match[str]], text: str, task: SearchTask) -> str:
     """Return the rule of a secret in *crowd*; "" where less than half of what is drawn from it are secrets."""
     drawn = crowd[:: len(crowd) // _DRAWN]
-    found = [span.rule for match in drawn if (span := next(find_secrets(_extract_assignment(match, text), task), None))]
+    found: list[str] = []
+    for match in drawn:
+        # An assignment with what stands before it and the rest of its value
+        rest = text[match.end() : match.end() + _BEHIND].split(None, 1)
+        behind = rest[0] if rest and not text[match.end()].isspace() else ""
+        assignment = text[max(0, match.start() - _BEFORE) : match.end()] + behind
+        found += [span.rule for span in islice(find_secrets(assignment, task), 1)]
     return found[0] if 2 * len(found) >= len(drawn) else ""
-
-
-def _extract_assignment(match: re.Match[str], text: str) -> str:
-    """Return an assignment with what stands before it and the rest of its value."""
-    rest = text[match.end() : match.end() + _BEHIND].split(None, 1)
-    behind = rest[0] if rest and not text[match.end()].isspace() else ""
-    return text[max(0, match.start() - _BEFORE) : match.end()] + behind
-
-
-def _find_line_bounds(crowd: Sequence[re.Match[str]], text: str) -> tuple[int, int]:
-    """Return start and end of the lines of *crowd*, with the line before and the line behind it."""
-    start = text.rfind("\n", 0, crowd[0].start())
-    end = text.find("\n", crowd[-1].end())
-    if end >= 0:
-        end = text.find("\n", end + 1)
-    return text.rfind("\n", 0, max(start, 0)) + 1, end if end >= 0 else len(text)

@@ -83,11 +83,6 @@ class _PreparedText(NamedTuple):
     places: dict[str, list[int]]
     """Where a word stands; several rules start with the same one."""
 
-    def join_areas(self) -> str:
-        """Return the lower-case text of the areas."""
-        whole = self.areas == ((0, len(self.text)),)
-        return self.lower if whole else "\n".join([self.lower[start:end] for start, end in self.areas])
-
 
 def find_secrets(text: str, task: SearchTask, areas: Sequence[Area] | None = None) -> Iterator[SecretSpan]:
     """Yield what is to be masked in *text*, in order of precedence, but nothing that touches a mask.
@@ -135,17 +130,18 @@ def prepare_text(text: str, masks: Sequence[Area] = (), areas: Sequence[Area] | 
 
 def select_rules(seen: _PreparedText, only: tuple[int, ...] = ()) -> tuple[int, ...]:
     """Return the numbers of the rules, all or those of *only*, whose words are in the text."""
-    lower = seen.join_areas()
     if only:
-        return tuple([number for number in only if number >= 0 and _can_match(RULES[number], seen)])
-    found = [numbers for word, numbers in _ANYWHERE if word in lower]
+        return tuple(n for n in only if n >= 0 and _can_match(RULES[n], seen))
+    is_whole = seen.areas == ((0, len(seen.text)),)
+    lower = seen.lower if is_whole else "\n".join([seen.lower[start:end] for start, end in seen.areas])
+    found = {number for word, numbers in _ANYWHERE if word in lower for number in numbers}
     if seen.runs:
         visible = "\n".join([lower[start:end] for start, end in seen.runs])
-        found += [numbers for word, numbers in _IN_RUNS if word in visible]
-        found.append(_OF_RUNS)
+        found |= {number for word, numbers in _IN_RUNS if word in visible for number in numbers}
+        found.update(_OF_RUNS)
     if seen.numbers:
-        found.append(_OF_NUMBERS)
-    return tuple(sorted({number for numbers in found for number in numbers}))
+        found.update(_OF_NUMBERS)
+    return tuple(sorted(found))
 
 
 def _can_match(rule: SecretRule, seen: _PreparedText) -> bool:
@@ -207,16 +203,13 @@ def _find_positions(words: Sequence[str], seen: _PreparedText) -> list[int]:
     """Return where one of *words* stands, in order."""
     for word in words:
         if word not in seen.places:
-            seen.places[word] = list(_iter_positions(word, seen.lower, seen.areas))
+            places = seen.places[word] = []
+            for start, end in seen.areas:
+                position = seen.lower.find(word, start, end)
+                while position >= 0:
+                    places.append(position)
+                    position = seen.lower.find(word, position + 1, end)
     return sorted([position for word in words for position in seen.places[word]])
-
-
-def _iter_positions(word: str, text: str, areas: Sequence[Area]) -> Iterator[int]:
-    for start, end in areas:
-        position = text.find(word, start, end)
-        while position >= 0:
-            yield position
-            position = text.find(word, position + 1, end)
 
 
 @functools.cache
@@ -252,7 +245,12 @@ def find_table_secrets(text: str) -> Iterator[tuple[int, int]]:
     for line in text.splitlines(keepends=True):
         cells = line.split(mark) if columns else []
         if columns and len(cells) == width:
-            yield from _iter_secret_cells(cells, columns, at)
+            start = at
+            for number, cell in enumerate(cells):
+                value = cell.strip().strip(_QUOTES)
+                if number in columns and _is_secret(value):
+                    yield start + cell.index(value), start + cell.index(value) + len(value)
+                start += len(cell) + 1
         else:
             mark, width, columns = _parse_header(line)
         at += len(line)
@@ -260,22 +258,12 @@ def find_table_secrets(text: str) -> Iterator[tuple[int, int]]:
 
 def _parse_header(line: str) -> tuple[str, int, tuple[int, ...]]:
     """Return what parts the cells of *line*, how many there are, and which are names of secrets."""
-    if len(line) <= _LONGEST:
-        for mark in "|\t,;":
-            cells = line.split(mark)
-            named = tuple(n for n, cell in enumerate(cells) if _HEAD.fullmatch(cell.strip().strip(_QUOTES)))
-            if named and len(cells) > 1:
-                return mark, len(cells), named
+    for mark in "|\t,;" if len(line) <= _LONGEST else "":
+        cells = line.split(mark)
+        named = tuple(n for n, cell in enumerate(cells) if _HEAD.fullmatch(cell.strip().strip(_QUOTES)))
+        if named and len(cells) > 1:
+            return mark, len(cells), named
     return "", 0, ()
-
-
-def _iter_secret_cells(cells: list[str], columns: tuple[int, ...], at: int) -> Iterator[tuple[int, int]]:
-    for number, cell in enumerate(cells):
-        value = cell.strip().strip(_QUOTES)
-        if number in columns and _is_secret(value):
-            start = at + cell.index(value)
-            yield start, start + len(value)
-        at += len(cell) + 1
 
 
 def _is_secret(value: str) -> bool:
@@ -326,26 +314,20 @@ def deobfuscate_text(text: str) -> DeobfuscatedText | None:
     starts: list[int] = []
     pieces: list[tuple[int, int, bool]] = []
     length = done = 0
-    for match in _DISGUISE.finditer(text):
-        instead = _replace_disguise(match, folds)
-        for piece, start, end, is_same in (
-            (text[done : match.start()], done, match.start(), True),
-            (instead, match.start(), match.end(), len(instead) == len(match[0])),
+    for match in (*_DISGUISE.finditer(text), None):
+        start, end = match.span() if match else (len(text), len(text))
+        instead = match[0] if match and "\uff01" <= match[0][0] <= "\uff5e" else ""
+        if folds:
+            instead = "".join(chr(ord(char) - 0xFEE0) for char in instead)
+        for piece, first, last, is_same in (
+            (text[done:start], done, start, True),
+            (instead, start, end, len(instead) == end - start),
         ):
             if piece:
                 shown.append(piece)
                 starts.append(length)
-                pieces.append((start, end, is_same))
+                pieces.append((first, last, is_same))
                 length += len(piece)
-        done = match.end()
-    shown.append(text[done:])
-    starts.append(length)
-    pieces.append((done, len(text), True))
+        done = end
     whole = "".join(shown)
     return DeobfuscatedText(whole, starts, pieces) if whole != text else None
-
-
-def _replace_disguise(match: re.Match[str], folds: bool) -> str:
-    if not "\uff01" <= match[0][0] <= "\uff5e":
-        return ""
-    return "".join(chr(ord(char) - 0xFEE0) for char in match[0]) if folds else match[0]
