@@ -14,15 +14,17 @@ from kb.files import remove_file, write_atomic
 from kb.git import worktree
 from kb.git.repository import Head, RefMove, format_commit_message
 from kb.guard import policy
-from kb.guard.attribution import AttributedChanges, attribute_changes, is_merge_in_progress
 from kb.guard.outside_changes import (
     COPIED,
     DAYS,
     SETTINGS,
+    AttributedChanges,
     OutsideChange,
     SnapshotDiff,
     adopt_all_changes,
+    attribute_changes,
     compare_snapshot,
+    is_merge_in_progress,
     read_content,
     read_tree_oids,
     refresh_snapshot,

@@ -58,18 +58,15 @@ def take_task(kb: Workspace, session: str, agent_type: str, transcript: str) -> 
 
 def find_open_task(path: str, agent_type: str) -> str:
     """Return the task of the only open call for *agent_type* at the end of the transcript *path*, or ""."""
-    from kb.sessions.transcript import parse_transcript
+    from kb.sessions.transcript import list_calls, parse_transcript
 
-    if not os.path.isfile(path):
-        return ""
     try:
-        messages = parse_transcript(read_transcript(path, _TAIL)).messages
+        calls = list_calls(parse_transcript(read_transcript(path, _TAIL))) if os.path.isfile(path) else []
     except BadInput:
         return ""
-    answered = {result.id for message in messages for result in message.results}
-    calls = [call for message in messages for call in message.calls if call.name in ("Agent", "Task")]
-    tasks_asked = {_parse_task_input(call.input) for call in calls if call.id not in answered}
-    tasks = {task for kind, task in tasks_asked if kind == agent_type.casefold()}
+    waiting = [one.request for one in calls if one.result is None and one.request.name in ("Agent", "Task")]
+    asked = [_parse_task_input(call.input) for call in waiting]
+    tasks = {task for kind, task in asked if kind == agent_type.casefold()}
     return tasks.pop() if len(tasks) == 1 else ""
 
 

@@ -139,18 +139,23 @@ def _get_current_folder() -> str:
 def _handle_with_deadline(caller: _Caller, payload: dict[str, Any], root: str) -> int:
     from kb.guard.response import HookResponse
     from kb.hooks import claude, events
-    from kb.hooks.deadline import Late, compute_limits, enforce_deadline, force_exit_after
     from kb.hooks.tool_events import remember_failure
     from kb.state import hook_failures
 
     caller = caller._replace(codec=caller.codec or claude)
     event, render = caller.event, (caller.codec or claude).render_response
-    late, too_late = compute_limits(caller.host, event)
+    late, too_late = events.compute_limits(caller.host, event)
     silence = render(event, HookResponse(), caller.given)
     try:
-        with force_exit_after(too_late if _owns_process else 0, silence, caller.host.failed), enforce_deadline(late):
+        with (
+            events.force_exit_after(too_late if _owns_process else 0, silence, caller.host.failed),
+            events.enforce_deadline(late),
+        ):
             decision = events.handle_event(event, payload, root)
-    except (Exception, Late) as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
+    except (
+        Exception,
+        events.Late,
+    ) as error:  # a hook never stops the agent: the failure is named and kept for `kb doctor`
         remember_failure(root, event, error)
         return _answer_nothing(caller, hook_failures.redact_message(f"{event}: {error}"))
     _print_answer(render(event, decision, caller.given))

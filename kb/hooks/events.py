@@ -5,14 +5,15 @@ Payloads are clean here: the texts in them can be written to a file, and are "" 
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import BadInput, GitFailed, IndexFailed, KbError
 from kb.guard.response import HookResponse, merge_responses
-from kb.hooks.deadline import Late
 from kb.hooks.tool_events import (
     Handler,
     compare_protected_files,
@@ -22,7 +23,7 @@ from kb.hooks.tool_events import (
     raise_usage_alert,
     remember_failure,
 )
-from kb.hosts import CLAUDE
+from kb.hosts import CLAUDE, Host
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
@@ -30,19 +31,82 @@ from kb.records.model import Verdict
 from kb.records.record_paths import resolve_openable_path
 from kb.sessions.host_input import extract_typed_text
 from kb.startup.namedtuple import TYPE_CHECKING
+from kb.startup.process import signal
 from kb.state import hook_failures
 
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any
 
     Payload = Mapping[str, Any]
 
+_SHARE, _LAST = 0.8, 0.9
+"""The parts of the host's time after which kb gives up, and after which a hook that waits for others is ended."""
+_AT_END = 1.2
+"""Seconds at the end of a session where kb is a plugin: the host gives all hooks of plugins together 1.5."""
 _COMMANDS = ("详细说说", "简要概括", "存档一下", "加载上下文", "修剪上下文", "继续", "continue")
 """Words without which no prompt is a command to kb itself; then nothing is loaded to look."""
 _LONGEST_COMMAND = 80
 """Characters."""
 _REPORTED = ("created", "updated", "appended", "conflict")
 """The verdicts a person is told at once: these changed something (MBANK-20: no write is hidden)."""
+
+
+# -- a hook's own time limit: who ends before the host's can still say what was not done -------------
+
+
+class Late(BaseException):
+    """The time is over. It is no Exception, so nothing that goes on after a failure goes on after this."""
+
+
+def compute_limits(host: Host, event: str) -> tuple[float, float]:
+    """Return after how many seconds kb gives up at *event*, kb's name of it, and after how many it is ended."""
+    if event == "SessionEnd" and "CLAUDE_PLUGIN_ROOT" in os.environ:
+        return _AT_END, _AT_END + 0.1
+    given = min((host.timeouts.get(own, 10) for own, ours in host.events.items() if ours == event), default=10)
+    return _SHARE * given, _LAST * given
+
+
+@contextlib.contextmanager
+def enforce_deadline(limit: float) -> Iterator[None]:
+    """Raise Late in the block after *limit* seconds."""
+
+    def raise_at_alarm(number: int, frame: FrameType | None) -> None:
+        raise Late(f"not done within {limit:g} s")
+
+    try:
+        before = signal.signal(signal.SIGALRM, raise_at_alarm)
+    except ValueError:  # not the main thread: who calls from another one keeps its own time
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def force_exit_after(limit: float, answer: str, code: int) -> Iterator[None]:
+    """End the process with *answer* and *code* after *limit* seconds (0: never), whatever the block is waiting for."""
+    over = _thread.allocate_lock()
+    over.acquire()
+
+    def exit_when_late() -> None:
+        if not over.acquire(timeout=limit):
+            os.write(1, answer.encode())
+            os._exit(code)
+
+    if limit:
+        _thread.start_new_thread(exit_when_late, ())
+    try:
+        yield
+    finally:
+        over.release()
+
+
+# -- every event -------------------------------------------------------------------------------------
 
 
 def handle_event(event: str, payload: Payload, root: str) -> HookResponse:

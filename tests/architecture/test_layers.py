@@ -60,7 +60,7 @@ IMPURE = {
     "capture": (
         "extract flush_spool form_choice prompt_commands proposals refusals save_session submit turns usage_alerts"
     ),
-    "guard": "attribution call_paths call_targets decide outside_changes policy set_aside subagent_tasks",
+    "guard": "call_paths call_targets decide outside_changes policy set_aside subagent_tasks",
     "checks": ("collect_checks compare find_secret merge_conflicts run_checks verify"),
     "history": "changes dependents snapshot timeline",
     "importers": "project_layout",

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kb import hooks
-from kb.hooks import deadline, events
+from kb.hooks import events
 from kb.hooks.install import get_host
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions import host_input
@@ -69,10 +69,10 @@ def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypat
 def test_every_own_limit_is_below_that_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     for host in HOSTS:
         for event, limit in get_host(host).timeouts.items():
-            late, too_late = deadline.compute_limits(get_host(host), get_host(host).events[event])
+            late, too_late = events.compute_limits(get_host(host), get_host(host).events[event])
             assert 0 < late < too_late < limit, (host, event)
     monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/p")
-    assert deadline.compute_limits(get_host("claude"), "SessionEnd")[1] < 1.5
+    assert events.compute_limits(get_host("claude"), "SessionEnd")[1] < 1.5
 
 
 @pytest.mark.parametrize("host", ["claude", "copilot"])
