@@ -85,6 +85,11 @@ class AdmittedCandidate(NamedTuple):
     grounds: Sequence[Message]
     """Why the gate let it through, and what else its caller is to hear."""
 
+    @property
+    def replaced(self) -> list[Record]:
+        """The records that it supersedes and that nothing has superseded yet."""
+        return [old for old in self.superseded if old.status != Status.SUPERSEDED]
+
 
 # -- the calls ------------------------------------------------------------------------------------
 
@@ -371,34 +376,25 @@ def _admit_candidate(transaction: Transaction, admitted: AdmittedCandidate) -> V
         from kb.writing.edit_text import rewrite_sections
 
         return rewrite_sections(transaction, admitted.candidate, admitted.grounds, decided=admitted.request.decided)
-    if decision.step == "conflict" and decision.record and decision.reason:
-        return _open_review(transaction, admitted, decision.reason, [decision.record])
     if decision.step == "merge" and decision.record:
         return _merge_into_record(transaction, admitted, decision.record)
+    contradicted = [decision.record] if decision.step == "conflict" and decision.record else []
+    if why := decision.reason if contradicted else _explain_review(transaction, admitted):
+        from kb.writing.reviews import propose_review
+
+        return propose_review(transaction, admitted, why, contradicted)
     return _create_record(transaction, admitted)
 
 
-def _open_review(
-    transaction: Transaction, admitted: AdmittedCandidate, why: Message, contradicted: Sequence[Record] = ()
-) -> Verdict:
-    """Open a review of a candidate against what it contradicts and what it names as replaced."""
-    from kb.writing.reviews import propose_review
-
-    olds = {old.path: old for old in (*contradicted, *_list_replaced(admitted))}
-    return propose_review(
-        transaction,
-        admitted.candidate,
-        list(olds.values()),
-        admitted.amended,
-        [why, *admitted.grounds],
-        admitted.decision.similar,
-        by_person=admitted.request.by_person,
-    )
-
-
-def _list_replaced(admitted: AdmittedCandidate) -> list[Record]:
-    """Return the records that the candidate supersedes and that nothing has superseded yet."""
-    return [old for old in admitted.superseded if old.status != Status.SUPERSEDED]
+def _explain_review(transaction: Transaction, admitted: AdmittedCandidate) -> Message | None:
+    """Return why a person has to decide whether a new record replaces what it names; None where it may."""
+    named = (*admitted.superseded, *admitted.amended)
+    if not admitted.request.decided and any(old.status == Status.ACCEPTED for old in named):
+        return NOT_BY_A_PROGRAM
+    for old in admitted.replaced:
+        if not transaction.can_supersede(old):
+            return msg("{path} has changes on the same lines that are not committed", path=old.path)
+    return None
 
 
 def _merge_into_record(transaction: Transaction, admitted: AdmittedCandidate, record: Record) -> Verdict:
@@ -423,14 +419,8 @@ def _merge_into_record(transaction: Transaction, admitted: AdmittedCandidate, re
 
 
 def _create_record(transaction: Transaction, admitted: AdmittedCandidate) -> Verdict:
-    """Plan the record that the candidate becomes, or the review that decides whether it replaces others."""
+    """Plan the record that the candidate becomes, and that those it replaces are superseded."""
     kb, candidate, held, similar = transaction.kb, admitted.candidate, admitted.held, admitted.decision.similar
-    named, replaced = [*admitted.superseded, *admitted.amended], _list_replaced(admitted)
-    if not admitted.request.decided and any(old.status == Status.ACCEPTED for old in named):
-        return _open_review(transaction, admitted, NOT_BY_A_PROGRAM)
-    if uneasy := [old for old in replaced if not transaction.can_supersede(old)]:
-        why = msg("{path} has changes on the same lines that are not committed", path=uneasy[0].path)
-        return _open_review(transaction, admitted, why)
     record = transaction.build_record(candidate, by_person=admitted.request.by_person)
     if held:
         sources = inbox.list_origins(held, candidate)
@@ -447,5 +437,6 @@ def _create_record(transaction: Transaction, admitted: AdmittedCandidate) -> Ver
         similar = find_similar_titles(candidate.title, titles, _ALIKE)
     transaction.add_record(record)
     is_accepted = record.status == Status.ACCEPTED
-    changed = [transaction.plan_superseded(old) if is_accepted else describe_unreplaced(old) for old in replaced]
+    supersede = transaction.plan_superseded if is_accepted else describe_unreplaced
+    changed = [supersede(old) for old in admitted.replaced]
     return transaction.build_verdict("created", record, [*changed, *said, *admitted.grounds], similar, remedy)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, NeedsPerson, UnknownId
@@ -24,6 +25,7 @@ from kb.writing.inbox import hold_uncommitted
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
+    from kb.writing.pipeline import AdmittedCandidate
     from kb.writing.transaction import Transaction
 
 _STEM = REVIEWS.removeprefix("refs/heads/")
@@ -60,24 +62,24 @@ class ReviewSides(NamedTuple):
     reasons: str
 
 
+@dataclass(eq=False)
 class ReviewPlan:
     """A commit on a review branch, built once the tip of the branch below it is known."""
 
-    def __init__(self, branch: str, path: str, record: Record, against: Sequence[str], tip: str = "", since: str = ""):
-        """Plan a commit on *branch*; *tip* "" makes the branch, on what the checked-out one is about to become."""
-        self.branch = branch
-        self.tip = tip
-        self.path = path
-        self.record = record
-        self.against = tuple(against)
-        self.since = since
-        self.changes: dict[str, bytes] = {}
-        self.message = ""
+    branch: str
+    path: str
+    record: Record
+    against: Sequence[str]
+    tip: str = ""
+    """"" makes the branch, on what the checked-out one is about to become."""
+    since: str = ""
+    changes: dict[str, bytes] = field(default_factory=dict)
+    message: str = ""
 
     def build_branch_move(self, kb: Workspace, base: str) -> RefMove:
         """Build the commit and return the move that publishes it."""
         with kb.state.open_stage() as stage:
-            commit = kb.repository.build_commit(self.tip or base, dict(self.changes), self.message, stage=stage)
+            commit = kb.repository.build_commit(self.tip or base, self.changes, self.message, stage=stage)
         return RefMove(f"refs/heads/{self.branch}", commit, self.tip)
 
     def read_record_file(self, kb: Workspace) -> bytes:
@@ -85,39 +87,36 @@ class ReviewPlan:
         committed = kb.repository.read_blob(self.tip, self.path) if self.tip else None
         return self.changes.get(self.path) or committed or b""
 
-    def set_message(self, kb: Workspace, subject: str, reasons: Sequence[Message], candidate: Candidate) -> None:
-        """Set the message of the commit; its trailers are what `list_reviews` knows of the review."""
-        trailers = {
-            "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": self.record.uid,
-            "Kb-Path": self.path, "Kb-Against": ",".join(self.against), "Kb-Since": self.since,
-        }  # fmt: skip
-        self.message = format_commit_message(subject, "\n".join(kb.localise(reason) for reason in reasons), trailers)
-
 
 # -- opening --------------------------------------------------------------------------------------
 
 
 def propose_review(
-    transaction: Transaction, candidate: Candidate, olds: Sequence[Record], amended: Sequence[Record],
-    reasons: Sequence[Message], alike: Sequence[SimilarRecord], *, by_person: bool = False,
-) -> Verdict:  # fmt: skip
-    """Open a review of *candidate* against the records *olds*, or add to the one that already says the same.
+    transaction: Transaction, admitted: AdmittedCandidate, why: Message, contradicted: Sequence[Record] = ()
+) -> Verdict:
+    """Open a review of a candidate because of *why*, or add to the one that already says the same.
 
-    On its branch it is accepted, *olds* are superseded, and those it replaces in part stay.
+    Against it stand the records that are *contradicted* and those it names as replaced. On its branch it is accepted,
+    those are superseded, and what it replaces in part stays.
     """
-    kb = transaction.kb
-    against = [*olds, *(record for record in amended if record not in olds)]
-    if refs := [name for old in against for name in _list_rejections(kb, candidate, old)]:
-        why, remedy = _describe_rejection(refs[0], against[0])
-        return transaction.refuse_candidate(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
+    kb, candidate, alike = transaction.kb, admitted.candidate, admitted.decision.similar
+    reasons = [why, *admitted.grounds]
+    olds = list({old.path: old for old in (*contradicted, *admitted.replaced)}.values())
+    against = [*olds, *(record for record in admitted.amended if record not in olds)]
+
+    def is_same_side(ids: Sequence[str], record: Record) -> bool:
+        is_about = record.scope == candidate.scope and any(old.id in ids for old in against)
+        return is_about and _is_same_statement(candidate, record)
+
+    if ref := _find_rejection(kb, lambda review: is_same_side(review.against, review.record)):
+        return _refuse_rejected(transaction, candidate, ref, against[0], reasons)._replace(similar=tuple(alike))
     for plan in _iter_plans(transaction):
-        is_about = plan.record.scope == candidate.scope and any(old.id in plan.against for old in against)
-        if is_about and _is_same_statement(candidate, plan.record):
-            return _add_sighting(transaction, plan, candidate, reasons, alike)
+        if is_same_side(plan.against, plan.record):
+            return _add_sighting(transaction, plan, admitted, reasons)
     before = {old.path: transaction.read_planned(old.path) for old in olds}
     if uncommitted := [path for path, data in before.items() if data is None]:
         return hold_uncommitted(transaction, candidate, uncommitted[0], reasons, alike)
-    record = transaction.build_record(candidate, by_person=by_person)
+    record = transaction.build_record(candidate, by_person=admitted.request.by_person)
     if lacking := find_missing_sections(record):
         reasons = [*reasons, msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
         if kb.config.missing == "refuse":
@@ -133,51 +132,10 @@ def propose_review(
         plan.changes[path] = edit_front_matter(text, {"status": str(Status.SUPERSEDED)}).encode()
     kb.index.reserve_id(record.scope, record.id)
     ids = "".join(f"[{old.id}]" for old in against)
-    plan.set_message(kb, f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}", reasons, candidate)
-    transaction.reviews.append(plan)
+    subject = f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}"
+    _plan_commit(transaction, plan, subject, reasons, candidate)
     named = [msg("[{id}] {title}", id=old.scoped_id, title=old.title) for old in against]
     return _build_open_verdict(transaction, plan, [*named, *reasons], alike)
-
-
-def _list_rejections(kb: Workspace, candidate: Candidate, old: Record) -> list[str]:
-    """Return the refs under which a person has rejected what *candidate* says against *old*."""
-    return [
-        review.branch
-        for review in list_reviews(kb, REJECTED)
-        if old.id in review.against
-        and review.record.scope == candidate.scope
-        and _is_same_statement(candidate, review.record)
-    ]
-
-
-def _describe_rejection(ref: str, record: Record) -> tuple[Message, Message]:
-    """Return why what *ref* keeps is not written, and what can be done about *record* then."""
-    why = msg("a person has already rejected this, see {ref}", ref=ref)
-    return why, msg("talk to them; then: kb edit {id}", id=record.scoped_id)
-
-
-def _is_same_statement(candidate: Candidate, record: Record) -> bool:
-    """Return whether two sides of one contradiction are the same side."""
-    if compute_similarity(candidate.title, record.title) <= ALIKE:
-        return False
-    return is_equivalent_title(candidate.title, record.title) and find_contradiction(candidate, record) is None
-
-
-def _add_sighting(
-    transaction: Transaction, plan: ReviewPlan, candidate: Candidate, reasons: Sequence[Message],
-    alike: Sequence[SimilarRecord],
-) -> Verdict:  # fmt: skip
-    """Add to the review *plan* what *candidate*, which says the same, knows besides."""
-    kb = transaction.kb
-    step = merge_candidate.plan_merge(candidate, plan.record, day=kb.today(), language=kb.config.language)
-    if step.verdict != "unchanged":
-        old = decode_record(plan.read_record_file(kb), plan.path)
-        plan.changes[plan.path] = merge_candidate.apply_merge(old, step, kb.config.language).encode()
-        plan.record = record_file.read(plan.changes[plan.path], plan.path)
-        if plan not in transaction.reviews:
-            plan.set_message(kb, f"Hear again [{plan.record.id}] {plan.record.title}", reasons, candidate)
-            transaction.reviews.append(plan)
-    return _build_open_verdict(transaction, plan, reasons, alike)
 
 
 def propose_changes(
@@ -187,20 +145,17 @@ def propose_changes(
 
     *record* is the one that is decided on, as it will be.
     """
-    kb = transaction.kb
     stem = _STEM + name
-    if refs := [r.branch for r in list_reviews(kb, REJECTED) if _is_numbered_name(REJECTED + name, r.branch)]:
-        raise NeedsPerson(msg("a person has already rejected this, see {ref}", ref=refs[0]))
+    if ref := _find_rejection(transaction.kb, lambda review: _is_numbered_name(REJECTED + name, review.branch)):
+        raise NeedsPerson(msg("a person has already rejected this, see {ref}", ref=ref))
     changes = {path: now for path, (_, now) in transaction.changes.items()}
     transaction.roll_back()
     for known in _iter_plans(transaction):
         if known.branch == stem:
-            return _build_open_verdict(transaction, known, reasons, ())
-    plan = ReviewPlan(_choose_free_name(transaction, stem), record.path, record, [record.id])
-    plan.changes.update(changes)
-    plan.set_message(kb, subject, reasons, Candidate(record.kind, record.title))
-    transaction.reviews.append(plan)
-    return _build_open_verdict(transaction, plan, reasons, ())
+            return _build_open_verdict(transaction, known, reasons)
+    plan = ReviewPlan(_choose_free_name(transaction, stem), record.path, record, [record.id], changes=changes)
+    _plan_commit(transaction, plan, subject, reasons, Candidate(record.kind, record.title))
+    return _build_open_verdict(transaction, plan, reasons)
 
 
 def propose_text(
@@ -208,17 +163,17 @@ def propose_text(
 ) -> Verdict:
     """Put *text*, which a tool wants to be the file of *record*, on a review branch; the person's text stays."""
     kb = transaction.kb
-    for review in list_reviews(kb, REJECTED):
-        if review.path == record.path and kb.repository.read_blob(review.tip, review.path) == text:
-            why, remedy = _describe_rejection(review.branch, record)
-            return transaction.refuse_candidate(candidate, [why, *reasons], remedy)
+
+    def is_same_text(review: Review) -> bool:
+        return review.path == record.path and kb.repository.read_blob(review.tip, review.path) == text
+
+    if ref := _find_rejection(kb, is_same_text):
+        return _refuse_rejected(transaction, candidate, ref, record, reasons)
     plan, text = _find_text_plan(transaction, record, text, candidate)
     if plan.read_record_file(kb) != text:
         plan.changes[record.path] = text
-        plan.set_message(kb, f"Update [{record.id}] {record.title}", reasons, candidate)
-        if plan not in transaction.reviews:
-            transaction.reviews.append(plan)
-    return _build_open_verdict(transaction, plan, reasons, ())
+        _plan_commit(transaction, plan, f"Update [{record.id}] {record.title}", reasons, candidate)
+    return _build_open_verdict(transaction, plan, reasons)
 
 
 def _find_text_plan(
@@ -248,6 +203,61 @@ def _find_text_plan(
     return ReviewPlan(_choose_free_name(transaction, stem), record.path, record, [record.id]), text
 
 
+def _add_sighting(
+    transaction: Transaction, plan: ReviewPlan, admitted: AdmittedCandidate, reasons: Sequence[Message]
+) -> Verdict:
+    """Add to the review *plan* what a candidate that says the same knows besides."""
+    kb, candidate = transaction.kb, admitted.candidate
+    step = merge_candidate.plan_merge(candidate, plan.record, day=kb.today(), language=kb.config.language)
+    if step.verdict != "unchanged":
+        old = decode_record(plan.read_record_file(kb), plan.path)
+        plan.changes[plan.path] = merge_candidate.apply_merge(old, step, kb.config.language).encode()
+        plan.record = record_file.read(plan.changes[plan.path], plan.path)
+        if plan not in transaction.reviews:
+            subject = f"Hear again [{plan.record.id}] {plan.record.title}"
+            _plan_commit(transaction, plan, subject, reasons, candidate)
+    return _build_open_verdict(transaction, plan, reasons, admitted.decision.similar)
+
+
+def _plan_commit(
+    transaction: Transaction, plan: ReviewPlan, subject: str, reasons: Sequence[Message], candidate: Candidate
+) -> None:
+    """Plan the commit of *plan*; the trailers of its message are what `list_reviews` knows of the review."""
+    trailers = {
+        "Kb-Op": "review",
+        "Kb-Session": candidate.session,
+        "Kb-Host": candidate.host,
+        "Kb-Uid": plan.record.uid,
+        "Kb-Path": plan.path,
+        "Kb-Against": ",".join(plan.against),
+        "Kb-Since": plan.since,
+    }
+    plan.message = format_commit_message(subject, "\n".join(map(transaction.kb.localise, reasons)), trailers)
+    if plan not in transaction.reviews:
+        transaction.reviews.append(plan)
+
+
+def _find_rejection(kb: Workspace, is_meant: Callable[[Review], bool]) -> str:
+    """Return the ref under which a person has rejected the review that *is_meant*; "" for none."""
+    return next((review.branch for review in list_reviews(kb, REJECTED) if is_meant(review)), "")
+
+
+def _refuse_rejected(
+    transaction: Transaction, candidate: Candidate, ref: str, record: Record, reasons: Sequence[Message]
+) -> Verdict:
+    """Refuse what *ref* keeps as rejected, and say what can be done about *record* then."""
+    why = msg("a person has already rejected this, see {ref}", ref=ref)
+    remedy = msg("talk to them; then: kb edit {id}", id=record.scoped_id)
+    return transaction.refuse_candidate(candidate, [why, *reasons], remedy)
+
+
+def _is_same_statement(candidate: Candidate, record: Record) -> bool:
+    """Return whether two sides of one contradiction are the same side."""
+    if compute_similarity(candidate.title, record.title) <= ALIKE:
+        return False
+    return is_equivalent_title(candidate.title, record.title) and find_contradiction(candidate, record) is None
+
+
 def _is_numbered_name(stem: str, branch: str) -> bool:
     """Return whether *branch* is *stem*, or *stem* with a number."""
     rest = branch.removeprefix(stem)
@@ -255,7 +265,7 @@ def _is_numbered_name(stem: str, branch: str) -> bool:
 
 
 def _build_open_verdict(
-    transaction: Transaction, plan: ReviewPlan, reasons: Sequence[Message], alike: Sequence[SimilarRecord]
+    transaction: Transaction, plan: ReviewPlan, reasons: Sequence[Message], alike: Sequence[SimilarRecord] = ()
 ) -> Verdict:
     """Return the verdict that *plan* is open; where its record is there already, it is named by its branch."""
     is_new = transaction.read_planned(plan.path) is None
@@ -268,11 +278,9 @@ def _iter_plans(transaction: Transaction) -> Iterator[ReviewPlan]:
     """Yield what this call has planned, then a plan for every other open review."""
     yield from transaction.reviews
     known = {plan.branch for plan in transaction.reviews}
-    for review in list_reviews(transaction.kb):
-        if review.branch not in known:
-            yield ReviewPlan(
-                review.branch, review.path, review.record, review.against, tip=review.tip, since=review.since
-            )
+    for one in list_reviews(transaction.kb):
+        if one.branch not in known:
+            yield ReviewPlan(one.branch, one.path, one.record, one.against, one.tip, one.since)
 
 
 def _choose_free_name(transaction: Transaction, stem: str) -> str:
