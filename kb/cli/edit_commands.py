@@ -107,12 +107,12 @@ def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> int:
         verdict = _edit_until_valid(kb, record, draft, opened, decided=has_decided(kb, yes=yes))
     except BaseException:  # Ctrl-C too: what was typed is kept, and a file in which nothing was typed goes
         if edit_text.read_draft(draft) in (opened.encode(), b""):
-            edit_text.delete_draft(draft)
+            edit_text.close_draft(draft)
         else:
-            edit_text.release_draft(draft)
+            edit_text.close_draft(draft, keep=True)
             warn(kb, msg("what you wrote is kept in {path}", path=draft.path))
         raise
-    edit_text.delete_draft(draft)
+    edit_text.close_draft(draft)
     return print_verdicts(kb, [verdict], as_json=False)
 
 

@@ -52,16 +52,16 @@ def find_blocks(text: str, path: str = "") -> BlockSpans:
     code = _find_code(text[start:], path)
     found = _find_markers(text, start, code)
     for marker in MARKERS:
-        places = [match for match in found if match.group(1) == marker]
+        places = [match.start() for match in found if match.group(1) == marker]
         if not places:
             raise _missing_marker_error(marker, found, text, start, code, path)
         if len(places) > 1:
-            line = find_line_number(text, places[1].start())
-            raise _marker_error(msg("the marker {marker} appears twice", marker=marker), path, line)
+            said = msg("the marker {marker} appears twice", marker=marker)
+            raise _marker_error(said, path, find_line_number(text, places[1]))
     for one, other in zip(found[::2], found[1::2], strict=True):
-        if _PARTNER[one.group(1)] != other.group(1) or one.group(1) in (MACHINE_END, USER_END):
-            wrong = one if one.group(1) in (MACHINE_END, USER_END) else other
-            line = find_line_number(text, wrong.start())
+        is_end = one.group(1) in (MACHINE_END, USER_END)
+        if is_end or _PARTNER[one.group(1)] != other.group(1):
+            line = find_line_number(text, (one if is_end else other).start())
             raise _marker_error(msg("the block markers are nested or out of order"), path, line)
     at = {match.group(1): match for match in found}
     return BlockSpans(
@@ -138,12 +138,8 @@ def refuse_conflict_markers(text: str, path: str = "") -> None:
     code, first = _find_code(text[start:], path).lines, find_line_number(text, start)
     for line in iter_line_numbers(text, found):
         if line - first not in code:
-            raise BadRecord(
-                msg("git's conflict markers stand in the file"),
-                path=path,
-                line=line,
-                hint=msg("resolve the merge, then: git add {path}", path=path),
-            )
+            hint = msg("resolve the merge, then: git add {path}", path=path)
+            raise BadRecord(msg("git's conflict markers stand in the file"), path=path, line=line, hint=hint)
 
 
 # -- sections -------------------------------------------------------------------------------------
@@ -192,19 +188,24 @@ def parse_sections(text: str, level: int = 2) -> tuple[Section, ...]:
 def edit_section(text: str, name: str, body: str, language: str = "en", path: str = "") -> str:
     """Return *text* with the section *name* of its MACHINE block set to *body*; it is added in its place if missing."""
     span = find_blocks(text, path).machine
-    inside = text[span.start : span.end]
-    end = detect_newline(text)
+    inside, end = text[span.start : span.end], detect_newline(text)
     body = normalise_newlines(escape_section(body)).strip("\n").replace("\n", end)
     present = _find_section(inside, name)
-    if present is None:
-        at = _find_section_offset(inside, name)
-        head = _format_gap(inside[:at], end) + f"## {section_label(name, language)}{end}"
-        new = inside[:at] + head + _format_section_body(body, "", at == len(inside), end) + inside[at:]
-    else:
-        old = inside[present.body : present.end]
-        region = _format_section_body(body, old, present.end == len(inside), end)
-        new = inside[: present.body] + region + inside[present.end :]
-    return text[: span.start] + new + text[span.end :]
+    if present:
+        before, old, behind = inside[: present.body], inside[present.body : present.end], inside[present.end :]
+    else:  # before the first known section that follows it, set off by an empty line
+        order = [section.name for section in SECTIONS]
+        later = order[order.index(name) + 1 :]
+        at = next((h.start for h in find_headings(inside) if resolve_section_name(h.title) in later), len(inside))
+        before, old, behind = inside[:at], "", inside[at:]
+        ended = len(split_lines(before[len(before.rstrip("\r\n")) :]))
+        gap = end * (2 - min(ended, 2)) if before.strip("\r\n") else ""
+        before += f"{gap}## {section_label(name, language)}{end}"
+    # The empty lines that stood behind the old text stay behind the new one.
+    kept = old.rstrip("\r\n")
+    gap = (old[len(kept) :] if kept else "") or (end * 2 if behind else end)
+    new = end + body + gap if body else end if behind else ""
+    return text[: span.start] + before + new + behind + text[span.end :]
 
 
 def append_to_section(text: str, name: str, line: str, language: str = "en", path: str = "") -> str:
@@ -224,31 +225,6 @@ def append_to_section(text: str, name: str, line: str, language: str = "en", pat
 
 def _find_section(inside: str, name: str) -> Heading | None:
     return next((h for h in find_headings(inside) if resolve_section_name(h.title) == name), None)
-
-
-def _format_section_body(body: str, old: str, last: bool, end: str) -> str:
-    """Return what follows a heading: an empty line, *body*, and the empty lines that stood behind the *old* text."""
-    if not body:
-        return "" if last else end
-    kept = old.rstrip("\r\n")
-    gap = old[len(kept) :] if kept else ""
-    return end + body + (gap or (end if last else end + end))
-
-
-def _format_gap(text: str, end: str) -> str:
-    """Return the line ends that set a heading off from the *text* before it."""
-    trailing = len(split_lines(text[len(text.rstrip("\r\n")) :]))
-    return end * (2 - min(trailing, 2)) if text.strip("\r\n") else ""
-
-
-def _find_section_offset(inside: str, name: str) -> int:
-    """Return where a new section *name* goes in the MACHINE block: before the first known section that follows it."""
-    order = [section.name for section in SECTIONS]
-    for heading in find_headings(inside):
-        known = resolve_section_name(heading.title)
-        if known and order.index(known) > order.index(name):
-            return heading.start
-    return len(inside)
 
 
 # -- what keeps a text inside its own ------------------------------------------------------------

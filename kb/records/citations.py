@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import accumulate
 
 from kb.errors import BadRecord
 from kb.records.front_matter import TextSpan, find_body_start
@@ -48,7 +50,7 @@ def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield each citation as (project or "", id, 1-based line).
 
     Code, images, links with their definitions and what is escaped do not count, nor `[D1]`, nor the `[D001]` with
-    which a heading names its record.
+    which a heading names its record. In a text too tangled to tell, nothing is code.
     """
     start = find_body_start(text)
     body = text[start:]
@@ -56,29 +58,20 @@ def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
         return
     first = find_line_number(text, start)
     rows = split_lines(body)
-    for piece in _iter_paragraphs(rows, _find_code_lines(body, rows)):
-        shown = _blank_code("".join(rows[n] for n in piece))
-        for number, row in zip(piece, split_lines(shown), strict=True):
-            yield from ((project, id_, first + number) for project, id_ in _find_in_row(row))
-
-
-def _find_in_row(row: str) -> Iterator[tuple[str, str]]:
-    """Yield the citations of one line that is not code."""
-    if "[" not in row or _DEFINITION.match(row):
-        return
-    plate = _NAME_PLATE.match(row)
-    for chain in _CHAIN.finditer(row, plate.end() if plate else 0):
-        found = _CITATION.findall(chain.group())
-        behind = row[chain.end() : chain.end() + 1]
-        yield from found[:-1] if behind and behind in "([" else found
-
-
-def _find_code_lines(body: str, rows: list[str]) -> Iterable[int]:
-    """Return the lines that are code; of a text too tangled to tell, none."""
-    try:
-        return _find_relevant_code(body, rows, _CITATION)
-    except BadRecord:
-        return ()
+    code: Iterable[int] = ()
+    with contextlib.suppress(BadRecord):
+        code = _find_relevant_code(body, rows, _CITATION)
+    for piece in _iter_paragraphs(rows, code):
+        shown = split_lines(_blank_code("".join(rows[n] for n in piece)))
+        for number, row in zip(piece, shown, strict=True):
+            if "[" not in row or _DEFINITION.match(row):
+                continue
+            plate = _NAME_PLATE.match(row)
+            for chain in _CHAIN.finditer(row, plate.end() if plate else 0):
+                # `[D001](there)` and `[D001][there]` are links: the last of a chain is their text.
+                is_link = row[chain.end() : chain.end() + 1] in ("(", "[")
+                for project, record_id in _CITATION.findall(chain.group())[: -1 if is_link else None]:
+                    yield project, record_id, first + number
 
 
 def _find_relevant_code(body: str, rows: list[str], sought: re.Pattern[str]) -> Iterable[int]:
@@ -118,7 +111,7 @@ def _blank_code(text: str) -> str:
         if mark.start() < at:
             continue
         end = mark.end() if mark.group()[0] == "\\" else _find_span_end(mark, closers)
-        out += (text[at : mark.start()], _blank_text(text[mark.start() : end]))
+        out += (text[at : mark.start()], re.sub(r"[^\r\n]", " ", text[mark.start() : end]))
         at = end
     return "".join(out) + text[at:]
 
@@ -130,10 +123,6 @@ def _find_span_end(opener: re.Match[str], closers: dict[int, list[int]]) -> int:
     while starts and starts[-1] < opener.end():
         starts.pop()
     return starts[-1] + length if starts else opener.end()
-
-
-def _blank_text(text: str) -> str:
-    return re.sub(r"[^\r\n]", " ", text)
 
 
 # -- links to files -------------------------------------------------------------------------------
@@ -163,23 +152,16 @@ def _list_destinations(text: str) -> tuple[TextSpan, ...]:
 
     One text is asked for them several times in a row: for its links to records, and for those that lead elsewhere.
     """
-    return tuple(_iter_destinations(text))
-
-
-def _iter_destinations(text: str) -> Iterator[TextSpan]:
     if "](" not in text and "]:" not in text:
-        return
+        return ()
     rows = split_lines(text)
     try:
         code = _find_relevant_code(text, rows, _LEAD)
     except BadRecord:
-        return
-    starts = [0]
-    for row in rows:
-        starts.append(starts[-1] + len(row))
-    for piece in _iter_paragraphs(rows, code):
-        start, end = starts[piece[0]], starts[piece[-1] + 1]
-        yield from _parse_destinations(text[start:end], start)
+        return ()
+    starts = [0, *accumulate(map(len, rows))]
+    pieces = ((starts[piece[0]], starts[piece[-1] + 1]) for piece in _iter_paragraphs(rows, code))
+    return tuple(span for start, end in pieces for span in _parse_destinations(text[start:end], start))
 
 
 def _parse_destinations(piece: str, start: int) -> Iterator[TextSpan]:
@@ -195,7 +177,8 @@ def _parse_destinations(piece: str, start: int) -> Iterator[TextSpan]:
         if target and behind.match(piece, target.end(), target.end() + _LONGEST):
             done = target.end()
             group = target.lastindex or 0
-            path = _strip_anchor(target.group(group))
+            whole = _PATH.match(target.group(group))  # without anchor and query
+            path = whole.group() if whole else ""
             bare = _ESCAPED.sub("", path)
             if bare.count("(") == bare.count(")") or group == 1:
                 yield TextSpan(start + target.start(group), start + target.start(group) + len(path))
@@ -220,12 +203,6 @@ def find_record_links(text: str) -> Iterator[tuple[str, str, int]]:
         match = _RECORD_FILE.search(f"{folder}/{name}" if folder else name)
         if match and not _ELSEWHERE.match(body[span.start : span.end]):
             yield match["project"] or match["shared"] or "", match["id"], find_line_number(text, start + span.start)
-
-
-def _strip_anchor(destination: str) -> str:
-    """Return what stands before the anchor or query of a *destination*."""
-    match = _PATH.match(destination)
-    return match.group() if match else ""
 
 
 def _decode_path(written: str) -> str:

@@ -107,24 +107,22 @@ class _Loader(_Base):  # type: ignore[misc]
         if self.left == 0:
             raise YamlError("nested too deep", _event_line(event))
         self.left -= 1
-        value = self._load_list() if isinstance(event, yaml.SequenceStartEvent) else self._load_mapping()
-        self.left += 1
-        return value
-
-    def _load_list(self) -> list[Any]:
         items: list[Any] = []
-        while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
-            items.append(self._load_value(event))
-        self._record_flow_end(event)
-        return items
-
-    def _load_mapping(self) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
-        while not isinstance(event := self._next_event(), yaml.MappingEndEvent):
-            key = self._load_key(event, mapping)
-            mapping[key] = self._load_value(self._next_event())
-        self._record_flow_end(event)
-        return mapping
+        is_list = isinstance(event, yaml.SequenceStartEvent)
+        while not isinstance(event := self._next_event(), yaml.SequenceEndEvent | yaml.MappingEndEvent):
+            if is_list:
+                items.append(self._load_value(event))
+            else:
+                key = self._load_key(event, mapping)
+                mapping[key] = self._load_value(self._next_event())
+        # A flow collection ends with its bracket; a block has none and ends with its last item.
+        closing: Any = event
+        start, mark = closing.start_mark, closing.end_mark
+        if (start.line, start.column) != (mark.line, mark.column):
+            self.end = (mark.line, mark.column, False)
+        self.left += 1
+        return items if is_list else mapping
 
     def _load_key(self, event: Any, taken: dict[str, Any]) -> str:
         if not isinstance(event, yaml.ScalarEvent):
@@ -143,12 +141,6 @@ class _Loader(_Base):  # type: ignore[misc]
         else:
             self.end = (mark.line, mark.column, False)
         return _resolve_plain_word(value) if event.implicit[0] else value
-
-    def _record_flow_end(self, event: Any) -> None:
-        """Remember the closing bracket of a flow collection as the end of the value; a block has none."""
-        start, mark = event.start_mark, event.end_mark
-        if (start.line, start.column) != (mark.line, mark.column):
-            self.end = (mark.line, mark.column, False)
 
     def _next_event(self) -> Any:
         event = self.get_event()

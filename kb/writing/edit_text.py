@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.errors import BadRecord, ConcurrentEdit, UnknownId
+from kb.errors import BadRecord, ConcurrentEdit
 from kb.files import read_if_exists, remove_file, write_atomic
 from kb.git import worktree
 from kb.i18n import Message, msg
@@ -52,12 +52,9 @@ def rewrite_sections(
 
     What the tool alone would have there is known from history. Where the record still has that, it is replaced; where
     a person has edited it, merged three-way. Where that conflicts, or where the person has not committed their edits
-    of the same lines yet, their text stays and the tool's goes to a review branch.
+    of the same lines yet, their text stays and the tool's goes to a review branch. Raise UnknownId for no record.
     """
-    try:
-        record = find_record(transaction.kb.index, candidate.updates, candidate.scope)
-    except UnknownId as error:
-        return transaction.refuse_candidate(candidate, [error.message], error.hint)
+    record = find_record(transaction.kb.index, candidate.updates, candidate.scope)
     before = transaction.read_planned(record.path)
     if before is None:
         return hold_uncommitted(transaction, candidate, record.path, grounds, ())
@@ -140,9 +137,6 @@ def _is_readable_record(data: bytes, path: str) -> bool:
     return True
 
 
-_LABELS = ("typed", "committed")
-
-
 class MergedEdit(NamedTuple):
     """A file as the next commit is to have it."""
 
@@ -194,14 +188,12 @@ def _merge_with_checkout(
 def _merge_or_refuse(
     record: Record, base: bytes, typed: bytes, other: bytes, *, seen: bytes, committed: bytes | None
 ) -> MergedRecord:
-    found = merge_record(base, typed, other, path=record.path, labels=_LABELS)
-    if found.conflicts:
-        raise ConcurrentEdit(
-            msg("somebody changed the same lines while this was open in the editor"),
-            path=record.path, hint=msg("both versions stand in it between marks; write what holds"),
-            marked=found.data, seen=seen, committed=committed
-        )  # fmt: skip
-    return found
+    found = merge_record(base, typed, other, path=record.path, labels=("typed", "committed"))
+    if not found.conflicts:
+        return found
+    said = msg("somebody changed the same lines while this was open in the editor")
+    hint = msg("both versions stand in it between marks; write what holds")
+    raise ConcurrentEdit(said, path=record.path, hint=hint, marked=found.data, seen=seen, committed=committed)
 
 
 def _was_committed(transaction: Transaction, path: str, data: bytes) -> bool:
@@ -268,14 +260,10 @@ def read_draft(draft: EditDraft) -> bytes:
     return read_if_exists(draft.path) or b""
 
 
-def release_draft(draft: EditDraft) -> None:
-    """Leave *draft* where it is: nobody waits for its editor any more."""
-    remove_file(draft.path + _WAITING)
-
-
-def delete_draft(draft: EditDraft) -> None:
-    """Take *draft* away: it is committed, or nothing was typed."""
-    remove_file(draft.path)
+def close_draft(draft: EditDraft, *, keep: bool = False) -> None:
+    """Take *draft* away, as it is committed or nothing was typed; *keep*: only nobody waits for its editor any more."""
+    if not keep:
+        remove_file(draft.path)
     remove_file(draft.path + _WAITING)
 
 

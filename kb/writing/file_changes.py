@@ -176,8 +176,12 @@ def write_export(kb: Workspace, path: str, data: bytes) -> None:
     """
     target = os.path.realpath(path)
     try:
-        if os.path.isfile(target) and read_if_exists(target) != data and _has_uncommitted_edits(kb, target):
-            raise _uncommitted_error(path)
+        around = find_git_dir(os.path.dirname(target))
+        if around and os.path.isfile(target) and read_if_exists(target) != data:
+            repository = Repository(around[0], kb.environment)
+            name = os.path.relpath(target, repository.top).replace(os.sep, "/")
+            if repository.read_blob("HEAD", name) not in (None, read_if_exists(target)):
+                raise _uncommitted_error(path)
         os.stat(os.path.dirname(target))
         if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a terminal is written to, not replaced
             with open(target, "wb") as file:
@@ -186,16 +190,6 @@ def write_export(kb: Workspace, path: str, data: bytes) -> None:
             write_atomic(target, data)
     except OSError as error:
         raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=path) from None
-
-
-def _has_uncommitted_edits(kb: Workspace, target: str) -> bool:
-    """Return whether the file at *target* is one that git keeps and differs from what is committed."""
-    around = find_git_dir(os.path.dirname(target))
-    if around is None:
-        return False
-    repository = Repository(around[0], kb.environment)
-    committed = repository.read_blob("HEAD", os.path.relpath(target, repository.top).replace(os.sep, "/"))
-    return committed is not None and committed != read_if_exists(target)
 
 
 # -- keywords: words of a trade that mean the same, by which search, contexts and packs find (ZCLAW-40) ---

@@ -199,24 +199,21 @@ def iter_requests(kb: Workspace) -> Iterator[WriteRequest]:
 def _list_request_files(kb: Workspace) -> list[str]:
     """Return the requests that wait for an answer, oldest first; answers that nobody has fetched in time go."""
     folder = kb.state.path(_FOLDER)
-    found: list[str] = []
-    try:
+    found, names = [], []
+    with contextlib.suppress(OSError):
         names = sorted(os.listdir(folder))
-    except OSError:
-        return found
-    for name in names:
-        path = os.path.join(folder, name)
+    for path in (os.path.join(folder, name) for name in names):
         with contextlib.suppress(OSError):
             about = os.stat(path)
-            if not name.endswith(_REQUEST):
-                # The writer of an old answer has died. A draft goes with its request.
-                has_request = path.endswith(_DRAFT) and os.path.exists(path.removesuffix(_DRAFT))
-                if time.time() - about.st_mtime > 3 * QUEUE and not has_request:
-                    remove_file(path)
+            if path.endswith(_REQUEST):
+                is_open = about.st_uid == os.getuid() and not os.path.exists(path + _ANSWER)
+                if is_open and not _answer_if_published(kb, path):
+                    found.append(path)
                 continue
-            is_mine = about.st_uid == os.getuid() and not os.path.exists(path + _ANSWER)
-            if is_mine and not _answer_if_published(kb, path):
-                found.append(path)
+            # The writer of an old answer has died. A draft goes with its request.
+            has_request = path.endswith(_DRAFT) and os.path.exists(path.removesuffix(_DRAFT))
+            if time.time() - about.st_mtime > 3 * QUEUE and not has_request:
+                remove_file(path)
     return found
 
 
@@ -253,7 +250,7 @@ def return_to_writer(path: str) -> None:
 
 def save_draft_answer(request: WriteRequest, verdicts: Sequence[Verdict]) -> None:
     """Keep what *request* is to be answered once it is published, before it is."""
-    write_atomic(request.path + _DRAFT, json_bytes(_encode_verdicts(verdicts)))
+    write_atomic(request.path + _DRAFT, _encode_verdicts(verdicts))
 
 
 def send_answer(request: WriteRequest, verdicts: Sequence[Verdict]) -> None:
@@ -261,20 +258,20 @@ def send_answer(request: WriteRequest, verdicts: Sequence[Verdict]) -> None:
     _write_answer(request.path, _encode_verdicts(verdicts))
 
 
-def _encode_verdicts(verdicts: Sequence[Verdict]) -> dict[str, object]:
-    rows = [{**verdict._asdict(), "similar": [one._asdict() for one in verdict.similar]} for verdict in verdicts]
-    return {"verdicts": rows}
-
-
 def answer_all_busy(kb: Workspace, busy: Busy) -> None:
     """Answer all who wait that nothing can be written now, so that none of them waits for the same."""
     for path in _list_request_files(kb):
-        _write_answer(path, {"busy": kb.localise(busy.message), "hint": kb.localise(busy.hint)})
+        _write_answer(path, json_bytes({"busy": kb.localise(busy.message), "hint": kb.localise(busy.hint)}))
 
 
-def _write_answer(path: str, value: object) -> None:
+def _encode_verdicts(verdicts: Sequence[Verdict]) -> bytes:
+    rows = [{**verdict._asdict(), "similar": [one._asdict() for one in verdict.similar]} for verdict in verdicts]
+    return json_bytes({"verdicts": rows})
+
+
+def _write_answer(path: str, data: bytes) -> None:
     with contextlib.suppress(OSError):
-        write_atomic(path + _ANSWER, json_bytes(value))
+        write_atomic(path + _ANSWER, data)
         remove_file(path)
         remove_file(path + _DRAFT)
 
