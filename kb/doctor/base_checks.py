@@ -6,12 +6,13 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kb import __version__
 from kb.doctor.doctor_finding import FAILED, NOTE, OK, DoctorFinding, DoctorTarget
 from kb.doctor.git_checks import is_old, list_names
 from kb.files import list_half_written
+from kb.git.file_history import iter_files
 from kb.i18n import msg
 from kb.index.record_ids import MAKE_ONE
 from kb.knowledge_base import KnowledgeBase
@@ -37,8 +38,7 @@ def check_settings(target: DoctorTarget) -> DoctorFinding:
         remedy = error.hint if str(error.hint) else msg("fix {path}", path="kb.toml")
         return DoctorFinding(FAILED, msg("{problem}", problem=problem), remedy)
     if untrusted := find_untrusted_root(target.folder, target.environment):
-        path = os.path.join(untrusted, "kb.toml")
-        said = msg("{path} belongs to somebody else and is skipped", path=path)
+        said = msg("{path} belongs to somebody else and is skipped", path=os.path.join(untrusted, "kb.toml"))
         remedy = msg("if you trust its owner, name it: KB_HOME={path}", path=untrusted)
         return DoctorFinding(NOTE if target.root else FAILED, said, remedy)
     if not target.root:
@@ -59,12 +59,10 @@ def check_index(target: DoctorTarget) -> DoctorFinding:
     """Check that the index can be read and says what the files say."""
     kb = target.base
     index = kb.sync_index()
-    files = _find_record_files(kb.root)
-    broken = {path for path, _, _ in index.list_broken()}
     records = {record.path: record for record in index.records()}
-    if files != broken | records.keys():
-        wrong = len(files ^ (broken | records.keys()))
-        return DoctorFinding(FAILED, msg("the index and the files differ in {n} paths", n=wrong))
+    known = {*records, *(path for path, _, _ in index.list_broken())}
+    if wrong := _find_record_files(kb.root) ^ known:
+        return DoctorFinding(FAILED, msg("the index and the files differ in {n} paths", n=len(wrong)))
     step = max(1, len(records) // _SAMPLE)
     for path in sorted(records)[::step]:
         with open(os.path.join(kb.root, *path.split("/")), "rb") as file:
@@ -79,13 +77,9 @@ def _strip_headings(record: Record) -> Record:
 
 
 def _find_record_files(root: str) -> set[str]:
-    found = set()
-    tops = (os.path.join(root, CONTENT, folder) for folder in FOLDERS)
-    for folder, folders, names in (step for top in tops for step in os.walk(top)):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        paths = [os.path.join(folder, name) for name in names if name.endswith(".md") and not name.startswith(".")]
-        found |= {os.path.relpath(path, root).replace(os.sep, "/") for path in paths if not os.path.islink(path)}
-    return found
+    names = (f"{CONTENT}/{top}/{name}" for top in FOLDERS for name in iter_files(os.path.join(root, CONTENT, top)))
+    shown = (name for name in names if name.endswith(".md") and "/." not in name)
+    return {name for name in shown if not os.path.islink(os.path.join(root, name))}
 
 
 def rebuild_index(target: DoctorTarget) -> None:
@@ -184,11 +178,7 @@ def _iter_leftovers(kb: KnowledgeBase) -> Iterator[str]:
 
 def remove_leftovers(target: DoctorTarget) -> None:
     """Remove what was left half done; nobody reads it."""
-    for path in _iter_leftovers(target.base):
-        if os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            os.unlink(path)
+    _remove_paths(_iter_leftovers(target.base))
 
 
 def check_abandoned_sessions(target: DoctorTarget) -> DoctorFinding:
@@ -199,8 +189,12 @@ def check_abandoned_sessions(target: DoctorTarget) -> DoctorFinding:
 
 def remove_abandoned_sessions(target: DoctorTarget) -> None:
     """Remove what sessions left that ended without a word."""
-    for path in list_stale_files(target.base.state, target.base.now()):
+    _remove_paths(list_stale_files(target.base.state, target.base.now()))
+
+
+def _remove_paths(paths: Iterable[str]) -> None:
+    for path in paths:
         if os.path.isdir(path):
-            shutil.rmtree(path)
+            shutil.rmtree(path, ignore_errors=True)
         else:
             os.unlink(path)

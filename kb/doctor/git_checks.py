@@ -96,10 +96,9 @@ def check_locks(target: DoctorTarget) -> DoctorFinding:
 
 
 def _iter_stale_locks(repository: Repository) -> Iterator[str]:
-    folders = sorted({repository.git_dir, repository.common_dir})
-    paths = [os.path.join(folder, name) for folder in folders for name in list_names(folder)]
-    walk = os.walk(os.path.join(repository.common_dir, "refs"))
-    paths += [os.path.join(folder, name) for folder, _, names in walk for name in names]
+    folders = [(folder, list_names(folder)) for folder in sorted({repository.git_dir, repository.common_dir})]
+    folders += [(folder, names) for folder, _, names in os.walk(os.path.join(repository.common_dir, "refs"))]
+    paths = (os.path.join(folder, name) for folder, names in folders for name in names)
     for path in paths:
         if path.endswith(".lock") and (is_old(path) or _is_abandoned_lock(repository, path)):
             yield path

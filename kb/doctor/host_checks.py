@@ -7,9 +7,11 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import datetime
 
 from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, DoctorFinding, DoctorTarget
 from kb.files import resolve_within
@@ -48,8 +50,6 @@ def check_hook_failures(target: DoctorTarget) -> DoctorFinding:
 
 def _is_recent(failure: HookFailure, now: float) -> bool:
     """Return whether *failure* happened lately; one that does not say when is taken to have."""
-    from datetime import datetime
-
     try:
         return now - datetime.fromisoformat(failure.time).timestamp() < _LATELY
     except (ValueError, OverflowError):
@@ -89,13 +89,10 @@ def check_hooks(target: DoctorTarget) -> DoctorFinding:
     if off := codex.find_disabling_files(paths):
         said = msg("hooks are disabled in {path}", path=off[0])
         return DoctorFinding(NOTE, said, msg("set hooks = true under [features] there"))
-    untrusted = dict.fromkeys(
-        event for path in paths for event in codex.find_untrusted_events(path, target.environment)
-    )
-    if untrusted:
-        events = ", ".join(untrusted)
+    events = (event for path in paths for event in codex.find_untrusted_events(path, target.environment))
+    if untrusted := ", ".join(dict.fromkeys(events)):
         said = msg(
-            "codex does not run kb's hooks at {events}: they are not trusted, or have changed since", events=events
+            "codex does not run kb's hooks at {events}: they are not trusted, or have changed since", events=untrusted
         )
         return DoctorFinding(NOTE, said, msg("start codex and trust them where it says that hooks need review"))
     hosts = [*found, *(["claude (plugin)"] if plugged else [])]
@@ -108,8 +105,9 @@ def check_hook_lines(target: DoctorTarget) -> DoctorFinding:
     A line that would write something is run where there is no knowledge base. Of a project's settings only lines that
     call this kb are run: a project must not make a doctor run a program.
     """
+    own = install.find_hook_program()
     installed = _iter_installed_hooks(target)
-    lines = [hook.command for _, number, hook in installed if number == 0 or _is_own_program(hook.command)]
+    lines = [hook.command for _, number, hook in installed if number == 0 or shlex.split(hook.command)[0] == own]
     if not lines:
         return DoctorFinding(SKIPPED, msg("there is no hook line to run"))
     results = []
@@ -132,20 +130,14 @@ def _remove_sample_session(target: DoctorTarget) -> None:
         os.rmdir(active)
 
 
-def _is_own_program(line: str) -> bool:
-    return shlex.split(line)[0] == install.find_hook_program()
-
-
 def _run_hook_line(line: str, target: DoctorTarget) -> tuple[Message | None, str]:
     """Return what is wrong with *line*, and else its name, how long it took, and `{…}` where it printed an answer."""
-    import subprocess
-
     words = shlex.split(line)
-    payload = {**_SAMPLE, "hook_event_name": EVENTS.get(words[1], words[1])}
     with tempfile.TemporaryDirectory() as nowhere:
         home = target.root if words[1] in _READING else nowhere
-        data = json.dumps({**payload, "cwd": home}).encode()
+        payload = {**_SAMPLE, "hook_event_name": EVENTS.get(words[1], words[1]), "cwd": home}
         environment = {**target.environment, "KB_HOME": home}
+        data = json.dumps(payload).encode()
         began = time.perf_counter()
         try:
             done = subprocess.run(
@@ -157,17 +149,14 @@ def _run_hook_line(line: str, target: DoctorTarget) -> tuple[Message | None, str
     if done.returncode:
         problem = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         return msg("{line} ends with {code}: {problem}", line=line, code=done.returncode, problem=problem), ""
-    if done.stdout.strip() and not _is_json_object(done.stdout):
+    try:
+        answer = json.loads(done.stdout.strip() or b"{}")
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
         return msg("{line} prints something other than a JSON object", line=line), ""
     name = f"{words[1]}@{words[3]}" if len(words) > 3 else words[1]
-    return None, f"{name} {took} ms{'' if done.stdout.strip() in (b'', b'{}') else ' {…}'}"
-
-
-def _is_json_object(data: bytes) -> bool:
-    try:
-        return isinstance(json.loads(data), dict)
-    except ValueError:
-        return False
+    return None, f"{name} {took} ms{' {…}' if answer else ''}"
 
 
 def check_transcripts(target: DoctorTarget) -> DoctorFinding:
