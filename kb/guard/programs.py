@@ -45,23 +45,6 @@ class CallEffects(NamedTuple):
     """Whether it writes more files, or others, than can be told."""
 
 
-class _Program(NamedTuple):
-    """A row of the table: what a program does with its arguments that are no options."""
-
-    reads: bool = False
-    writes: bool = False
-    copies: bool = False
-    """Whether it writes the last with what the others name."""
-    moves: bool = False
-    """Whether these are gone afterwards."""
-    removes: bool = False
-    """Whether what it writes is gone with all that stands below it."""
-    back: str = ""
-    """See CallPath."""
-    analyse: Callable[[ShellCommand, Mapping[str, str], int], CallEffects] | None = None
-    """What reads its command, where the columns before do not say it: from the variables and the depth."""
-
-
 _DEEP = 6
 _MANY = 100
 """Words of a command that `find` runs, and places where it looks, that are read."""
@@ -159,27 +142,30 @@ def _get_name(command: ShellCommand) -> str:
 def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what the program *name* does in *command*, by its row of the table."""
     words = command.words[1:]
-    row = _PROGRAMS.get(name, _Program())
-    is_in_place = name in _EDITORS_IN_PLACE and any(map(_IN_PLACE.match, words))
-    if row.analyse:
-        return row.analyse(command, known, depth)
+    does = _PROGRAMS.get(name, "")
+    if callable(does):
+        return does(command, known, depth)
     # `python -m kb proposal confirm 3`, by whatever name that Python goes
     if words[:2] == ("-m", "kb"):
         return _analyse_kb(command._replace(words=words[1:]), known, depth)
-    if is_in_place:
+    if name in _EDITORS_IN_PLACE and any(map(_IN_PLACE.match, words)):
         return CallEffects(writes=_build_paths(command, _list_edited_files(words)))
     if _INTERPRETERS.match(name) or name in _TERMINALS:
         return _analyse_interpreter(command, known, depth)
     paths = _drop_options(words)
-    if not row.copies:
-        reads, writes = (paths if given else [] for given in (row.reads, row.writes))
-        written = _build_paths(command, writes, whole=row.removes, back=row.back)
-        return CallEffects(_build_paths(command, reads), written)
+    if does == "read":
+        return CallEffects(_build_paths(command, paths))
+    if does in ("write", "remove"):
+        # only what `rm` removes may be a file that an agent takes back (see CallPath)
+        back = REMOVED if name == "rm" else ""
+        return CallEffects(writes=_build_paths(command, paths, whole=does == "remove", back=back))
+    if not does:
+        return CallEffects()
     *sources, into = paths or [""]
-    names = [source.rstrip("/").rpartition("/")[2] for source in sources]
     # `cp notes.md content/anchors` writes content/anchors/notes.md where that is a folder: only the disk knows
+    names = [source.rstrip("/").rpartition("/")[2] for source in sources]
     copied = tuple(CallPath(into, command.folder, brought=name) for name in names)
-    if row.moves:
+    if does == "move":
         return CallEffects(writes=(*_build_paths(command, sources, whole=True), *copied))
     return CallEffects(_build_paths(command, sources), copied)
 
@@ -360,29 +346,34 @@ def _analyse_kb(command: ShellCommand, known: Mapping[str, str], depth: int) -> 
 
 # -- the table ---------------------------------------------------------------------------------------
 
-_PROGRAMS: Mapping[str, _Program] = {
-    name: row
-    for names, row in (
-        # Programs that show what is in the files they are given.
-        ("cat head tail less more bat nl tac grep egrep fgrep rg ag ack awk sed cut sort uniq diff jq yq strings view "
-         "wc glow mdcat ls tree fd", _Program(reads=True)),
-        # Programs that write every path they are given; those of PowerShell are among them.
-        ("truncate touch tee sponge ed ex vi vim nvim nano emacs set-content add-content clear-content out-file "
-         "new-item", _Program(writes=True)),
-        ("rm", _Program(writes=True, removes=True, back=REMOVED)),
-        ("rmdir unlink shred trash remove-item", _Program(writes=True, removes=True)),
-        ("mv move-item rename-item", _Program(copies=True, moves=True)),
-        ("cp ln rsync copy-item", _Program(copies=True)),
-        ("patch apply_patch applypatch", _Program(analyse=_analyse_patch)),
-        ("sh bash zsh dash ksh fish", _Program(analyse=_analyse_shell)),
-        ("sudo doas env nice time stdbuf timeout eval xargs parallel watch unbuffer script uv uvx pipx poetry pdm "
-         "hatch pipenv npx", _Program(analyse=_analyse_wrapper)),
-        (" ".join(_AGENTS), _Program(analyse=_analyse_interpreter)),
-        ("find", _Program(analyse=_analyse_find)),
-        ("git", _Program(analyse=_analyse_git)),
-        ("kb", _Program(analyse=_analyse_kb)),
-        ("kb-hook", _Program(analyse=_analyse_hook)),
+_PROGRAMS: Mapping[str, str | Callable[[ShellCommand, Mapping[str, str], int], CallEffects]] = {
+    name: does
+    for names, does in (
+        (
+            "cat head tail less more bat nl tac grep egrep fgrep rg ag ack awk sed cut sort uniq diff jq yq strings",
+            "read",
+        ),
+        ("view wc glow mdcat ls tree fd", "read"),
+        # Those of PowerShell are among them.
+        ("truncate touch tee sponge ed ex vi vim nvim nano emacs set-content add-content clear-content", "write"),
+        ("out-file new-item", "write"),
+        ("rm rmdir unlink shred trash remove-item", "remove"),
+        ("mv move-item rename-item", "move"),
+        ("cp ln rsync copy-item", "copy"),
+        ("patch apply_patch applypatch", _analyse_patch),
+        ("sh bash zsh dash ksh fish", _analyse_shell),
+        ("sudo doas env nice time stdbuf timeout eval xargs parallel watch unbuffer script uv uvx", _analyse_wrapper),
+        ("pipx poetry pdm hatch pipenv npx", _analyse_wrapper),
+        (" ".join(_AGENTS), _analyse_interpreter),
+        ("find", _analyse_find),
+        ("git", _analyse_git),
+        ("kb", _analyse_kb),
+        ("kb-hook", _analyse_hook),
     )
     for name in names.split()
-}  # fmt: skip
-"""The programs kb knows by their names in small letters. One that is not here, and no interpreter, touches nothing."""
+}
+"""The programs kb knows by their names in small letters: what each does with its arguments that are no options.
+
+It reads, writes or removes (with all below them) what they name, or copies or moves it to the last; or a function reads
+its command, from the variables and the depth. One that is not here, and no interpreter, touches nothing.
+"""

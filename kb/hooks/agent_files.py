@@ -176,36 +176,35 @@ def _compute_checksum(data: bytes) -> str:
     return sha256(data).hexdigest()[:12]
 
 
-def is_unedited(data: bytes) -> bool:
-    """Return whether *data* is a file of the skill, of whatever version, as kb wrote it."""
-    seal = _SEAL.search(data)
-    return seal is not None and seal.group(1).decode() == _compute_checksum(data[: seal.start()])
+def _compare_skill(folder: str, language: str) -> list[tuple[SettingsEdit, str]]:
+    """Return for each file of the skill in *folder* what would write it anew, and its state (see AgentFileState)."""
+    found = []
+    for name, data in render_skill(language).items():
+        path = os.path.join(folder, *name.split("/"))
+        before = read_settings(path)
+        # whatever version of kb wrote it, its last line has the sum of what stands above
+        seal = _SEAL.search(before or b"")
+        if before is None or before == data:
+            state = "absent" if before is None else "current"
+        else:
+            is_own = seal and seal.group(1).decode() == _compute_checksum(before[: seal.start()])
+            state = "stale" if is_own else "edited"
+        found.append((SettingsEdit(path, before, data, _PART), state))
+    return found
 
 
 def plan_skill_install(folder: str, language: str) -> tuple[list[SettingsEdit], list[str]]:
     """Return what writing the skill into *folder* changes, and the files that are left as somebody made them."""
-    changes, kept = [], []
-    for name, data in render_skill(language).items():
-        path = os.path.join(folder, *name.split("/"))
-        before = read_settings(path)
-        if before is not None and before != data and not is_unedited(before):
-            kept.append(path)
-        else:
-            changes.append(SettingsEdit(path, before, data, _PART))
-    return changes, kept
+    found = _compare_skill(folder, language)
+    kept = [change.path for change, state in found if state == "edited"]
+    return [change for change, state in found if state != "edited"], kept
 
 
 def plan_skill_removal(folder: str) -> tuple[list[SettingsEdit], list[str]]:
     """Return what removing the skill from *folder* changes, and the files that stay: somebody has edited them."""
-    changes, kept = [], []
-    for name in SKILL_FILES:
-        path = os.path.join(folder, *name.split("/"))
-        before = read_settings(path)
-        if before is not None and is_unedited(before):
-            changes.append(SettingsEdit(path, before, None, _PART))
-        elif before is not None:
-            kept.append(path)
-    return changes, kept
+    found = _compare_skill(folder, "en")
+    kept = [change.path for change, state in found if state == "edited"]
+    return [change._replace(after=None) for change, state in found if state in ("current", "stale")], kept
 
 
 def remove_empty_folders(folder: str) -> None:
@@ -226,17 +225,10 @@ def inspect_files(files: Iterable[str], folder: str, language: str) -> list[Agen
         block = _find_block(decode_text(change.before or b"", path), path)
         state = "absent" if block is None else "stale" if change.has_changes else "current"
         found.append(AgentFileState(path, "protocol", state, block.version if block else ""))
-    for name, data in render_skill(language).items():
-        path = os.path.join(folder, *name.split("/"))
-        before = read_settings(path)
-        if before is None:
-            state = "absent"
-        elif before == data:
-            state = "current"
-        else:
-            state = "stale" if is_unedited(before) else "edited"
-        version = _VERSION_IN_SKILL.search((before or b"").decode("utf-8", "replace")) if name == "SKILL.md" else None
-        found.append(AgentFileState(path, "skill", state, version.group(1) if version else ""))
+    for change, state in _compare_skill(folder, language):
+        text = (change.before or b"").decode("utf-8", "replace")
+        version = _VERSION_IN_SKILL.search(text) if change.path.endswith("SKILL.md") else None
+        found.append(AgentFileState(change.path, "skill", state, version.group(1) if version else ""))
     return found
 
 
