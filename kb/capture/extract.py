@@ -91,7 +91,7 @@ def find_candidates(
     notes: list[str] = []
     found: list[Candidate] | None = None
     if command := kb.environment.get("KB_LLM_CMD"):
-        from kb.state.json_process import run_llm_command
+        from kb.state.json_clients import run_llm_command
 
         try:
             answer = run_llm_command(command, build_request(transcript, kb.config.language), kb.config.llm_timeout)

@@ -25,14 +25,12 @@ from kb.safety import redaction
 from kb.sessions import active_sessions, session_archive
 from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate
 from kb.sessions.facts import SessionProgress, find_progress
-from kb.sessions.forms import EXPANDED, NORMAL
+from kb.sessions.forms import COMPACT, EXPANDED, NORMAL, FormFacts
 from kb.sessions.host_input import has_content, read_transcript
 from kb.sessions.render_forms import (
-    FormFacts,
     build_hui_output,
     build_shi_result,
     mask_transcript,
-    render_compact_form,
     render_form,
 )
 from kb.sessions.transcript import TranscriptMessage, add_answer, parse_transcript
@@ -245,9 +243,9 @@ class _SessionSave:
 
     def _render_compact(self, rows: Sequence[JudgedCandidate], more: Sequence[Candidate] = ()) -> str:
         self.progress = self.progress or find_progress(self.transcript)  # one call renders up to three compact forms
-        written = [row.verdict.id for row in rows if row.verdict.verdict in _WRITTEN]
-        found = [*(row.candidate for row in rows), *more]
-        return render_compact_form(self.kb, self.transcript, found, written, self.progress)
+        written = tuple(row.verdict.id for row in rows if row.verdict.verdict in _WRITTEN)
+        facts = FormFacts((*(row.candidate for row in rows), *more), written, now=self.progress)
+        return render_form(self.kb, COMPACT, self.transcript, facts).text
 
     def _write_candidates(self, lasting: Sequence[Candidate], passing: Sequence[Candidate]) -> list[Verdict]:
         """Write the candidates and, in the same commit, the archive."""

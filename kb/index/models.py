@@ -21,7 +21,7 @@ from kb.installation import build_install_command
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
-    from kb.state.json_process import JsonProcess
+    from kb.state.json_clients import JsonProcess
 
     class Embedder(Protocol):
         """Turns texts into vectors."""
@@ -128,7 +128,7 @@ class ModelEndpoint(NamedTuple):
 
     def post(self, end: str, request: Mapping[str, object], seconds: float) -> Any:
         """Return what the service answers to *request*; raise KbError."""
-        from kb.state.http_json import post_json
+        from kb.state.json_clients import post_json
 
         return post_json(f"{self.url}/{end}", {"model": self.model, **request}, self.key, seconds)
 
@@ -209,7 +209,7 @@ class _CommandModel:
 
     def request_list(self, request: Mapping[str, object], name: str, wanted: int, seconds: float) -> list[Any]:
         """Return the list *name*, *wanted* long, of what the command answers to *request*; raise KbError."""
-        from kb.state.json_process import JsonProcess
+        from kb.state.json_clients import JsonProcess
 
         until = time.monotonic() + seconds
         try:

@@ -192,7 +192,8 @@ def add_agent_results(
 
     A session that has ended gets no forms any more; what its agents found is in the store all the same.
     """
-    from kb.sessions.render_forms import mask_transcript, render_compact_form
+    from kb.sessions.forms import COMPACT, FormFacts
+    from kb.sessions.render_forms import mask_transcript, render_form
     from kb.sessions.transcript import parse_transcript
 
     active = ActiveSession(kb, job.session)
@@ -211,8 +212,10 @@ def add_agent_results(
             masked = mask_transcript(parse_transcript(read_transcript(parent)), kb.config.masking)
             made = [row.verdict.id for row in rows if row.verdict.verdict in _MADE]
             brought = [*(row.candidate for row in rows), *active.load_notes()]
-            active.save_compact(render_compact_form(kb, masked, brought, made), scope, job.folder)
-        compact = render_compact_form(kb, transcript, [row.candidate for row in found])
+            compact = render_form(kb, COMPACT, masked, FormFacts(tuple(brought), tuple(made))).text
+            active.save_compact(compact, scope, job.folder)
+        own = FormFacts(tuple(row.candidate for row in found))
+        compact = render_form(kb, COMPACT, transcript, own).text
         _append_agent_section(kb, active, sanitise_session_id(job.agent), compact)
 
 

@@ -13,7 +13,6 @@ from kb.sessions.prune_strategies import (
     DISCARD,
     ERRORS,
     PATTERNS,
-    STRATEGIES,
     SUPERSEDE,
     TRUNCATE,
     TURNS,
@@ -48,11 +47,11 @@ def format_report(plan: PrunePlan, *, when: str, trigger: Message, protected_tur
     heads = (msg("strategy"), msg("pruned"), msg("tokens saved"))
     rows += [translate(msg("### What was pruned")), "| " + " | ".join(map(translate, heads)) + " |"]
     rows.append("|------|--------|-------------|")
-    for name in STRATEGIES:
+    for name, label in NAMES.items():
         own = [cut for cut in plan.cuts if cut.strategy == name]
         if own or name != DISCARD:
             saved = sum(cut.saved_tokens for cut in own)
-            rows.append(f"| {NAMES[name]} | {translate(_describe_cuts(name, own))} | ~{saved:,} |")
+            rows.append(f"| {label} | {translate(_describe_cuts(name, own))} | ~{saved:,} |")
     total = translate(msg("{count} in all", count=len(plan.cuts)))
     rows += [f"| **{translate(msg('total'))}** | **{total}** | **~{plan.saved_tokens:,}** |", ""]
     rows += [

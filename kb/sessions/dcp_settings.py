@@ -61,9 +61,6 @@ class DcpSettings(NamedTuple):
     min_turns: int = 10
 
 
-_SCOPES = {"deduplication.scope": "dedup_scope", "truncation.scope": "truncation_scope"}
-
-
 class DcpKey(NamedTuple):
     """One key of the file."""
 
@@ -75,7 +72,8 @@ class DcpKey(NamedTuple):
     @property
     def field(self) -> str:
         """The field of `DcpSettings`: the last part of the path, but for the two that would have one name."""
-        return _SCOPES.get(self.path, self.path.rpartition(".")[2])
+        scopes = {"deduplication.scope": "dedup_scope", "truncation.scope": "truncation_scope"}
+        return scopes.get(self.path, self.path.rpartition(".")[2])
 
 
 KEYS = (
@@ -129,11 +127,10 @@ def load_settings(kb: Workspace) -> DcpSettings:
         return DcpSettings()
     stamp = [status.st_mtime_ns, status.st_size]
     kept = kb.state.load(_CACHE)
-    if isinstance(kept, dict) and kept.get("stamp") == stamp:
-        values: dict[str, Any] = kept.get("values", {})
-        if set(values) == set(DcpSettings._fields):
-            values = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
-            return DcpSettings(**values)
+    values: dict[str, Any] = kept.get("values", {}) if kept and kept.get("stamp") == stamp else {}
+    if set(values) == set(DcpSettings._fields):
+        values = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+        return DcpSettings(**values)
     settings = load_root_settings(kb.root)
     kb.state.save({"stamp": stamp, "values": settings._asdict()}, _CACHE)
     return settings
@@ -184,9 +181,7 @@ def parse_settings(values: Mapping[str, Any], source: str = "", path: str = FILE
         key = _BY_PATH[ALSO.get(name, name)]
         if key.field in given:
             raise build_error(msg("{key} is given twice", key=key.path), parts)
-        default = getattr(DcpSettings(), key.field)
-        if not _is_valid_value(value, default, key):
-            wanted = _describe_expected(default, key)
+        if wanted := _find_expected(value, getattr(DcpSettings(), key.field), key):
             problem = msg("{key} must be {wanted}, not {value}", key=name, wanted=wanted, value=repr(value))
             raise build_error(problem, parts)
         given[key.field] = tuple(value) if isinstance(value, list) else value
@@ -204,26 +199,21 @@ def _iter_leaves(tree: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterat
             yield parts, value
 
 
-def _is_valid_value(value: Any, default: Any, key: DcpKey) -> bool:
-    if isinstance(default, tuple):
-        words = isinstance(value, list) and all(isinstance(word, str) and word for word in value)
-        return words and all(word in (key.choices or (word,)) for word in value)
-    if isinstance(default, bool) or isinstance(value, bool):
-        return isinstance(default, bool) and isinstance(value, bool)
-    if isinstance(default, str):
-        return value in key.choices
-    number = int | float if isinstance(default, float) else int
-    return isinstance(value, number) and 0 <= value <= key.most
-
-
-def _describe_expected(default: Any, key: DcpKey) -> Message:
+def _find_expected(value: Any, default: Any, key: DcpKey) -> Message | None:
+    """Return what *key* must be, where *value* is something else."""
     among = ", ".join(key.choices)
     if isinstance(default, tuple):
+        is_list = isinstance(value, list) and all(isinstance(word, str) and word for word in value)
+        if is_list and all(word in (key.choices or (word,)) for word in value):
+            return None
         return msg("a list of any of {words}", words=among) if among else msg("a list of words")
     if isinstance(default, bool):
-        return msg("true or false")
+        return None if isinstance(value, bool) else msg("true or false")
     if isinstance(default, str):
-        return msg("one of {words}", words=among)
+        return None if value in key.choices else msg("one of {words}", words=among)
+    number = int | float if isinstance(default, float) else int
+    if isinstance(value, number) and not isinstance(value, bool) and 0 <= value <= key.most:
+        return None
     most = f"{key.most:g}" if key.most < 10 else str(int(key.most))
     return msg("a number from {least} to {most}", least=0, most=most)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,10 +14,8 @@ from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
     SUMMARY,
-    AnsweredCall,
     ToolCall,
     Transcript,
-    TranscriptMessage,
     get_own_texts,
     get_prompt,
     list_agent_texts,
@@ -191,24 +190,14 @@ def _find_current_work(transcript: Transcript) -> list[str]:
         return []
     if len(prompts) > 1 and prompts[-1] != find_task(transcript):
         return [one_line(prompts[-1])]
-    announced: list[str] = []  # “Let me check the logs.” stands only where nothing else was said
-    for row in _iter_last_statements(transcript, 1):
-        if not _NOISE.search(row):
-            return [row]
-        announced = announced or [row]
-    return announced
+    return list_last_statements(transcript)[:1]
 
 
 def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
     """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
-    rows = list(_iter_last_statements(transcript, texts))
-    return [row for row in rows if not _NOISE.search(row)] or rows
-
-
-def _iter_last_statements(transcript: Transcript, texts: int) -> Iterator[str]:
-    """Yield the sentences of the *texts* that the agent said last, the last first, without the shortest."""
     last = [text for _, text in list_agent_texts(transcript)][: -texts - 1 : -1]
-    return (row for text in last for row in _iter_sentences(text) if count_words(row) > 3)
+    rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
+    return [row for row in rows if not _NOISE.search(row)] or rows  # “Let me check the logs.” stands only alone
 
 
 def _iter_sentences(text: str) -> Iterator[str]:
@@ -255,37 +244,40 @@ def _extract_terms(text: str) -> frozenset[str]:
 # -- files -----------------------------------------------------------------------------------------
 
 
+def _list_edit_calls(transcript: Transcript) -> list[tuple[str, ToolCall]]:
+    """Return the calls that changed a file by a tool for that, each with its path as it is given."""
+    made = [one.request for one in list_calls(transcript) if not one.is_error]
+    calls = [one for one in made if one.name in ("Edit", "Write", "NotebookEdit")]
+    named = [(_get_text(one.input, "file_path", "notebook_path"), one) for one in calls]
+    return [(path, one) for path, one in named if path]
+
+
 def list_edits(transcript: Transcript) -> list[FileEdit]:
     """Return every change that was made to a file by a tool for that."""
     found = []
-    for one in list_calls(transcript):
-        path = _get_text(one.request.input, "file_path", "notebook_path")
-        if one.request.name in ("Edit", "Write", "NotebookEdit") and path and not one.is_error:
-            old = _get_text(one.request.input, "old_string")
-            new = _get_text(one.request.input, "new_string", "content", "new_source")
-            rows = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
-            added, removed = (sum(row.startswith(mark) for row in rows) for mark in "+-")
-            path, is_new = make_relative(path, transcript.cwd), one.request.name == "Write"
-            found.append(FileEdit(path, one.request.line, is_new, added, removed, "\n".join(rows)))
+    for path, call in _list_edit_calls(transcript):
+        old, new = _get_text(call.input, "old_string"), _get_text(call.input, "new_string", "content", "new_source")
+        rows = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
+        added, removed = (sum(row.startswith(mark) for row in rows) for mark in "+-")
+        path, is_new = make_relative(path, transcript.cwd), call.name == "Write"
+        found.append(FileEdit(path, call.line, is_new, added, removed, "\n".join(rows)))
     return found
 
 
 def list_changed_files(changes: Sequence[FileEdit]) -> list[str]:
     """Return the changed files, each once, the one changed most first."""
-    sizes: dict[str, int] = {}
+    sizes: Counter[str] = Counter()
     for change in changes:
-        sizes[change.path] = sizes.get(change.path, 0) + change.added + change.removed
+        sizes[change.path] += change.added + change.removed
     return sorted(sizes, key=lambda path: (bool(_TEST.search(path)), -sizes[path]))
 
 
 def list_signatures(transcript: Transcript) -> list[str]:
     """Return the signatures that were written into code outside tests, in order, each once, the last one said."""
     found: dict[str, str] = {}
-    for one in list_calls(transcript):
-        path = _get_text(one.request.input, "file_path")
-        is_code = _CODE.search(path) and not _TEST.search(make_relative(path, transcript.cwd))
-        if one.request.name in ("Edit", "Write") and is_code and not one.is_error:
-            for match in _SIGNATURE.finditer(_get_text(one.request.input, "new_string", "content")):
+    for path, call in _list_edit_calls(transcript):
+        if _CODE.search(path) and not _TEST.search(make_relative(path, transcript.cwd)):
+            for match in _SIGNATURE.finditer(_get_text(call.input, "new_string", "content")):
                 row = one_line(match[1])
                 found[row.partition("(")[0]] = row
     whole = (row for row in found.values() if row.count("(") == row.count(")"))
@@ -334,22 +326,20 @@ def _format_error(text: str) -> str:
 
 def list_entries(transcript: Transcript) -> list[dict[str, Any]]:
     """Return everything that was said and called, in order: who, when and what."""
-    calls = iter(list_calls(transcript))
-    own = ((message, list(islice(calls, len(message.calls)))) for message in transcript.messages)
-    return [entry for message, made in own for entry in _iter_entries(message, made)]
-
-
-def _iter_entries(message: TranscriptMessage, calls: Sequence[AnsweredCall]) -> Iterator[dict[str, Any]]:
-    about = {"time": message.time[:16].replace("T", " "), "line": message.line}
-    if (prompt := get_prompt(message)) or message.origin in (DELEGATED, SUMMARY):
-        text = prompt or "\n\n".join(message.texts)
-        yield {"who": "person" if prompt else message.origin, **about, "text": _quote_text(text)}
-    if message.origin == AGENT:
-        for text in get_own_texts(message):
-            yield {"who": "agent", **about, "text": _quote_text(text)}
-        for one in calls:
-            error = f" — {_format_error(one.output)}" if one.is_error else ""
-            yield {"who": "tool", **about, "text": f"{format_call(one.request, 160)}{error}", "failed": one.is_error}
+    calls, found = iter(list_calls(transcript)), []
+    for message in transcript.messages:
+        about = {"time": message.time[:16].replace("T", " "), "line": message.line}
+        made = list(islice(calls, len(message.calls)))
+        if (prompt := get_prompt(message)) or message.origin in (DELEGATED, SUMMARY):
+            text = _quote_text(prompt or "\n\n".join(message.texts))
+            found.append({"who": "person" if prompt else message.origin, **about, "text": text})
+        if message.origin == AGENT:
+            found += [{"who": "agent", **about, "text": _quote_text(text)} for text in get_own_texts(message)]
+            for one in made:
+                error = f" — {_format_error(one.output)}" if one.is_error else ""
+                text = f"{format_call(one.request, 160)}{error}"
+                found.append({"who": "tool", **about, "text": text, "failed": one.is_error})
+    return found
 
 
 def _quote_text(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import Message, msg
-from kb.records.model import Candidate, Record
+from kb.records.model import Candidate
 from kb.sessions import facts
 from kb.sessions.facts import SessionProgress, find_progress, find_task
 from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
@@ -34,9 +34,9 @@ _COMPACT_PARTS = {"rules": 6, "decided": 8, "doing": 4, "open": 6, "anchors": 10
 """The lists of the compact form, each with its most entries; what stands first is kept first when there is little room,
 and the task comes before all of them (SHI-11)."""
 _NORMAL_PARTS = {
-    "background": 4, "decided": 12, "caveats": 8, "progress": 12, "method": 2, "troubles": 4, "anchors": 30,
-    "interfaces": 16, "done": 12, "files": 12, "plans": 3, "papers": 4, "designs": 4,
-}  # fmt: skip
+    **{"background": 4, "decided": 12, "caveats": 8, "progress": 12, "method": 2, "troubles": 4, "anchors": 30},
+    **{"interfaces": 16, "done": 12, "files": 12, "plans": 3, "papers": 4, "designs": 4},
+}
 _ENTRY = 60
 """An entry of the normal form gets at most so many 字."""
 _CLAUSE = re.compile(r"[，；：、]|[,;:](?=\s)|\s[—–-]+(?=\s)")
@@ -46,10 +46,12 @@ _INTENT = re.compile(
     r"\b(?:let me|i'll|i will|going to|the plan|approach)\b|让我|我将|我会|计划|方案|思路", re.IGNORECASE
 )
 _LANGUAGES = {
-    "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "rs": "rust", "go": "go",
-    "ex": "elixir", "exs": "elixir", "java": "java", "rb": "ruby", "kt": "kotlin",
-}  # fmt: skip
+    **{"py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "rs": "rust", "go": "go"},
+    **{"ex": "elixir", "exs": "elixir", "java": "java", "rb": "ruby", "kt": "kotlin"},
+}
 _REASON = {"zh": "原因", "en": "reason"}
+_RULES = ("constraint", "preference", "pitfall")
+_DECISIONS = ("decision", "pattern", "checklist", "domain-note")
 _CUT = "…"
 _MORE = {"zh": "… 另有 {n} 项", "en": "… {n} more"}
 """What stands for the entries of a part that had no room."""
@@ -58,81 +60,71 @@ Write = Callable[[Mapping[str, object]], str]
 """Fills the template of a form."""
 
 
-# -- the three forms -------------------------------------------------------------------------------
+class FormFacts(NamedTuple):
+    """What a form says of a session besides its transcript."""
+
+    found: tuple[Candidate, ...] = ()
+    made: tuple[str, ...] = ()
+    """The ids of the records it wrote."""
+    ids: Mapping[str, str] = {}
+    """Ids of records by the titles of what became them."""
+    now: SessionProgress | None = None
+    """Where the session stands, where that was found out already."""
 
 
 def render_compact(
     transcript: Transcript,
-    *,
+    known: FormFacts,
+    anchors: Sequence[str],
     write: Write,
-    anchors: Sequence[Record | str] = (),
-    candidates: Sequence[Candidate] = (),
+    *,
     language: str = "en",
     limit: int = LIMIT,
-    now: SessionProgress | None = None,
 ) -> str:
     """Return the compact form of a session in markdown, never longer than *limit* 字 (from 60 on).
 
-    *now* is `find_progress`, where that is known. *anchors* are records, or ids, that the session cites. What does not
-    fit is left out by priority: task, constraints, decisions, what is under way and open, anchors, what is done; of
-    constraints and decisions the newest are kept. Where something was left out, its part says so: a part says “none”
-    only where there is none.
+    *anchors* are the records that the session cites. What does not fit is left out by priority: task, constraints,
+    decisions, what is under way and open, anchors, what is done; of constraints and decisions the newest are kept.
+    Where something was left out, its part says so: a part says “none” only where there is none.
     """
-    now, task = now or find_progress(transcript), find_task(transcript)
-    longest = max(limit // _SHARE, 5)
-    wanted = {
-        "rules": _list_titles(candidates, ("constraint", "preference", "pitfall")),
-        "decided": _list_titles(
-            candidates,
-            ("decision", "interface", "pattern", "checklist", "domain-note"),
-            _REASON.get(language, _REASON["en"]),
-            longest,
-        ),
-        "doing": list(now.doing),
-        "open": list(now.open),
-        "anchors": [f"[{one}]" if isinstance(one, str) else f"[{one.id}] {clip(one.title, 60)}" for one in anchors],
-        "done": list(now.done)[::-1],
+    now, task = known.now or find_progress(transcript), find_task(transcript)
+    longest, reason = max(limit // _SHARE, 5), _REASON.get(language, _REASON["en"])
+    wanted: dict[str, Sequence[str]] = {
+        "rules": _list_titles(known.found, _RULES),
+        "decided": _list_titles(known.found, ("decision", "interface", *_DECISIONS[1:]), reason, longest),
+        "doing": now.doing,
+        "open": now.open,
+        "anchors": anchors,
+        "done": now.done[::-1],
     }
-    short = {part: [shorten_text(row, longest) for row in wanted[part][:most]] for part, most in _COMPACT_PARTS.items()}
+    rows = {part: [shorten_text(row, longest) for row in given] for part, given in wanted.items()}
     empty = dict.fromkeys(_COMPACT_PARTS, ())
-    shown = ""
     for share in (2 * longest, longest, 5, 0):
         shown = shorten_text(task, share) if share else _CUT * bool(task)
         if count_words(write({**empty, "task": shown})) <= limit:
             break
-    totals = {part: len(rows) for part, rows in wanted.items()}
-    return _fill_parts(short, totals, {"task": shown}, write, limit, language)
+    return _fill_parts(rows, _COMPACT_PARTS, {"task": shown}, write, limit, language)
 
 
 def render_normal(
-    transcript: Transcript,
-    *,
-    write: Write,
-    anchors: Sequence[str] = (),
-    candidates: Sequence[Candidate] = (),
-    ids: Mapping[str, str] | None = None,
-    limit: int = NORMAL_LIMIT,
-    language: str = "en",
+    transcript: Transcript, known: FormFacts, anchors: Sequence[str], write: Write, *, language: str = "en"
 ) -> str:
-    """Return the normal form of a session in markdown, never longer than *limit* 字 (from 200 on).
-
-    *ids* holds the ids of records by the titles of the *candidates* that became them.
-    """
-    now, task, prompts = find_progress(transcript), find_task(transcript), list_prompts(transcript)
+    """Return the normal form of a session in markdown, never longer than NORMAL_LIMIT 字."""
+    now, task, prompts = known.now or find_progress(transcript), find_task(transcript), list_prompts(transcript)
     paths = facts.list_changed_files(facts.list_edits(transcript))
-    newest = list(reversed(candidates))
-    decided = [one for one in newest if one.kind in ("decision", "pattern", "domain-note", "checklist")]
-    minding = [one.title for one in newest if one.kind in ("constraint", "pitfall", "preference")]
+    newest = known.found[::-1]
     failures = [one for one in facts.list_failed_calls(transcript)[-8:] if not one.mended]
     calls = [one.request for one in list_calls(transcript) if one.request.name == "ExitPlanMode"]
     plans = [plan for one in calls if isinstance(plan := one.input.get("plan"), str) and plan.strip()]
-    interfaces = [one.title for one in candidates if one.kind == "interface"]
+    interfaces = [one.title for one in known.found if one.kind == "interface"]
+    said = [row for _, text in list_agent_texts(transcript)[-30:] for row in _split_entries(text)]
+    methods = [row for row in said if _INTENT.search(row) and count_words(row) > 4 and not row.endswith(":")]
     wanted: dict[str, Sequence[object]] = {
         "background": [*_split_entries(task), *(shorten_text(one, _ENTRY) for one in prompts[1:][-2:])],
-        "decided": [_build_decision(one, ids or {}) for one in decided],
-        "caveats": _shorten_rows([*minding, *now.open]),
+        "decided": [_build_decision(one, known.ids) for one in newest if one.kind in _DECISIONS],
+        "caveats": _shorten_rows([*(one.title for one in newest if one.kind in _RULES), *now.open]),
         "progress": _shorten_rows(facts.list_last_statements(transcript, texts=4)),
-        "method": _shorten_rows(_list_methods(transcript)),
+        "method": _shorten_rows(methods[:-3:-1]),
         "troubles": _shorten_rows([f"{one.what}: {one.error}" for one in reversed(failures)]),
         "anchors": anchors,
         "interfaces": [clip(row, 160) for row in [*interfaces, *facts.list_signatures(transcript)[-16:]]],
@@ -148,28 +140,28 @@ def render_normal(
         "goal": shorten_text((*now.doing, *prompts[-1:], task)[0], _ENTRY),
         "code": next(filter(None, known_languages), "python"),
     }
-    short = {part: wanted[part][:most] for part, most in _NORMAL_PARTS.items()}
-    totals = {part: len(rows) for part, rows in wanted.items()}
-    return _fill_parts(short, totals, fixed, write, limit, language)
+    return _fill_parts(wanted, _NORMAL_PARTS, fixed, write, NORMAL_LIMIT, language)
 
 
-def render_expanded(
-    transcript: Transcript,
-    *,
-    write: Write,
-    anchors: Sequence[str] = (),
-    candidates: Sequence[Candidate] = (),
-    ids: Mapping[str, str] | None = None,
-) -> str:
+def render_expanded(transcript: Transcript, known: FormFacts, anchors: Sequence[str], write: Write) -> str:
     """Return the expanded form of a session in markdown, as long as it comes. *anchors* are whole texts."""
-    decisions = [one for one in candidates if one.kind not in ("preference", "pitfall")]
-    pitfalls = [_build_problem(one) for one in candidates if one.kind == "pitfall"]
+    # a pitfall that was overcome: what was seen, then why; its title is that in short
+    pitfalls = [
+        {
+            "what": one_line(one.decision) or one.title,
+            "error": one_line(one.why) or one.title,
+            "mended": one.verification or _CUT,
+        }
+        for one in known.found
+        if one.kind == "pitfall"
+    ]
+    edits = facts.list_edits(transcript)
     values: dict[str, object] = {
         "history": facts.list_entries(transcript),
-        "decisions": [_build_decision(one, ids or {}) for one in decisions],
-        "changes": [{**one._asdict(), "fence": _choose_fence(one.diff)} for one in facts.list_edits(transcript)],
+        "decisions": [_build_decision(c, known.ids) for c in known.found if c.kind not in ("preference", "pitfall")],
+        "changes": [{**one._asdict(), "fence": _choose_fence(one.diff)} for one in edits],
         "problems": [*pitfalls, *(one._asdict() for one in facts.list_failed_calls(transcript))],
-        "preferences": [one.title for one in candidates if one.kind == "preference"],
+        "preferences": [one.title for one in known.found if one.kind == "preference"],
         "anchors": list(anchors),
     }
     return write(values)
@@ -177,23 +169,24 @@ def render_expanded(
 
 def _fill_parts(
     wanted: Mapping[str, Sequence[object]],
-    totals: Mapping[str, int],
+    most: Mapping[str, int],
     fixed: Mapping[str, object],
     write: Write,
     limit: int,
     language: str,
 ) -> str:
-    """Return what *write* makes of as many entries of *wanted* as fit into *limit* 字, by the order of its parts.
+    """Return what *write* makes of as many entries of *wanted* as fit into *limit* 字, by the order of the parts.
 
-    *totals* has how many entries there are of each part; what is missing is said at the end of the part: how many, or
-    where not even that fits, "…".
+    *most* has the parts in order, each with its most entries. What is missing is said at the end of a part: how many,
+    or where not even that fits, "…".
     """
-    tables = {part for part, entries in wanted.items() if any(isinstance(entry, dict) for entry in entries)}
+    short = {part: wanted[part][:number] for part, number in most.items()}
+    tables = {part for part, entries in short.items() if any(isinstance(entry, dict) for entry in entries)}
 
     def render_parts(kept: Mapping[str, Sequence[object]], more: str) -> str:
         parts: dict[str, object] = {}
-        for part in wanted:
-            missing = totals[part] - len(kept[part])
+        for part in short:
+            missing = len(wanted[part]) - len(kept[part])
             mark: object = more.format(n=missing)
             if part in tables:
                 mark = {"id": _CUT, "title": mark, "choice": "", "why": "", "alternatives": "", "quotes": []}
@@ -201,13 +194,13 @@ def _fill_parts(
         return write({**fixed, **parts})
 
     more = _MORE.get(language, _MORE["en"])
-    if count_words(text := render_parts(wanted, more)) <= limit:
+    if count_words(text := render_parts(short, more)) <= limit:
         return text
-    kept: dict[str, Sequence[object]] = {part: [] for part in wanted}
+    kept: dict[str, Sequence[object]] = {part: [] for part in short}
     if count_words(text := render_parts(kept, more)) > limit:
         text = render_parts(kept, more := _CUT)
-    first = [(part, entry) for part, entries in wanted.items() for entry in entries[:1]]
-    rest = [(part, entry) for part, entries in wanted.items() for entry in entries[1:]]
+    first = [(part, entry) for part, entries in short.items() for entry in entries[:1]]
+    rest = [(part, entry) for part, entries in short.items() for entry in entries[1:]]
     for part, entry in (*first, *rest):  # one of each part before a second of any: what is under way is told too
         longer = {**kept, part: [*kept[part], entry]}
         rendered = render_parts(longer, more)
@@ -252,12 +245,6 @@ def _shorten_rows(rows: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(shorten_text(row, _ENTRY) for row in rows if row.strip()))
 
 
-def _list_methods(transcript: Transcript) -> list[str]:
-    """Return the last sentences in which the agent says how it goes about it, the newest first."""
-    rows = [row for _, text in list_agent_texts(transcript)[-30:] for row in _split_entries(text)]
-    return [row for row in rows if _INTENT.search(row) and count_words(row) > 4 and not row.endswith(":")][:-3:-1]
-
-
 def _list_titles(
     candidates: Sequence[Candidate], kinds: tuple[str, ...], reason: str = "", longest: int = 0
 ) -> list[str]:
@@ -275,12 +262,6 @@ def _build_decision(one: Candidate, ids: Mapping[str, str]) -> dict[str, Any]:
     said = {"title": one.title, "choice": one.decision or one.title, "why": one.why}
     quotes = [one_line(evidence.quote) for evidence in one.evidence]
     return {"id": ids.get(one.title, ""), **said, "alternatives": one_line(one.alternatives), "quotes": quotes}
-
-
-def _build_problem(pitfall: Candidate) -> dict[str, str]:
-    """Return a pitfall that was overcome as a form says it: what was seen, then why; its title is that in short."""
-    seen = one_line(pitfall.decision) or pitfall.title
-    return {"what": seen, "error": one_line(pitfall.why) or pitfall.title, "mended": pitfall.verification or _CUT}
 
 
 def _is_document_named(path: str, words: Sequence[str]) -> bool:
@@ -303,15 +284,31 @@ TITLES = {
     EXPANDED: ("## 🔶 巨形态上下文", "## 🔶 Expanded context"),
 }
 SECTIONS = {
-    COMPACT: (("【任务】", "【Task】"), ("【已决策】", "【Decided】"), ("【约束】", "【Constraints】"),
-              ("【当前进度】", "【Progress】"), ("【锚点引用】", "【Anchors】")),
-    NORMAL: (("### 任务背景", "### Background"), ("### 已完成工作", "### Done"), ("### 关键决策", "### Decisions"),
-             ("### 当前焦点", "### Focus"), ("### 接口约定", "### Interfaces"), ("### 注意事项", "### Caveats"),
-             ("### 锚点索引", "### Anchors")),
-    EXPANDED: (("### 完整会话历史", "### History"), ("### 所有决策及讨论", "### Decisions"),
-               ("### 完整代码变更", "### Changes"), ("### 问题与解决", "### Problems"),
-               ("### 用户偏好记录", "### Preferences"), ("### 完整锚点列表", "### Anchors")),
-}  # fmt: skip
+    COMPACT: (
+        ("【任务】", "【Task】"),
+        ("【已决策】", "【Decided】"),
+        ("【约束】", "【Constraints】"),
+        ("【当前进度】", "【Progress】"),
+        ("【锚点引用】", "【Anchors】"),
+    ),
+    NORMAL: (
+        ("### 任务背景", "### Background"),
+        ("### 已完成工作", "### Done"),
+        ("### 关键决策", "### Decisions"),
+        ("### 当前焦点", "### Focus"),
+        ("### 接口约定", "### Interfaces"),
+        ("### 注意事项", "### Caveats"),
+        ("### 锚点索引", "### Anchors"),
+    ),
+    EXPANDED: (
+        ("### 完整会话历史", "### History"),
+        ("### 所有决策及讨论", "### Decisions"),
+        ("### 完整代码变更", "### Changes"),
+        ("### 问题与解决", "### Problems"),
+        ("### 用户偏好记录", "### Preferences"),
+        ("### 完整锚点列表", "### Anchors"),
+    ),
+}
 """The headings of each form, in order, in Chinese and in English (SHI-10, SHI-12, RUYI-02, RUYI-03)."""
 BULLETS = {
     COMPACT: (("- 已完成:", "- Done:"), ("- 进行中:", "- In progress:"), ("- 待处理:", "- To do:")),
@@ -366,7 +363,7 @@ def _check_sections(form: str, rows: Sequence[str]) -> Iterator[FormProblem]:
     for words in BULLETS[form]:
         if not any(row.replace("：", ":").startswith(words) for row in rows):
             yield FormProblem(1, msg("the line {words} is missing", words=words[language]))
-    if form == COMPACT and any(row.strip() in ("【任务】", "【Task】") for row in rows):
+    if form == COMPACT and any(row.strip() in SECTIONS[COMPACT][0] for row in rows):
         yield FormProblem(1, msg("the task is empty"))
 
 

@@ -57,14 +57,12 @@ def clip_bytes(value: str, most: int) -> str:
 _FROM_AGENTS = ("task-notification", "subagent_notification", "hook_context", "session_context")
 """Elements that hold others' words: they end with the last closing tag, so that no text within ends them early."""
 _FROM_HOSTS = (
-    "system-reminder", "system_reminder", "ide_selection", "ide_opened_file", "ide_diagnostics", "environment_context",
-    "user_info", "attached_files", "open_and_recently_viewed_files", "additional_data", "current_datetime",
-)  # fmt: skip
+    "system-reminder system_reminder ide_selection ide_opened_file ide_diagnostics environment_context"
+    " user_info attached_files open_and_recently_viewed_files additional_data current_datetime".split()
+)
 """Elements in which a host tells the agent something beside the prompt."""
 FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"
 """The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""
-_QUERY = "user_query"
-"""The element in which Cursor puts what the person typed."""
 _WHOLE = (
     "<command-", "<local-command-", "<task-notification", "<subagent_notification", "<bash-",
     "<user-prompt-submit-hook", "<ide_", "<hook_context", "<session_context", "<system-reminder",
@@ -82,8 +80,8 @@ def extract_typed_text(prompt: str) -> str:
     if "<" in prompt or FILES_BEGIN in prompt or prompt.lstrip().startswith(_WHOLE):
         if prompt.lstrip().startswith(("<task-notification", "<subagent_notification")):
             return ""
-        if f"<{_QUERY}>" in prompt and f"</{_QUERY}>" in prompt:
-            prompt = prompt.partition(f"<{_QUERY}>")[2].rpartition(f"</{_QUERY}>")[0]
+        if "<user_query>" in prompt and "</user_query>" in prompt:  # Cursor: around what the person typed
+            prompt = prompt.partition("<user_query>")[2].rpartition("</user_query>")[0]
         prompt = strip_injected(prompt)
         if prompt.lstrip().startswith(_WHOLE):
             return ""

@@ -1,18 +1,13 @@
-"""Read the records of a session of any host, in the form of Claude Code's: one form of record, whoever ran the session.
-
-A format is a module of `kb.sessions.adapters` with `NAME`, `is_host_record` and `translate_record`. It is recognised by
-what a record holds, not by a file's name; a record that a format does not know comes back with its type, to be counted.
-"""
+"""Cut a session's file into its records: a JSON object a line, or one JSON value with all messages."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from types import ModuleType
 
 from kb.i18n import Message, msg
-from kb.sessions.adapters import codex, copilot, cursor, gemini, opencode
+from kb.sessions.host_formats import find_format, is_gemini
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,44 +15,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any] | Message | None
     """What a line holds: a record, why it cannot be read, or None for nothing."""
-
-FORMATS: tuple[ModuleType, ...] = (codex, copilot, cursor, gemini, opencode)
-HOST = "kb-host"
-"""The key under which a translated record names its host."""
-UNREAD = "kb-unread"
-"""The key under which a record that a format does not know says that it carries a text."""
-_TEXTS = ("text", "content", "message", "prompt", "summary", "payload", "data", "parts", "info", "blocks")
-"""Keys under which hosts write what was said."""
-_LEAST_WORDS = 3
-"""An ASCII value of fewer words is a name or a number rather than text."""
-_DEEPEST = 5
-"""Levels of a record that are searched for text."""
-_OWN = ("uuid", "parentUuid", "isSidechain")
-"""Keys that stand in most records of Claude Code and in no other."""
-
-
-def translate_host_record(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return what *record* of any host says in records of Claude Code; one of Claude Code is itself."""
-    if not any(key in record for key in _OWN):
-        for one in FORMATS:
-            if one.is_host_record(record):
-                made = [{**made, HOST: one.NAME} for made in one.translate_record(record)]
-                for unknown in made:
-                    if str(unknown.get("type")).startswith(f"{one.NAME} ") and has_text(record):
-                        unknown[UNREAD] = True
-                return made
-    return [record]
-
-
-def has_text(value: object, depth: int = 0) -> bool:
-    """Return whether *value*, a record, says something in words where hosts write what was said."""
-    if isinstance(value, str):
-        return len(value.split()) >= _LEAST_WORDS or any(letter >= "\u2e80" for letter in value)
-    if depth > _DEEPEST:
-        return False
-    if isinstance(value, list):
-        return any(has_text(one, depth + 1) for one in value if isinstance(one, dict | list) or depth > 1)
-    return isinstance(value, dict) and any(has_text(value[key], depth + 1) for key in _TEXTS if key in value)
 
 
 def parse_line(line: bytes) -> Row:
@@ -103,7 +60,7 @@ def parse_whole_session(data: bytes) -> list[dict[str, Any]] | None:
     if not isinstance(messages, list) or (isinstance(value, dict) and "$set" in value):
         return None
     found = [message for message in messages if isinstance(message, dict)]
-    if not any(one.is_host_record(message) for message in found[:5] for one in FORMATS):
+    if not any(map(find_format, found[:5])):
         return None
     session = {key: one for key, one in value.items() if key != "messages"} if isinstance(value, dict) else {}
     return [{**message, "session": session} if not number else message for number, message in enumerate(found)]
@@ -120,7 +77,7 @@ def drop_superseded(rows: Iterable[Row]) -> Iterator[Row]:
         head.append(row)
         if isinstance(row, dict):
             break
-    if not (head and isinstance(head[-1], dict) and gemini.is_host_record(head[-1])):
+    if not (head and isinstance(head[-1], dict) and is_gemini(head[-1])):
         yield from chain(head, coming)
         return
     every = [*head, *coming]
@@ -132,7 +89,7 @@ def drop_superseded(rows: Iterable[Row]) -> Iterator[Row]:
             names = list(kept)
             for name in names[names.index(str(rewound)) :]:
                 del kept[name]
-        name = record.get("id") if gemini.is_host_record(record) else None
+        name = record.get("id") if is_gemini(record) else None
         key = name if isinstance(name, str) else number
         kept.pop(key, None)  # a message that is written anew moves to the end
         kept[key] = number

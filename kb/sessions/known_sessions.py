@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,10 +44,10 @@ def list_known_sessions(kb: Workspace, session: str = "") -> list[KnownSession]:
             key_session = name.partition(".")[0]
             if not (key_session.startswith(session) and name.endswith(".json")):
                 continue
-            kept = kb.state.load(folder, name)
-            transcript = kept.get("transcript") if isinstance(kept, dict) else None
+            kept = kb.state.load(folder, name) or {}
+            transcript = kept.get("transcript")
             with contextlib.suppress(OSError, ValueError):
-                if isinstance(kept, dict) and isinstance(transcript, str) and os.path.isfile(transcript):
+                if isinstance(transcript, str) and os.path.isfile(transcript):
                     key = key_session, transcript
                     known = KnownSession(*key, str(kept.get("scope") or ""), str(kept.get("folder") or ""))
                     found[key] = os.stat(transcript).st_mtime, known
@@ -54,21 +55,19 @@ def list_known_sessions(kb: Workspace, session: str = "") -> list[KnownSession]:
 
 
 def iter_project_sessions(kb: Workspace, found: Sequence[KnownSession], scope: str) -> Iterator[KnownSession]:
-    """Yield the sessions of *found* that worked in the project *scope*; for a folder of no project, then the others."""
-    yield from (known for known in found if _find_scope(kb, known) == scope)
+    """Yield the sessions of *found* that worked in the project *scope*; for a folder of no project, then the others.
+
+    Where no project is kept of a session, the beginning of its transcript says where it worked.
+    """
+    for known in found:
+        own, folder = known.scope, known.folder
+        if not own and not folder:
+            with contextlib.suppress(OSError), open(known.transcript, "rb", opener=open_nonblocking) as file:
+                folder = parse_transcript(file.read(_HEAD)).cwd
+        if (own or (kb.project(folder) if folder else "")) == scope:
+            yield known
     if scope in ("", GLOBAL):
         yield from found
-
-
-def _find_scope(kb: Workspace, known: KnownSession) -> str:
-    """Return the project in which the session worked: by what is kept of it, or by its transcript; or ""."""
-    if known.scope:
-        return known.scope
-    folder = known.folder
-    if not folder:
-        with contextlib.suppress(OSError), open(known.transcript, "rb", opener=open_nonblocking) as file:
-            folder = parse_transcript(file.read(_HEAD)).cwd
-    return kb.project(folder) if folder else ""
 
 
 def find_latest_session(kb: Workspace, session: str = "") -> KnownSession:
@@ -81,16 +80,14 @@ def find_latest_session(kb: Workspace, session: str = "") -> KnownSession:
     own = next(iter_project_sessions(kb, found, kb.caller_scope), found[0] if found and session else None)
     if own:
         return own
-    hint = msg("name the transcript, a JSONL file")
+    problem, hint = msg("no session is known here"), msg("name the transcript, a JSONL file")
     if session:
-        raise UnknownId(msg("no running session has an id that begins with {id}", id=session), hint=hint)
-    if not found:
-        raise UnknownId(msg("no session is known here"), hint=hint)
-    project = kb.caller_scope.removeprefix("project/")
-    raise UnknownId(
-        msg("no session of {project} is known here, only those of other projects", project=project),
-        hint=msg("name the transcript, a JSONL file, or one of those sessions: {id}", id=found[0].session),
-    )
+        problem = msg("no running session has an id that begins with {id}", id=session)
+    elif found:
+        project = kb.caller_scope.removeprefix("project/")
+        problem = msg("no session of {project} is known here, only those of other projects", project=project)
+        hint = msg("name the transcript, a JSONL file, or one of those sessions: {id}", id=found[0].session)
+    raise UnknownId(problem, hint=hint)
 
 
 def find_latest_transcript(kb: Workspace) -> str:
@@ -108,18 +105,19 @@ def find_running_session(kb: Workspace, session: str) -> str:
     names = [name for name in os.listdir(path) if name.startswith(beginning)] if os.path.isdir(path) else []
     if beginning in names or len(names) == 1:
         return beginning if beginning in names else names[0]
+    problem = msg("no running session has an id that begins with {id}", id=session)
+    hint = msg("leave --session out for the last session of this project")
     if names:
         choices = ", ".join(sorted(names)[:10])
-        several = msg("{id} names several sessions: {choices}", id=session, choices=choices)
-        raise UnknownId(several, hint=msg("name one of them"))
-    none = msg("no running session has an id that begins with {id}", id=session)
-    raise UnknownId(none, hint=msg("leave --session out for the last session of this project"))
+        problem = msg("{id} names several sessions: {choices}", id=session, choices=choices)
+        hint = msg("name one of them")
+    raise UnknownId(problem, hint=hint)
 
 
 def count_unknown_records(kb: Workspace, most: int = 5) -> tuple[int, dict[str, int], int]:
     """Return of the *most* sessions that kb heard of last: how many can be read, the kinds of records in them that
     carry a text and that kb does not know, each with its number, and how many lines are no records."""
-    unknown: dict[str, int] = {}
+    unknown: Counter[str] = Counter()
     readable = skipped = 0
     for known in list_known_sessions(kb)[:most]:
         try:
@@ -128,6 +126,5 @@ def count_unknown_records(kb: Workspace, most: int = 5) -> tuple[int, dict[str, 
             continue
         readable += 1
         skipped += sum(1 < skip.line <= found.lines for skip in found.skipped)
-        for kind, times in found.unread.items():
-            unknown[kind] = unknown.get(kind, 0) + times
+        unknown.update(found.unread)
     return readable, unknown, skipped

@@ -8,6 +8,7 @@ finds nothing more to do.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,6 @@ from kb.sessions.dcp_settings import ANSWERS, DcpSettings
 from kb.sessions.host_records import parse_line
 from kb.sessions.prose import find_alternative, has_choice, is_noncommittal, split_reason, split_sentences
 from kb.sessions.prune_strategies import (
-    AUTOMATIC,
     DEDUP,
     DISCARD,
     DROPPED,
@@ -27,14 +27,12 @@ from kb.sessions.prune_strategies import (
     BlockPosition,
     Cut,
     ProtectedText,
-    PruneGuards,
+    PruneSession,
     build_output_cut,
     count_call_tokens,
     describe_call,
-    find_long_results,
-    list_prunable_calls,
 )
-from kb.sessions.transcript import AGENT, AnsweredCall, Transcript, get_prompt, parse_records
+from kb.sessions.transcript import AGENT, AnsweredCall, Transcript, parse_records
 from kb.sessions.usage import ContextUsage
 from kb.text.segment import estimate_tokens, first_sentence, normalise
 
@@ -83,56 +81,51 @@ def build_plan(
     more: Sequence[Cut] = (),
 ) -> PrunePlan:
     """Return what is to be pruned from *session*: by the strategies that are on, or *only* some, and *more* cuts."""
-    guards, calls = PruneGuards(session, settings), list_prunable_calls(session)
-    idle = _find_idle_reason(settings, guards.turns, len(calls))
+    pruned = PruneSession(session, settings, usage)
+    idle = _find_idle_reason(pruned)
     cuts: dict[tuple[object, str], Cut] = {}
     if idle is None:
-        prompts = [prompt for m in session.messages if m.in_context and (prompt := get_prompt(m))]
-        switches = (settings.deduplication, settings.supersede_writes, settings.purge_errors, settings.truncation)
-        named = zip((DEDUP, SUPERSEDE, ERRORS, TRUNCATE), switches, strict=True)
-        wanted = [name for name, is_on in named if (name in only if only else is_on)]
-        found = [cut for name in wanted if name in AUTOMATIC for cut in AUTOMATIC[name](calls, settings, guards)]
-        if TRUNCATE in wanted:
-            found += find_long_results(calls, settings, guards, usage.left, "".join(prompts[-1:]))
-        for cut in [*found, *more]:  # where two strategies cut the same block, the first one wins
+        switches = {
+            DEDUP: settings.deduplication,
+            SUPERSEDE: settings.supersede_writes,
+            ERRORS: settings.purge_errors,
+            TRUNCATE: settings.truncation,
+        }
+        wanted = [name for name, is_on in switches.items() if (name in only if only else is_on)]
+        for cut in [*(cut for name in wanted for cut in STRATEGIES[name](pruned)), *more]:
             cuts.setdefault((cut.place, cut.part), cut)
-    chosen = tuple(sorted(cuts.values(), key=lambda cut: (STRATEGIES.index(cut.strategy), cut.place)))
-    protected = [one for one in calls if guards.is_protected_path(one.request.path)]
+    order = (*STRATEGIES, DISCARD)
+    chosen = tuple(sorted(cuts.values(), key=lambda cut: (order.index(cut.strategy), cut.place)))
+    protected = [one for one in pruned.calls if pruned.is_protected_path(one.request.path)]
     boundary = max(session.compactions, default=0)
-    called = (text for one in calls for text in (one.output, json.dumps(one.request.input, ensure_ascii=False)))
+    called = (t for one in pruned.calls for t in (one.output, json.dumps(one.request.input, ensure_ascii=False)))
     texts = (*called, *(one.text for one in _list_agent_texts(session)))
     return PrunePlan(
         chosen,
-        tuple(dict.fromkeys(guards.kept)),
+        tuple(dict.fromkeys(pruned.kept)),
         idle,
-        guards.turns,
+        pruned.turns,
         usage,
         in_context=sum(cut.saved_tokens for cut in chosen if cut.place.line > boundary),
-        tool_tokens=count_call_tokens(calls),
-        anchors=tuple(dict.fromkeys(anchor for text in texts for anchor in guards.find_anchors(text))),
+        tool_tokens=count_call_tokens(pruned.calls),
+        anchors=tuple(dict.fromkeys(anchor for text in texts for anchor in pruned.find_anchors(text))),
         protected=tuple(dict.fromkeys(one.request.path for one in protected)),
         protected_tokens=count_call_tokens(protected),
         first_line=min((cut.place.line for cut in chosen), default=0),
     )
 
 
-def _find_idle_reason(settings: DcpSettings, turns: int, calls: int) -> Message | None:
-    if not settings.enabled:
+def _find_idle_reason(session: PruneSession) -> Message | None:
+    turns, least = session.turns, session.settings.min_turns
+    if not session.settings.enabled:
         return msg("pruning is disabled: dcp.enabled")
-    if turns < settings.min_turns:
-        counts = {"turns": turns, "least": settings.min_turns}
+    if turns < least:
+        counts = {"turns": turns, "least": least}
         return msg("the session has {turns} turns; below {least} the lost cache costs more than it saves", **counts)
-    return None if calls else msg("the session has no tool calls")
+    return None if session.calls else msg("the session has no tool calls")
 
 
 # -- carrying it out -------------------------------------------------------------------------------
-
-
-def _group_by_line(cuts: Iterable[Cut]) -> dict[int, list[Cut]]:
-    found: dict[int, list[Cut]] = {}
-    for cut in cuts:
-        found.setdefault(cut.place.line, []).append(cut)
-    return found
 
 
 def prune_lines(rows: Iterable[bytes], cuts: Iterable[Cut]) -> Iterator[bytes]:
@@ -141,6 +134,13 @@ def prune_lines(rows: Iterable[bytes], cuts: Iterable[Cut]) -> Iterator[bytes]:
     for number, row in enumerate(rows, 1):
         record = parse_line(row) if number in wanted else None
         yield _encode_record(_prune_record(record, wanted[number]), row) if isinstance(record, dict) else row
+
+
+def _group_by_line(cuts: Iterable[Cut]) -> Mapping[int, list[Cut]]:
+    found = defaultdict(list)
+    for cut in cuts:
+        found[cut.place.line].append(cut)
+    return found
 
 
 def prune_messages(
@@ -162,11 +162,10 @@ def _prune_record(record: Mapping[str, Any], cuts: Iterable[Cut]) -> Mapping[str
     content = list(message["content"])
     for cut in cuts:
         block = content[cut.place.block]
+        key, value = ("content", cut.value) if cut.part == "output" else (cut.part, cut.value)
         if cut.part == "output" and not isinstance(block.get("content"), str):
-            content[cut.place.block] = {**block, "content": [{"type": "text", "text": cut.value}]}
-        else:
-            key = "content" if cut.part == "output" else cut.part
-            content[cut.place.block] = {**block, key: cut.value}
+            value = [{"type": "text", "text": value}]
+        content[cut.place.block] = {**block, key: value}
     changed = {**message, "content": content}
     return {**record, "message": changed} if "message" in record else changed
 
@@ -188,7 +187,7 @@ SEARCH, ERROR, DISCUSSION, CONFIRMATION = msg("search"), msg("error"), msg("disc
 _FOUND, _MENDED = msg("what it looked for has been read"), msg("was fixed")
 _DECIDED, _SAID_AGAIN = msg("was decided"), msg("is said again below")
 _ANCHOR_FIRST, _SAFE = msg("⚠️ make an anchor"), msg("✅")
-_SEARCHES = frozenset({"Grep", "Glob", "LS", "WebSearch"})
+_SEARCHES, _USES = ("Grep", "Glob", "LS", "WebSearch"), ("Read", "Edit", "Write")
 _LEAST = 20
 """Estimated tokens below which dropping something is not worth a row."""
 _SAME_WORDS = 3
@@ -227,12 +226,8 @@ def propose_discards(session: Transcript, settings: DcpSettings) -> list[Discard
     """
     if not settings.discard_enabled:
         return []
-    guards, calls = PruneGuards(session, settings), list_prunable_calls(session)
-    found = [
-        *_iter_used_searches(calls, guards),
-        *_iter_resolved_errors(calls, guards),
-        *_iter_settled_texts(_list_agent_texts(session), guards),
-    ]
+    pruned = PruneSession(session, settings)
+    found = [*_iter_used_searches(pruned), *_iter_resolved_errors(pruned), *_iter_settled_texts(session, pruned)]
     found.sort(key=lambda one: one.cut.place)
     unique = {(one.cut.place, one.cut.part): one for one in reversed(found)}
     return [one._replace(number=n) for n, one in enumerate(reversed(list(unique.values())), 1)]
@@ -259,42 +254,38 @@ def _list_agent_texts(session: Transcript) -> list[AgentText]:
     ]
 
 
-def _propose_call(call: AnsweredCall, kind: Message, reason: Message, guards: PruneGuards) -> Iterator[DiscardProposal]:
-    is_recent = guards.is_recent(call.step, call.turn)
+def _propose_call(
+    session: PruneSession, call: AnsweredCall, kind: Message, reason: Message
+) -> Iterator[DiscardProposal]:
+    is_recent = session.is_recent(call.step, call.turn)
     if is_recent or estimate_tokens(call.output) < _LEAST or not call.is_text or call.is_pruned:
         return
-    if guards.is_protected_path(call.request.path) and kind is not ERROR:
+    if session.is_protected_path(call.request.path) and kind is not ERROR:
         return
-    for cut in build_output_cut(DISCARD, call, guards.build_replacement(call, DROPPED, call.output)):
+    for cut in build_output_cut(DISCARD, call, session.build_replacement(call, DROPPED, call.output)):
         yield DiscardProposal(0, call.step, describe_call(call), kind, reason, True, cut)
 
 
-def _iter_used_searches(calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[DiscardProposal]:
-    """Yield searches one of whose hits was read or changed afterwards."""
-    used = [(n, one.request.path) for n, one in enumerate(calls) if one.request.name in ("Read", "Edit", "Write")]
-    for number, call in enumerate(calls):
+def _iter_used_searches(session: PruneSession) -> Iterator[DiscardProposal]:
+    """Yield searches one of whose hits was read or changed afterwards: the last three parts of its path are named."""
+    used = [(n, one.request.path) for n, one in enumerate(session.calls) if one.request.name in _USES]
+    for number, call in enumerate(session.calls):
         if call.request.name in _SEARCHES and not call.is_error:
-            later = (path for at, path in used if at > number and path)
-            if any(_has_path(call.output, path) for path in later):
-                yield from _propose_call(call, SEARCH, _FOUND, guards)
+            later = ["/".join(path.split("/")[-3:]) for at, path in used if at > number and path]
+            if any(ending in call.output for ending in later):
+                yield from _propose_call(session, call, SEARCH, _FOUND)
 
 
-def _has_path(output: str, path: str) -> bool:
-    """Return whether *output* names *path*, whole or by its end from the third folder on."""
-    parts = path.split("/")
-    return path in output or (len(parts) > 2 and "/".join(parts[-3:]) in output)
-
-
-def _iter_resolved_errors(calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[DiscardProposal]:
+def _iter_resolved_errors(session: PruneSession) -> Iterator[DiscardProposal]:
     """Yield the answers of failed commands where a later command that begins alike went well.
 
     The message keeps its first sentence: that is what is to be learnt from it.
     """
-    went_well = [(n, _get_target(call)) for n, call in enumerate(calls) if call.result and not call.is_error]
-    for number, call in enumerate(calls):
+    went_well = [(n, _get_target(call)) for n, call in enumerate(session.calls) if call.result and not call.is_error]
+    for number, call in enumerate(session.calls):
         target = _get_target(call)
         if call.has_failed and target and any(later > number and target == other for later, other in went_well):
-            for one in _propose_call(call, ERROR, _MENDED, guards):
+            for one in _propose_call(session, call, ERROR, _MENDED):
                 value = f"{one.cut.value} {first_sentence(call.output, 80)}"
                 yield one._replace(cut=one.cut._replace(value=value, left=estimate_tokens(value)))
 
@@ -308,16 +299,17 @@ def _get_target(call: AnsweredCall) -> str:
     return f"{call.request.name} {call.request.path}" if call.request.path else ""
 
 
-def _iter_settled_texts(texts: Sequence[AgentText], guards: PruneGuards) -> Iterator[DiscardProposal]:
+def _iter_settled_texts(session: Transcript, pruned: PruneSession) -> Iterator[DiscardProposal]:
     """Yield texts that weigh options and choose one, and texts that are said again later in the same words.
 
     A decision is to be an anchor first.
     """
+    texts = _list_agent_texts(session)
     last = {normalise(one.text): one.place for one in texts}
     for one in texts:
         size = estimate_tokens(one.text)
-        is_recent = guards.is_recent(one.step, one.turn, ANSWERS)
-        if size < _LEAST or one.text.startswith(DROPPED) or is_recent or guards.find_anchors(one.text):
+        is_recent = pruned.is_recent(one.step, one.turn, ANSWERS)
+        if size < _LEAST or one.text.startswith(DROPPED) or is_recent or pruned.find_anchors(one.text):
             continue
         what = first_sentence(one.text, 60)
         cut = Cut(DISCARD, one.place, "text", DROPPED, one.step, what, size, estimate_tokens(DROPPED))

@@ -1,6 +1,6 @@
 """What can be pruned from a session without asking anybody: repeats, overwritten writes, old failures, long results.
 
-A strategy yields cuts; what protects a text is asked of `PruneGuards`, so that every strategy respects the same.
+A strategy yields cuts; what protects a text is asked of `PruneSession`, so that every strategy respects the same.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ import fnmatch
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kb.sessions.dcp_settings import OUTPUTS, PROMPT, DcpSettings
 from kb.sessions.transcript import MARK, AnsweredCall, Transcript, get_prompt, list_calls
+from kb.sessions.usage import ContextUsage
 from kb.startup.lazy_regex import MULTILINE, regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import build_index_terms, estimate_tokens
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 DEDUP, SUPERSEDE, ERRORS, TRUNCATE, DISCARD = "dedup", "supersede", "errors", "truncate", "discard"
-STRATEGIES = (DEDUP, SUPERSEDE, ERRORS, TRUNCATE, DISCARD)
 REPEATED, COVERED = f"{MARK}same call below]", f"{MARK}in a read below]"
 READ_AGAIN, FAILED, DROPPED = f"{MARK}read again below]", f"{MARK}cut]", f"{MARK}dropped]"
 TURNS, ANCHORS, PATTERNS = "turns", "anchors", "patterns"
@@ -66,9 +67,6 @@ class Cut(NamedTuple):
         return self.removed - self.left
 
 
-# -- what protects ---------------------------------------------------------------------------------
-
-
 class ProtectedText(NamedTuple):
     """One thing that would have been pruned, and what protected it."""
 
@@ -78,38 +76,36 @@ class ProtectedText(NamedTuple):
     tokens: int
 
 
-class PruneGuards:
-    """What protects: the last turns, files by their names, and paragraphs that cite anchors."""
+class PruneSession:
+    """A session to prune, and what protects in it: the last turns, files by their names, citations of anchors."""
 
-    def __init__(self, session: Transcript, settings: DcpSettings) -> None:
-        """Look at *session* as *settings* say."""
-        self._settings = settings
-        self._by_prompt = settings.turn_unit == PROMPT
-        prompts = sum(message.in_context and bool(get_prompt(message)) for message in session.messages)
-        self.turns = prompts if self._by_prompt else session.steps
-        letters = "|".join(re.escape(letter) for letter in settings.anchor_prefixes)
-        is_on = settings.anchor_protection and letters
-        self._cited = re.compile(rf"\[(?:[\w.-]{{1,100}}:)?((?:{letters})[0-9]{{3,9}})\]") if is_on else None
+    def __init__(self, session: Transcript, settings: DcpSettings, usage: ContextUsage | None = None) -> None:
+        """Look at *session* as *settings* say; *usage* is how full its context is."""
+        self.settings, self.usage = settings, usage or ContextUsage()
+        # the calls in the session's own context whose input can be written back
+        self.calls = [one for one in list_calls(session, in_context=True) if one.request.block >= 0]
+        prompts = [prompt for message in session.messages if message.in_context and (prompt := get_prompt(message))]
+        self.prompt = prompts[-1] if prompts else ""
+        self.turns = len(prompts) if settings.turn_unit == PROMPT else session.steps
+        letters = "|".join(map(re.escape, settings.anchor_prefixes)) if settings.anchor_protection else ""
+        self._cited = re.compile(rf"\[(?:[\w.-]{{1,100}}:)?((?:{letters})[0-9]{{3,9}})\]") if letters else None
         self.kept: list[ProtectedText] = []
 
     def count_newer_turns(self, step: int, turn: int) -> int:
         """Return how many turns came after *step*, or after prompt number *turn* where prompts are counted."""
-        return self.turns - (turn if self._by_prompt else step)
+        return self.turns - (turn if self.settings.turn_unit == PROMPT else step)
 
     def is_recent(self, step: int, turn: int, kind: str = OUTPUTS) -> bool:
         """Return whether the turn of *step* is among the last, which are not touched."""
         age = self.count_newer_turns(step, turn)
-        return kind in self._settings.applies_to and age < self._settings.turn_protection
+        return kind in self.settings.applies_to and age < self.settings.turn_protection
 
     def is_protected_path(self, path: str) -> bool:
         """Return whether the file *path* is protected by its name."""
         path = path.replace("\\", "/")
-        return bool(path) and any(
-            fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
-            or fnmatch.fnmatchcase(path, pattern)
-            or fnmatch.fnmatchcase(path, f"*/{pattern}")
-            for pattern in self._settings.protected_patterns
-        )
+        names = (path, path.rpartition("/")[2])
+        patterns = [one for pattern in self.settings.protected_patterns for one in (pattern, f"*/{pattern}")]
+        return bool(path) and any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
     def find_anchors(self, text: str) -> list[str]:
         """Return the ids of the anchors that *text* cites and that protect."""
@@ -117,11 +113,8 @@ class PruneGuards:
 
     def can_prune(self, call: AnsweredCall, size: int) -> bool:
         """Return whether *call* may be touched; note what protects it where not."""
-        by = ""
-        if self.is_recent(call.step, call.turn):
-            by = TURNS
-        elif self.is_protected_path(call.request.path):
-            by = PATTERNS
+        by = PATTERNS if self.is_protected_path(call.request.path) else ""
+        by = TURNS if self.is_recent(call.step, call.turn) else by
         if by:
             self.kept.append(ProtectedText(by, describe_call(call), call.step, size))
         return not by
@@ -139,6 +132,19 @@ class PruneGuards:
         self.kept.append(ProtectedText(ANCHORS, describe_call(call), call.step, estimate_tokens(citing)))
         return f"{placeholder}\n{citing}"
 
+    @property
+    def most(self) -> int:
+        """Return how many tokens a search result may have."""
+        return compute_max_output(self.usage.left, self.settings)
+
+    def get_most_rows(self, tool: str) -> int:
+        """Return how many lines the result of *tool* may have; 0: any number."""
+        return self.settings.glob_max_files if tool == "Glob" else 0
+
+    def shorten_result(self, text: str, rows: int, words: Sequence[str], **more: Any) -> str:
+        """Return a search result as short as the settings and the room left want it: see `shorten_output`."""
+        return shorten_output(text, self.most, rows=rows, words=words, keep=self.find_anchors, **more)
+
 
 def _find_paragraph(rows: Sequence[str], at: int) -> range:
     """Return the rows around *at* up to empty ones; a row of a read file with nothing but its number is empty."""
@@ -151,11 +157,6 @@ def _find_paragraph(rows: Sequence[str], at: int) -> range:
 
 
 # -- calls -----------------------------------------------------------------------------------------
-
-
-def list_prunable_calls(session: Transcript) -> list[AnsweredCall]:
-    """Return the calls in the session's own context whose input can be written back."""
-    return [one for one in list_calls(session, in_context=True) if one.request.block >= 0]
 
 
 def dump_canonical(given: object) -> str:
@@ -175,14 +176,12 @@ def describe_call(call: AnsweredCall) -> str:
     return f"{call.request.name} {given.split(chr(10))[0][:60]}".strip()
 
 
-def build_output_cut(strategy: str, call: AnsweredCall, value: str, why: str = "") -> list[Cut]:
-    """Return the cut that puts *value* in the place of the output of *call*; [] where that saves nothing."""
-    result = call.result
-    before, after = estimate_tokens(call.output), estimate_tokens(value)
-    if result is None or after >= before:
-        return []
-    place = BlockPosition(result.line, result.block)
-    return [Cut(strategy, place, "output", value, call.step, describe_call(call), before, after, why)]
+def build_output_cut(strategy: str, call: AnsweredCall, value: str, why: str = "") -> Iterator[Cut]:
+    """Yield the cut that puts *value* in the place of the output of *call*, unless that saves nothing."""
+    sizes = estimate_tokens(call.output), estimate_tokens(value)
+    if call.result and sizes[1] < sizes[0]:
+        place = BlockPosition(call.result.line, call.result.block)
+        yield Cut(strategy, place, "output", value, call.step, describe_call(call), *sizes, why)
 
 
 def _build_input_cut(strategy: str, call: AnsweredCall, value: object, sizes: tuple[int, int], why: str = "") -> Cut:
@@ -193,62 +192,58 @@ def _build_input_cut(strategy: str, call: AnsweredCall, value: object, sizes: tu
 # -- strategies ------------------------------------------------------------------------------------
 
 
-def find_repeats(calls: Sequence[AnsweredCall], settings: DcpSettings, guards: PruneGuards) -> Iterator[Cut]:
+def find_repeats(session: PruneSession) -> Iterator[Cut]:
     """Yield the answers of calls that were made again: of the same call the newest answer is kept (RUYI-32).
 
     A newer call that failed does not take the place of one that answered.
     """
     same: dict[str, list[AnsweredCall]] = {}
-    for call in calls:
+    for call in session.calls:
         signature = call.request.name + dump_canonical(call.request.input)
-        if call.request.name in settings.dedup_scope and call.is_text and FAILED not in signature:
+        if call.request.name in session.settings.dedup_scope and call.is_text and FAILED not in signature:
             same.setdefault(signature, []).append(call)
     for repeats in same.values():
         good = [number for number, call in enumerate(repeats) if not call.is_error]
         newest = good[-1] if good else len(repeats) - 1
         for call in repeats[:newest]:
-            if not call.is_pruned and guards.can_prune(call, estimate_tokens(call.output)):
-                value = guards.build_replacement(call, REPEATED, call.output, repeats[newest].output)
+            if not call.is_pruned and session.can_prune(call, estimate_tokens(call.output)):
+                value = session.build_replacement(call, REPEATED, call.output, repeats[newest].output)
                 yield from build_output_cut(DEDUP, call, value, "repeated")
-    if settings.covered_reads and "Read" in settings.dedup_scope:
-        yield from _find_covered_reads(calls, guards)
+    if session.settings.covered_reads and "Read" in session.settings.dedup_scope:
+        yield from _find_covered_reads(session)
 
 
-def _find_covered_reads(calls: Sequence[AnsweredCall], guards: PruneGuards) -> Iterator[Cut]:
+def _find_covered_reads(session: PruneSession) -> Iterator[Cut]:
     """Yield the reads whose every line stands, unchanged, in a newer read of the same file."""
-    by_path: dict[str, list[AnsweredCall]] = {}
-    for call in calls:
+    by_path: dict[str, list[tuple[AnsweredCall, str]]] = {}
+    for call in session.calls:
         if call.request.name == "Read" and call.is_text and not call.is_error and not call.is_pruned:
-            by_path.setdefault(call.request.path, []).append(call)
+            # what the host says below the file is none of it
+            body = call.output.partition("\n\n<system-reminder>")[0].rstrip("\n")
+            by_path.setdefault(call.request.path, []).append((call, body))
     for reads in by_path.values():
-        for number, call in enumerate(reads):
-            if any(one.request.input == call.request.input for one in reads[number + 1 :]):
+        for number, (call, body) in enumerate(reads):
+            if any(one.request.input == call.request.input for one, _ in reads[number + 1 :]):
                 continue  # a repeated call, found above
-            body = _get_read_text(call)
             newer = reads[number + 1 : number + 1 + _LOOKED_AT]
-            is_covered = body.strip() and any(f"\n{body}\n" in f"\n{_get_read_text(one)}\n" for one in newer)
-            if is_covered and guards.can_prune(call, estimate_tokens(call.output)):
+            is_covered = body.strip() and any(f"\n{body}\n" in f"\n{other}\n" for _, other in newer)
+            if is_covered and session.can_prune(call, estimate_tokens(call.output)):
                 yield from build_output_cut(DEDUP, call, COVERED, "covered")
 
 
-def _get_read_text(call: AnsweredCall) -> str:
-    """Return what a read returned of the file, without what the host says below it."""
-    return call.output.partition("\n\n<system-reminder>")[0].rstrip("\n")
-
-
-def find_overwritten(calls: Sequence[AnsweredCall], settings: DcpSettings, guards: PruneGuards) -> Iterator[Cut]:
+def find_overwritten(session: PruneSession) -> Iterator[Cut]:
     """Yield what a write wrote where the whole file is read later (RUYI-33)."""
     whole_reads: dict[str, int] = {}
-    for number, call in enumerate(calls):
+    for number, call in enumerate(session.calls):
         if call.request.name == "Read" and not call.is_error and _is_whole_read(call):
             whole_reads[call.request.path] = number
-    for number, call in enumerate(calls):
+    for number, call in enumerate(session.calls):
         content = call.request.input.get("content")
         if call.request.name != "Write" or call.is_error or not isinstance(content, str) or content.startswith(MARK):
             continue
         later, before = whole_reads.get(call.request.path, -1), estimate_tokens(content)
-        if later > number and guards.can_prune(call, before):
-            value = guards.build_replacement(call, READ_AGAIN, content, calls[later].output)
+        if later > number and session.can_prune(call, before):
+            value = session.build_replacement(call, READ_AGAIN, content, session.calls[later].output)
             if (after := estimate_tokens(value)) < before:
                 yield _build_input_cut(SUPERSEDE, call, {**call.request.input, "content": value}, (before, after))
 
@@ -262,45 +257,42 @@ def _is_whole_read(call: AnsweredCall) -> bool:
     return not is_limited and len(_NUMBERED.findall(call.output)) < _WHOLE_READ
 
 
-def find_failures(calls: Sequence[AnsweredCall], settings: DcpSettings, guards: PruneGuards) -> Iterator[Cut]:
+def find_failures(session: PruneSession) -> Iterator[Cut]:
     """Yield the inputs of calls that failed some turns ago; the error message stays (RUYI-34)."""
-    for call in calls:
-        if not call.has_failed or guards.count_newer_turns(call.step, call.turn) <= settings.turns_before_purge:
+    for call in session.calls:
+        age = session.count_newer_turns(call.step, call.turn)
+        if not call.has_failed or age <= session.settings.turns_before_purge:
             continue
-        value = {key: _empty_texts(one, guards) for key, one in call.request.input.items()}
+        value = {key: _empty_texts(one, session) for key, one in call.request.input.items()}
         before, after = estimate_tokens(dump_canonical(call.request.input)), estimate_tokens(dump_canonical(value))
         without_input = call._replace(request=call.request._replace(input={}))  # a file's name protects no failed input
-        if after < before and guards.can_prune(without_input, before):
+        if after < before and session.can_prune(without_input, before):
             yield _build_input_cut(ERRORS, call, value, (before, after), call.output[:120])
-        if not settings.keep_error_message and not call.is_pruned and call.is_text:
-            yield from build_output_cut(ERRORS, call, guards.build_replacement(call, FAILED, call.output))
+        if not session.settings.keep_error_message and not call.is_pruned and call.is_text:
+            yield from build_output_cut(ERRORS, call, session.build_replacement(call, FAILED, call.output))
 
 
-def _empty_texts(value: Any, guards: PruneGuards) -> Any:
+def _empty_texts(value: Any, session: PruneSession) -> Any:
     """Return *value* with its texts cut, of the same shape; a text that cites an anchor stays."""
     if isinstance(value, str):
-        return value if len(value) <= len(FAILED) or guards.find_anchors(value) else FAILED
+        return value if len(value) <= len(FAILED) or session.find_anchors(value) else FAILED
     if isinstance(value, dict):
-        return {key: _empty_texts(one, guards) for key, one in value.items()}
-    return [_empty_texts(one, guards) for one in value] if isinstance(value, list) else value
+        return {key: _empty_texts(one, session) for key, one in value.items()}
+    return [_empty_texts(one, session) for one in value] if isinstance(value, list) else value
 
 
-def find_long_results(
-    calls: Sequence[AnsweredCall], settings: DcpSettings, guards: PruneGuards, left: int, prompt: str
-) -> Iterator[Cut]:
-    """Yield search results that are longer than min(50,000 tokens, half of the room *left*) (RUYI-36, RUYI-37).
+def find_long_results(session: PruneSession) -> Iterator[Cut]:
+    """Yield search results that are longer than min(50,000 tokens, half of the room left) (RUYI-36, RUYI-37).
 
-    What the calls look for and the last *prompt* say which lines stay.
+    What the calls look for and the last prompt say which lines stay.
     """
-    most = compute_max_output(left, settings)
-    for call in calls:
-        if call.request.name not in settings.truncation_scope or not call.is_text or call.is_error or call.is_pruned:
-            continue
-        rows = settings.glob_max_files if call.request.name == "Glob" else 0
-        words = [prompt, *(v for v in call.request.input.values() if isinstance(v, str))]
-        short = shorten_output(call.output, most, rows=rows, words=words, keep=guards.find_anchors)
-        if short != call.output and guards.can_prune(call, estimate_tokens(call.output)):
-            yield from build_output_cut(TRUNCATE, call, short)
+    for call in session.calls:
+        name = call.request.name
+        if name in session.settings.truncation_scope and call.is_text and not call.is_error and not call.is_pruned:
+            words = [session.prompt, *(v for v in call.request.input.values() if isinstance(v, str))]
+            short = session.shorten_result(call.output, session.get_most_rows(name), words)
+            if short != call.output and session.can_prune(call, estimate_tokens(call.output)):
+                yield from build_output_cut(TRUNCATE, call, short)
 
 
 def compute_max_output(left: int, settings: DcpSettings) -> int:
@@ -308,12 +300,13 @@ def compute_max_output(left: int, settings: DcpSettings) -> int:
     return max(int(min(settings.grep_max_tokens, left * settings.grep_headroom)), 0)
 
 
-AUTOMATIC: Mapping[str, Callable[[Sequence[AnsweredCall], DcpSettings, PruneGuards], Iterator[Cut]]] = {
+STRATEGIES: Mapping[str, Callable[[PruneSession], Iterator[Cut]]] = {
     DEDUP: find_repeats,
     SUPERSEDE: find_overwritten,
     ERRORS: find_failures,
+    TRUNCATE: find_long_results,
 }
-"""The strategies that need to know nothing but the session."""
+"""The strategies that ask nobody, in their order: where two cut the same block, the first one wins."""
 
 
 # -- shortening a search result --------------------------------------------------------------------
@@ -376,10 +369,7 @@ def rank_lines(
     """Return the numbers of *lines*, what matters most first (RUYI-38): kept ones, then matches, newness and order."""
     wanted = {term for word in words for term in build_index_terms(word[:2000]).split()}
     matched = [wanted.intersection(build_index_terms(line[:_WIDEST]).split()) for line in lines]
-    frequency: dict[str, int] = {}
-    for terms in matched:
-        for term in terms:
-            frequency[term] = frequency.get(term, 0) + 1
+    frequency = Counter(term for terms in matched for term in terms)
 
     def score_line(at: int) -> float:
         match = sum(math.log(1 + len(lines) / frequency[term]) for term in matched[at])

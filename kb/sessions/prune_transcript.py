@@ -19,9 +19,9 @@ from kb.i18n import Message, msg
 from kb.sessions.dcp_settings import DcpSettings, load_settings
 from kb.sessions.host_input import read_transcript, restore_host_names
 from kb.sessions.host_records import iter_file_records
-from kb.sessions.prune_strategies import PruneGuards, compute_max_output, rank_lines, shorten_output
+from kb.sessions.prune_strategies import STRATEGIES, PruneSession, rank_lines
 from kb.sessions.transcript import Transcript, list_prompts, parse_records, parse_transcript
-from kb.sessions.usage import WINDOW, ContextUsage, enlarge_window, find_window, read_usage
+from kb.sessions.usage import ContextUsage, enlarge_window, find_window, read_usage
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import estimate_tokens
 
@@ -82,51 +82,33 @@ def prune(
 
     *now* is the time for the report, in seconds since 1970; *out_path* names *out* in the error when it is full.
     """
+    from kb.sessions.dcp_report import format_report
+    from kb.sessions.prune import build_plan, propose_discards, prune_lines
+
     with _open_transcript(path) as file:
         session = parse_records(iter_file_records(file))
         if session.host and out:
-            raise BadInput(
-                msg("a session of {host} can be pruned on paper only", host=session.host),
-                path=path,
-                hint=msg("omit --out"),
-            )
-        made = _prune_session(session, settings, wanted, config, now)
+            problem = msg("a session of {host} can be pruned on paper only", host=session.host)
+            raise BadInput(problem, path=path, hint=msg("omit --out"))
+        found = propose_discards(session, settings) if wanted.propose else []
+        dropped = bool(found) and (wanted.confirmed or not settings.require_confirmation)
+        more = [one.cut for one in found if one.is_safe] if dropped else []
+        usage = _compute_usage(session, wanted.percent, config)
+        plan = build_plan(session, settings, usage, only=wanted.only, more=more)
         if out:
-            _write_pruned(file, made.plan, out, out_path)
-    return made
-
-
-def _write_pruned(file: BinaryIO, plan: PrunePlan, out: BinaryIO, out_path: str) -> None:
-    from kb.sessions.prune import prune_lines
-
-    file.seek(0)
-    try:
-        out.writelines(prune_lines(file, plan.cuts))
-        out.flush()
-    except BrokenPipeError:  # the reader of a pipe has what it wanted
-        raise
-    except OSError as error:
-        raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=out_path) from None
-
-
-def _prune_session(
-    session: Transcript, settings: DcpSettings, wanted: PruneRequest, config: Config | None, now: float
-) -> PruneResult:
-    from kb.sessions.dcp_report import format_report
-    from kb.sessions.prune import build_plan, propose_discards
-
-    found = propose_discards(session, settings) if wanted.propose else []
-    dropped = bool(found) and (wanted.confirmed or not settings.require_confirmation)
-    more = [one.cut for one in found if one.is_safe] if dropped else []
-    made = build_plan(session, settings, _compute_usage(session, wanted.percent, config), only=wanted.only, more=more)
-    text = format_report(
-        made,
-        when=time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now or time.time())),
-        trigger=wanted.trigger,
-        protected_turns=settings.turn_protection,
-        language=config.language if config else "en",
-    )
-    return PruneResult(made, tuple(found), dropped and made.idle is None, text)
+            file.seek(0)
+            try:
+                out.writelines(prune_lines(file, plan.cuts))
+                out.flush()
+            except BrokenPipeError:  # the reader of a pipe has what it wanted
+                raise
+            except OSError as error:
+                raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=out_path) from None
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now or time.time()))
+    language = config.language if config else "en"
+    turns = settings.turn_protection
+    report = format_report(plan, when=when, trigger=wanted.trigger, protected_turns=turns, language=language)
+    return PruneResult(plan, tuple(found), dropped and plan.idle is None, report)
 
 
 def _compute_usage(session: Transcript, percent: float, config: Config | None) -> ContextUsage:
@@ -157,7 +139,14 @@ def write_copy(path: str, target: str, settings: DcpSettings, wanted: PruneReque
     try:
         with open(beside, "xb") as file:
             made = prune(path, settings, wanted, out=file, out_path=target, **more)
-        _publish_file(beside, target)
+        try:
+            os.link(beside, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            if os.path.lexists(target):
+                raise taken from None
+            os.rename(beside, target)
     except FileExistsError:
         raise taken from None
     except OSError as error:
@@ -166,18 +155,6 @@ def write_copy(path: str, target: str, settings: DcpSettings, wanted: PruneReque
         if os.path.exists(beside):
             os.unlink(beside)
     return made
-
-
-def _publish_file(beside: str, target: str) -> None:
-    """Give the file *beside* the name *target*; raise FileExistsError where that is taken."""
-    try:
-        os.link(beside, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if os.path.lexists(target):
-            raise FileExistsError(target) from None
-        os.rename(beside, target)
 
 
 # -- the report ------------------------------------------------------------------------------------
@@ -223,13 +200,10 @@ def format_result(made: PruneResult, language: str, *, explain: bool = False) ->
 
 def parse_strategies(words: Sequence[str]) -> tuple[str, ...]:
     """Return the strategies that *words* name, each one or several with commas; raise BadInput for another word."""
-    from kb.sessions.prune_strategies import AUTOMATIC, TRUNCATE
-
-    known = (*AUTOMATIC, TRUNCATE)
     named = [part.strip() for word in words for part in word.split(",") if part.strip()]
     for word in named:
-        if word not in known:
-            among = ", ".join(known)
+        if word not in STRATEGIES:
+            among = ", ".join(STRATEGIES)
             raise BadInput(msg("there is no strategy {name}; there are: {known}", name=word, known=among))
     return tuple(named)
 
@@ -290,14 +264,12 @@ def shorten_result(
     settings = load_settings(kb)
     if not (settings.enabled and settings.truncation) or tool not in settings.truncation_scope:
         return None
-    usage, prompt = _read_usage_and_prompt(kb, transcript)
-    most, rows = compute_max_output(usage.left, settings), settings.glob_max_files if tool == "Glob" else 0
-    words = [prompt, *(value for value in given.values() if isinstance(value, str))]
-    keep = PruneGuards(Transcript(), settings).find_anchors
+    session, prompt = _read_session_end(kb, transcript, settings)
+    words, rows = [prompt, *(value for value in given.values() if isinstance(value, str))], session.get_most_rows(tool)
 
     def shorten_lines(text: str) -> str:
         times = _read_change_times(folder, [line.partition(":")[0] for line in text.split("\n")])
-        return shorten_output(text, most, rows=rows, words=words, changed=times, now=kb.now(), keep=keep)
+        return session.shorten_result(text, rows, words, changed=times, now=kb.now())
 
     changed = response
     if isinstance(response, str):
@@ -307,7 +279,7 @@ def shorten_result(
         names, content = response.get("filenames"), response.get("content")
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             kept = _select_paths(
-                names, most, rows, lambda: rank_lines(names, words, _read_change_times(folder, names), kb.now())
+                names, session.most, rows, lambda: rank_lines(names, words, _read_change_times(folder, names), kb.now())
             )
             if len(kept) < len(names):
                 changed |= {"filenames": kept, "numFiles": len(kept)}
@@ -343,12 +315,10 @@ def _read_change_times(folder: str, names: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _read_usage_and_prompt(kb: Workspace, transcript: str) -> tuple[ContextUsage, str]:
-    """Return how full the context is and what a person asked last, by the end of the *transcript*."""
-    usual = kb.config.context_window
-    try:
+def _read_session_end(kb: Workspace, transcript: str, settings: DcpSettings) -> tuple[PruneSession, str]:
+    """Return the end of the session in *transcript*, which may be missing, and what a person asked last."""
+    data = b""
+    with suppress(BadInput):
         data = read_transcript(transcript, _TAIL) if transcript else b""
-    except BadInput:
-        return ContextUsage(window=usual or WINDOW), ""
-    prompts = list_prompts(parse_transcript(data))
-    return read_usage(data, kb.config.context_windows, usual), prompts[-1] if prompts else ""
+    session, usage = parse_transcript(data), read_usage(data, kb.config.context_windows, kb.config.context_window)
+    return PruneSession(session, settings, usage), "".join(list_prompts(session)[-1:])

@@ -20,8 +20,8 @@ from kb.records.model import Candidate, Verdict
 from kb.records.record_paths import TEMPLATES
 from kb.safety import redaction
 from kb.sessions import forms
-from kb.sessions.facts import SessionProgress, find_progress, find_task, read_task_list
-from kb.sessions.forms import COMPACT, NORMAL
+from kb.sessions.facts import find_progress, find_task, read_task_list
+from kb.sessions.forms import COMPACT, NORMAL, FormFacts
 from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
 from kb.state import hook_failures
 from kb.templates import FOLDER
@@ -43,10 +43,10 @@ _SHOWN = 4000
 """Characters of a tool's answer that a form may show a line of."""
 _TASKS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 """Tools that keep a session's list of tasks."""
-_FILTERS = frozenset({
-    "default", "d", "first", "last", "length", "count", "join", "lower", "upper", "title", "trim", "unique", "sort",
-    "reverse", "list", "string", "int", "map", "select", "reject", "selectattr", "rejectattr", "groupby",
-})  # fmt: skip
+_FILTERS = frozenset(
+    "default d first last length count join lower upper title trim unique sort reverse list string int map"
+    " select reject selectattr rejectattr groupby".split()
+)
 _REPORTS: Mapping[str, str] = {
     "created": "anchors_written",
     "refused": "anchors_skipped",
@@ -57,18 +57,6 @@ _REPORTS: Mapping[str, str] = {
     "conflict": "anchors_conflict",
 }
 """Which list of `shi-result.json` a verdict goes to."""
-
-
-class FormFacts(NamedTuple):
-    """What a form says of a session besides its transcript."""
-
-    found: tuple[Candidate, ...] = ()
-    made: tuple[str, ...] = ()
-    """The ids of the records it wrote."""
-    ids: Mapping[str, str] = {}
-    """Ids of records by the titles of what became them."""
-    now: SessionProgress | None = None
-    """Where the session stands, where that was found out already."""
 
 
 class RenderedForm(NamedTuple):
@@ -190,39 +178,30 @@ class FormWriter:
 # -- forms -----------------------------------------------------------------------------------------
 
 
-def render_compact_form(
-    kb: Workspace,
-    transcript: Transcript,
-    found: Sequence[Candidate],
-    made: Sequence[str] = (),
-    now: SessionProgress | None = None,
-) -> str:
-    """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets.
-
-    *now* is the session's progress, where it is known: finding it means reading everything that was said.
-    """
-    return render_form(kb, COMPACT, transcript, FormFacts(tuple(found), tuple(made), now=now)).text
-
-
 def render_form(kb: Workspace, form: str, transcript: Transcript, known: FormFacts) -> RenderedForm:
-    """Return *form* of the *transcript*, which is masked already, and its notes; masked again as a whole."""
-    write = FormWriter(kb, form)
-    ids = _list_cited_ids(kb, transcript, known.made)
-    if form == COMPACT:
-        text = _render_compact(kb, transcript, known, ids, write)
-        return RenderedForm(text, write.report_broken(kb))
+    """Return *form* of the *transcript*, which is masked already, and its notes; masked again as a whole.
+
+    It cites the records that were made, then those that the session names and that are there.
+    """
+    from kb.search.query import find_references
+
+    write, language = FormWriter(kb, form), kb.config.language
+    texts = (text for message in transcript.messages for text in get_own_texts(message))
+    named = dict.fromkeys(ref.id for text in texts for ref in find_references(text))
+    ids = [*dict.fromkeys((*known.made, *(name for name in named if kb.index.find_by_id(name))))]
     notes: list[str] = []
+    if form == COMPACT:
+        text = _render_compact(kb, transcript, known, [f"[{name}]" for name in ids], write)
+        return RenderedForm(text, write.report_broken(kb))
     if form == NORMAL:
         records = {name: kb.index.find_by_id(name) for name in ids}
-        cited = [f"[{name}] {records[name][0].title}" if records[name] else f"[{name}]" for name in ids]
-        text = forms.render_normal(
-            transcript, write=write, anchors=cited, candidates=known.found, ids=known.ids, language=kb.config.language
-        )
+        cited = [f"[{name}] {found[0].title}" if found else f"[{name}]" for name, found in records.items()]
+        text = forms.render_normal(transcript, known, cited, write, language=language)
     else:
         anchor_writer = FormWriter(kb, "anchor")
         whole = _render_records(kb, ids, anchor_writer)
         notes += anchor_writer.report_broken(kb)
-        text = forms.render_expanded(transcript, write=write, anchors=whole, candidates=known.found, ids=known.ids)
+        text = forms.render_expanded(transcript, known, whole, write)
     clean = redaction.redact_text(text, kb.config.masking)[0]
     notes += write.report_broken(kb)
     if form == NORMAL and (problem := forms.check_normal_size(count_words(clean))):
@@ -231,34 +210,17 @@ def render_form(kb: Workspace, form: str, transcript: Transcript, known: FormFac
 
 
 def _render_compact(
-    kb: Workspace, transcript: Transcript, known: FormFacts, ids: Sequence[str], write: FormWriter
+    kb: Workspace, transcript: Transcript, known: FormFacts, anchors: Sequence[str], write: FormWriter
 ) -> str:
     """Return the compact form without secrets; where masks make it too long, it is written again with less room."""
-    now = known.now or find_progress(transcript)
+    known = known._replace(now=known.now or find_progress(transcript))
     limit = longest = min(kb.config.compact_limit, forms.LIMIT)
     while True:
-        text = forms.render_compact(
-            transcript,
-            write=write,
-            anchors=ids,
-            candidates=known.found,
-            language=kb.config.language,
-            limit=limit,
-            now=now,
-        )
+        text = forms.render_compact(transcript, known, anchors, write, language=kb.config.language, limit=limit)
         clean = redaction.redact_text(text, kb.config.masking)[0]
         if count_words(clean) <= longest or limit < _SHORTEST:
             return clean
         limit -= count_words(clean) - longest
-
-
-def _list_cited_ids(kb: Workspace, transcript: Transcript, made: Sequence[str]) -> list[str]:
-    """Return the ids of the records *made*, then of those that the session cites and that are there."""
-    from kb.search.query import find_references
-
-    texts = (text for message in transcript.messages for text in get_own_texts(message))
-    ids = dict.fromkeys(ref.id for text in texts for ref in find_references(text))
-    return list(dict.fromkeys((*made, *(name for name in ids if kb.index.find_by_id(name)))))
 
 
 def _render_records(kb: Workspace, ids: Sequence[str], write: FormWriter) -> list[str]:

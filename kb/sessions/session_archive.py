@@ -122,11 +122,11 @@ def find_session(kb: Workspace, name: str) -> SessionArchive:
     named = find_sessions(kb, name)
     if len(named) == 1:
         return named[0]
+    problem, hint = msg("there is no session {id}", id=name), msg("see: kb session list --all")
     if named:
         choices = ", ".join(session.name for session in named[-10:])
-        several = msg("{id} names several sessions: {choices}", id=name, choices=choices)
-        raise UnknownId(several, hint=msg("name one of them"))
-    raise UnknownId(msg("there is no session {id}", id=name), hint=msg("see: kb session list --all"))
+        problem, hint = msg("{id} names several sessions: {choices}", id=name, choices=choices), msg("name one of them")
+    raise UnknownId(problem, hint=hint)
 
 
 def find_sessions(kb: Workspace, name: str, folder: str = "") -> list[SessionArchive]:

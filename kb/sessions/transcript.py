@@ -6,19 +6,17 @@ unknown is counted, what is broken is skipped and named with its line, and no by
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.i18n import Message, msg
+from kb.sessions.host_formats import HOST, UNREAD, has_text, translate_host_record
 from kb.sessions.host_input import extract_typed_text, split_element, strip_injected, to_text
 from kb.sessions.host_records import (
-    HOST,
-    UNREAD,
     drop_superseded,
-    has_text,
     parse_clean_line,
     parse_whole_session,
     replace_surrogates,
-    translate_host_record,
 )
 from kb.sessions.usage import count_context_tokens, read_tokens_after_compaction
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -37,12 +35,11 @@ WRAPPER = "wrapper"
 DELEGATED = "delegated"
 """The first prompt of a sub-agent: an agent wrote it, not a person."""
 
-KNOWN_TYPES = frozenset({
-    "user", "assistant", "system", "progress", "file-history-snapshot", "file-history-delta", "queue-operation",
-    "summary", "attachment", "ai-title", "custom-title", "last-prompt", "mode", "permission-mode", "agent-name",
-    "pr-link", "frame-link", "worktree-state", "fork-context-ref", "started", "result", "tools-used", "atis-latch",
-    "api-request", "api-request-shape", "api-request-blob",
-})  # fmt: skip
+KNOWN_TYPES = frozenset(
+    "user assistant system progress file-history-snapshot file-history-delta queue-operation summary attachment"
+    " ai-title custom-title last-prompt mode permission-mode agent-name pr-link frame-link worktree-state"
+    " fork-context-ref started result tools-used atis-latch api-request api-request-shape api-request-blob".split()
+)
 """Record types seen in the field that need no counting as unknown."""
 MARK = "[kb: "
 """What stands in the place of pruned text begins so."""
@@ -124,14 +121,14 @@ class Transcript(NamedTuple):
     session_id: str = ""
     cwd: str = ""
     branch: str = ""
+    host: str = ""
+    """The host whose format it is; "" for Claude Code."""
     started: str = ""
     ended: str = ""
     lines: int = 0
     """How many lines were read: the cursor for the next read. A half-written last line is not counted."""
     compactions: tuple[int, ...] = ()
     """The lines at which the host compacted the conversation: nothing above the last is in the context any more."""
-    host: str = ""
-    """The host whose format it is; "" for Claude Code."""
     steps: int = 0
     """How many steps the agent made."""
     tokens: int = 0
@@ -199,14 +196,14 @@ def parse_transcript(data: bytes, after_line: int = 0) -> Transcript:
 
 def parse_records(records: Iterable[Row]) -> Transcript:
     """Return what *records* say: what each line of a session holds, or bare messages as a host hands them over."""
-    return _parse_rows(map(_wrap_message, records), 1)
 
+    def wrap_message(row: Row) -> Row:
+        is_bare = isinstance(row, dict) and row.get("type") not in ("user", "assistant") and "content" in row
+        if isinstance(row, dict) and is_bare and row.get("role") in ("user", "assistant"):
+            return {"type": row["role"], "message": row}
+        return row
 
-def _wrap_message(row: Row) -> Row:
-    if isinstance(row, dict) and row.get("type") not in ("user", "assistant") and "content" in row:
-        role = row.get("role")
-        return {"type": role, "message": row} if role in ("user", "assistant") else row
-    return row
+    return _parse_rows(map(wrap_message, records), 1)
 
 
 def _parse_rows(rows: Iterable[Row], first: int) -> Transcript:
@@ -228,70 +225,62 @@ class _TranscriptReader:
     def __init__(self) -> None:
         self.messages: list[TranscriptMessage] = []
         self.skipped: list[SkippedLine] = []
-        self.unknown: dict[str, int] = {}
-        self.unread: dict[str, int] = {}
-        self.session: dict[str, str] = {}
-        self.times: list[str] = []
+        self.unknown: Counter[str] = Counter()
+        self.unread: Counter[str] = Counter()
+        self.session = {"sessionId": "", "cwd": "", "gitBranch": "", HOST: ""}
+        self.started = self.ended = self.model = ""
         self.compactions: list[int] = []
         self.steps: dict[str, int] = {}
         self.lines = self.turns = self.tokens = 0
-        self.model = ""
         self.main_side: bool | None = None
 
     def read_record(self, number: int, record: Mapping[str, Any]) -> None:
-        for key in ("sessionId", "cwd", "gitBranch", HOST):
-            if not self.session.get(key):
-                self.session[key] = to_text(record.get(key))
+        for key, known in self.session.items():
+            self.session[key] = known or to_text(record.get(key))
         if time := to_text(record.get("timestamp")):
-            self.times = [*self.times[:1], time]
+            self.started, self.ended = self.started or time, time
         if (left := read_tokens_after_compaction(record)) is not None:
             self.tokens = left
             self.compactions.append(number)
         kind, attachment = record.get("type"), record.get("attachment")
         if not isinstance(kind, str) or kind not in KNOWN_TYPES:
             name = kind[:60] if isinstance(kind, str) else "?"
-            self.unknown[name] = self.unknown.get(name, 0) + 1
+            self.unknown[name] += 1
             if record.get(UNREAD) or has_text(record):
-                self.unread[name] = self.unread.get(name, 0) + 1
+                self.unread[name] += 1
         elif kind in ("user", "assistant"):
-            self._read_message(number, time, kind, record)
-        elif isinstance(attachment, dict) and attachment.get("type") == "queued_command" and kind == "attachment":
-            texts = _extract_texts(attachment.get("prompt"))
-            if any(_is_typed(text) for text in texts):
+            message = record.get("message")
+            if isinstance(message, dict) and isinstance(message.get("content"), str | list):
+                self._read_message(TranscriptMessage(number, time, kind, AGENT), record, message)
+            else:
+                self.skipped.append(SkippedLine(number, msg("a record of type {kind} without a message", kind=kind)))
+        elif kind == "attachment" and isinstance(attachment, dict) and attachment.get("type") == "queued_command":
+            texts, _ = _read_texts(attachment.get("prompt"))
+            if any(map(_is_typed, texts)):
                 self._add_message(TranscriptMessage(number, time, "user", HUMAN, texts))
 
-    def _read_message(self, number: int, time: str, role: str, record: Mapping[str, Any]) -> None:
-        message = record.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        if not isinstance(message, dict) or not isinstance(content, str | list):
-            reason = msg("a record of type {kind} without a message", kind=role)
-            self.skipped.append(SkippedLine(number, reason))
-            return
+    def _read_message(self, made: TranscriptMessage, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
+        content, (texts, blocks) = message["content"], _read_texts(message["content"])
         # in the file of a sub-agent every record is a side chain: the first one tells which side the session itself is
         side = record.get("isSidechain") is True
-        if self.main_side is None:
-            self.main_side = side
-        in_context = side == self.main_side
-        if role == "user":
-            results = tuple(_iter_results(content, number))
-            texts = _extract_texts(content)
+        self.main_side = side if self.main_side is None else self.main_side
+        made = made._replace(texts=texts, in_context=side == self.main_side)
+        if made.role == "user":
+            results = tuple(_iter_results(content, made.line))
             origin = _find_origin(record, texts, bool(results))
             if origin == HUMAN:  # beside what was typed, a message may hold reminders in blocks of their own
-                texts = tuple(text for text in texts if _is_typed(text))
-            self._add_message(TranscriptMessage(number, time, role, origin, texts, (), results, in_context=in_context))
+                texts = tuple(filter(_is_typed, texts))
+            self._add_message(made._replace(origin=origin, texts=texts, results=results))
             return
-        blocks, step = _find_text_blocks(content), 0
-        if in_context:
+        step = 0
+        if made.in_context:
             # one answer of the model is written as several records, a block each, with the id of the message
-            name = str(message.get("id") or record.get("requestId") or number)
+            name = str(message.get("id") or record.get("requestId") or made.line)
             if content:  # Codex counts tokens in records of their own, which say nothing
                 step = self.steps.setdefault(name, len(self.steps) + 1)
             if used := count_context_tokens(record):
                 self.tokens, self.model = used, str(message.get("model") or "")
-        calls = tuple(_iter_calls(content, number))
-        texts = _extract_texts(content)
-        made = TranscriptMessage(number, time, role, AGENT, texts, calls, (), blocks, step, in_context=in_context)
-        self._add_message(made)
+        self._add_message(made._replace(calls=tuple(_iter_calls(content, made.line)), blocks=blocks, step=step))
 
     def _add_message(self, message: TranscriptMessage) -> None:
         if message.texts or message.calls or message.results:
@@ -300,24 +289,10 @@ class _TranscriptReader:
                 self.turns += 1
 
     def build_transcript(self) -> Transcript:
-        about = self.session
-        return Transcript(
-            tuple(self.messages),
-            tuple(self.skipped),
-            self.unknown,
-            self.unread,
-            session_id=about.get("sessionId", ""),
-            cwd=about.get("cwd", ""),
-            branch=about.get("gitBranch", ""),
-            started=self.times[0] if self.times else "",
-            ended=self.times[-1] if self.times else "",
-            lines=self.lines,
-            compactions=tuple(self.compactions),
-            host=about.get(HOST, ""),
-            steps=len(self.steps),
-            tokens=self.tokens,
-            model=self.model,
-        )
+        session, folder, branch, host = self.session.values()
+        made = Transcript(tuple(self.messages), tuple(self.skipped), self.unknown, self.unread, session, folder, branch)
+        made = made._replace(host=host, started=self.started, ended=self.ended, model=self.model, tokens=self.tokens)
+        return made._replace(lines=self.lines, compactions=tuple(self.compactions), steps=len(self.steps))
 
 
 def _find_origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results: bool) -> str:
@@ -327,7 +302,7 @@ def _find_origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results:
         return SUMMARY
     if record.get("isMeta") is True:
         return META
-    if not any(_is_typed(text) for text in texts):
+    if not any(map(_is_typed, texts)):
         return WRAPPER
     return DELEGATED if record.get("isSidechain") is True else HUMAN
 
@@ -337,16 +312,12 @@ def _is_typed(text: str) -> bool:
     return bool(extract_typed_text(text).strip())
 
 
-def _extract_texts(content: object) -> tuple[str, ...]:
+def _read_texts(content: object) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the texts of *content* that say something, and the numbers of their blocks, () where it is one text."""
     if isinstance(content, str):
-        return (content,) if content.strip() else ()
-    return tuple(content[at]["text"] for at in _find_text_blocks(content)) if isinstance(content, list) else ()
-
-
-def _find_text_blocks(content: object) -> tuple[int, ...]:
-    """Return the numbers of the blocks of *content* that say something."""
-    blocks = _iter_blocks(content, "text")
-    return tuple(at for at, block in blocks if to_text(block.get("text")).strip())
+        return (content,) if content.strip() else (), ()
+    found = {at: block["text"] for at, block in _iter_blocks(content, "text") if to_text(block.get("text")).strip()}
+    return tuple(found.values()), tuple(found)
 
 
 def _iter_calls(content: object, number: int) -> Iterator[ToolCall]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 
-from kb.sessions.host_records import parse_line, parse_whole_session, translate_host_record
+from kb.sessions.host_formats import translate_host_record
+from kb.sessions.host_records import parse_line, parse_whole_session
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
@@ -21,17 +22,15 @@ WINDOW = 200_000
 """Tokens that are supposed where nobody says; nothing is claimed by them."""
 _LARGE = 1_000_000
 _CLAUDE_LARGE = (
-    "opus-4-7", "opus-4-8", "opus-5", "opus-5-5", "sonnet-5", "sonnet-5-5", "haiku-5-5", "fable-5", "fable-5-1",
-    "fable-5-2", "mythos-5", "mythos-5-1", "mythos-5-2",
-)  # fmt: skip
+    "opus-4-7 opus-4-8 opus-5 opus-5-5 sonnet-5 sonnet-5-5 haiku-5-5 fable-5 fable-5-1 fable-5-2 mythos-5 mythos-5-1"
+    " mythos-5-2"
+)
 _CLAUDE_USUAL = (
-    "3-5-sonnet", "3-5-haiku", "3-7-sonnet", "haiku-4-5", "sonnet-4", "sonnet-4-0", "sonnet-4-5", "sonnet-4-6",
-    "opus-4", "opus-4-0", "opus-4-1", "opus-4-5", "opus-4-6",
-)  # fmt: skip
-MODELS: Mapping[str, int] = {
-    **{f"claude-{name}": _LARGE for name in _CLAUDE_LARGE},
-    **{f"claude-{name}": 200_000 for name in _CLAUDE_USUAL},
-}
+    "3-5-sonnet 3-5-haiku 3-7-sonnet haiku-4-5 sonnet-4 sonnet-4-0 sonnet-4-5 sonnet-4-6"
+    " opus-4 opus-4-0 opus-4-1 opus-4-5 opus-4-6"
+)
+MODELS = {f"claude-{name}": _LARGE for name in _CLAUDE_LARGE.split()}
+MODELS |= {f"claude-{name}": 200_000 for name in _CLAUDE_USUAL.split()}
 """The windows of models, from the list of models in Claude Code 2.1.330 (2026-11-22). Some of the older ones can be
 asked for more (`[1m]`); a session that holds more tokens than stand here is taken for one of these."""
 _FAMILIES: Mapping[str, int] = {"gemini-2.5-": 1_048_576, "gemini-3": 1_048_576}
@@ -59,7 +58,10 @@ def find_window(model: str, windows: Sequence[str] = (), usual: int = 0) -> Cont
             return ContextWindow(int(size))
     if model.endswith("[1m]"):
         return ContextWindow(_LARGE)
-    name = _normalise_model_name(model)
+    # "us.anthropic.claude-opus-5-v1:0": the model without its provider, its day and its version
+    name = model.lower().rsplit("/", 1)[-1].rpartition("anthropic.")[2]
+    name = name.partition("@")[0].partition(":")[0].removesuffix("-latest")
+    name = match[1] if (match := _DATED_NAME.fullmatch(name)) else name
     family = next((tokens for beginning, tokens in _FAMILIES.items() if name.startswith(beginning)), 0)
     known = usual or MODELS.get(name) or family
     return ContextWindow(known) if known else ContextWindow(WINDOW, is_known=False)
@@ -68,14 +70,6 @@ def find_window(model: str, windows: Sequence[str] = (), usual: int = 0) -> Cont
 def enlarge_window(window: ContextWindow, peak: int) -> ContextWindow:
     """Return *window*, or a supposed one where a context has held more tokens, *peak*, than it."""
     return window if peak <= window.tokens else ContextWindow(max(peak, _LARGE), is_known=False)
-
-
-def _normalise_model_name(model: str) -> str:
-    """Return the name of *model* without its provider, its day and its version ("us.anthropic.claude-opus-5-v1:0")."""
-    name = model.lower().rsplit("/", 1)[-1].rpartition("anthropic.")[2]
-    name = name.partition("@")[0].partition(":")[0].removesuffix("-latest")
-    match = _DATED_NAME.fullmatch(name)
-    return match[1] if match else name
 
 
 # -- bands -----------------------------------------------------------------------------------------
@@ -140,31 +134,24 @@ def find_usage_band(used: ContextUsage) -> UsageBand:
 
 # -- records ---------------------------------------------------------------------------------------
 
-_TELLS = (
-    b'"usage"',
-    b'"compact_boundary"',
-    b'"token_count"',
-    b'"compacted"',
-    b'"tokens"',
-    b'"compaction"',
-    b'"session.compaction_complete"',
+_TELLS = tuple(
+    f'"{word}"'.encode()
+    for word in "usage compact_boundary token_count compacted tokens compaction session.compaction_complete".split()
 )
 """What stands in a line that says how full a context is, whatever the host: the others need no parsing."""
 
 
 def count_context_tokens(record: Mapping[str, Any]) -> int:
     """Return how many tokens the context had with the assistant's *record*; 0 where it does not say."""
-    usage = _get_usage(record)
     keys = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return sum(_to_count(usage.get(key)) for key in keys)
+    return sum(_get_count(record, "message", "usage", key) for key in keys)
 
 
 def read_tokens_after_compaction(record: Mapping[str, Any]) -> int | None:
     """Return the tokens that a compaction left, 0 where *record* does not say; None for another record."""
     if record.get("subtype") != "compact_boundary":
         return None
-    compaction = record.get("compactMetadata")
-    return _to_count(compaction.get("postTokens")) if isinstance(compaction, dict) else 0
+    return _get_count(record, "compactMetadata", "postTokens")
 
 
 def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, peak: int = 0) -> ContextUsage:
@@ -173,11 +160,14 @@ def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, peak: i
     *peak*: the most tokens that the context is known to have held.
     """
     for number, record in _iter_usage_records(data):
-        left = read_tokens_after_compaction(record)
-        tokens = left if left is not None else 0 if record.get("isSidechain") is True else count_context_tokens(record)
+        left, model, named = read_tokens_after_compaction(record), "", 0
+        tokens = left or 0
+        if left is None and record.get("isSidechain") is not True:
+            tokens = count_context_tokens(record)
+        if left is None and tokens:
+            model = str(record["message"].get("model") or "")
+            named = _get_count(record, "message", "usage", "context_window")
         if left is not None or tokens:
-            model = "" if left is not None else str(record["message"].get("model") or "")
-            named = 0 if left is not None else _to_count(_get_usage(record).get("context_window"))
             window = ContextWindow(named) if named else find_window(model, windows, usual)
             window = enlarge_window(_learn_window(window, data), max(tokens, peak))
             return ContextUsage(tokens, window.tokens, model, number, is_known=window.is_known)
@@ -191,14 +181,10 @@ def _learn_window(window: ContextWindow, data: bytes) -> ContextWindow:
     window is never smaller than what it has held.
     """
     at = data.rfind(b'"compact_boundary"')
-    if at < 0:
-        return window
-    record = parse_line(data[data.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0])
+    record = parse_line(data[data.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0]) if at >= 0 else None
     compaction = record.get("compactMetadata") if isinstance(record, dict) else None
-    if not isinstance(compaction, dict):
-        return window
-    before = _to_count(compaction.get("preTokens"))
-    if compaction.get("trigger") == "auto" and before and not window.is_known:
+    before = _get_count(compaction, "preTokens")
+    if before and isinstance(compaction, dict) and compaction.get("trigger") == "auto" and not window.is_known:
         return ContextWindow(before)
     return enlarge_window(window, before)
 
@@ -206,22 +192,17 @@ def _learn_window(window: ContextWindow, data: bytes) -> ContextWindow:
 def _iter_usage_records(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the records that may say how full the context is, the last one first, with their lines."""
     messages = parse_whole_session(data)
-    rows = data.split(b"\n") if messages is None else []
-    for number in range(len(messages if messages is not None else rows), 0, -1):
-        if messages is not None:
-            record: object = messages[number - 1]
-        else:
-            row = rows[number - 1]
+    rows = data.split(b"\n") if messages is None else messages
+    for number, row in zip(range(len(rows), 0, -1), reversed(rows), strict=True):
+        record = row
+        if isinstance(row, bytes):
             record = parse_line(row) if any(word in row for word in _TELLS) else None
         if isinstance(record, dict):
             yield from ((number, one) for one in reversed(translate_host_record(record)))
 
 
-def _get_usage(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    message = record.get("message")
-    usage = message.get("usage") if isinstance(message, dict) else None
-    return usage if isinstance(usage, dict) else {}
-
-
-def _to_count(value: object) -> int:
+def _get_count(value: object, *keys: str) -> int:
+    """Return the whole number above 0 that stands under *keys* in nested objects, else 0."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

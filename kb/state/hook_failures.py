@@ -52,10 +52,8 @@ def mark_recovered(root: str, environment: Mapping[str, str], event: str, now: f
     if not any(row.event == event and not row.over for row in list_failures(root)):
         return
     with contextlib.suppress(OSError, KbError), state.hold_lock(FILE):
-        over = format_time(now)
-        _write_failures(
-            state, [r._replace(over=r.over or over) if r.event == event else r for r in list_failures(root)]
-        )
+        over, rows = format_time(now), list_failures(root)
+        _write_failures(state, [r._replace(over=r.over or over) if r.event == event else r for r in rows])
 
 
 def list_failures(root: str) -> list[HookFailure]:

@@ -95,17 +95,12 @@ def _choose_name(kb: Workspace, home: str, own: str) -> str:
     base, mark = slugify(folder), sha256(own.encode()).hexdigest()
     names = (base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}")
     for name in names:
-        owners = _list_owners(kb, name)
+        # whose it is says its mark, or a claim of this clone
+        path = os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE)
+        owners = [*(parse_owners(read_if_exists(path)) or ()), *filter(None, [load_claims(kb).get(name)])]
         if not owners or own in owners:
             return name
     return names[-1]
-
-
-def _list_owners(kb: Workspace, name: str) -> list[str]:
-    """Return whose the project *name* is: by its mark, or by a claim of this clone."""
-    path = os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE)
-    claim = load_claims(kb).get(name)
-    return [*(parse_owners(read_if_exists(path)) or ()), *([claim] if claim else [])]
 
 
 def load_claims(kb: Workspace) -> dict[str, str]:

@@ -174,15 +174,18 @@ def mark_call_started(root: str, session: str, allowed: str = "") -> None:
         return
 
 
-def mark_call_ended(root: str, session: str) -> None:
+def mark_call_ended(root: str, session: str, kinds: tuple[str, ...] = (_RUNNING,)) -> None:
     """Note that the call of *session* has ended."""
-    _remove_file(_session_path(root, _RUNNING, session))
+    for kind in kinds:
+        try:
+            os.unlink(_session_path(root, kind, session))
+        except OSError:
+            continue
 
 
 def mark_turn_ended(root: str, session: str) -> None:
-    """Note that the turn of *session* has ended."""
-    mark_call_ended(root, session)
-    _remove_file(_session_path(root, _TURN, session))
+    """Note that the turn of *session* has ended, and its call with it."""
+    mark_call_ended(root, session, (_RUNNING, _TURN))
 
 
 def read_call_start(root: str, session: str) -> int:
@@ -227,13 +230,6 @@ def _read_mtime(path: str) -> int:
         return 0
 
 
-def _remove_file(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
-
-
 # -- kept and read back ------------------------------------------------------------------------------
 
 
@@ -254,15 +250,14 @@ def load_snapshot(root: str) -> GuardSnapshot | None:
         clone, ref, head, mode, writer = header.split("\0")
         if not clone or clone != _read_clone_stamp(root):
             return None
+        tables = []
+        for text in (folders, files):
+            rows = (row.split("\0") for row in text.split("\0\0") if row)
+            tables.append({path: FileStamp(*rest) for path, *rest in rows})
         ref, head = ("" if word == GONE else word for word in (ref, head))
-        return GuardSnapshot(ref, head, mode, writer, _parse_entries(folders), _parse_entries(files))
+        return GuardSnapshot(ref, head, mode, writer, *tables)
     except (OSError, ValueError):
         return None
-
-
-def _parse_entries(text: str) -> dict[str, FileStamp]:
-    rows = (row.split("\0") for row in text.split("\0\0") if row)
-    return {path: FileStamp(*rest) for path, *rest in rows}
 
 
 def get_snapshot_file(root: str) -> str:

@@ -135,9 +135,14 @@ class StateFolder:
         sync_folders([os.path.dirname(path)])
         return path
 
-    def list_spooled(self) -> list[str]:
-        """Return the spooled files, oldest first."""
-        return self._list_spool_files(".json")
+    def list_spooled(self, ending: str = ".json") -> list[str]:
+        """Return the spooled files, oldest first, or those with another *ending*."""
+        found: list[str] = []
+        inside = [] if os.path.islink(self.folder) or os.path.islink(self.path("spool")) else [self.path("spool")]
+        for folder in (*inside, os.path.join(self._elsewhere, "spool")):
+            with contextlib.suppress(OSError):
+                found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ending)]
+        return sorted(found, key=os.path.basename)
 
     def has_pending_work(self) -> bool:
         """Return whether earlier calls have spooled or put off anything."""
@@ -155,15 +160,7 @@ class StateFolder:
 
     def list_quarantined(self) -> list[str]:
         """Return the spooled files that were set aside, oldest first."""
-        return self._list_spool_files(UNREADABLE)
-
-    def _list_spool_files(self, ending: str) -> list[str]:
-        found: list[str] = []
-        inside = [] if os.path.islink(self.folder) or os.path.islink(self.path("spool")) else [self.path("spool")]
-        for folder in (*inside, os.path.join(self._elsewhere, "spool")):
-            with contextlib.suppress(OSError):
-                found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ending)]
-        return sorted(found, key=os.path.basename)
+        return self.list_spooled(UNREADABLE)
 
     def quarantine_job(self, path: str) -> str:
         """Take a spooled file that cannot be read out of the spool and return its new name."""

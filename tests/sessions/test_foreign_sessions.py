@@ -10,9 +10,11 @@ import pytest
 from kb.capture.extract import extract_candidates
 from kb.capture.form_choice import render_transcript_form
 from kb.errors import BadInput
+from kb.hosts import HOSTS
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions import prune_transcript
 from kb.sessions.dcp_settings import DcpSettings
+from kb.sessions.host_formats import FORMATS
 from kb.sessions.host_records import iter_file_records
 from kb.sessions.transcript import (
     DELEGATED,
@@ -447,3 +449,7 @@ def test_messages_of_another_type_are_passed_over() -> None:
                 ).encode()
                 read_usage(data)
                 parse_records(iter_file_records(iter([data])))
+
+
+def test_every_host_but_claude_code_has_a_format_for_its_sessions() -> None:
+    assert {*FORMATS, "claude"} == {*HOSTS}

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import kb
 from kb.records.candidate import build_candidates
-from kb.records.model import Candidate, Evidence, Record, SimilarRecord, Verdict
+from kb.records.model import Candidate, Evidence, SimilarRecord, Verdict
 from kb.sessions import forms
 from kb.sessions.facts import SessionProgress, find_progress, find_task, list_commits, read_task_list
 from kb.sessions.forms import SECTIONS, TITLES
@@ -28,8 +29,17 @@ def writer(form: str, language: str) -> forms.Write:
     return lambda values: render_template(source, values, form)
 
 
-def compact(transcript: Transcript, *, language: str = "en", **more: Any) -> str:
-    return forms.render_compact(transcript, write=writer("compact", language), language=language, **more)
+def compact(
+    transcript: Transcript,
+    *,
+    language: str = "en",
+    candidates: Sequence[Candidate] = (),
+    anchors: Sequence[str] = (),
+    limit: int = forms.LIMIT,
+) -> str:
+    known = forms.FormFacts(tuple(candidates))
+    write = writer("compact", language)
+    return forms.render_compact(transcript, known, anchors, write, language=language, limit=limit)
 
 
 def human(line: int, text: str) -> TranscriptMessage:
@@ -104,7 +114,7 @@ GOLDEN_EN = """## 🔸 Compact context
 
 
 def test_the_compact_form_has_the_headings_of_the_format_and_what_was_done() -> None:
-    anchors = (Record("D001", "decision", "金额用整数分"), "shop:D002")
+    anchors = ("[D001] 金额用整数分", "[shop:D002]")
     assert compact(FULL, anchors=anchors, candidates=CANDIDATES, language="zh") == GOLDEN_ZH
 
 
@@ -120,7 +130,7 @@ def test_what_matters_most_is_kept_when_there_is_little_room() -> None:
     transcript = Transcript(
         (human(1, "任务" * 300), todo(2, **{f"完成{n}" + "事" * 40: "completed" for n in range(20)}))
     )
-    anchors = [f"D{n:03}" for n in range(50)]
+    anchors = [f"[D{n:03}]" for n in range(50)]
     form = compact(transcript, anchors=anchors, candidates=many, language="zh")
     assert 400 < count_words(form) < 500
     assert form.count("constraint 第") == 6
@@ -140,7 +150,7 @@ def test_no_part_says_none_where_something_was_cut(language: str, none: str, lim
     states = {"completed": 9, "in_progress": 2, "pending": 3}
     todos = {f"事情{state}{n}" * 4: state for state, number in states.items() for n in range(number)}
     transcript = Transcript((human(1, "任务" * 300), todo(2, **todos)))
-    form = compact(transcript, anchors=["D001"], candidates=many, language=language, limit=limit)
+    form = compact(transcript, anchors=["[D001]"], candidates=many, language=language, limit=limit)
     assert count_words(form) <= limit and none not in form
     if limit == 499:
         assert "decision 13 " in form and "decision 0 " not in form, "the newest are kept"
@@ -187,7 +197,7 @@ def test_a_farewell_is_nothing_under_way_and_a_greeting_no_task() -> None:
 def test_problems_read_from_what_was_seen_to_its_cause() -> None:
     title, seen, cause = "Run it in assets/", "`node build.js`: could not resolve", "The entry is relative"
     one = Candidate("pitfall", title, seen, why=cause, verification="`cd assets && node build.js`")
-    form = forms.render_expanded(Transcript(), write=writer("expanded", "en"), candidates=[one])
+    form = forms.render_expanded(Transcript(), forms.FormFacts((one,)), (), writer("expanded", "en"))
     assert "`node build.js`: could not resolve: The entry is relative → `cd assets && node build.js`" in form
     assert "(open)" not in form
 
@@ -221,7 +231,7 @@ def test_the_compact_form_never_exceeds_its_limit(
     messages.append(agent(9, "说完了。" + "".join(prompts), ToolCall("t", "TodoWrite", {"todos": todos}, 9)))
     form = compact(
         Transcript(tuple(messages)),
-        anchors=anchors,
+        anchors=[f"[{name}]" for name in anchors],
         candidates=[Candidate(kind, title, why=why) for kind, title, why in marks],
         language=language,
         limit=limit,

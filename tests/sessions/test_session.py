@@ -20,7 +20,8 @@ from kb.records.model import GLOBAL
 from kb.records.record_paths import sanitise_session_id
 from kb.sessions import transcript as transcripts
 from kb.sessions.active_sessions import ActiveSession, list_postponed, list_stale_files, load_compact, spool_session
-from kb.sessions.render_forms import render_compact_form
+from kb.sessions.forms import COMPACT, FormFacts
+from kb.sessions.render_forms import render_form
 from kb.text.segment import count_words
 from tests.support.command_line import run
 from tests.support.sealed import Clock, git
@@ -195,7 +196,8 @@ def test_the_compact_form_is_shorter_than_500(kb: KnowledgeBase, tmp_path: Path,
     path = transcript(tmp_path / "t.jsonl", *texts)
     data = transcripts.parse_transcript(Path(path).read_bytes())
     found, _ = find_candidates(kb, data, 0, "s1", "")
-    compact = render_compact_form(kb, data, found, [f"D{n:03}" for n in range(1, 40)])
+    made = tuple(f"D{n:03}" for n in range(1, 40))
+    compact = render_form(kb, COMPACT, data, FormFacts(tuple(found), made)).text
     assert 0 < count_words(compact) < 500
     assert "hunter2" not in compact and "someone1@" not in compact
 
@@ -205,7 +207,7 @@ def test_masks_do_not_make_the_compact_form_longer(kb: KnowledgeBase, tmp_path: 
     path = transcript(tmp_path / "t.jsonl", *MANY)
     data = transcripts.parse_transcript(Path(path).read_bytes())
     found, _ = find_candidates(kb, data, 0, "s1", "")
-    assert count_words(render_compact_form(kb, data, found)) < 500
+    assert count_words(render_form(kb, COMPACT, data, FormFacts(tuple(found))).text) < 500
 
 
 # -- cursor and pause ------------------------------------------------------------------------------

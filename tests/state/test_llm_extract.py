@@ -12,7 +12,7 @@ import pytest
 from kb.capture.extract import MAX_CHARACTERS, build_request, parse_answer
 from kb.errors import BadInput, KbError
 from kb.sessions.transcript import ToolCall, Transcript, TranscriptMessage
-from kb.state import json_process as place
+from kb.state import json_clients as place
 
 ZH = "最终我们选了 Kafka，吞吐够用，见 src/bus.py。"
 EN = "We settled on Kafka for the bus."

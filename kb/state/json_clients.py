@@ -1,4 +1,4 @@
-"""Talk to commands of the user's own in JSON: within a time, within a size, and nothing of them stays behind."""
+"""Speak JSON with commands and services of the user's own: within a time, within a size, and nothing of them stays."""
 
 from __future__ import annotations
 
@@ -17,11 +17,58 @@ from kb.errors import KbError
 from kb.i18n import Message, msg
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import IO, Any
 
+MAX_ANSWER = 64_000_000
+"""Longest answer of a service, or line of a running command, in bytes."""
+MAX_OUTPUT = 4_000_000
+"""Longest answer of KB_LLM_CMD in bytes."""
+_STDERR_SHOWN = 300
 
-MAX_LINE = 64_000_000
-"""Longest answer in bytes."""
+
+def post_json(url: str, request: Mapping[str, object], key: str, seconds: float) -> Any:
+    """Return the JSON that the service at *url* answers to *request* within *seconds*; raise KbError.
+
+    It must be reached by https or stand on this machine. No redirect is followed: a key is for one address alone.
+    """
+    import urllib.error
+    import urllib.parse
+    import urllib.request
+    from http.client import HTTPException
+    from ipaddress import ip_address
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: Any) -> None:
+            """Refuse."""
+
+    scheme, host, is_here = "", "", False
+    with contextlib.suppress(ValueError):  # no URL, or a host that is no address
+        parts = urllib.parse.urlsplit(url)
+        scheme, host = parts.scheme, parts.hostname or ""
+        is_here = host == "localhost" or ip_address(host).is_loopback
+    if not host or not (scheme == "https" or (scheme == "http" and is_here)):
+        raise KbError(msg("{url} is neither https nor on this machine", url=url))
+    until = time.monotonic() + seconds
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    data = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+    proxies = [urllib.request.ProxyHandler({})] if is_here else []
+    body = bytearray()
+    try:
+        opener = urllib.request.build_opener(NoRedirect, *proxies)
+        with opener.open(urllib.request.Request(url, data, headers), timeout=seconds) as answer:
+            while chunk := answer.read1(1 << 16):
+                body += chunk
+                if len(body) > MAX_ANSWER:
+                    raise OSError("it is too long")
+                if time.monotonic() > until:
+                    raise TimeoutError("it takes too long")
+        return json.loads(body)
+    except (OSError, HTTPException) as error:  # URLError and TimeoutError are such
+        reason = getattr(error, "reason", None) or error
+        raise KbError(msg("{url} does not answer: {problem}", url=url, problem=reason)) from None
+    except (ValueError, RecursionError):
+        raise KbError(msg("{url} does not answer in JSON", url=url)) from None
 
 
 class JsonProcess:
@@ -30,13 +77,10 @@ class JsonProcess:
     def __init__(self, variable: str, command: str) -> None:
         """Start the shell words in *command*, which stand in *variable*; raise KbError."""
         self._variable = variable
+        pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen(
-                shlex.split(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
+                shlex.split(command), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
             )
         except (OSError, ValueError, IndexError) as error:
             raise KbError(msg("{variable} cannot be run: {problem}", variable=variable, problem=error)) from None
@@ -46,35 +90,29 @@ class JsonProcess:
 
     def exchange_line(self, line: str, until: float) -> bytes:
         """Return the line that the command answers to *line* before the moment *until*; raise KbError."""
+        variable = self._variable
         rest = memoryview(line.encode("utf-8", "replace") + b"\n")
         answer = bytearray()
         while not answer.endswith(b"\n"):
-            readable, writable, _ = select.select(
-                [self._out], [self._in] if rest else [], [], max(until - time.monotonic(), 0)
-            )
+            left = max(until - time.monotonic(), 0)
+            readable, writable, _ = select.select([self._out], [self._in] if rest else [], [], left)
             if not readable and not writable:
-                raise KbError(msg("{variable} took too long", variable=self._variable))
+                raise KbError(msg("{variable} took too long", variable=variable))
             try:
                 if writable:
                     rest = rest[os.write(self._in, rest[:65536]) :]
-                if readable:
-                    chunk = os.read(self._out, 1 << 20)
-                    if not chunk:
-                        raise self._build_exit_error("")
-                    answer += chunk
-                    if len(answer) > MAX_LINE:
-                        problem = msg(
-                            "{variable} printed more than {limit} bytes", variable=self._variable, limit=MAX_LINE
-                        )
-                        raise KbError(problem)
+                chunk = os.read(self._out, 1 << 20) if readable else b""
             except OSError as error:
-                raise self._build_exit_error(error.strerror) from None
+                raise self._build_exit_error(error.strerror or "") from None
+            if readable and not chunk:
+                raise self._build_exit_error("")
+            answer += chunk
+            if len(answer) > MAX_ANSWER:
+                raise KbError(msg("{variable} printed more than {limit} bytes", variable=variable, limit=MAX_ANSWER))
         return bytes(answer)
 
-    def _build_exit_error(self, problem: str | None) -> KbError:
-        return KbError(
-            msg("{variable} ended without an answer {problem}", variable=self._variable, problem=problem or "")
-        )
+    def _build_exit_error(self, problem: str) -> KbError:
+        return KbError(msg("{variable} ended without an answer {problem}", variable=self._variable, problem=problem))
 
     def stop_process(self) -> None:
         """End the command and all that it has started."""
@@ -88,14 +126,6 @@ class JsonProcess:
 def _kill_group(group: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-
-
-# -- one question, one answer ---------------------------------------------------------------------
-
-
-MAX_OUTPUT = 4_000_000
-"""Longest answer in bytes."""
-_STDERR_SHOWN = 300
 
 
 def run_llm_command(command: str, request: dict[str, Any], timeout: float) -> object:
@@ -150,16 +180,14 @@ def _run_process(words: list[str], request: dict[str, Any], deadline: float) -> 
 def _read_output(answers: IO[bytes], deadline: float) -> bytes:
     """Return what comes through *answers* until its end; raise TimeoutError at *deadline*, KbError for too much."""
     output = bytearray()
-    while True:
-        ready, _, _ = select.select([answers], [], [], max(deadline - time.monotonic(), 0))
-        if not ready:
-            raise TimeoutError
+    while select.select([answers], [], [], max(deadline - time.monotonic(), 0))[0]:
         chunk = os.read(answers.fileno(), 65536)
         if not chunk:
             return bytes(output)
         output += chunk
         if len(output) > MAX_OUTPUT:
             raise _build_error(msg("KB_LLM_CMD printed more than {limit} bytes", limit=MAX_OUTPUT))
+    raise TimeoutError
 
 
 def _build_error(message: Message) -> KbError:
