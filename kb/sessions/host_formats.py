@@ -1,13 +1,13 @@
-"""Read the records of a session of any host in the form of Claude Code's: one form of record, whoever ran the session.
+"""The formats of other hosts' sessions, said in records of Claude Code: one form of record, whoever ran the session.
 
 A format is recognised by what a record holds, not by a file's name. A record of a type that its format does not know
-comes back with that type, to be counted.
+comes back as "HOST TYPE", to be counted.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kb.hosts import HOSTS
 from kb.sessions.host_input import FILES_BEGIN, FILES_END, translate_tool
@@ -19,51 +19,6 @@ if TYPE_CHECKING:
 
     Record = Mapping[str, Any]
     Translated = Iterator[dict[str, Any]]
-
-HOST = "kb-host"
-"""The key under which a translated record names its host."""
-UNREAD = "kb-unread"
-"""The key under which a record that a format does not know says that it carries a text."""
-_TEXT_KEYS = ("text", "content", "message", "prompt", "summary", "payload", "data", "parts", "info", "blocks")
-"""Keys under which hosts write what was said."""
-_LEAST_WORDS = 3
-"""An ASCII value of fewer words is a name or a number rather than text."""
-_DEEPEST = 5
-"""Levels of a record that are searched for text."""
-_CLAUDE_KEYS = ("uuid", "parentUuid", "isSidechain")
-"""Keys that stand in most records of Claude Code and in no other."""
-
-
-def find_format(record: Record) -> str:
-    """Return the host in whose format *record* is, "" for Claude Code and for what no format knows."""
-    return next((host for host, one in FORMATS.items() if one.is_record(record)), "")
-
-
-def translate_host_record(record: Record) -> Sequence[Record]:
-    """Return what *record* of any host says in records of Claude Code; one of Claude Code is itself."""
-    host = "" if any(key in record for key in _CLAUDE_KEYS) else find_format(record)
-    if not host:
-        return [record]
-    about = {"timestamp": record.get("timestamp")}
-    made = [{**about, **one, HOST: host} for one in FORMATS[host].translate(record)]
-    for one in made:
-        if str(one.get("type")).startswith(f"{host} ") and has_text(record):
-            one[UNREAD] = True
-    return made
-
-
-def has_text(value: object, depth: int = 0) -> bool:
-    """Return whether *value*, a record, says something in words where hosts write what was said."""
-    if isinstance(value, str):
-        return len(value.split()) >= _LEAST_WORDS or any(letter >= "\u2e80" for letter in value)
-    if depth > _DEEPEST:
-        return False
-    if isinstance(value, list):
-        return any(has_text(one, depth + 1) for one in value if isinstance(one, dict | list) or depth > 1)
-    return isinstance(value, dict) and any(has_text(value[key], depth + 1) for key in _TEXT_KEYS if key in value)
-
-
-# -- what the formats share ------------------------------------------------------------------------
 
 
 def _get(value: object, *keys: str) -> Any:

@@ -1,13 +1,16 @@
-"""Cut a session's file into its records: a JSON object a line, or one JSON value with all messages."""
+"""Read the records of a session of any host, each in the form of Claude Code's.
+
+A session's file has a JSON object a line, or is one JSON value with all messages.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from kb.i18n import Message, msg
-from kb.sessions.host_formats import find_format, is_gemini
+from kb.sessions.host_formats import FORMATS, is_gemini
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +18,48 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any] | Message | None
     """What a line holds: a record, why it cannot be read, or None for nothing."""
+
+HOST = "kb-host"
+"""The key under which a translated record names its host."""
+UNREAD = "kb-unread"
+"""The key under which a record that a format does not know says that it carries a text."""
+_TEXT_KEYS = ("text", "content", "message", "prompt", "summary", "payload", "data", "parts", "info", "blocks")
+"""Keys under which hosts write what was said."""
+_LEAST_WORDS = 3
+"""An ASCII value of fewer words is a name or a number rather than text."""
+_DEEPEST = 5
+"""Levels of a record that are searched for text."""
+_CLAUDE_KEYS = ("uuid", "parentUuid", "isSidechain")
+"""Keys that stand in most records of Claude Code and in no other."""
+
+
+def find_format(record: Mapping[str, Any]) -> str:
+    """Return the host in whose format *record* is, "" for Claude Code and for what no format knows."""
+    return next((host for host, one in FORMATS.items() if one.is_record(record)), "")
+
+
+def translate_host_record(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return what *record* of any host says in records of Claude Code; one of Claude Code is itself."""
+    host = "" if any(key in record for key in _CLAUDE_KEYS) else find_format(record)
+    if not host:
+        return [record]
+    about = {"timestamp": record.get("timestamp")}
+    made = [{**about, **one, HOST: host} for one in FORMATS[host].translate(record)]
+    for one in made:
+        if str(one.get("type")).startswith(f"{host} ") and has_text(record):
+            one[UNREAD] = True
+    return made
+
+
+def has_text(value: object, depth: int = 0) -> bool:
+    """Return whether *value*, a record, says something in words where hosts write what was said."""
+    if isinstance(value, str):
+        return len(value.split()) >= _LEAST_WORDS or any(letter >= "\u2e80" for letter in value)
+    if depth > _DEEPEST:
+        return False
+    if isinstance(value, list):
+        return any(has_text(one, depth + 1) for one in value if isinstance(one, dict | list) or depth > 1)
+    return isinstance(value, dict) and any(has_text(value[key], depth + 1) for key in _TEXT_KEYS if key in value)
 
 
 def parse_line(line: bytes) -> Row:

@@ -10,13 +10,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.i18n import Message, msg
-from kb.sessions.host_formats import HOST, UNREAD, has_text, translate_host_record
 from kb.sessions.host_input import extract_typed_text, split_element, strip_injected, to_text
 from kb.sessions.host_records import (
+    HOST,
+    UNREAD,
     drop_superseded,
+    has_text,
     parse_clean_line,
     parse_whole_session,
     replace_surrogates,
+    translate_host_record,
 )
 from kb.sessions.usage import count_context_tokens, read_tokens_after_compaction
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple

@@ -8,8 +8,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 
-from kb.sessions.host_formats import translate_host_record
-from kb.sessions.host_records import parse_line, parse_whole_session
+from kb.sessions.host_records import parse_line, parse_whole_session, translate_host_record
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
