@@ -18,7 +18,7 @@ import click
 
 import kb
 from docs import messages
-from kb.cli.command_table import ALIASES, COMMANDS, load_command
+from kb.cli.group import ALIASES, COMMANDS, load_command
 from kb.config import CHOICES, HELP, Config
 from kb.records.candidate import SCHEMA
 from kb.records.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS

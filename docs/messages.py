@@ -21,8 +21,7 @@ from babel.messages.pofile import read_po, write_po
 from jinja2 import Environment, nodes
 
 import kb
-from kb.cli.click_texts import split_paragraphs
-from kb.cli.command_table import COMMANDS, load_command
+from kb.cli.group import COMMANDS, load_command, split_paragraphs
 from kb.config import HELP
 from kb.records.kinds import KINDS, SECTIONS
 

@@ -1,30 +1,27 @@
-"""What is built from the records: the wiki, the vectors of search, MEMORY.md and the conventions."""
+"""What is built from the records: the wiki, the vectors and synonyms of search, MEMORY.md and the conventions."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.options import json_option, with_kb
+from kb.cli.options import Answer, with_json, with_kb
 from kb.cli.prints import print_json, warn, warn_of_broken_files
-from kb.i18n import Message, msg
+from kb.context import memory_md
+from kb.i18n import msg
+from kb.knowledge_base import KnowledgeBase
+from kb.search import embedding
+from kb.search.embedding import delete_vectors, embed_text, get_vector_status
+from kb.search.synonyms import MAX_SYNONYMS
+from kb.writing.file_changes import add_groups, list_groups
 
-if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
-    from kb.search.embedding import VectorStatus
-
-PAUSE = 2.0
+_PAUSE = 2.0
 """Seconds between two lines on how far a build of the wiki is."""
 _VECTOR_PAUSE = 10.0
 """Seconds between two lines on how many vectors are made, where there is no terminal."""
-
-
-# -- wiki --------------------------------------------------------------------------------------------
 
 own_option = click.option(
     "--own-config",
@@ -33,7 +30,7 @@ own_option = click.option(
 )
 
 
-@click.group(short_help="Build or serve the wiki.")
+@click.group()
 def wiki() -> None:
     """Build or serve the wiki: a page for every record, session, kind and tag, with links and a search."""
 
@@ -47,22 +44,17 @@ def build_wiki(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> N
     """Build the wiki as files that a browser opens, and print the path of the first page."""
     from kb.wiki.build import build
 
-    _warn_before_build(kb, own_config)
-    say = partial(click.echo, err=True)
-    click.echo(build(kb, out, strict, say, own_config=own_config, progress=_report_pages(kb)))
-
-
-def _report_pages(kb: KnowledgeBase) -> Callable[[int, int], None]:
-    """Return what says from time to time how many pages are made."""
     last = monotonic()
 
-    def report(made: int, pages: int) -> None:
+    def report_pages(made: int, pages: int) -> None:
         nonlocal last
-        if monotonic() - last > PAUSE:
+        if monotonic() - last > _PAUSE:
             last = monotonic()
             warn(kb, msg("pages made: {made} of {pages}", made=made, pages=pages))
 
-    return report
+    _warn_before_build(kb, own_config)
+    say = partial(click.echo, err=True)
+    click.echo(build(kb, out, strict, say, own_config=own_config, progress=report_pages))
 
 
 @wiki.command("serve", short_help="Serve the wiki.")
@@ -99,38 +91,26 @@ def _warn_before_build(kb: KnowledgeBase, own_config: bool) -> None:
     warn_of_broken_files(kb)
     if has_own_config(kb) and not own_config:
         said = msg("mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config")
-        click.echo(f"kb: {kb.localise(said)}", err=True)
+        warn(kb, f"kb: {kb.localise(said)}")
 
 
-# -- vectors -----------------------------------------------------------------------------------------
-
-
-@click.group(short_help="Make the vectors for search by meaning.")
+@click.group()
 def vectors() -> None:
     """Make the vectors that let search match by meaning as well as by words; needs an embedder in the settings."""
 
 
 @vectors.command("build", short_help="Give every record a vector that has none.")
 @click.option("--anew", is_flag=True, help="Forget the vectors there are first.")
-@json_option
-@with_kb
-def build_vectors(kb: KnowledgeBase, anew: bool, as_json: bool) -> None:
+@with_json
+def build_vectors(kb: KnowledgeBase, anew: bool) -> Answer:
     """Give every record a vector that has none, in batches.
 
     If interrupted, the vectors made so far stay and the next call continues. Unchanged records are not embedded again.
     Other commands work meanwhile.
     """
-    from kb.search import embedding
-
-    embedding.build_vectors(kb, _report_vectors(kb), anew=anew)
-    _print_vector_status(kb, embedding.get_vector_status(kb), as_json=as_json)
-
-
-def _report_vectors(kb: KnowledgeBase) -> Callable[[int, int], None]:
-    """Return what says on one line of the terminal, or else from time to time, how many vectors are made."""
     last = monotonic()
 
-    def report(done: int, number: int) -> None:
+    def report_vectors(done: int, number: int) -> None:
         nonlocal last
         line = kb.localise(msg("vectors: {done} of {number}", done=done, number=number))
         if sys.stderr.isatty():
@@ -139,31 +119,24 @@ def _report_vectors(kb: KnowledgeBase) -> Callable[[int, int], None]:
             last = monotonic()
             print(line, file=sys.stderr, flush=True)
 
-    return report
+    embedding.build_vectors(kb, report_vectors, anew=anew)
+    return _describe_vectors(kb)
 
 
 @vectors.command("status", short_help="Tell how things stand with the vectors.")
-@json_option
-@with_kb
-def show_vector_status(kb: KnowledgeBase, as_json: bool) -> None:
+@with_json
+def show_vector_status(kb: KnowledgeBase) -> Answer:
     """Tell which embedder is used, whether it can be, and how many records have a vector."""
-    from kb.search.embedding import get_vector_status
-
-    _print_vector_status(kb, get_vector_status(kb), as_json=as_json)
+    return _describe_vectors(kb)
 
 
-def _print_vector_status(kb: KnowledgeBase, status: VectorStatus, *, as_json: bool) -> None:
-    if as_json:
-        print_json({**status._asdict(), "problem": str(status.problem)})
-        return
-    print(kb.localise(msg("embedder: {name}", name=status.embedder)))
-    if status.problem:
-        print(kb.localise(msg("it cannot be used: {problem}", problem=status.problem)))
-    file = {"size": f"{status.bytes / 1e6:.1f}", "file": ".kb/vectors.bin"}
-    counted = msg(
-        "records with a vector: {n}, without: {m}; {size} MB in {file}", n=status.vectors, m=status.waiting, **file
-    )
-    print(kb.localise(counted))
+def _describe_vectors(kb: KnowledgeBase) -> Answer:
+    status = get_vector_status(kb)
+    problem = [msg("it cannot be used: {problem}", problem=status.problem)] if status.problem else []
+    values = {"n": status.vectors, "m": status.waiting, "size": f"{status.bytes / 1e6:.1f}", "file": ".kb/vectors.bin"}
+    counted = msg("records with a vector: {n}, without: {m}; {size} MB in {file}", **values)
+    lines = [msg("embedder: {name}", name=status.embedder), *problem, counted]
+    return Answer({**status._asdict(), "problem": str(status.problem)}, lines)
 
 
 @vectors.command("embed", short_help="Print the vector of a text.")
@@ -172,8 +145,6 @@ def _print_vector_status(kb: KnowledgeBase, status: VectorStatus, *, as_json: bo
 @with_kb
 def print_vector(kb: KnowledgeBase, text: str, passage: bool) -> None:
     """Print the vector of TEXT as JSON."""
-    from kb.search.embedding import embed_text
-
     print_json(embed_text(kb, text, "passage" if passage else "query"))
 
 
@@ -181,35 +152,46 @@ def print_vector(kb: KnowledgeBase, text: str, passage: bool) -> None:
 @with_kb
 def drop_vectors(kb: KnowledgeBase) -> None:
     """Forget all vectors; search goes on by words. `kb vectors build` makes them again."""
-    from kb.search.embedding import delete_vectors
-
     delete_vectors(kb)
     warn(kb, msg("the vectors are gone; no record is"))
 
 
-# -- memory ------------------------------------------------------------------------------------------
+@click.group(invoke_without_command=True)
+@with_json
+def keywords(kb: KnowledgeBase) -> Answer:
+    """List the synonyms of this knowledge base, or load more; search, contexts and packs use them."""
+    groups = list_groups(kb)
+    notes = [] if groups else [msg("no synonyms of your own yet; to load some: kb keywords load FILE")]
+    return Answer([list(group.words) for group in groups], (", ".join(group.words) for group in groups), notes)
 
 
-@click.command(short_help="Write MEMORY.md and the conventions anew.")
+@keywords.command("load", short_help="Add groups of synonyms.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@with_kb
+def load_keywords(kb: KnowledgeBase, file: str) -> Answer:
+    """Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml."""
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        added = add_groups(kb, opened.read(MAX_SYNONYMS), file)
+    return Answer(None, (", ".join(group.words) for group in added), [msg("groups added: {n}", n=len(added))])
+
+
+@click.command()
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file is not up to date.")
 @click.option("--force", is_flag=True, help="Even over a MACHINE block that somebody has edited.")
-@json_option
-@with_kb
-def write_memory(kb: KnowledgeBase, check: bool, force: bool, as_json: bool) -> int:
+@with_json
+def write_memory(kb: KnowledgeBase, check: bool, force: bool) -> Answer:
     """Write memory-bank/MEMORY.md and memory-bank/details/patterns.md anew, for agents that read files.
 
     MEMORY.md has routing rules, the drill-down protocol, write safety and at most 8 quick answers. What stands in the
     USER block stays; a second run changes nothing. content/templates/memory.md and patterns.md replace the templates.
     """
-    from kb.context import memory_md
-
     pages = memory_md.build_pages(kb, force=force) if check else memory_md.write(kb, force=force)
-    if as_json:
-        print_json([{"path": page.path, "stale": page.is_stale} for page in pages])
-    for page in pages:
-        if not as_json:
-            state = msg("not up to date") if check else msg("written")
-            click.echo(f"{page.path}  {kb.localise(state if page.is_stale else msg('up to date'))}")
-        for note in page.notes:
-            click.echo(kb.localise(note) if isinstance(note, Message) else note, err=True)
-    return 1 if check and any(page.is_stale for page in pages) else 0
+    stale = msg("not up to date") if check else msg("written")
+    lines = [f"{page.path}  {kb.localise(stale if page.is_stale else msg('up to date'))}" for page in pages]
+    return Answer(
+        [{"path": page.path, "stale": page.is_stale} for page in pages],
+        lines,
+        [note for page in pages for note in page.notes],
+        code=1 if check and any(page.is_stale for page in pages) else 0,
+        has_notes_with_json=True,
+    )

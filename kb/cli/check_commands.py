@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
+from kb.checks import find_secret, findings
+from kb.checks.compare import compare_with_revision
+from kb.checks.find_secret import SecretReport
+from kb.checks.findings import Finding
+from kb.checks.run_checks import filter_findings, run_check
 from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
-from kb.cli.options import json_option, open_base, scope_option, usage_error, with_kb
-from kb.cli.prints import print_json, print_verdict, warn
+from kb.cli import comment, options
+from kb.cli.options import Answer
+from kb.cli.prints import print_json, warn
 from kb.errors import BadInput, KbError, NeedsPerson
-from kb.i18n import msg
+from kb.git.dropped_records import report_put_back
+from kb.i18n import Message, msg
+from kb.importers.project_layout import find_stale_anchors
 from kb.index.record_ids import qualify_name
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record
 from kb.safety.injection import find_instruction, reveal_hidden
-
-if TYPE_CHECKING:
-    from kb.checks.find_secret import PurgePlan, SecretReport
-    from kb.checks.findings import Finding
-    from kb.knowledge_base import KnowledgeBase
-    from kb.records.model import Record
+from kb.writing.publish import report_rescued_work
 
 _LONGEST_SECRET = 100_000
 """Bytes that are read from stdin."""
@@ -29,7 +33,7 @@ _SHOWN = 20
 """Places of a secret that are named; the others are counted."""
 
 
-@click.command(short_help="Check the records.")
+@click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "--against",
@@ -48,7 +52,7 @@ _SHOWN = 20
 )
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
-@with_kb
+@options.with_kb
 def check(
     kb: KnowledgeBase, paths: tuple[str, ...], revision: str | None, fix: bool, form: str, as_json: bool, strict: bool
 ) -> int:
@@ -63,60 +67,9 @@ def check(
     below = [_resolve_relative_path(kb, path) for path in paths]
     form = "json" if as_json else form
     if revision is not None and fix:
-        raise usage_error(msg("give --fix or --against, not both"))
+        raise options.usage_error(msg("give --fix or --against, not both"))
     found = _run_check(kb, below, form, fix) if revision is None else _run_comparison(kb, revision, below, form)
     return 1 if any(strict or finding.severity == "error" for finding in found) else 0
-
-
-def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
-    """Check the records, print what is found and return it."""
-    from kb.checks import findings
-    from kb.checks.run_checks import filter_findings, run_check
-    from kb.git.dropped_records import report_put_back
-    from kb.importers.project_layout import find_stale_anchors
-    from kb.writing.publish import report_rescued_work
-
-    reader = "" if form == "markdown" else None  # who reads the page stands anywhere
-    found, records, shared = run_check(kb, fix=fix, below=below, reader=reader)
-    if stale := find_stale_anchors(kb):
-        message = msg("it is not up to date with the records")
-        layout = findings.Finding("layout", "warning", stale, 1, message, msg("run: kb layout migrate project"))
-        found = [*found, *filter_findings([layout], below)]
-    language = kb.config.language
-    if form == "json":
-        print_json(findings.format_json(found, language))
-    elif form == "github":
-        click.echo(findings.format_github(found, language, kb.repository.prefix), nl=False)
-    elif form == "markdown":
-        from kb.cli import comment
-
-        click.echo(comment.render_findings(found, kb.config.name, language, shared), nl=False)
-    else:
-        click.echo(findings.format_text(found, language), nl=False)
-        click.echo(findings.summarise_findings(found, language, records), err=True)
-    for said in filter(None, (report_put_back(kb), report_rescued_work(kb))):
-        click.echo(said.translate(language), err=True)
-    return found
-
-
-def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:
-    """Compare the checkout with *revision*, print the outcome and return what is against the merge."""
-    from kb.checks import findings
-    from kb.checks.compare import compare_with_revision
-    from kb.cli import comment
-
-    comparison = compare_with_revision(kb, revision, below=below)
-    language = kb.config.language
-    if form == "json":
-        print_json(comment.serialise_comparison(comparison, language))
-    elif form == "github":
-        click.echo(findings.format_github(comparison.findings, language, kb.repository.prefix), nl=False)
-    else:
-        from kb.cli.page_style import MARKDOWN, PLAIN
-
-        style = MARKDOWN if form == "markdown" else PLAIN
-        click.echo(comment.render_comparison(comparison, kb.config.name, language, style), nl=False)
-    return comparison.findings
 
 
 def _resolve_relative_path(kb: KnowledgeBase, path: str) -> str:
@@ -129,11 +82,45 @@ def _resolve_relative_path(kb: KnowledgeBase, path: str) -> str:
     return "" if inside == os.curdir else inside.replace(os.sep, "/")
 
 
-# -- verify ------------------------------------------------------------------------------------------
+def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
+    """Check the records, print what is found and return it."""
+    # who reads a page in a pull request stands anywhere: ids on it are written as everybody finds them
+    found, records, shared = run_check(kb, fix=fix, below=below, reader="" if form == "markdown" else None)
+    if stale := find_stale_anchors(kb):
+        message = msg("it is not up to date with the records")
+        layout = findings.Finding("layout", "warning", stale, 1, message, msg("run: kb layout migrate project"))
+        found = [*found, *filter_findings([layout], below)]
+    language = kb.config.language
+    if form == "json":
+        print_json(findings.format_json(found, language))
+    elif form == "github":
+        click.echo(findings.format_github(found, language, kb.repository.prefix), nl=False)
+    elif form == "markdown":
+        click.echo(comment.render_findings(found, kb.config.name, language, shared), nl=False)
+    else:
+        click.echo(findings.format_text(found, language), nl=False)
+        click.echo(findings.summarise_findings(found, language, records), err=True)
+    for said in filter(None, (report_put_back(kb), report_rescued_work(kb))):
+        click.echo(said.translate(language), err=True)
+    return found
 
 
-@click.command(short_help="Show how a record is verified, and run it.")
-@click.argument("name", metavar="ID")
+def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:
+    """Compare the checkout with *revision*, print the outcome and return what is against the merge."""
+    comparison = compare_with_revision(kb, revision, below=below)
+    language = kb.config.language
+    if form == "json":
+        print_json(comment.serialise_comparison(comparison, language))
+    elif form == "github":
+        click.echo(findings.format_github(comparison.findings, language, kb.repository.prefix), nl=False)
+    else:
+        style = comment.MARKDOWN if form == "markdown" else comment.PLAIN
+        click.echo(comment.render_comparison(comparison, kb.config.name, language, style), nl=False)
+    return comparison.findings
+
+
+@click.command()
+@options.id_argument
 @click.option("--run", "wanted", is_flag=True, help="Run the commands, after showing them and asking.")
 @click.option("--yes", is_flag=True, help="With --run: you have read the commands, do not ask.")
 @click.option("--cwd", default="", help="Where they run (default: the top of the repository).")
@@ -144,12 +131,12 @@ def _resolve_relative_path(kb: KnowledgeBase, path: str) -> str:
     show_default=True,
     help="Seconds for each command.",
 )
-@scope_option
-@json_option
-@with_kb
+@options.scope_option
+@options.json_option
+@options.with_kb
 def verify_record(
     kb: KnowledgeBase, name: str, wanted: bool, yes: bool, cwd: str, timeout: float, scope: str, as_json: bool
-) -> int:
+) -> int | None:
     """Print the Verification section of a record and the commands in it; with --run, run them.
 
     Commands are what stands in shell blocks and behind "$ ". Nothing else in kb runs what a record says. The result is
@@ -160,7 +147,12 @@ def verify_record(
     commands = parse_commands(text)
     shown = {"id": record.id, "verification": text, "commands": commands}
     if not as_json:
-        _print_verification(kb, record, text, commands)
+        click.echo(f"[{qualify_name(kb, record)}] {reveal_hidden(record.title)}\n")
+        click.echo(reveal_hidden(text) or kb.localise(msg("it does not say how it is verified")))
+        if commands:
+            click.echo("\n" + kb.localise(msg("commands: {count}", count=len(commands))))
+        for command in commands:
+            click.echo("$ " + reveal_hidden(command).replace("\n", "\n  "))
     elif not wanted:
         print_json(shown)
     if not wanted:
@@ -172,20 +164,8 @@ def verify_record(
     ran = [_run_and_print(kb, command, folder, timeout, as_json=as_json) for command in commands]
     passed = all(one.has_passed for one in ran)
     verdict = save_result(kb, record, passed=passed)
-    if as_json:
-        print_json({**shown, "ran": ran, "verdict": verdict})
-    else:
-        print_verdict(kb, verdict)
-    return 0 if passed else 1
-
-
-def _print_verification(kb: KnowledgeBase, record: Record, text: str, commands: Sequence[str]) -> None:
-    click.echo(f"[{qualify_name(kb, record)}] {reveal_hidden(record.title)}\n")
-    click.echo(reveal_hidden(text) or kb.localise(msg("it does not say how it is verified")))
-    if commands:
-        click.echo("\n" + kb.localise(msg("commands: {count}", count=len(commands))))
-    for command in commands:
-        click.echo("$ " + reveal_hidden(command).replace("\n", "\n  "))
+    answer = Answer({**shown, "ran": ran, "verdict": verdict}, verdicts=[verdict], code=0 if passed else 1)
+    return options.print_answer(kb, answer, as_json=as_json)
 
 
 def _require_consent(
@@ -211,17 +191,16 @@ def _require_consent(
 def _run_and_print(kb: KnowledgeBase, command: str, folder: str, timeout: float, *, as_json: bool) -> CommandResult:
     if as_json:
         return run_command(kb, command, folder, timeout)
-    click.echo(f"$ {reveal_hidden(command)}", err=True)
+    warn(kb, f"$ {reveal_hidden(command)}")
     ran = run_command(kb, command, folder, timeout)
     if ran.output:
         click.echo(ran.output)
+    result: Message | str = f"✓ {ran.seconds:.1f} s"
     if ran.timed_out:
-        result = kb.localise(msg("✗ killed after {seconds} seconds", seconds=round(ran.seconds, 1)))
-    elif ran.has_passed:
-        result = f"✓ {ran.seconds:.1f} s"
-    else:
-        result = kb.localise(msg("✗ exit code {code}", code=ran.code))
-    click.echo(f"    {result}", err=True)
+        result = msg("✗ killed after {seconds} seconds", seconds=round(ran.seconds, 1))
+    elif not ran.has_passed:
+        result = msg("✗ exit code {code}", code=ran.code)
+    warn(kb, f"    {kb.localise(result)}")
     return ran
 
 
@@ -229,23 +208,21 @@ def _run_and_print(kb: KnowledgeBase, command: str, folder: str, timeout: float,
 
 
 @click.command(
-    short_help="Prepare the removal of a secret.",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 )
-@json_option
+@options.json_option
 @click.pass_context
-def purge_secret(ctx: click.Context, as_json: bool) -> int:
+def purge_secret(ctx: click.Context, as_json: bool) -> int | None:
     """Find a secret that was committed by hand and prepare its removal from the history; nothing is run.
 
     The secret is asked for without an echo, or read from stdin; it is never given on the command line. Exit code 5: it
     was found, and a person goes on.
     """
     if ctx.args:
-        said = msg("the secret is typed or piped in: on the command line it would stay in the shell's history")
-        raise usage_error(said)
-    with open_base(ctx) as kb:
-        from kb.checks import find_secret
-
+        raise options.usage_error(
+            msg("the secret is typed or piped in: on the command line it would stay in the shell's history")
+        )
+    with options.open_base(ctx) as kb:
         if sys.stdin.isatty():
             secret = str(click.prompt(kb.localise(msg("The secret (it is not shown)")), hide_input=True, err=True))
         else:
@@ -253,34 +230,30 @@ def purge_secret(ctx: click.Context, as_json: bool) -> int:
         wanted = find_secret.parse_secret(secret)
         found, alone = find_secret.locate_secret(kb, wanted)
         prepared = find_secret.prepare_purge(kb, secret, wanted, found, alone=alone) if found else None
-        if as_json:
-            print_json({"found": found, "prepared": prepared and prepared._replace(steps="")})
-        else:
-            _print_secret_places(kb, found, prepared)
-    return NeedsPerson.exit_code if prepared else 0
+        # the steps are for a person to read; what they quote must not get into a log of JSON
+        data = {"found": found, "prepared": prepared and prepared._replace(steps="")}
+        nowhere = msg("It is nowhere in this clone: not in a file, not in an object of git, not in .kb/.")
+        answer = Answer(data, [nowhere])
+        if prepared:
+            notes = [msg("prepared in {folder}; read steps.md there", folder=prepared.folder)]
+            if prepared.in_clear:
+                notes.append(msg("a file there names the secret in clear text; only you can read it"))
+            lines = [*_list_secret_places(kb, found), "\n" + prepared.steps]
+            answer = Answer(data, lines, notes, code=NeedsPerson.exit_code)
+        return options.print_answer(kb, answer, as_json=as_json)
 
 
-def _print_secret_places(kb: KnowledgeBase, found: SecretReport, prepared: PurgePlan | None) -> None:
-    if prepared is None:
-        said = msg("It is nowhere in this clone: not in a file, not in an object of git, not in .kb/.")
-        click.echo(kb.localise(said))
-        return
-    rows = [
-        *(kb.localise(msg("file {place}", place=place)) for place in found.files),
-        *(kb.localise(msg("state {place}", place=place)) for place in found.state),
+def _list_secret_places(kb: KnowledgeBase, found: SecretReport) -> list[Message | str]:
+    rows: list[Message | str] = [
+        *(msg("file {place}", place=place) for place in found.files),
+        *(msg("state {place}", place=place) for place in found.state),
         *(
             kb.localise(msg("{kind} {oid} {path}", kind=hit.kind, oid=hit.oid[:12], path=hit.path)).rstrip()
             + "".join(f" ← {commit[:12]}" for commit in hit.commits[-3:])
             for hit in found.hits
         ),
-        *(kb.localise(msg("ref {place}", place=place)) for place in (*found.refs, *found.named)),
-        *(kb.localise(msg("git {place}", place=place)) for place in found.inside),
+        *(msg("ref {place}", place=place) for place in (*found.refs, *found.named)),
+        *(msg("git {place}", place=place) for place in found.inside),
     ]
-    for row in rows[:_SHOWN]:
-        click.echo(row)
-    if len(rows) > _SHOWN:
-        click.echo(kb.localise(msg("… and {count} more places", count=len(rows) - _SHOWN)))
-    click.echo("\n" + prepared.steps)
-    click.echo(kb.localise(msg("prepared in {folder}; read steps.md there", folder=prepared.folder)), err=True)
-    if prepared.in_clear:
-        click.echo(kb.localise(msg("a file there names the secret in clear text; only you can read it")), err=True)
+    more = [msg("… and {count} more places", count=len(rows) - _SHOWN)] if len(rows) > _SHOWN else []
+    return [*rows[:_SHOWN], *more]

@@ -1,23 +1,30 @@
-"""What a reviewer reads: a comparison with the branch it is to be merged into, as a comment or in a terminal."""
+"""What a reviewer reads: a comparison with the branch it is to be merged into, as a comment or in a terminal.
+
+What a record says is text of strangers in a pull request. It must not become a mention, a link, a reference to an
+issue, a formula or HTML there, and the whole must fit into one comment.
+"""
 
 from __future__ import annotations
 
+import html
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from kb.checks.findings import Finding, format_json
-from kb.checks.record_diff import STEPS, Comparison, PartChange, RecordChange
-from kb.cli.page_style import MARKDOWN, PageItem, PagePart, PageStyle, fit_parts
+from kb.checks.record_diff import STEPS, Comparison, RecordChange
 from kb.cli.prints import translate_status
 from kb.i18n import Message, msg
 from kb.records.kinds import SECTIONS, kind_label, section_label
 from kb.records.model import Record, Status, qualify_id
 from kb.records.record_paths import parse_path_scope
 from kb.records.short_form import summarise_section
-from kb.text.segment import clip
+from kb.text.segment import clip, one_line
 
 MARK = "<!-- kb-check -->"
 """The first line of a comment, by which the next run finds it."""
+LABELS = {section.name for section in SECTIONS}
 
 _LINE = 200
 """Characters of one line's text."""
@@ -30,14 +37,117 @@ _UNFOLDED = 5
 _ALIKE = 0.3
 """Title similarity from which a record that is there already is named."""
 _SHORT_FORM = ("decision", "why", "impact", "rollback")
-_LABELS = {section.name for section in SECTIONS}
 _HEADINGS = {
-    "new": msg("New"),
-    "changed": msg("Changed"),
-    "superseded": msg("Superseded"),
-    "amended": msg("Amended"),
-    "removed": msg("Removed"),
+    "new": (msg("New"), msg("{count} new")),
+    "changed": (msg("Changed"), msg("{count} changed")),
+    "superseded": (msg("Superseded"), msg("{count} superseded")),
+    "amended": (msg("Amended"), msg("{count} amended")),
+    "removed": (msg("Removed"), msg("{count} removed")),
 }
+"""Step → the heading of its part, and how the first line counts it."""
+_REFERENCE = re.compile(r"(?:[@#!$%~^]|&amp;)(?=[\w\"'])|\bGH-(?=\d)|\bwww(?=\.)|:(?=//)", re.IGNORECASE)
+"""What GitHub or GitLab would take for the beginning of a mention, a reference or an address."""
+_APART = "&#8203;"
+"""A space of no width: behind a reference's first letter it is one no more, and looks the same."""
+_MARKUP = re.compile(r"[\\`*_~\[\]{}]")
+_BLOCK = re.compile(r"^([0-9]{0,9})([#+=.)-])")
+"""What would begin a heading, a list or a line below a heading."""
+
+
+# -- words on a page, and how much of it fits --------------------------------------------------------
+
+
+class PageStyle(NamedTuple):
+    """How words are put on a page."""
+
+    text: Callable[[str], str]
+    code: Callable[[str], str]
+    strong: Callable[[str], str]
+    """Emphasises what `text` has returned."""
+    heading: str
+    limit: int
+    """Characters of the page."""
+
+
+class PageItem(NamedTuple):
+    """One item of a part: as it is wanted, and on one line for where there is no room."""
+
+    full: str
+    brief: str
+
+
+class PagePart(NamedTuple):
+    """A heading and the items below it."""
+
+    title: str
+    items: Sequence[PageItem]
+    end: str = ""
+    """What stands below the last one."""
+
+
+def escape_markdown(text: str) -> str:
+    """Return *text* as markdown that shows it on one line and does nothing else."""
+    plain = html.escape(one_line(text), quote=False)
+    apart = _REFERENCE.sub(lambda match: match.group() + _APART, plain)
+    escaped = _MARKUP.sub(r"\\\g<0>", apart).replace("$", "&#36;")
+    return _BLOCK.sub(r"\1\\\2", escaped)
+
+
+def format_code(text: str) -> str:
+    """Return *text* as a code span, whatever ticks it has itself."""
+    plain = one_line(text)
+    ticks = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
+    room = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{ticks}{room}{plain}{room}{ticks}" if plain else ""
+
+
+MARKDOWN = PageStyle(escape_markdown, format_code, "**{}**".format, "### ", 60_000)
+"""For a comment; GitHub takes 65,536 characters."""
+PLAIN = PageStyle(one_line, one_line, str, "", 1_000_000)
+"""For a terminal."""
+
+
+def fit_parts(parts: Sequence[PagePart], room: int, more: Callable[[int], str]) -> str:
+    """Return *parts*, those without items left out, in *room* characters.
+
+    Where not everything fits, the parts share the room: items become brief, and what is left out is counted in words
+    by *more*.
+    """
+    parts = [part for part in parts if part.items]
+    whole = [_render_part(part, [item.full for item in part.items]) for part in parts]
+    shown = [*whole]
+    # the smallest first: what one does not need of its share is left to the others
+    for done, number in enumerate(sorted(range(len(parts)), key=lambda number: len(whole[number]))):
+        share = room // (len(parts) - done)
+        if len(whole[number]) > share:
+            shown[number] = _render_shortened(parts[number], share, more)
+        room -= min(len(whole[number]), share)
+    return "".join(shown)
+
+
+def _render_part(part: PagePart, rows: Sequence[str]) -> str:
+    return "\n" + part.title + "\n\n" + "".join(row + "\n" for row in rows) + part.end
+
+
+def _render_shortened(part: PagePart, room: int, more: Callable[[int], str]) -> str:
+    """Return as many of the items as fit into *room*, as many of those in full as fit too, and how many are missing."""
+    room -= len(_render_part(part, ())) + len(more(len(part.items))) + 1
+    kept: list[PageItem] = []
+    for item in part.items:
+        if room < len(item.brief) + 1:
+            break
+        room -= len(item.brief) + 1
+        kept.append(item)
+    rows = []
+    for item in kept:
+        further = len(item.full) - len(item.brief)
+        rows.append(item.full if further <= room else item.brief)
+        room -= further if further <= room else 0
+    missing = len(part.items) - len(kept)
+    return _render_part(part, [*rows, more(missing)] if missing else rows)
+
+
+# -- the pages ---------------------------------------------------------------------------------------
 
 
 def render_comparison(comparison: Comparison, name: str, language: str, style: PageStyle) -> str:
@@ -51,9 +161,12 @@ def render_comparison(comparison: Comparison, name: str, language: str, style: P
     ]
     for step in STEPS:
         changes = [page.build_change(change) for change in comparison.changes if change.step == step]
-        parts.append(page.build_part(_HEADINGS[step], changes))
-    parts.append(page.build_folded_part(msg("Worth a look"), warnings))
-    head = page.render_head(name, page.render_counts(comparison)) + page.render_verdict(len(errors), len(warnings))
+        parts.append(page.build_part(_HEADINGS[step][0], changes))
+    parts.append(page.build_part(msg("Worth a look"), warnings, may_fold=True))
+    counts = Counter(change.step for change in comparison.changes)
+    counted = [page.render_count(_HEADINGS[step][1], counts[step]) for step in STEPS if counts[step]]
+    summary = ("，" if language == "zh" else ", ").join(counted) or page.render_message(msg("no record changes"))
+    head = page.render_head(page.join_label(style.text(clip(name, _TITLE)), summary), len(errors), len(warnings))
     tail = "\n" + " · ".join(page.iter_footer(comparison)) + "\n"
     return head + fit_parts(parts, style.limit - len(head) - len(tail), page.render_more) + tail
 
@@ -62,37 +175,37 @@ def render_findings(findings: Sequence[Finding], name: str, language: str, share
     """Return the page about the *findings* of a whole check, as markdown; *shared* are the ids that projects have."""
     page = _CommentPage(language, MARKDOWN, "", shared)
     errors, warnings = page.split_findings(findings)
-    parts = [page.build_part(msg("Errors"), errors), page.build_folded_part(msg("Worth a look"), warnings)]
-    head = page.render_head(name, "") + page.render_verdict(len(errors), len(warnings))
+    parts = [page.build_part(msg("Errors"), errors), page.build_part(msg("Worth a look"), warnings, may_fold=True)]
+    head = page.render_head(escape_markdown(name), len(errors), len(warnings))
     return head + fit_parts(parts, MARKDOWN.limit - len(head), page.render_more)
 
 
 def serialise_comparison(comparison: Comparison, language: str) -> dict[str, object]:
     """Return *comparison* as values for JSON, nothing cut."""
+    fields = ("id", "uid", "scope", "kind", "title", "path", "status")
+    changes = [
+        {
+            "step": change.step,
+            **{field: getattr(change.record, field) for field in fields},
+            "status_before": change.before.status if change.before else "",
+            "parts": change.parts,
+            "by": [one.id for one in change.by],
+            "similar": change.similar,
+            "meanwhile": change.elsewhere,
+        }
+        for change in comparison.changes
+    ]
     return {
         "revision": comparison.revision,
         "base": comparison.base,
         "uncommitted": comparison.uncommitted,
-        "changes": [_serialise_change(change) for change in comparison.changes],
+        "changes": changes,
         "meaning": [said.translate(language) for said in comparison.meaning],
         "findings": format_json(comparison.findings, language),
         "elsewhere": dict(comparison.elsewhere),
-        "branches": list(comparison.branches),
+        "branches": comparison.branches,
         "unseen": comparison.unseen,
         "uncompared": comparison.uncompared,
-    }
-
-
-def _serialise_change(change: RecordChange) -> dict[str, object]:
-    fields = ("id", "uid", "scope", "kind", "title", "path", "status")
-    return {
-        "step": change.step,
-        **{field: getattr(change.record, field) for field in fields},
-        "status_before": change.before.status if change.before else "",
-        "parts": [part._asdict() for part in change.parts],
-        "by": [one.id for one in change.by],
-        "similar": [similar._asdict() for similar in change.similar],
-        "meanwhile": list(change.elsewhere),
     }
 
 
@@ -113,33 +226,17 @@ class _CommentPage:
         """Return *said* in the reader's language, for the page."""
         return self.style.text(said.translate(self.language))
 
+    def render_count(self, said: Message, count: int) -> str:
+        """Return *said*, a template with {count}, for the page."""
+        return self.render_message(said._replace(values={"count": count}))
+
     def join_label(self, label: str, text: str) -> str:
         """Return a *label* and what it stands for."""
         return f"{label}{'：' if self.language == 'zh' else ': '}{text}"
 
-    # around the parts
-
-    def render_head(self, name: str, counts: str) -> str:
-        """Return the mark of the comment and its title."""
+    def render_head(self, title: str, errors: int, warnings: int) -> str:
+        """Return the mark of the comment, its title, and the line that says whether the merge may go ahead."""
         mark = MARK + "\n" if self.style is MARKDOWN else ""
-        title = self.join_label(self.style.text(clip(name, _TITLE)), counts) if counts else self.style.text(name)
-        return f"{mark}{self.style.heading}{title}\n\n"
-
-    def render_counts(self, comparison: Comparison) -> str:
-        """Return how many records are new, changed and so on."""
-        counts = Counter(change.step for change in comparison.changes)
-        texts = {
-            "new": msg("{count} new", count=counts["new"]),
-            "changed": msg("{count} changed", count=counts["changed"]),
-            "superseded": msg("{count} superseded", count=counts["superseded"]),
-            "amended": msg("{count} amended", count=counts["amended"]),
-            "removed": msg("{count} removed", count=counts["removed"]),
-        }
-        shown = [self.render_message(texts[step]) for step in STEPS if counts[step]]
-        return ("，" if self.language == "zh" else ", ").join(shown) or self.render_message(msg("no record changes"))
-
-    def render_verdict(self, errors: int, warnings: int) -> str:
-        """Return the line that says whether the merge may go ahead."""
         if errors:
             counts = {"errors": errors, "warnings": warnings}
             said = msg("❌ To resolve before the merge: {errors}; worth a look: {warnings}", **counts)
@@ -147,7 +244,7 @@ class _CommentPage:
             said = msg("⚠️ No objections; worth a look: {warnings}", warnings=warnings)
         else:
             said = msg("✅ No objections")
-        return self.style.strong(self.render_message(said)) + "\n"
+        return f"{mark}{self.style.heading}{title}\n\n{self.style.strong(self.render_message(said))}\n"
 
     def iter_footer(self, comparison: Comparison) -> Iterator[str]:
         """Yield what was compared, and what was not."""
@@ -161,48 +258,38 @@ class _CommentPage:
             (comparison.uncompared, msg("changed records whose words were not compared: {count}")),
             (others, msg("in files that stay as they are: findings: {count}; see: kb check")),
         )
-        yield from (self.render_message(said._replace(values={"count": n})) for n, said in counted if n)
+        yield from (self.render_count(said, count) for count, said in counted if count)
 
     def render_more(self, count: int) -> str:
         """Return the line that counts what there is no room for."""
+        said = msg("… and {count} more: kb check", count=count)
         if self.revision:
-            values = {"count": count, "revision": self.revision}
-            return "- " + self.render_message(msg("… and {count} more: kb check --against {revision}", **values))
-        return "- " + self.render_message(msg("… and {count} more: kb check", count=count))
+            said = msg("… and {count} more: kb check --against {revision}", count=count, revision=self.revision)
+        return "- " + self.render_message(said)
 
-    # parts
-
-    def build_part(self, title: Message, items: Sequence[PageItem]) -> PagePart:
-        """Return a part of the page under a title that counts its *items*."""
+    def build_part(self, title: Message, items: Sequence[PageItem], *, may_fold: bool = False) -> PagePart:
+        """Return a part of the page under a title that counts its *items*; a long one is folded where it may be."""
+        if may_fold and self.style is MARKDOWN and len(items) > _UNFOLDED:
+            summary = f"<details><summary>{self.render_message(title)} ({len(items)})</summary>"
+            return PagePart(summary, items, "\n</details>\n")
         return PagePart(self.style.strong(f"{self.render_message(title)} ({len(items)})"), items)
 
-    def build_folded_part(self, title: Message, items: Sequence[PageItem]) -> PagePart:
-        """Return a part that is folded away where it is long and the page can do that."""
-        if self.style is not MARKDOWN or len(items) <= _UNFOLDED:
-            return self.build_part(title, items)
-        summary = f"<details><summary>{self.render_message(title)} ({len(items)})</summary>"
-        return PagePart(summary, items, "\n</details>\n")
-
     def split_findings(self, findings: Sequence[Finding]) -> tuple[list[PageItem], list[PageItem]]:
-        """Return the errors and the warnings among *findings*."""
-        errors = [finding for finding in findings if finding.severity == "error"]
-        warnings = [finding for finding in findings if finding.severity != "error"]
-        return self._build_findings(errors, "❌"), self._build_findings(warnings, "⚠️")
-
-    def _build_findings(self, findings: Sequence[Finding], mark: str) -> list[PageItem]:
-        """Return what is wrong, what to do and where; what is wrong on several lines of a file once."""
-        lines: dict[tuple[str, str, str], list[int]] = {}
-        for finding in findings:
-            texts = (finding.message.translate(self.language), finding.fix.translate(self.language))
-            lines.setdefault((finding.path, *texts), []).append(finding.line)
-        items = []
-        for (path, message, fix), numbers in lines.items():
+        """Return the errors and the warnings among *findings*; what is wrong on several lines of a file once."""
+        lines: dict[tuple[bool, str, str, str], list[int]] = {}
+        for one in findings:
+            texts = (one.message.translate(self.language), one.fix.translate(self.language))
+            lines.setdefault((one.severity == "error", one.path, *texts), []).append(one.line)
+        errors: list[PageItem] = []
+        warnings: list[PageItem] = []
+        for (is_error, path, message, fix), numbers in lines.items():
             record_id = self.format_id(path.rpartition("/")[2].partition("-")[0], parse_path_scope(path))
-            text = self.style.text
+            text, mark = self.style.text, "❌" if is_error else "⚠️"
             brief = f"- {mark} {self.style.strong(text(record_id))} — {text(clip(message, 2 * _LINE))}"
             where = self.style.code(f"{path}:{', '.join(map(str, dict.fromkeys(numbers)))}")
-            items.append(PageItem(f"{brief}\n  - → {text(fix)}\n  - {where}", brief))
-        return items
+            item = PageItem(f"{brief}\n  - → {text(fix)}\n  - {where}", brief)
+            (errors if is_error else warnings).append(item)
+        return errors, warnings
 
     def build_change(self, change: RecordChange) -> PageItem:
         """Return what becomes of one record."""
@@ -211,17 +298,18 @@ class _CommentPage:
         status = " → ".join(translate_status(one, self.language) for one in change.status_change or (record.status,))
         about = (kind_label(record.kind, self.language), status, record.scope)
         brief = f"- {self.style.strong(text(title))} — {' · '.join(text(clip(part, _WORD)) for part in about)}"
-        rows = [] if change.step == "changed" else list(self._iter_short_form(record, whole=change.step == "new"))
-        rows += self._iter_relations(change)
-        rows += (row for part in change.parts for row in self._iter_part_change(part))
+        rows = [*self._iter_short_form(change), *self._iter_relations(change), *self._iter_parts(change)]
         if change.elsewhere:
             values = {"revision": self.revision, "parts": ", ".join(map(self._format_label, change.elsewhere))}
             rows.append("⚠️ " + self.render_message(msg("changed on {revision} in the meantime: {parts}", **values)))
         rows.append(self.style.code(record.path))
         return PageItem("\n".join([brief, *(f"  - {row}" if row[:1] != " " else f"  {row}" for row in rows)]), brief)
 
-    def _iter_short_form(self, record: Record, *, whole: bool) -> Iterator[str]:
-        for name in _SHORT_FORM if whole else _SHORT_FORM[:1]:
+    def _iter_short_form(self, change: RecordChange) -> Iterator[str]:
+        """Yield what a new record says, or of one that is replaced what it decided; a changed one shows its parts."""
+        record = change.record
+        names = {"new": _SHORT_FORM, "changed": ()}.get(change.step, _SHORT_FORM[:1])
+        for name in names:
             text = summarise_section(record.section(name), name, _LINE)
             if name == "impact" and not text:
                 text = clip(", ".join(record.impact), _LINE)
@@ -233,37 +321,38 @@ class _CommentPage:
         if change.step == "new":
             for label, ids in ((msg("supersedes"), record.supersedes), (msg("amends"), record.amends)):
                 if ids:
-                    yield self._label_list(label, ", ".join(f"[{one}]" for one in ids))
+                    yield self._label_text(label, ", ".join(f"[{one}]" for one in ids))
             for reference, reason in record.coexists_with.items():
                 said = msg("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE))
                 yield self.render_message(said)
         if change.by:
             label = msg("superseded by") if change.step == "superseded" else msg("amended by")
-            yield self._label_list(label, "; ".join(map(self._format_record, change.by)))
+            yield self._label_text(label, "; ".join(map(self._format_record, change.by)))
         alike = [
             f"[{self.format_id(one.id, one.scope)}] {clip(one.title, _TITLE)} ({one.score:.2f})"
             for one in change.similar
             if one.score >= _ALIKE
         ]
         if alike:
-            yield self._label_list(msg("similar existing records"), "; ".join(alike))
+            yield self._label_text(msg("similar existing records"), "; ".join(alike))
 
-    def _label_list(self, label: Message, text: str) -> str:
+    def _iter_parts(self, change: RecordChange) -> Iterator[str]:
+        """Yield what has changed in each part of a record."""
+        for part in change.parts:
+            label = self.style.text(self._format_label(part.name))
+            if part.before or part.after:
+                yield label
+                yield "  - " + self._label_text(msg("before"), part.before or "–")
+                yield "  - " + self._label_text(msg("now"), part.after or "–")
+            else:
+                yield self.join_label(label, self.render_message(msg("in another order")))
+
+    def _label_text(self, label: Message, text: str) -> str:
         return self.join_label(self.render_message(label), self.style.text(text))
 
     def _format_record(self, record: Record) -> str:
         status = "" if record.status == Status.ACCEPTED else f" ({translate_status(record.status, self.language)})"
         return f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE)}{status}"
 
-    def _iter_part_change(self, part: PartChange) -> Iterator[str]:
-        """Yield what has changed in one part of a record."""
-        label = self.style.text(self._format_label(part.name))
-        if not part.before and not part.after:
-            yield self.join_label(label, self.render_message(msg("in another order")))
-            return
-        yield label
-        for when, text in ((msg("before"), part.before), (msg("now"), part.after)):
-            yield "  - " + self.join_label(self.render_message(when), self.style.text(text) if text else "–")
-
     def _format_label(self, name: str) -> str:
-        return section_label(name, self.language) if name in _LABELS else clip(name, _WORD)
+        return section_label(name, self.language) if name in LABELS else clip(name, _WORD)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.options import json_option, percent_option, resolve_kind, resolve_language, usage_error, with_kb
+from kb.capture import usage_alerts
+from kb.cli import options
+from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn
+from kb.context import build_routes
+from kb.context.build_context import load_knowledge, render_numbered_list, render_summary
+from kb.context.build_pack import find_pack_problems
+from kb.context.hint_text import AVATARS, is_avatar
+from kb.context.pack import SCHEMA, dump_yaml
 from kb.i18n import msg
-
-if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import Filter, KnowledgeBase
+from kb.sessions.known_sessions import find_latest_transcript, find_running_session
+from kb.text.segment import count_words, estimate_tokens
 
 _ADVICE = {
     "roomy": msg("the expanded form fits"),
@@ -23,14 +29,13 @@ _ADVICE = {
 }
 """Band of use → what it calls for."""
 _LIGHTS = {"yellow": "⚠️ ", "orange": "🟠 ", "red": "🔴 "}
+_NOTHING = msg("nothing recorded is about this")
 
 query_option = click.option("-q", "--query", required=True, help="What the work is about.")
+words_argument = click.argument("words", nargs=-1, required=True)
 
 
-# -- hint and spawn ----------------------------------------------------------------------------------
-
-
-@click.command(short_help="Print the hint for a moment of work.")
+@click.command()
 @click.argument("moment", type=click.Choice(["t1", "t2", "avatar"]))
 @click.option(
     "-k", "--keyword", "keywords", multiple=True, help="Only records that hold this word, as a whole (repeatable)."
@@ -38,30 +43,21 @@ query_option = click.option("-q", "--query", required=True, help="What the work 
 @click.option("--avatar", default="", help="For the moment avatar: 眼 耳 鼻 舌 身 意, or an English alias.")
 @click.option("--task", default="", help="The task in words: records that are about it.")
 @click.option("--cwd", default="", help="The folder whose project is meant (default: here).")
-@json_option
-@with_kb
-def print_hint(
-    kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar: str, task: str, cwd: str, as_json: bool
-) -> None:
+@options.with_json
+def print_hint(kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar: str, task: str, cwd: str) -> Answer:
     """Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions)."""
     project = kb.project(cwd or os.getcwd())
     if moment == "avatar":
         _require_known_avatar(avatar)
-        text, hint = kb.hint_for_avatar(avatar, task, project=project), None
-    else:
-        hint = kb.hint(moment, keywords, task=task, project=project)
-        text = hint.text
-    warnings = [kb.localise(warning) for warning in hint.warnings] if hint else []
-    if as_json:
-        print_json({"text": text, "ids": list(hint.ids) if hint else [], "warnings": warnings})
-        return
-    if text:
-        click.echo(text)
-    for warning in warnings:
-        click.echo(warning, err=True)
+        text = kb.hint_for_avatar(avatar, task, project=project)
+        return Answer({"text": text, "ids": [], "warnings": []}, [text] if text else [])
+    hint = kb.hint(moment, keywords, task=task, project=project)
+    warnings = [kb.localise(warning) for warning in hint.warnings]
+    data = {"text": hint.text, "ids": list(hint.ids), "warnings": warnings}
+    return Answer(data, [hint.text] if hint.text else [], warnings)
 
 
-@click.command(short_help="Print the context for a sub-agent.")
+@click.command()
 @click.option("--avatar", required=True, help="Its role: 眼 耳 鼻 舌 身 意, or an English alias.")
 @click.option("--task", required=True, help="Its task.")
 @click.option(
@@ -76,98 +72,75 @@ def print_hint(
     show_default=True,
     help="shi: hints by moment; ruyi: one list of anchors.",
 )
-@with_kb
-def spawn(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> None:
+@options.with_kb
+def spawn(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> Answer:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
-    from kb.sessions.known_sessions import find_running_session
-
     _require_known_avatar(avatar)
     session = find_running_session(kb, session) if session else ""
-    click.echo(kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd()), style=style))
+    return Answer(None, [kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd()), style=style)])
 
 
 def _require_known_avatar(avatar: str) -> None:
     """Raise UsageError where *avatar* is none that gets, or knowingly gets no, hints."""
-    from kb.context.hint_text import AVATARS, is_avatar
-
     if not is_avatar(avatar):
         known = ", ".join(AVATARS)
-        raise usage_error(msg("there is no avatar {name}; there are: {names}", name=avatar or "–", names=known))
+        raise options.usage_error(msg("there is no avatar {name}; there are: {names}", name=avatar or "–", names=known))
 
 
-# -- route, drill and pack ---------------------------------------------------------------------------
-
-
-@click.command(short_help="Tell what to read before a piece of work.")
-@click.argument("words", nargs=-1, required=True)
-@json_option
-@with_kb
-def route_work(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
+@click.command()
+@words_argument
+@options.with_json
+def route_work(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
     """Tell what to read before a piece of work, by what somebody wants to do; none for small talk and other things.
 
     The same words always lead to the same files: records about them, the conventions when unsure and in five situations
     (choosing a technology, creating a module, architecture, shared code, refactoring), and the kinds that help.
     """
-    from kb.context import build_routes
-
     found = build_routes.route(kb, " ".join(words), project=kb.project(os.getcwd()))
-    if as_json:
-        print_json(found)
-        return
-    for read in found.reads:
-        click.echo(f"{read.path}  ({read.why})")
     if not found.reads:
-        click.echo(build_routes.NONE)
-    elif not os.path.exists(os.path.join(kb.root, build_routes.CONVENTIONS)):
-        warn(kb, msg("{path} is not written yet: kb memory", path=build_routes.CONVENTIONS))
+        return Answer(found, [build_routes.NONE])
+    notes = []
+    if not os.path.exists(os.path.join(kb.root, build_routes.CONVENTIONS)):
+        notes.append(msg("{path} is not written yet: kb memory", path=build_routes.CONVENTIONS))
+    return Answer(found, (f"{read.path}  ({read.why})" for read in found.reads), notes)
 
 
-@click.command(short_help="Tell how to find an answer: read, or have a pack made.")
-@click.argument("words", nargs=-1, required=True)
-@json_option
-@with_kb
-def drill_down(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
+@click.command()
+@words_argument
+@options.with_json
+def drill_down(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
     """Tell how to find an answer: which one to three files to read directly, or that they are too many or too long.
 
     More than 3 files or 300 lines call for `kb pack`. An answer cites what it was read from.
     """
-    from kb.context import build_routes
-
     plan = build_routes.drill(kb, " ".join(words), project=kb.project(os.getcwd()))
-    if as_json:
-        print_json(plan)
-        return
     if plan.mode == "none":
-        click.echo(kb.localise(msg("nothing recorded is about this")))
-        click.echo(kb.localise(msg("what is missing, and where to look: {command}", command=plan.escalate)))
-        return
-    for file in plan.files:
-        click.echo(f"{file.path}  [{file.id}] {file.title}  ({kb.localise(msg('lines: {n}', n=file.lines))})")
+        where = msg("what is missing, and where to look: {command}", command=plan.escalate)
+        return Answer(plan, [_NOTHING, where])
+    files = [
+        f"{file.path}  [{file.id}] {file.title}  ({kb.localise(msg('lines: {n}', n=file.lines))})"
+        for file in plan.files
+    ]
     if plan.mode == "direct":
-        said = msg("if they do not answer: {command}", command=plan.escalate)
+        further = msg("if they do not answer: {command}", command=plan.escalate)
     else:
         values = {"n": plan.further, "command": plan.escalate}
-        said = msg("{n} more files are about this; make a pack: {command}", **values)
-    click.echo(kb.localise(said))
+        further = msg("{n} more files are about this; make a pack: {command}", **values)
     cite = ", ".join(f"[{file.id}]" for file in plan.files) or "[ID]"
-    click.echo(kb.localise(msg("cite what you answer from: {ids}", ids=cite)))
+    return Answer(plan, [*files, further, msg("cite what you answer from: {ids}", ids=cite)])
 
 
-@click.command(short_help="Answer a question with evidence.")
+@click.command()
 @click.argument("words", nargs=-1)
 @click.option("--schema", is_flag=True, help="Print the JSON schema of a pack.")
 @click.option("--check", type=click.Path(), default="", help="Check a pack that an agent wrote, JSON or YAML.")
-@json_option
-@with_kb
-def make_pack(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str, as_json: bool) -> int:
+@options.with_json
+def make_pack(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str) -> Answer | int:
     """Answer a question with evidence: verbatim quotes, what is not known, where the code disagrees.
 
     YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The code
     is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a person.
     """
-    from kb.context.build_pack import find_pack_problems
-    from kb.context.pack import SCHEMA, dump_yaml
-
     if schema:
         print_json(SCHEMA)
         return 0
@@ -178,19 +151,12 @@ def make_pack(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: st
             click.echo(problem)
         return 1 if problems else 0
     if not words:
-        raise usage_error(msg("give a question"))
+        raise options.usage_error(msg("give a question"))
     made = kb.pack(" ".join(words), folder=os.getcwd())
-    if as_json:
-        print_json(made)
-    else:
-        click.echo(dump_yaml(made), nl=False)
-    return 0
+    return Answer(made, text=dump_yaml(made))
 
 
-# -- context -----------------------------------------------------------------------------------------
-
-
-@click.group(short_help="Build an agent's context, or show how full it is.")
+@click.group()
 def context() -> None:
     """Build what an agent is given to work with, or show how full its context is."""
 
@@ -199,33 +165,26 @@ def context() -> None:
 @query_option
 @click.option("--budget", type=click.IntRange(min=0), default=1500, show_default=True, help="Tokens, at most.")
 @click.option("--kind", default="", help="Only this kind.")
-@json_option
-@with_kb
-def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json: bool) -> None:
+@options.with_json
+def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str) -> Answer:
     """Print the records that answer a question, within a budget of tokens: whole ones or their short forms.
 
     The best stand first, none is cut, and the budget is never exceeded. Where no record is about the question,
     nothing is printed.
     """
-    from kb.knowledge_base import Filter
-
-    made = kb.context(query, budget=budget, wanted=Filter(resolve_kind(kind)), project=kb.project(os.getcwd()))
+    made = kb.context(query, budget=budget, wanted=Filter(options.resolve_kind(kind)), project=kb.project(os.getcwd()))
     warnings = [kb.localise(warning) for warning in made.warnings]
-    if as_json:
-        shown = [
-            {"id": one.record.id, "scope": one.record.scope, "path": one.record.path, "form": one.form}
-            for one in made.shown
-        ]
-        print_json({**made._asdict(), "shown": shown, "warnings": warnings})
-        return
-    if made.text:
-        click.echo(made.text)
-    for warning in warnings:
-        click.echo(warning, err=True)
+    shown = [
+        {"id": one.record.id, "scope": one.record.scope, "path": one.record.path, "form": one.form}
+        for one in made.shown
+    ]
+    notes = [*warnings]
     if made.left:
-        warn(kb, msg("records that did not fit: {n}", n=made.left))
+        notes.append(kb.localise(msg("records that did not fit: {n}", n=made.left)))
     elif not made.shown:
-        warn(kb, msg("nothing recorded is about this"))
+        notes.append(kb.localise(_NOTHING))
+    data = {**made._asdict(), "shown": shown, "warnings": warnings}
+    return Answer(data, [made.text] if made.text else [], notes)
 
 
 @context.command("load", short_help="Print background, related records and domain knowledge.")
@@ -233,77 +192,59 @@ def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json
 @click.option("--budget", type=click.IntRange(min=100), default=1500, show_default=True, help="Tokens, at most.")
 @click.option("-k", "most", type=click.IntRange(1, 50), default=5, show_default=True, help="Related records, at most.")
 @click.option("--list", "as_list", is_flag=True, help="Only what answers, as a numbered list.")
-@json_option
-@with_kb
-def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, as_json: bool) -> None:
+@options.with_json
+def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool) -> Answer:
     """Print what an agent reads before it answers: the project's background, related records, domain knowledge.
 
     Relevance is how much of what was asked a record speaks of.
     """
-    from kb.context.build_context import load_knowledge, render_numbered_list, render_summary
-
     loaded = load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
-    if as_json:
-        background = {"project": loaded.project, "stack": loaded.stack, "domains": loaded.domains}
-        print_json({**background, "related": loaded.related, "knowledge": loaded.domain_notes})
-    elif as_list:
-        for row in render_numbered_list(loaded.answers[:most]):
-            click.echo(kb.localise(row))
-    else:
-        made = render_summary(loaded, budget)
-        click.echo(made.translate(kb.config.language))
-        for sentence in made.omitted:
-            warn(kb, sentence)
     if not loaded.answers:
-        warn(kb, msg("nothing recorded is about this"))
+        warn(kb, _NOTHING)
+    background = {"project": loaded.project, "stack": loaded.stack, "domains": loaded.domains}
+    data = {**background, "related": loaded.related, "knowledge": loaded.domain_notes}
+    if as_list:
+        return Answer(data, render_numbered_list(loaded.answers[:most]))
+    made = render_summary(loaded, budget)
+    return Answer(data, [made.translate(kb.config.language)], made.omitted)
 
 
 @context.command("tokens", short_help="Estimate the tokens of a text.")
 @click.argument("file", default="-", type=click.Path())
-@json_option
+@options.json_option
 def print_token_estimate(file: str, as_json: bool) -> None:
     """Estimate the tokens of FILE, or of stdin, and count its words and CJK characters."""
-    from kb.text.segment import count_words, estimate_tokens
-
     with click.open_file(file, encoding="utf-8", errors="replace") as opened:
         text = opened.read()
     counted = {"tokens": estimate_tokens(text), "count": count_words(text)}
     if as_json:
         print_json(counted)
     else:
-        click.echo(msg("{tokens} tokens, {count} words and CJK characters", **counted).translate(resolve_language()))
+        click.echo(
+            msg("{tokens} tokens, {count} words and CJK characters", **counted).translate(options.resolve_language())
+        )
 
 
 @context.command("usage", short_help="Tell how full the context is.")
-@click.argument("transcript", required=False, type=click.Path())
-@percent_option("How full it is, if already known.")
+@options.path_argument
+@options.percent_option("How full it is, if already known.")
 @click.option("--model", default="", help="The model, for the size of its context (see context_windows).")
-@json_option
-@with_kb
-def show_context_usage(
-    kb: KnowledgeBase, transcript: str | None, percent: float | None, model: str, as_json: bool
-) -> None:
+@options.with_json
+def show_context_usage(kb: KnowledgeBase, transcript: str | None, percent: float, model: str) -> Answer:
     """Tell how full the context is by the usage fields of TRANSCRIPT, and what that calls for.
 
     Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning,
     above 95% an archive. Without TRANSCRIPT, the last session of this project.
     """
-    from kb.capture import usage_alerts
-    from kb.sessions.known_sessions import find_latest_transcript
-
-    path = "" if percent is not None else transcript or find_latest_transcript(kb)
-    used, band = usage_alerts.measure_band(kb, path, percent=-1.0 if percent is None else percent, model=model)
-    if as_json:
-        size = {"percent": used.percent, "tokens": used.tokens, "window": used.window, "window_known": used.is_known}
-        rest = {"model": used.model, "left": used.left, "band": band.name, "light": band.light, "form": band.form}
-        print_json({**size, **rest})
-        return
+    path = "" if percent >= 0 else transcript or find_latest_transcript(kb)
+    used, band = usage_alerts.measure_band(kb, path, percent=percent, model=model)
+    size = {"percent": used.percent, "tokens": used.tokens, "window": used.window, "window_known": used.is_known}
+    rest = {"model": used.model, "left": used.left, "band": band.name, "light": band.light, "form": band.form}
     of = f" ({used.tokens:,} / {used.window:,})" if used.tokens else ""
-    click.echo(f"{_LIGHTS.get(band.light, '')}{used.percent:.1f}%{of}: {kb.localise(_ADVICE[band.name])}")
-    if used.tokens and not used.is_known:
-        unknown = msg(
-            "the context window of {model} is unknown, so no light is shown; set context_window or context_windows "
-            "in kb.toml",
-            model=used.model or "?",
-        )
-        warn(kb, unknown)
+    line = f"{_LIGHTS.get(band.light, '')}{used.percent:.1f}%{of}: {kb.localise(_ADVICE[band.name])}"
+    unknown = msg(
+        "the context window of {model} is unknown, so no light is shown; set context_window or context_windows "
+        "in kb.toml",
+        model=used.model or "?",
+    )
+    return Answer({**size, **rest}, [line], [unknown] if used.tokens and not used.is_known else [])

@@ -1,4 +1,4 @@
-"""Change a record: its status, what supersedes it, its text in an editor."""
+"""Write records and change them: hand candidates to the gate, change a status, supersede, confirm, edit a text."""
 
 from __future__ import annotations
 
@@ -7,88 +7,198 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.options import has_decided, is_at_terminal, json_option, record_options, scope_option, with_kb, yes_option
-from kb.cli.prints import print_verdicts, warn
-from kb.errors import ConcurrentEdit, KbError, NeedsPerson
+from kb.cli import options, plain
+from kb.cli.prints import print_json, warn
+from kb.errors import ConcurrentEdit, KbError, NeedsPerson, NoKnowledgeBase
 from kb.i18n import msg
+from kb.records.candidate import AREAS
 from kb.records.front_matter import decode_record
+from kb.records.kinds import KINDS
 from kb.records.model import Record, Status, Verdict
 from kb.writing import edit_text
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge_base import KnowledgeBase
+    from kb.records.model import Candidate
     from kb.writing.edit_text import EditDraft
+
+_SELF_CHECKS = ["affects_future", "reference_value", "prevents_repeat"]
+
+
+# -- write -------------------------------------------------------------------------------------------
+
+
+field_options = options.add_options(
+    click.option("--kind", help=f"One of: {', '.join(kind.name for kind in KINDS)} (or the prefix, or 决策…)."),
+    click.option("--title", help="What was decided about what."),
+    click.option("--decision", help="What holds from now on."),
+    click.option("--alternatives", help="What else was considered."),
+    click.option("--why", help="The reasons."),
+    click.option("--impact", multiple=True, help="A path it is about (repeatable)."),
+    click.option("--verification", help="How to check that it holds."),
+    click.option("--rollback", help="How to undo it."),
+    click.option("--tag", "tags", multiple=True, help="A tag (repeatable)."),
+    click.option("--scope", help="global or project/<name> (default: the project you are in)."),
+    click.option("--project", help="Short for --scope project/<name>."),
+    click.option(
+        "--area", "impact_areas", multiple=True, type=click.Choice(AREAS), help="What it weighs on (repeatable)."
+    ),
+    click.option("--claim", "claims", multiple=True, metavar="KEY=VALUE", help="A checkable fact (repeatable)."),
+    click.option("--coexists-with", multiple=True, metavar="ID=WHY", help="What it does not contradict."),
+    click.option("--supersedes", multiple=True, help="An id it replaces (repeatable)."),
+    click.option("--amends", multiple=True, help="An id it replaces in part (repeatable)."),
+    click.option("--updates", help="The id of the record whose sections these are; kind and title are its own."),
+    click.option("--reusable/--not-reusable", default=None, help="Useful in other projects."),
+    click.option(
+        "--affects-future", type=click.Choice(["yes", "no"]), help="Self-check: will it affect a later decision?"
+    ),
+    click.option(
+        "--reference", "reference_value", type=click.Choice(["yes", "no"]), help="Self-check: worth looking up?"
+    ),
+    click.option("--prevents-repeat", type=click.Choice(["yes", "no"]), help="Self-check: does it prevent a repeat?"),
+    click.option("--session", help="The session it comes from."),
+    click.option("--host", help="The program that hands it in."),
+)
+
+
+@click.command()
+@click.argument("source", required=False)
+@click.option("--schema", is_flag=True, help="Print the JSON schema of a candidate and stop.")
+@field_options
+@click.option("--dry-run", is_flag=True, help="Show every verdict, write nothing.")
+@options.yes_option
+@options.json_option
+@click.pass_context
+def write(
+    ctx: click.Context, /, source: str | None, schema: bool, dry_run: bool, yes: bool, as_json: bool, **given: Any
+) -> int:
+    """Submit candidates to the gate: from a JSON file, from stdin (-), or from the options.
+
+    \b
+    kb write --kind decision --title "Use PostgreSQL for orders" --why "…" --area architecture
+    kb write candidates.json
+    git log -1 --format=%B | my-extractor | kb write -
+
+    Exit 0: written. 3: something was refused or held. 4: a review was opened.
+
+    Only you take an accepted record out of force (--supersedes, --amends, --updates): from a program, or as JSON, that
+    becomes a review.
+    """
+    if schema:
+        from kb.records.candidate import SCHEMA
+
+        print_json(SCHEMA)
+        return 0
+    if source and any(value not in (None, ()) for value in given.values()):
+        raise options.usage_error(msg("give a file, - for stdin, or --kind and --title"))
+
+    def read_given(kb: KnowledgeBase | None) -> list[Candidate]:
+        return plain.read_candidates(source) if source else [_build_candidate(kb, given)]
+
+    try:
+        kb = options.open_base(ctx)
+    except NoKnowledgeBase:
+        raise
+    except KbError as error:
+        # an update without a title takes it from the record, which cannot be read now: there is nothing to keep
+        if dry_run or (given["updates"] and not given["title"]):
+            raise
+        return plain.spool_candidates(ctx.find_root().obj or "", lambda: read_given(None), error)
+    with kb:
+        # a file is a program's work even at a terminal: nobody has seen what is in it
+        decided = yes or (not source and options.has_decided(kb))
+        return plain.write_candidates(kb, read_given(kb), dry_run=dry_run, as_json=as_json, decided=decided)
+
+
+def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
+    """Return what the options give; with --updates, kind, title and scope are those of the record."""
+    from kb.records.candidate import build_candidates
+
+    if kb and given["updates"] and not (given["kind"] and given["title"]):
+        record = kb.record(given["updates"], scope=given["scope"] or "")
+        known = {"kind": record.kind, "title": record.title, "scope": record.scope}
+        given = {**given, **{key: given[key] or value for key, value in known.items()}, "project": None}
+    if not given["kind"] or not given["title"]:
+        raise options.usage_error(msg("give a file, - for stdin, or --kind and --title"))
+    value: dict[str, Any] = {"host": "cli"}
+    for key, said in given.items():
+        if said in (None, "", ()):
+            continue
+        if key in ("claims", "coexists_with"):
+            value[key] = dict(map(_parse_pair, said))
+        elif key in _SELF_CHECKS:
+            value[key] = said == "yes"
+        else:
+            value[key] = list(said) if isinstance(said, tuple) else said
+    return build_candidates(value, "the options")[0]
+
+
+def _parse_pair(item: str) -> tuple[str, str]:
+    key, sign, value = item.partition("=")
+    if not sign or not key.strip():
+        raise options.usage_error(msg("“{item}” is not of the form KEY=VALUE", item=item))
+    return key.strip(), value.strip()
 
 
 # -- status, rm, supersede, confirm ------------------------------------------------------------------
 
 
-@click.command(short_help="Change the status of a record.")
-@click.argument("name", metavar="ID")
+@click.command()
+@options.id_argument
 @click.argument("status", type=click.Choice([*map(str, Status)]))
 @click.option("--why", default="", help="The reason; it goes into the record and the commit.")
-@scope_option
-@yes_option
-@json_option
-@with_kb
-def change_status(kb: KnowledgeBase, name: str, status: str, why: str, scope: str, yes: bool, as_json: bool) -> int:
+@options.decision_options
+def change_status(kb: KnowledgeBase, name: str, status: str, why: str, scope: str, yes: bool) -> list[Verdict]:
     """Change the status of a record, where the table of transitions allows it.
 
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
-    verdict = kb.change_status(name, status, why=why, scope=scope, decided=has_decided(kb, yes=yes))
-    return print_verdicts(kb, [verdict], as_json=as_json)
+    return [kb.change_status(name, status, why=why, scope=scope, decided=options.has_decided(kb, yes=yes))]
 
 
-@click.command(short_help="Take a record out of force.")
-@click.argument("name", metavar="ID")
+@click.command()
+@options.id_argument
 @click.option("--why", default="", help="The reason.")
-@scope_option
-@yes_option
-@json_option
-@with_kb
-def deprecate_record(kb: KnowledgeBase, name: str, why: str, scope: str, yes: bool, as_json: bool) -> int:
+@options.decision_options
+def deprecate_record(kb: KnowledgeBase, name: str, why: str, scope: str, yes: bool) -> list[Verdict]:
     """Mark a record deprecated. The file stays, so what was once decided can be looked up; its number is not reused.
 
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
-    verdict = kb.change_status(name, "deprecated", why=why, scope=scope, decided=has_decided(kb, yes=yes))
-    return print_verdicts(kb, [verdict], as_json=as_json)
+    return [kb.change_status(name, Status.DEPRECATED, why=why, scope=scope, decided=options.has_decided(kb, yes=yes))]
 
 
-@click.command(short_help="Replace a record by a newer one.")
+@click.command()
 @click.argument("old")
 @click.option("--by", "new", required=True, help="The id of the record that replaces it.")
 @click.option("--in-part", is_flag=True, help="Only in part: the old one stays in force for the rest.")
-@scope_option
-@yes_option
-@json_option
-@with_kb
-def supersede_record(kb: KnowledgeBase, old: str, new: str, in_part: bool, scope: str, yes: bool, as_json: bool) -> int:
+@options.decision_options
+def supersede_record(kb: KnowledgeBase, old: str, new: str, in_part: bool, scope: str, yes: bool) -> list[Verdict]:
     """Replace a record by a newer one; both ends are written in one commit.
 
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
-    verdict = kb.supersede(old, by=new, in_part=in_part, scope=scope, decided=has_decided(kb, yes=yes))
-    return print_verdicts(kb, [verdict], as_json=as_json)
+    return [kb.supersede(old, by=new, in_part=in_part, scope=scope, decided=options.has_decided(kb, yes=yes))]
 
 
-@click.command(short_help="Say that a record still holds.")
-@record_options
-def confirm_record(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> int:
+@click.command()
+@options.record_options
+def confirm_record(kb: KnowledgeBase, name: str, scope: str) -> list[Verdict]:
     """Stamp a record as found true today; `kb check` counts its age from there."""
-    return print_verdicts(kb, [kb.confirm(name, scope=scope)], as_json=as_json)
+    return [kb.confirm(name, scope=scope)]
 
 
 # -- edit --------------------------------------------------------------------------------------------
 
 
-@click.command(short_help="Edit a record in your editor.")
-@click.argument("name", metavar="ID")
-@scope_option
-@yes_option
-@with_kb
-def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> int:
+@click.command()
+@options.id_argument
+@options.scope_option
+@options.yes_option
+@options.with_kb
+def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> list[Verdict]:
     """Edit a record in $EDITOR; it is checked on saving and opened again at the error.
 
     What others commit meanwhile stays. What you type lies under .kb/edits/ until it is committed.
@@ -96,15 +206,21 @@ def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> int:
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
     record = kb.record(name, scope=scope)
-    if not (is_at_terminal() or _find_editor(kb)):
+    editor = kb.environment.get("VISUAL") or kb.environment.get("EDITOR") or ""  # as click looks for it
+    if not (options.is_at_terminal() or editor):
         said = msg("there is no terminal to edit in, and $EDITOR names no program")
         hint = msg("from a program: kb write --updates {id}; see: kb write --help", id=record.scoped_id)
         raise NeedsPerson(said, hint=hint)
-    _warn_of_left_drafts(kb, record)
+    for path in (draft.path for draft in edit_text.list_abandoned_drafts(kb)):
+        if os.path.basename(path).startswith((f"{record.id}.", f"{record.id}-")):
+            left = msg(
+                "text typed earlier was never committed: {path}; copy what is still right, then delete it", path=path
+            )
+            warn(kb, left)
     opened = kb.text(record)
     draft = edit_text.create_draft(kb, record, opened)
     try:
-        verdict = _edit_until_valid(kb, record, draft, opened, decided=has_decided(kb, yes=yes))
+        verdict = _edit_until_valid(kb, record, draft, opened, editor or "vi", decided=options.has_decided(kb, yes=yes))
     except BaseException:  # Ctrl-C too: what was typed is kept, and a file in which nothing was typed goes
         if edit_text.read_draft(draft) in (opened.encode(), b""):
             edit_text.close_draft(draft)
@@ -113,32 +229,16 @@ def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> int:
             warn(kb, msg("what you wrote is kept in {path}", path=draft.path))
         raise
     edit_text.close_draft(draft)
-    return print_verdicts(kb, [verdict], as_json=False)
+    return [verdict]
 
 
-def _find_editor(kb: KnowledgeBase) -> str:
-    """Return the editor that the environment names, as click looks for it; "" for none."""
-    return kb.environment.get("VISUAL") or kb.environment.get("EDITOR") or ""
-
-
-def _warn_of_left_drafts(kb: KnowledgeBase, record: Record) -> None:
-    """Name what was typed into *record* before and never committed."""
-    for path in (draft.path for draft in edit_text.list_abandoned_drafts(kb)):
-        if os.path.basename(path).startswith((f"{record.id}.", f"{record.id}-")):
-            warn(
-                kb,
-                msg(
-                    "text typed earlier was never committed: {path}; copy what is still right, then delete it",
-                    path=path,
-                ),
-            )
-
-
-def _edit_until_valid(kb: KnowledgeBase, record: Record, draft: EditDraft, opened: str, *, decided: bool) -> Verdict:
+def _edit_until_valid(
+    kb: KnowledgeBase, record: Record, draft: EditDraft, opened: str, editor: str, *, decided: bool
+) -> Verdict:
     """Let the person edit *draft* until it can be committed or they stop; return the verdict."""
     base, committed = opened, kb.repository.read_blob("HEAD", record.path)
     while True:
-        _open_editor(kb, record, draft.path)
+        _open_editor(record, draft.path, editor)
         try:
             text = decode_record(edit_text.read_draft(draft), os.path.basename(draft.path))
             if text in (base, ""):
@@ -150,17 +250,16 @@ def _edit_until_valid(kb: KnowledgeBase, record: Record, draft: EditDraft, opene
                 # the draft shows both sides between markers now; the next try is compared with what it was made from
                 edit_text.write_draft(draft.path, error.marked.decode())
                 base, committed = error.seen.decode(), error.committed
-            click.echo(f"kb: {error.translate(kb.config.language)}", err=True)
+            warn(kb, f"kb: {error.translate(kb.config.language)}")
             if hint := kb.localise(error.hint):
-                click.echo(f"    → {hint}", err=True)
+                warn(kb, f"    → {hint}")
             if not click.confirm(kb.localise(msg("edit again?")), default=True, err=True):
                 error.hint = msg("what you wrote is kept in {path}", path=draft.path)
                 raise
 
 
-def _open_editor(kb: KnowledgeBase, record: Record, path: str) -> None:
+def _open_editor(record: Record, path: str, editor: str) -> None:
     """Let the person edit the file *path*; raise KbError where no editor starts, or it ends with a failure."""
-    editor = _find_editor(kb) or "vi"
     try:
         click.edit(filename=path)
     except click.ClickException as error:

@@ -1,23 +1,105 @@
-"""The command line as click has it: commands loaded one by one, and the one place where their errors are shown."""
+"""The command line as click has it: the table of commands, their help in two languages, and errors shown in one place.
+
+A new command is a function and a line of the table.
+"""
 
 from __future__ import annotations
 
-from typing import cast
+import copy
+import gettext
+import os
+import re
+from collections.abc import Sequence
+from importlib import import_module
+from inspect import cleandoc
 
 import click
 
 from kb import __version__
-from kb.cli.command_table import ALIASES, COMMANDS, load_command
+from kb.cli.options import resolve_language, usage_error
 from kb.cli.prints import report_error
 from kb.errors import KbError
-from kb.i18n import load_translations, msg
+from kb.i18n import DOMAIN, LOCALE, Message, load_translations, msg
+from kb.state.hook_failures import redact_message
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("setup_commands:init_base", "Make a knowledge base."),
+    "write": ("edit_commands:write", "Submit candidates to the gate."),
+    "list": ("record_commands:list_records", "List records."),
+    "show": ("record_commands:show_record", "Print a record."),
+    "search": ("record_commands:search_records", "Find records."),
+    "pack": ("context_commands:make_pack", "Answer a question with evidence."),
+    "route": ("context_commands:route_work", "Tell what to read before a piece of work."),
+    "drill": ("context_commands:drill_down", "Tell how to find an answer: read, or have a pack made."),
+    "memory": ("build_commands:write_memory", "Write MEMORY.md and the conventions anew."),
+    "vectors": ("build_commands:vectors", "Make the vectors for search by meaning."),
+    "hint": ("context_commands:print_hint", "Print the hint for a moment of work."),
+    "keywords": ("build_commands:keywords", "Load the synonyms of a domain."),
+    "log": ("history_commands:show_log", "Print the commits of a record."),
+    "history": ("history_commands:show_history", "Tell the life of a record."),
+    "changes": ("history_commands:show_changes", "Tell what became of the records between two commits."),
+    "digest": ("history_commands:show_digest", "Tell what happened lately, and what waits."),
+    "impact": ("history_commands:show_impact", "Tell what depends on a record."),
+    "refs": ("history_commands:show_links", "Tell what a record cites and what cites it."),
+    "edit": ("edit_commands:edit_record", "Edit a record in your editor."),
+    "status": ("edit_commands:change_status", "Change the status of a record."),
+    "supersede": ("edit_commands:supersede_record", "Replace a record by a newer one."),
+    "confirm": ("edit_commands:confirm_record", "Say that a record still holds."),
+    "verify": ("check_commands:verify_record", "Show how a record is verified, and run it."),
+    "rm": ("edit_commands:deprecate_record", "Take a record out of force."),
+    "review": ("review_commands:review", "List and decide open reviews."),
+    "sync": ("sync_commands:sync", "Bring this clone and a remote together."),
+    "renumber": ("sync_commands:renumber", "Give records new numbers."),
+    "repair": ("sync_commands:repair", "Repair what a merge lost."),
+    "inbox": ("review_commands:inbox", "See what the gate keeps back."),
+    "guard": ("host_commands:show_guard", "Tell what the guard would say."),
+    "proposal": ("review_commands:proposal", "See and decide what is proposed to be kept."),
+    "session": ("session_commands:session", "Save, list and load sessions."),
+    "archive": ("session_commands:archive", "Archive a session."),
+    "load": ("session_commands:load", "Print an archived session to go on from."),
+    "compact": ("session_commands:show_compact", "Show the running session in its compact form."),
+    "expand": ("session_commands:show_expanded", "Show the running session in its expanded form."),
+    "form": ("session_commands:show_form", "Print a session in one of its three forms."),
+    "context": ("context_commands:context", "Build an agent's context, or show how full it is."),
+    "prune": ("session_commands:prune", "Prune a session's transcript."),
+    "check": ("check_commands:check", "Check the records."),
+    "purge-secret": ("check_commands:purge_secret", "Prepare the removal of a secret."),
+    "import": ("import_commands:import_group", "Take over records of other tools."),
+    "layout": ("sync_commands:layout", "Change between the two layouts of the context."),
+    "export": ("import_commands:export", "Write records in another tool's form."),
+    "wiki": ("build_commands:wiki", "Build or serve the wiki."),
+    "hooks": ("host_commands:hooks", "Connect an agent host."),
+    "mcp": ("host_commands:mcp", "Serve agents over MCP."),
+    "agents": ("host_commands:agents", "Tell agents by files how to use kb."),
+    "spawn": ("context_commands:spawn", "Print the context for a sub-agent."),
+    "alaya": ("record_commands:show_alaya", "Show seeds, karma and preferences."),
+    "config": ("setup_commands:show_config", "Explain the settings."),
+    "doctor": ("setup_commands:doctor", "Check that everything works."),
+    "merge-driver": ("sync_commands:merge", "Merge a record, for git."),
+}
+"""Command → (where it is, as module:attribute, and one line of help)."""
+
+ALIASES = {
+    "存档": "archive",
+    "加载": "load",
+    "锚点": "list --here",
+    "anchors": "list --here",
+    "sessions": "session",
+    "压缩": "compact",
+    "展开": "expand",
+    "修剪": "prune",
+    "修剪报告": "prune report",
+}
+"""Other names by which a person or an older protocol calls a command."""
 
 
-def _should_show_help(command: click.Command, rest: list[str]) -> bool:
-    """Return whether *command* explains itself when it is called with *rest*, as a group does without a command."""
-    return bool({"-h", "--help"} & {*rest}) or (
-        isinstance(command, click.Group) and command.no_args_is_help and not rest
-    )
+def load_command(name: str) -> click.Command:
+    """Import and return the command *name* of the table."""
+    place, line = COMMANDS[name]
+    module, _, attribute = place.partition(":")
+    command: click.Command = getattr(import_module(f"kb.cli.{module}"), attribute)
+    command.short_help = line
+    return command
 
 
 class Commands(click.Group):
@@ -34,31 +116,23 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first of *args* names; raise UsageError for none."""
+        """Return the command that the first of *args* names, translated where help is wanted; UsageError for none."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from kb.cli.options import usage_error
-
             raise usage_error(msg("there is no command {name}", name=args[0]))
         name, command, rest = super().resolve_command(ctx, args)
-        if command and _should_show_help(command, rest):
-            from kb.cli.click_texts import translate_command
-            from kb.cli.options import resolve_language
-
+        # a group explains itself where none of its commands is named; translating costs a copy of every command
+        explains_itself = isinstance(command, click.Group) and command.no_args_is_help and not rest
+        if command and (explains_itself or {"-h", "--help"} & {*rest}):
             command = translate_command(command, ctx, resolve_language(ctx))
         return name, command, rest
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help of `kb` itself, in the language of the knowledge base."""
-        from kb.cli.click_texts import translate_command
-        from kb.cli.options import resolve_language
-
         translated = translate_command(self, ctx, resolve_language(ctx))
-        click.Group.format_help(cast("click.Group", translated), ctx, formatter)
+        click.Group.format_help(translated, ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
-        from kb.cli.options import resolve_language
-
         translate = load_translations(resolve_language(ctx)).gettext
         with formatter.section(translate("Commands")):
             formatter.write_dl([(name, translate(line)) for name, (_, line) in COMMANDS.items()])
@@ -79,7 +153,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise
+            raise  # an OSError, but nobody is left to read about it
         except (KbError, OSError) as error:
             return report_error(error, ctx.obj or "")
 
@@ -107,10 +181,98 @@ def run_command_line(arguments: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
     except click.ClickException as error:
-        from kb.cli.click_texts import print_usage_error
-
         print_usage_error(error)
         return error.exit_code
     except click.Abort:
         report_error(KbError(msg("stopped")))
         return 130
+
+
+# -- help --------------------------------------------------------------------------------------------
+
+
+def split_paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a help text, each on one line; not those that keep their lines (click's backspace)."""
+    return [" ".join(part.split()) for part in cleandoc(text).split("\n\n") if part and not part.startswith("\b")]
+
+
+def translate_command(command: click.Command, context: click.Context, language: str) -> click.Command:
+    """Return a copy of *command* that explains itself in *language*, with the commands below it.
+
+    click's own words ("Usage:") follow for the rest of the process: to be called for help that is about to be printed.
+    """
+    os.environ["LANGUAGE"] = language
+    gettext.bindtextdomain(DOMAIN, LOCALE)
+    gettext.textdomain(DOMAIN)
+    return _translate_copy(command, context.help_option_names, language)
+
+
+def _translate_copy(command: click.Command, help_names: Sequence[str], language: str) -> click.Command:
+    made = copy.copy(command)
+    made.help, made.short_help = (_translate_help(text, language) for text in (command.help, command.short_help))
+    made.params = [copy.copy(param) for param in command.params]
+    click.help_option(*help_names, help="Show this message and exit.")(made)  # click keeps the first it made
+    for param in made.params:
+        if isinstance(param, click.Option):
+            param.help = _translate_help(param.help, language)
+    if isinstance(made, click.Group):
+        made.commands = {name: _translate_copy(one, help_names, language) for name, one in made.commands.items()}
+    return made
+
+
+def _translate_help(text: str | None, language: str) -> str | None:
+    """Return the help *text* in *language*, paragraph by paragraph; what has no translation stays English."""
+    if not text:
+        return text
+    catalogue = load_translations(language)
+    parts = [(part, " ".join(part.split())) for part in cleandoc(text).split("\n\n")]
+    return "\n\n".join(part if catalogue.gettext(line) == line else catalogue.gettext(line) for part, line in parts)
+
+
+# -- usage errors ------------------------------------------------------------------------------------
+
+
+def print_usage_error(error: click.ClickException) -> None:
+    """Print on stderr what is wrong with a command line and which help to read."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    language = resolve_language(context)
+    click.echo(redact_message(f"kb: {describe_error(error).translate(language)}"), err=True)
+    path = context.command_path if context else "kb"
+    click.echo(f"    → {msg('see: {command} --help', command=path).translate(language)}", err=True)
+
+
+def describe_error(error: click.ClickException) -> Message:
+    """Return what click complains of, in words that have a translation where it is one of the common ones."""
+    if isinstance(error, click.NoSuchOption):
+        return msg("there is no option {name}", name=error.option_name)
+    if isinstance(error, click.BadOptionUsage):
+        return msg("{name} needs a value", name=error.option_name)
+    if isinstance(error, click.BadParameter) and error.param:
+        return _describe_bad_value(error, error.param)
+    text = error.format_message()
+    if match := re.match(r"Got unexpected extra arguments? \((.*)\)", text):
+        return msg("too many words: {words}", words=match[1])
+    if match := re.match(r"No such command '(.*)'", text):
+        return msg("there is no command {name}", name=match[1])
+    return msg("{problem}", problem=text)
+
+
+def _describe_bad_value(error: click.BadParameter, param: click.Parameter) -> Message:
+    """Return what is wrong with the value of *param*: missing, none of the choices, out of its range, no number."""
+    # what a person knows it by: its longest option, or its place in the usage line
+    name = max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name
+    kind = param.type
+    if isinstance(error, click.MissingParameter):
+        return msg("{name} is missing", name=name)
+    if isinstance(kind, click.Choice):
+        return msg("{name} must be one of: {choices}", name=name, choices=", ".join(map(str, kind.choices)))
+    if isinstance(kind, click.IntRange | click.FloatRange):
+        if kind.min is not None and kind.max is not None:
+            return msg("{name} must be a number from {least} to {most}", name=name, least=kind.min, most=kind.max)
+        return msg("{name} must be a number, at least {least}", name=name, least=kind.min)  # no range is open below
+    if isinstance(kind, click.Path | click.File):
+        return msg("{name}: there is no such file, or it cannot be read", name=name)
+    return msg("{name}: {problem}", name=name, problem=error.message)

@@ -1,20 +1,25 @@
-"""Connect agent programs: hooks in their settings, the files that teach them kb, and what the guard would say."""
+"""Connect agent programs: hooks in their settings, files that teach them kb, the MCP server, and the guard."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.options import add_options, json_option, open_base, print_note, resolve_language, usage_error
+from kb.cli import options
+from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn
+from kb.errors import KbError
+from kb.guard import decide, policy
+from kb.hooks import agent_files, codex, install, mcp_install, orchestrator, plugin
+from kb.hooks.agent_files import find_protocol_files, resolve_skill_folder
+from kb.hooks.settings_file import SettingsEdit, apply_edit, find_project_root
+from kb.hosts import HOSTS, resolve_settings_path
 from kb.i18n import Message, msg
-
-if TYPE_CHECKING:
-    from kb.hooks.settings_file import SettingsEdit
+from kb.installation import build_install_command
 
 _STATES = {
     "current": msg("up to date"),
@@ -27,24 +32,17 @@ _LEVELS = {"high": msg("high"), "low": msg("low")}
 dry_option = click.option("--dry-run", is_flag=True, help="Show what would change and change nothing.")
 
 
-# -- another program's settings ----------------------------------------------------------------------
-
-
-def resolve_project(is_user: bool, is_project: bool) -> str:
+def _resolve_project(is_user: bool, is_project: bool) -> str:
     """Return the top of the project around where its settings are meant, "" for the user's own."""
-    from kb.hooks.settings_file import find_project_root
-
     if is_user and is_project:
-        raise usage_error(msg("give --user or --project, not both"))
+        raise options.usage_error(msg("give --user or --project, not both"))
     return find_project_root(os.getcwd()) if is_project else ""
 
 
-def show_and_apply(change: SettingsEdit, *, dry_run: bool, nothing: Message, done: Message) -> None:
+def _show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: Message) -> None:
     """Show what *change* changes and do it; say *nothing* where that is so, *done* afterwards."""
-    from kb.hooks.settings_file import apply_edit
-
     if not change.has_changes:
-        print_note(nothing)
+        options.print_note(nothing)
         return
     sides = [[] if data is None else data.decode("utf-8-sig").splitlines() for data in (change.before, change.after)]
     names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]
@@ -52,18 +50,18 @@ def show_and_apply(change: SettingsEdit, *, dry_run: bool, nothing: Message, don
         click.echo(line)
     if not dry_run:
         apply_edit(change, os.environ)
-        print_note(done)
+        options.print_note(done)
 
 
 # -- hooks -------------------------------------------------------------------------------------------
 
 
-@click.group(short_help="Connect an agent host.")
+@click.group()
 def hooks() -> None:
     """Write kb's hooks into the settings of an agent host, take them out, or show them."""
 
 
-host_options = add_options(
+host_options = options.add_options(
     click.argument("host"),
     click.option("--user", "is_user", is_flag=True, help="In the settings of the user (the default)."),
     click.option("--project", "is_project", is_flag=True, help="In the settings of the project around."),
@@ -86,26 +84,23 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
 
     HOST is claude, codex, gemini, copilot, cursor or opencode.
     """
-    from kb.hooks import codex, install, orchestrator
-    from kb.hosts import resolve_settings_path
-
-    found, folder = install.get_host(host), resolve_project(is_user, is_project)
+    found, folder = install.get_host(host), _resolve_project(is_user, is_project)
     if orchestrators:
         path = _resolve_orchestrator_path(host, folder)
         names = orchestrator.parse_names(orchestrators)
-        change = orchestrator.plan_installation(path, names, resolve_language(), os.environ)
+        change = orchestrator.plan_installation(path, names, options.resolve_language(), os.environ)
     else:
         path = resolve_settings_path(found.hooks, folder, os.environ)
         chosen = [event.strip() for event in events.split(",") if event.strip()]
         change = install.plan_installation(found, path, install.find_hook_program(), os.environ, chosen)
     nothing = msg("the hooks are already in {path}", path=path)
-    show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("hooks written to {path}", path=path))
+    _show_and_apply(change, dry_run, nothing, msg("hooks written to {path}", path=path))
     if host == "codex" and not (dry_run or orchestrators) and codex.find_untrusted_events(path, os.environ):
         said = msg(
             "codex runs them only after you have trusted them: start codex and answer “Hooks need review”; "
             "until then, and in codex exec, it runs none and says nothing"
         )
-        print_note(said)
+        options.print_note(said)
 
 
 @hooks.command("uninstall", short_help="Take the hooks out.")
@@ -115,39 +110,28 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
 
     Folders that kb has made go as well when they are empty; for opencode, so do the additions to prompts.
     """
-    from kb.hooks import install, orchestrator
-    from kb.hosts import resolve_settings_path
-
-    found, folder = install.get_host(host), resolve_project(is_user, is_project)
-    if orchestrators:
-        _remove_hooks(orchestrator.plan_removal(_resolve_orchestrator_path(host, folder), os.environ), dry_run)
-        return
-    path = resolve_settings_path(found.hooks, folder, os.environ)
-    _remove_hooks(install.plan_removal(found, path, os.environ), dry_run)
-    if host == "opencode" and orchestrator.list_amended(amended := _resolve_orchestrator_path(host, folder)):
-        _remove_hooks(orchestrator.plan_removal(amended, os.environ), dry_run)
-
-
-def _remove_hooks(change: SettingsEdit, dry_run: bool) -> None:
-    nothing = msg("{path} has no hooks of kb", path=change.path)
-    show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("hooks removed from {path}", path=change.path))
+    found, folder = install.get_host(host), _resolve_project(is_user, is_project)
+    changes = []
+    if not orchestrators:
+        path = resolve_settings_path(found.hooks, folder, os.environ)
+        changes.append(install.plan_removal(found, path, os.environ))
+    if orchestrators or (host == "opencode" and orchestrator.list_amended(_resolve_orchestrator_path(host, folder))):
+        changes.append(orchestrator.plan_removal(_resolve_orchestrator_path(host, folder), os.environ))
+    for change in changes:
+        nothing = msg("{path} has no hooks of kb", path=change.path)
+        _show_and_apply(change, dry_run, nothing, msg("hooks removed from {path}", path=change.path))
 
 
 def _resolve_orchestrator_path(host: str, folder: str) -> str:
-    from kb.hooks import orchestrator
-
     if host != "opencode":
-        raise usage_error(msg("--orchestrator is for opencode"))
+        raise options.usage_error(msg("--orchestrator is for opencode"))
     return orchestrator.resolve_settings_path(folder, os.environ)
 
 
 @hooks.command("status", short_help="Show the hooks.")
-@json_option
+@options.json_option
 def show_hooks(as_json: bool) -> None:
     """Show which hooks of kb stand in the settings of the user and of the project around, for every host."""
-    from kb.hooks import install
-    from kb.hosts import HOSTS
-
     rows = [
         {"host": host, "path": path, **hook._asdict()}
         for host in HOSTS
@@ -160,7 +144,7 @@ def show_hooks(as_json: bool) -> None:
     for row in rows:
         click.echo(f"{row['host']}  {row['event']:16}  {row['timeout']:>3} s  {row['command']}  ({row['path']})")
     if not rows:
-        print_note(msg("no hooks are installed; see: kb hooks install claude"))
+        options.print_note(msg("no hooks are installed; see: kb hooks install claude"))
 
 
 @hooks.command("plugin", short_help="Write a Claude Code plugin.")
@@ -169,23 +153,21 @@ def show_hooks(as_json: bool) -> None:
 @click.option("--mcp", is_flag=True, help="Offer kb's MCP server as well.")
 def write_plugin(folder: str, program: str, mcp: bool) -> None:
     """Write a folder that is a Claude Code marketplace with one plugin: kb's hooks for everybody who adds it."""
-    from kb.hooks import install, plugin
-
     changed = plugin.write_folder(folder, plugin.render_claude_plugin(program, install.WORDS, mcp=mcp))
     for path in changed:
         click.echo(os.path.join(folder, path))
-    print_note(msg("add it in Claude Code: /plugin marketplace add {path}", path=os.path.abspath(folder)))
+    options.print_note(msg("add it in Claude Code: /plugin marketplace add {path}", path=os.path.abspath(folder)))
 
 
 # -- agents ------------------------------------------------------------------------------------------
 
 
-@click.group(short_help="Tell agents by files how to use kb.")
+@click.group()
 def agents() -> None:
     """Tell agents by files how to use kb: a protocol block in AGENTS.md or CLAUDE.md, and a skill."""
 
 
-file_options = add_options(
+file_options = options.add_options(
     click.option("--user", "is_user", is_flag=True, help="For the user, in ~/.claude, instead of the project around."),
     click.option("--file", "names", multiple=True, help="The file for the block (repeatable; default: those there)."),
     click.option("--skills", default="", help="The folder of skills (default: .claude/skills)."),
@@ -201,14 +183,12 @@ def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: b
     The block goes into AGENTS.md, CLAUDE.md and GEMINI.md where they are, else into a new AGENTS.md. What stands around
     it stays byte for byte. A file of the skill that somebody has edited is left alone.
     """
-    from kb.hooks import agent_files
-
     files, folder = _resolve_targets(is_user, names, skills)
-    language = resolve_language()
+    language = options.resolve_language()
     changes, edited = agent_files.plan_skill_install(folder, language)
     for change in (*(agent_files.plan_block_install(path, language) for path in files), *changes):
         nothing = msg("{path} is up to date", path=change.path)
-        show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("written: {path}", path=change.path))
+        _show_and_apply(change, dry_run, nothing, msg("written: {path}", path=change.path))
     _print_edited(edited)
 
 
@@ -217,30 +197,31 @@ def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: b
 @file_options
 def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -> None:
     """Take the protocol block and the skill out; what stands around the block stays byte for byte."""
-    from kb.hooks import agent_files
-
     files, folder = _resolve_targets(is_user, names, skills)
     changes, edited = agent_files.plan_skill_removal(folder)
     for change in (*map(agent_files.plan_block_removal, files), *changes):
         nothing = msg("{path} has nothing of kb", path=change.path)
-        show_and_apply(change, dry_run=dry_run, nothing=nothing, done=msg("removed: {path}", path=change.path))
+        _show_and_apply(change, dry_run, nothing, msg("removed: {path}", path=change.path))
     if not dry_run:
         agent_files.remove_empty_folders(folder)
     _print_edited(edited)
 
 
+def _print_edited(paths: Iterable[str]) -> None:
+    for path in paths:
+        options.print_note(msg("left unchanged, somebody has edited it: {path}", path=path))
+
+
 @agents.command("status", short_help="Show what stands where.")
 @file_options
-@json_option
+@options.json_option
 def show_files(is_user: bool, names: tuple[str, ...], skills: str, as_json: bool) -> int:
     """Show where block and skill stand and whether they are up to date; leave with 1 where they drift apart.
 
     Drift means that block and skill are of different protocol versions; the block then wins.
     """
-    from kb.hooks import agent_files
-
     files, folder = _resolve_targets(is_user, names, skills)
-    language = resolve_language()
+    language = options.resolve_language()
     found = agent_files.inspect_files(files, folder, language)
     drift = agent_files.find_version_drift(found)
     if as_json:
@@ -249,49 +230,132 @@ def show_files(is_user: bool, names: tuple[str, ...], skills: str, as_json: bool
     for one in found:
         click.echo(f"{one.part:8}  {_STATES[one.state].translate(language)}  {one.version or '–'}  {one.path}")
     for each in drift:
-        print_note(each)
+        options.print_note(each)
     return 1 if drift else 0
 
 
 def _resolve_targets(is_user: bool, names: tuple[str, ...], skills: str) -> tuple[list[str], str]:
     """Return the files for the block and the folder of the skill."""
-    from kb.hooks.agent_files import find_protocol_files, resolve_skill_folder
-
-    top = resolve_project(is_user, not is_user)
+    top = _resolve_project(is_user, not is_user)
     return find_protocol_files(top, os.environ, names), resolve_skill_folder(top, os.environ, skills)
 
 
-def _print_edited(paths: Iterable[str]) -> None:
-    for path in paths:
-        print_note(msg("left unchanged, somebody has edited it: {path}", path=path))
+# -- mcp ---------------------------------------------------------------------------------------------
+
+
+@click.group(invoke_without_command=True)
+@click.option("--http", "is_http", is_flag=True, help="Over HTTP on this machine, for who has the token.")
+@click.option("--address", default="", metavar="HOST:PORT", help="Where --http listens (default: 127.0.0.1:8735).")
+@click.option("--remote", is_flag=True, help="Allow an --address that other machines can reach.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="A further name by which clients call it.")
+@click.option("--new-token", is_flag=True, help="Make a new token; the old one stops working.")
+@click.pass_context
+def mcp(ctx: click.Context, is_http: bool, address: str, remote: bool, names: tuple[str, ...], new_token: bool) -> None:
+    """Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP."""
+    if ctx.invoked_subcommand is not None:
+        return
+    if not is_http and (address or remote or names or new_token):
+        raise options.usage_error(msg("--address, --remote, --name and --new-token go with --http"))
+    if not _has_sdk():
+        hint = msg("install it: {command}", command=build_install_command("mcp"))
+        raise KbError(msg("kb mcp needs the MCP SDK"), hint=hint)
+    if is_http:
+        _serve_http(ctx, address, names, remote=remote, new_token=new_token)
+        return
+    from kb.mcp import serve_stdio
+
+    if sys.stdin and sys.stdin.isatty():
+        options.print_note(msg("an agent speaks to this on stdin; to connect one: kb mcp install claude"))
+    serve_stdio(ctx.find_root().obj or "")
+
+
+def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote: bool, new_token: bool) -> None:
+    """Say where and with which token to call, and answer until the user stops it."""
+    from kb.mcp import ServerContext, build_server, http_server
+
+    where = http_server.parse_address(text or http_server.DEFAULT, names, remote=remote)
+    with options.open_base(ctx) as kb:
+        root = kb.root
+    token = http_server.ensure_token(root, os.environ, anew=new_token)
+    with http_server.bind_socket(where) as listening:
+        # the port is known only now: with :0 the system has chosen it
+        click.echo(where._replace(port=listening.getsockname()[1]).url)
+        if token.is_new:
+            options.print_note(msg("the token, shown this once: {secret}", secret=token.secret))
+        options.print_note(
+            msg("the token is in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path)
+        )
+        http_server.serve(build_server(ServerContext(root, os.getcwd(), os.environ)), where, listening, token.secret)
+
+
+def _has_sdk() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None
+
+
+client_options = options.add_options(
+    click.argument("client", metavar="CLIENT"),
+    click.option("--user", "is_user", is_flag=True, help="In the user's own settings (the default)."),
+    click.option("--project", "is_project", is_flag=True, help="In the settings of the project around."),
+    dry_option,
+)
+
+
+@mcp.command("install", short_help="Connect a client.")
+@client_options
+@click.pass_context
+def install_server(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+    """Write kb's server into the settings of CLIENT and show the change.
+
+    CLIENT is claude, codex, gemini, copilot, cursor or opencode. Everything else in the file stays as it is; again, it
+    changes nothing. With kb --kb PATH, that knowledge base is served wherever the client works.
+    """
+    found = mcp_install.get_client(client)
+    path = resolve_settings_path(found.mcp, _resolve_project(is_user, is_project), os.environ)
+    base = ctx.find_root().obj
+    words = [mcp_install.find_program(shared=is_project), *(("--kb", os.path.abspath(base)) if base else ()), "mcp"]
+    change = mcp_install.plan_installation(found, path, words, os.environ)
+    done = msg("server written to {path}; the client starts it when it next starts", path=path)
+    _show_and_apply(change, dry_run, msg("the server is already in {path}", path=path), done)
+    if not _has_sdk():
+        step = msg("install it: {command}", command=build_install_command("mcp"))
+        options.print_note(msg("but it will not start: the MCP SDK is not installed; {step}", step=step))
+
+
+@mcp.command("uninstall", short_help="Take the server out.")
+@client_options
+def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+    """Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was."""
+    found = mcp_install.get_client(client)
+    path = resolve_settings_path(found.mcp, _resolve_project(is_user, is_project), os.environ)
+    change = mcp_install.plan_removal(found, path, os.environ)
+    nothing = msg("{path} has no server of kb", path=path)
+    _show_and_apply(change, dry_run, nothing, msg("server removed from {path}", path=path))
 
 
 # -- guard -------------------------------------------------------------------------------------------
 
 
-@click.command(short_help="Tell what the guard would say.")
+@click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--config", is_flag=True, help="Print risk.yaml with the defaults, every key with its meaning, and stop.")
-@json_option
+@options.json_option
 @click.pass_context
-def show_guard(ctx: click.Context, paths: tuple[str, ...], config: bool, as_json: bool) -> None:
+def show_guard(ctx: click.Context, paths: tuple[str, ...], config: bool, as_json: bool) -> int | None:
     """Tell which mode the guard is in here, what it wants to have been read, and the risk of writing each PATH."""
-    from kb.guard import decide, policy
-
     if config:
         click.echo(policy.render_default_settings(), nl=False)
-        return
-    with open_base(ctx) as kb:
+        return 0
+    with options.open_base(ctx) as kb:
         found = decide.load_guard_status(kb, os.getcwd(), paths)
         if found.notice:
             warn(kb, found.notice)
-        if as_json:
-            risks = {path: risk.name for path, risk in found.risks}
-            print_json({"mode": found.mode, "read": list(found.read), "risks": risks})
-            return
-        click.echo(kb.localise(msg("mode: {mode}", mode=found.mode)))
         what = kb.localise(msg(" or ")).join(found.read) or kb.localise(msg("any record of the knowledge base"))
-        click.echo(kb.localise(msg("to be read first: {what}", what=what)))
+        lines = [msg("mode: {mode}", mode=found.mode), msg("to be read first: {what}", what=what)]
         for path, risk in found.risks:
-            level, reason = _LEVELS[risk.name], kb.localise(risk.reason)
-            click.echo(kb.localise(msg("{path}: {level} risk: {reason}", path=path, level=level, reason=reason)))
+            values = {"path": path, "level": _LEVELS[risk.name], "reason": risk.reason}
+            lines.append(msg("{path}: {level} risk: {reason}", **values))
+        risks = {path: risk.name for path, risk in found.risks}
+        answer = Answer({"mode": found.mode, "read": list(found.read), "risks": risks}, lines)
+        return options.print_answer(kb, answer, as_json=as_json)

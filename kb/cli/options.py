@@ -1,20 +1,20 @@
-"""What the commands share: options, opening a knowledge base, and whether a person asks."""
+"""What the commands share: options, opening a knowledge base, printing an answer, and whether a person asks."""
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kb.cli.prints import detect_language
-from kb.errors import NeedsPerson
+from kb.cli.prints import detect_language, print_json, print_verdict, print_verdicts
 from kb.i18n import Message, msg
-from kb.records.model import SCOPE, Status
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING
+from kb.records.kinds import KINDS, find_kind
+from kb.records.model import SCOPE, Status, Verdict
 from kb.state.project import is_agent_shell
 
 if TYPE_CHECKING:
@@ -22,17 +22,113 @@ if TYPE_CHECKING:
 
     from kb.knowledge_base import KnowledgeBase
 
-_SCOPE = regex(SCOPE)
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print what the library returns, as JSON.")
+
+
+# -- an answer and its printer -----------------------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    """What a command has to say: as values, and in words for a reader."""
+
+    data: object
+    """What --json prints."""
+    lines: Iterable[Message | str] = ()
+    """What stands on stdout without --json."""
+    notes: Iterable[Message | str] = ()
+    """What stands on stderr below it."""
+    text: str = ""
+    """A page with line ends of its own, above the lines."""
+    verdicts: Sequence[Verdict] = ()
+    """What became of records, above the lines."""
+    code: int = 0
+    has_notes_with_json: bool = False
+    """Whether the notes are said with --json, too."""
+
+
+def print_answer(
+    kb: KnowledgeBase, answer: Answer | list[Verdict] | int | None, *, as_json: bool = False
+) -> int | None:
+    """Print *answer* as JSON or in the language of *kb* and return its exit code; a number is one, and printed."""
+    if isinstance(answer, list):
+        return print_verdicts(kb, answer, as_json=as_json)
+    if not isinstance(answer, Answer):
+        return answer
+    if as_json:
+        print_json(answer.data)
+        sys.stdout.flush()
+    else:
+        for verdict in answer.verdicts:
+            print_verdict(kb, verdict)
+        click.echo(answer.text, nl=False)
+        for line in answer.lines:
+            click.echo(kb.localise(line))
+    if not as_json or answer.has_notes_with_json:
+        for note in answer.notes:
+            click.echo(kb.localise(note), err=True)
+    return answer.code
+
+
+def with_kb(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Hand the knowledge base in use to a command as its first argument, and print the answer that it returns.
+
+    A group is called only where no command of it is named.
+    """
+
+    @click.pass_context
+    @functools.wraps(function)
+    def call_with_kb(ctx: click.Context, /, *args: Any, **kwargs: Any) -> int | None:
+        if ctx.invoked_subcommand is not None:
+            return None
+        with open_base(ctx) as kb:
+            return print_answer(kb, function(kb, *args, **kwargs))
+
+    return call_with_kb
+
+
+def with_json(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the option --json besides: it answers with values, and need not know how they are printed."""
+
+    @json_option
+    @with_kb
+    @functools.wraps(function)
+    def print_as_wished(kb: KnowledgeBase, /, *args: Any, as_json: bool, **kwargs: Any) -> int | None:
+        return print_answer(kb, function(kb, *args, **kwargs), as_json=as_json)
+
+    return print_as_wished
+
+
+def add_options(*options: Decorator) -> Decorator:
+    """Return a decorator that gives a command all of *options*, in this order in its help."""
+    return lambda function: functools.reduce(lambda made, option: option(made), reversed(options), function)
+
+
+# -- options -----------------------------------------------------------------------------------------
 
 
 def validate_scope(scope: str) -> str:
     """Return *scope* where it is "" or has the form of one; raise UsageError elsewhere."""
-    if scope and not _SCOPE.fullmatch(scope):
+    if scope and not re.fullmatch(SCOPE, scope):
         raise usage_error(msg("there is no scope {scope}: it is global or project/<name>", scope=scope))
     return scope
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print what the library returns, as JSON.")
+def percent_option(help_text: str) -> Decorator:
+    """Return the option --percent, a number from 0 to 1000, as *percent*; -1 where it is not given."""
+
+    def reject_nan(context: click.Context, option: click.Parameter, value: float | None) -> float:
+        if value is not None and value != value:  # nan is in every range
+            problem = msg("{name} must be a number from {least} to {most}", name="--percent", least=0, most=1000)
+            raise usage_error(problem)
+        return -1.0 if value is None else value
+
+    return click.option("--percent", type=click.FloatRange(0, 1000), callback=reject_nan, help=help_text)
+
+
+id_argument = click.argument("name", metavar="ID")
+path_argument = click.argument("transcript", required=False, type=click.Path())
 status_option = click.option(
     "--status", type=click.Choice([str(status) for status in Status]), help="Only this status."
 )
@@ -43,43 +139,13 @@ scope_option = click.option(
     help="global or project/<name>.",
 )
 yes_option = click.option("--yes", is_flag=True, help="A person has decided it (for scripts, without a terminal).")
-
-
-def percent_option(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option --percent: a number from 0 to 1000; nan, which is no number, is refused."""
-
-    def reject_nan(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
-        if value is not None and value != value:  # nan is in every range
-            raise usage_error(
-                msg("{name} must be a number from {least} to {most}", name="--percent", least=0, most=1000)
-            )
-        return value
-
-    return click.option("--percent", type=click.FloatRange(0, 1000), callback=reject_nan, help=help_text)
-
-
-def add_options(*options: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a decorator that gives a command all of *options*, in this order in its help."""
-    return lambda function: functools.reduce(lambda made, option: option(made), reversed(options), function)
+record_options = add_options(id_argument, scope_option, with_json)
+"""For a command about one record: it takes kb, name and scope."""
+decision_options = add_options(scope_option, yes_option, with_json)
+"""For a command by which a person takes a record out of force: it takes kb, scope and yes."""
 
 
 # -- the knowledge base ------------------------------------------------------------------------------
-
-
-def with_kb(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Hand the knowledge base in use to a command as its first argument."""
-
-    @click.pass_context
-    @functools.wraps(function)
-    def call_with_kb(ctx: click.Context, /, *args: Any, **kwargs: Any) -> Any:
-        with open_base(ctx) as kb:
-            return function(kb, *args, **kwargs)
-
-    return call_with_kb
-
-
-record_options = add_options(click.argument("name", metavar="ID"), scope_option, json_option, with_kb)
-"""For a command about one record: it takes kb, name, scope and as_json."""
 
 
 def open_base(ctx: click.Context) -> KnowledgeBase:
@@ -118,8 +184,6 @@ def resolve_scope(kb: KnowledgeBase, scope: str, project: str) -> str:
 
 def resolve_kind(name: str) -> tuple[str, ...]:
     """Return the kind that *name* (its name, prefix or Chinese label) means, for a filter; none for ""."""
-    from kb.records.kinds import KINDS, find_kind
-
     row = find_kind(name)
     if name and row is None:
         known = ", ".join(kind.name for kind in KINDS)
@@ -143,11 +207,3 @@ def is_at_terminal() -> bool:
 def has_decided(kb: KnowledgeBase, *, yes: bool = False) -> bool:
     """Return whether a person asks: by *yes*, or at a terminal that is no agent's shell."""
     return yes or (is_at_terminal() and not is_agent_shell(kb.environment))
-
-
-def require_person(kb: KnowledgeBase, *, yes: bool = False) -> None:
-    """Raise NeedsPerson unless a person asks."""
-    if not has_decided(kb, yes=yes):
-        raise NeedsPerson(
-            msg("only a person decides a review"), hint=msg("at a terminal, or in a script of your own with --yes")
-        )

@@ -20,25 +20,26 @@ if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
 
 _VERDICTS = {
-    "created": msg("created"),
-    "updated": msg("updated"),
-    "appended": msg("appended"),
-    "unchanged": msg("unchanged"),
-    "conflict": msg("conflict"),
-    "held": msg("held"),
-    "refused": msg("refused"),
+    said.template: said
+    for said in (
+        *(msg("created"), msg("updated"), msg("appended"), msg("unchanged")),
+        *(msg("conflict"), msg("held"), msg("refused")),
+    )
 }
-STATUSES = {
-    str(Status.PROPOSED): msg("⚠️ proposed"),
-    str(Status.ACCEPTED): msg("✅ accepted"),
-    str(Status.REJECTED): msg("❌ rejected"),
-    str(Status.DEPRECATED): msg("❌ deprecated"),
-    str(Status.SUPERSEDED): msg("❌ superseded"),
+_STATUSES = {
+    Status.PROPOSED: msg("⚠️ proposed"),
+    Status.ACCEPTED: msg("✅ accepted"),
+    Status.REJECTED: msg("❌ rejected"),
+    Status.DEPRECATED: msg("❌ deprecated"),
+    Status.SUPERSEDED: msg("❌ superseded"),
 }
 _ORDINARY = regex(r"[\t\n -~]*")
 
 
-def warn(kb: KnowledgeBase, said: Message) -> None:
+# -- on stderr ---------------------------------------------------------------------------------------
+
+
+def warn(kb: KnowledgeBase, said: Message | str) -> None:
     """Say something on stderr, in the language of *kb*."""
     print(kb.localise(said), file=sys.stderr)
 
@@ -65,8 +66,7 @@ def warn_empty_result(kb: KnowledgeBase, said: Message, scope: str = "") -> None
     from kb.knowledge_base import Filter
 
     is_known = scope in ("", GLOBAL) or scope == kb.project(os.getcwd()) or kb.records(Filter(scopes=(scope,)))
-    unknown = msg("no record is in {scope}; which scopes there are: kb list", scope=scope)
-    warn(kb, said if is_known else unknown)
+    warn(kb, said if is_known else msg("no record is in {scope}; which scopes there are: kb list", scope=scope))
 
 
 def warn_of_broken_files(kb: KnowledgeBase) -> None:
@@ -78,28 +78,53 @@ def warn_of_broken_files(kb: KnowledgeBase) -> None:
         print("    → " + kb.localise(msg("left out until it is fixed; see: kb check")), file=sys.stderr)
 
 
+def report_error(error: KbError | OSError, base: str = "") -> int:
+    """Print what went wrong and the one next step, in the language of *base*; return the exit code."""
+    if isinstance(error, OSError):
+        error = KbError(error.strerror or str(error), path=str(error.filename or ""))
+    from kb.state.hook_failures import redact_message
+
+    # what a message quotes (a path, a line of a file) may hold a secret, and the terminal's log keeps it
+    language = detect_language(base)
+    print(redact_message(f"kb: {error.translate(language)}"), file=sys.stderr)
+    if hint := error.hint.translate(language):
+        print(redact_message(f"    → {hint}"), file=sys.stderr)
+    return error.exit_code
+
+
+def detect_language(base: str = "") -> str:
+    """Return the language of the knowledge base at *base* or around the current folder, else of the environment."""
+    from kb import config
+
+    return config.detect_language(os.environ, base)
+
+
+# -- on stdout ---------------------------------------------------------------------------------------
+
+
 def print_json(value: object) -> None:
     """Print *value* as JSON, Chinese readable."""
     from kb.safety.injection import escape_hidden
 
-    print(escape_hidden(json.dumps(to_json_value(value), ensure_ascii=False, indent=2, default=str)))
+    print(escape_hidden(json.dumps(_to_json_value(value), ensure_ascii=False, indent=2, default=str)))
 
 
-def to_json_value(value: object) -> object:
+def _to_json_value(value: object) -> object:
     """Return *value* as JSON knows it: tuples that have names as objects, what is no number as text."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: to_json_value(item) for key, item in value._asdict().items()}
+        value = value._asdict()
     if isinstance(value, dict):
-        return {str(key): to_json_value(item) for key, item in value.items()}
+        return {str(key): _to_json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [to_json_value(item) for item in value]
+        return [_to_json_value(item) for item in value]
+    # json.dumps would write NaN and Infinity, which are no JSON and which jq refuses
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: bool) -> int:
     """Print *verdicts* and return the exit code they call for."""
     if as_json:
-        print_json(list(verdicts))
+        print_json(verdicts)
     else:
         for verdict in verdicts:
             print_verdict(kb, verdict)
@@ -111,17 +136,16 @@ def print_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
     from kb.index.record_ids import qualify_name
 
     name = f"[{qualify_name(kb, verdict)}] " if verdict.id and verdict.verdict != "held" else ""
-    label = kb.localise(_VERDICTS[verdict.verdict]) if verdict.verdict in _VERDICTS else verdict.verdict
+    label = kb.localise(_VERDICTS.get(verdict.verdict, verdict.verdict))
     path = f"  {verdict.path}" if verdict.path else ""
+    # flushed: in a file that takes both streams the reasons stand below the line they belong to
     print(f"{pad_text(label, 9)} {name}{verdict.title}{path}", flush=True)
-    for reason in verdict.reasons:
-        print(f"          {reason}", file=sys.stderr)
-    if verdict.branch:
-        print(f"          ⎇ {verdict.branch}", file=sys.stderr)
-    for similar in verdict.similar:
-        print(f"          ≈ {similar.score:.2f} [{qualify_name(kb, similar)}] {similar.title}", file=sys.stderr)
-    if verdict.next:
-        print(f"          → {verdict.next}", file=sys.stderr)
+    lines = list(verdict.reasons)
+    lines += [f"⎇ {verdict.branch}"] if verdict.branch else []
+    lines += [f"≈ {one.score:.2f} [{qualify_name(kb, one)}] {one.title}" for one in verdict.similar]
+    lines += [f"→ {verdict.next}"] if verdict.next else []
+    for line in lines:
+        print(f"          {line}", file=sys.stderr)
 
 
 def format_record_line(kb: KnowledgeBase, record: Record) -> str:
@@ -134,7 +158,7 @@ def format_record_line(kb: KnowledgeBase, record: Record) -> str:
 
 def translate_status(status: str, language: str) -> str:
     """Return *status* as a reader of *language* sees it, with its mark; one that is not known stays as it is."""
-    return STATUSES[status].translate(language) if status in STATUSES else status
+    return _STATUSES[Status(status)].translate(language) if status in _STATUSES else status
 
 
 def pad_text(text: str, width: int) -> str:
@@ -154,26 +178,3 @@ def sanitise_stream(stream: TextIO) -> None:
         return write(text if _ORDINARY.fullmatch(text) else reveal_hidden(text))
 
     stream.write = write_visible  # type: ignore[method-assign]
-
-
-def report_error(error: KbError | OSError, base: str = "") -> int:
-    """Print what went wrong and the one next step, in the language of *base*; return the exit code."""
-    if isinstance(error, OSError):
-        error = KbError(error.strerror or str(error), path=str(error.filename or ""))
-    from kb.state.hook_failures import redact_message
-
-    language = detect_language(base)
-    print(redact_message(f"kb: {error.translate(language)}"), file=sys.stderr)
-    if hint := error.hint.translate(language):
-        print(redact_message(f"    → {hint}"), file=sys.stderr)
-    return error.exit_code
-
-
-def detect_language(base: str = "") -> str:
-    """Return the language of the knowledge base in use (*base*, or the one around the current folder).
-
-    Where there is none, that of the environment.
-    """
-    from kb import config
-
-    return config.detect_language(os.environ, base)

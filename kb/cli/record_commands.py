@@ -1,4 +1,4 @@
-"""Look at records: show, list, search; log, history and refs of one; the three views of alaya."""
+"""Look at records: show, list and search them, and the three views of alaya."""
 
 from __future__ import annotations
 
@@ -7,51 +7,34 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli import plain
-from kb.cli.options import (
-    add_options,
-    as_filter_values,
-    json_option,
-    record_options,
-    resolve_kind,
-    scope_option,
-    status_option,
-    usage_error,
-    with_kb,
-)
-from kb.cli.prints import (
-    format_record_line,
-    pad_text,
-    print_json,
-    warn_empty_result,
-    warn_of_broken_files,
-    warn_of_injection,
-)
+from kb.cli import options, plain
+from kb.cli.options import Answer
+from kb.cli.prints import format_record_line, warn_empty_result, warn_of_broken_files, warn_of_injection
 from kb.i18n import msg
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge_base import KnowledgeBase
 
-_LINKS = {"cites": msg("cites"), "supersedes": msg("supersedes"), "amends": msg("amends")}
-
-past_options = add_options(
+past_options = options.add_options(
     click.option("--as-of", default="", metavar="DAY", help="As the records stood at the end of this day."),
     click.option(
         "--at", "revision", default="", metavar="REV", help="As the records stood at this commit, tag or branch."
     ),
 )
-since_option = click.option(
-    "--since", default="", help="Only from this day on (2026-11-21), or today, yesterday, week."
+tag_and_since_options = options.add_options(
+    click.option("--tag", default="", help="Only with this tag."),
+    click.option("--since", default="", help="Only from this day on (2026-11-21), or today, yesterday, week."),
 )
-tag_option = click.option("--tag", default="", help="Only with this tag.")
 
 
 def _resolve_commit(kb: KnowledgeBase, as_of: str, revision: str) -> str:
     """Return the commit that --as-of or --at names; "" without them."""
     if as_of and revision:
-        raise usage_error(msg("give --as-of or --at, not both"))
+        raise options.usage_error(msg("give --as-of or --at, not both"))
     if not as_of and not revision:
         return ""
     from kb.history import snapshot
@@ -59,14 +42,14 @@ def _resolve_commit(kb: KnowledgeBase, as_of: str, revision: str) -> str:
     return snapshot.find_last_commit_of_day(kb, as_of) if as_of else snapshot.resolve_revision(kb, revision)
 
 
-@click.command(short_help="Print a record.")
-@click.argument("name", metavar="ID")
+@click.command()
+@options.id_argument
 @click.option("--short", is_flag=True, help="Only title, why, impact and rollback.")
 @click.option("--strict", is_flag=True, help="With --short: all six ADR fields.")
 @past_options
-@scope_option
-@json_option
-@with_kb
+@options.scope_option
+@options.json_option
+@options.with_kb
 def show_record(
     kb: KnowledgeBase, name: str, short: bool, strict: bool, as_of: str, revision: str, scope: str, as_json: bool
 ) -> None:
@@ -78,22 +61,21 @@ def show_record(
     plain.print_record(kb, name, short=short, strict=strict, scope=scope, as_json=as_json, commit=commit)
 
 
-@click.command(short_help="List records.")
+@click.command()
 @click.option("--kind", default="", help="Only this kind (name, prefix or 决策…).")
 @click.option("--category", type=click.Choice(sorted({kind.category for kind in KINDS})), help="Only this category.")
-@status_option
-@scope_option
+@options.status_option
+@options.scope_option
 @click.option(
     "--here",
     "is_here",
     is_flag=True,
     help="Only of this project, and the global ones; in the knowledge base itself, all.",
 )
-@tag_option
-@since_option
+@tag_and_since_options
 @click.option("--table", is_flag=True, help="As a markdown table: decision, date, reason.")
-@json_option
-@with_kb
+@options.json_option
+@options.with_kb
 def list_records(
     kb: KnowledgeBase,
     kind: str,
@@ -105,40 +87,36 @@ def list_records(
     since: str,
     table: bool,
     as_json: bool,
-) -> None:
+) -> int | None:
     """List records by scope and id, all or those that the options name."""
     from kb.knowledge_base import Filter
+    from kb.records.short_form import render_table
 
-    scopes = as_filter_values(scope)
+    scopes = options.as_filter_values(scope)
     if is_here and not scope and kb.caller_scope != GLOBAL:
         scopes = (kb.caller_scope, GLOBAL)
     since = kb.day_named(since) if since else ""
-    records = kb.records(Filter(resolve_kind(kind), as_filter_values(status), scopes, tag, since))
+    records = kb.records(Filter(options.resolve_kind(kind), options.as_filter_values(status), scopes, tag, since))
     warn_of_broken_files(kb)
     if category:
-        names = {kind.name for kind in KINDS if kind.category == category}
+        names = {row.name for row in KINDS if row.category == category}
         records = [record for record in records if record.kind in names]
     if not records:
         warn_empty_result(kb, msg("no record"), scope)
+    # a line shows no more than the title; JSON and the table show what else may speak to an agent
     warn_of_injection(kb, records, titles=not (as_json or table))
-    if as_json:
-        print_json(records)
-    elif table:
-        from kb.records.short_form import render_table
-
-        click.echo(render_table(records, kb.config.language))
-    else:
-        for record in records:
-            click.echo(format_record_line(kb, record))
+    rows = (format_record_line(kb, record) for record in records)
+    return options.print_answer(
+        kb, Answer(records, [render_table(records, kb.config.language)] if table else rows), as_json=as_json
+    )
 
 
-@click.command(short_help="Find records.")
+@click.command()
 @click.argument("words", nargs=-1)
 @click.option("--kind", default="", help="Only this kind.")
-@status_option
-@scope_option
-@tag_option
-@since_option
+@options.status_option
+@options.scope_option
+@tag_and_since_options
 @click.option("--until", default="", help="Only up to this day.")
 @click.option("--path", default="", help="Only what governs this file: records that name it or a folder it is in.")
 @click.option(
@@ -147,8 +125,8 @@ def list_records(
 @past_options
 @click.option("--explain", is_flag=True, help="Tell how the words were understood and what each score is made of.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most this many.")
-@json_option
-@with_kb
+@options.json_option
+@options.with_kb
 def search_records(
     kb: KnowledgeBase,
     words: tuple[str, ...],
@@ -159,12 +137,9 @@ def search_records(
     since: str,
     until: str,
     path: str,
-    agent: str,
     as_of: str,
     revision: str,
-    explain: bool,
-    limit: int,
-    as_json: bool,
+    **given: Any,
 ) -> None:
     """Find records by words of their title, tags or text, Chinese or English, best first.
 
@@ -177,86 +152,36 @@ def search_records(
 
     since, until = (kb.day_named(day) if day else "" for day in (since, until))
     path = os.path.normpath(path).replace(os.sep, "/") if path else ""
-    wanted = Filter(resolve_kind(kind), as_filter_values(status), as_filter_values(scope), tag, since, until, path)
-    if not words and wanted == Filter() and not agent:
-        raise usage_error(msg("give words to look for, or a filter"))
-    commit = _resolve_commit(kb, as_of, revision)
-    plain.print_search_results(
-        kb, words, wanted=wanted, limit=limit, explain=explain, as_json=as_json, commit=commit, agent=agent
+    wanted = Filter(
+        options.resolve_kind(kind),
+        options.as_filter_values(status),
+        options.as_filter_values(scope),
+        tag,
+        since,
+        until,
+        path,
     )
+    if not words and wanted == Filter() and not given["agent"]:
+        raise options.usage_error(msg("give words to look for, or a filter"))
+    commit = _resolve_commit(kb, as_of, revision)
+    plain.print_search_results(kb, words, wanted=wanted, commit=commit, **given)
 
 
-@click.command(short_help="Print the commits of a record.")
-@click.argument("name", metavar="ID")
-@click.option("-p", "--patch", is_flag=True, help="With what each commit changed.")
-@scope_option
-@json_option
-@with_kb
-def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str, as_json: bool) -> None:
-    """Print who changed a record, when and with which operation, newest first."""
-    if patch:
-        click.echo(kb.patches(name, scope=scope))
-        return
-    changes = kb.log(name, scope=scope)
-    if as_json:
-        print_json(changes)
-        return
-    for change in changes:
-        operation = pad_text(change.operation or kb.localise(msg("by hand")), 10)
-        click.echo(f"{change.commit[:10]} {change.time[:16]} {operation} {change.subject}  ({change.author})")
-
-
-@click.command(short_help="Tell the life of a record.")
-@record_options
-def show_history(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
-    """Tell the life of a record from git.
-
-    播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete.
-    """
-    from kb.history.timeline import STAGES
-
-    moments = kb.history(name, scope=scope)
-    if as_json:
-        print_json(moments)
-        return
-    for moment in moments:
-        stage = pad_text(STAGES[moment.stage] if kb.config.language == "zh" else moment.stage, 8)
-        commit = f"  {moment.commit[:10]}" if moment.commit else ""
-        click.echo(f"{moment.time[:16]}  {stage}  {moment.cause}{commit}")
-
-
-@click.command(short_help="Tell what a record cites and what cites it.")
-@record_options
-def show_links(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
-    """Tell what a record cites, supersedes and amends, and what does so to it; dangling citations are marked."""
-    links = kb.refs(name, scope=scope)
-    if as_json:
-        print_json(links)
-        return
-    for link in dict.fromkeys(link._replace(line=0) for link in links):  # once, on however many lines
-        relation = pad_text(kb.localise(_LINKS[link.relation]), 11)
-        title = link.title or kb.localise(msg("not found"))
-        click.echo(f"{'→' if link.outward else '←'} {relation} [{link.name}] {title}")
-
-
-@click.command(short_help="Show seeds, karma and preferences.")
+@click.command()
 @click.argument("view", type=click.Choice(["seeds", "karma", "prefs"]))
-@json_option
-@with_kb
-def show_alaya(kb: KnowledgeBase, view: str, as_json: bool) -> None:
+@options.with_json
+def show_alaya(kb: KnowledgeBase, view: str) -> Answer:
     """Show the records in one of three views: 种子库 seeds by kind, 业力库 karma by label, 偏好库 preferences."""
-    records = kb.records()
     label = {kind.name: kind.karma if view == "karma" else f"{kind.prefix} {kind.zh}" for kind in KINDS}
-    if view == "prefs":
-        records = [record for record in records if record.kind == "preference"]
-    groups = {name: [r for r in records if label.get(r.kind) == name] for name in dict.fromkeys(label.values())}
+    records = [record for record in kb.records() if view != "prefs" or record.kind == "preference"]
     warn_of_broken_files(kb)
-    if as_json:
-        rows = {name: [{**r._asdict(), "karma": label[r.kind]} for r in group] for name, group in groups.items()}
-        print_json({name: group for name, group in rows.items() if group})
-        return
-    for name, group in groups.items():
-        if group:
-            click.echo(f"{name} ({len(group)})")
-        for record in group:
-            click.echo(f"  {format_record_line(kb, record)}")
+    # in the order of the table of kinds; several kinds share a karma
+    groups = {name: [r for r in records if label.get(r.kind) == name] for name in dict.fromkeys(label.values())}
+    rows = {name: [{**r._asdict(), "karma": label[r.kind]} for r in group] for name, group in groups.items() if group}
+    lines = (
+        line
+        for name, group in groups.items()
+        if group
+        for line in (f"{name} ({len(group)})", *(f"  {format_record_line(kb, record)}" for record in group))
+    )
+    return Answer(rows, lines)

@@ -1,16 +1,19 @@
-"""Bring clones, numbers, merges and layouts in order: `kb sync`, `renumber`, `repair` and `layout`."""
+"""Bring clones, numbers, merges and layouts in order: sync, renumber, repair, layout, and the merge driver."""
 
 from __future__ import annotations
 
-import sys
+import os
 from collections.abc import Iterator
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.options import json_option, scope_option, with_kb
-from kb.cli.prints import print_json, print_verdict, warn
+from kb.cli.options import Answer, scope_option, with_json
+from kb.cli.prints import detect_language
 from kb.errors import NeedsPerson
+from kb.files import write_atomic
 from kb.i18n import Message, msg
 
 if TYPE_CHECKING:
@@ -23,21 +26,19 @@ _RECEIVED = {
     "merged": msg("received {n} commits and merged them with the local ones"),
 }
 _INBOX = {"received": msg("received"), "sent": msg("sent")}
+_MERGE_FAILED = 255
+"""What git takes for "no merge at all"; up to 128 it takes what stands in the file for a conflict."""
 
 dry_option = click.option("--dry-run", is_flag=True, help="Only tell what would change.")
 
 
-# -- sync --------------------------------------------------------------------------------------------
-
-
-@click.command(short_help="Bring this clone and a remote together.")
+@click.command()
 @click.option(
     "--remote", default="", metavar="NAME", help="With which remote (default: that of the branch, else origin)."
 )
 @click.option("--push/--no-push", default=True, show_default=True, help="Send what the remote does not have.")
-@json_option
-@with_kb
-def sync(kb: KnowledgeBase, remote: str, push: bool, as_json: bool) -> None:
+@with_json
+def sync(kb: KnowledgeBase, remote: str, push: bool) -> Answer:
     """Fetch, rebase local commits onto the remote's, and push: the branch, open reviews and the inbox.
 
     Nothing is forced, and nothing that is published is rewritten. A record whose number was taken meanwhile gets the
@@ -47,15 +48,9 @@ def sync(kb: KnowledgeBase, remote: str, push: bool, as_json: bool) -> None:
     from kb.sync.sync import sync_with_remote
 
     done = sync_with_remote(kb, remote, push=push)
-    if as_json:
-        reviews = [{"branch": note.branch, "said": kb.localise(note.said)} for note in done.reviews]
-        print_json({**done._asdict(), "reviews": reviews, "notes": [kb.localise(note) for note in done.notes]})
-        return
-    for line in _iter_results(done):
-        click.echo(kb.localise(line))
-    sys.stdout.flush()
-    for note in _iter_notes(done):
-        warn(kb, note)
+    reviews = [{"branch": note.branch, "said": kb.localise(note.said)} for note in done.reviews]
+    data = {**done._asdict(), "reviews": reviews, "notes": [kb.localise(note) for note in done.notes]}
+    return Answer(data, _iter_results(done), _iter_notes(done))
 
 
 def _iter_results(done: SyncResult) -> Iterator[Message]:
@@ -90,16 +85,12 @@ def _iter_notes(done: SyncResult) -> Iterator[Message]:
         yield msg("{n} commits are on {branch}; open the request: {command}", **values)
 
 
-# -- renumber and repair -----------------------------------------------------------------------------
-
-
-@click.command(short_help="Give records new numbers.")
+@click.command()
 @click.argument("name", metavar="[ID]", default="")
 @scope_option
 @dry_option
-@json_option
-@with_kb
-def renumber(kb: KnowledgeBase, name: str, scope: str, dry_run: bool, as_json: bool) -> None:
+@with_json
+def renumber(kb: KnowledgeBase, name: str, scope: str, dry_run: bool) -> Answer:
     """Renumber the younger of every two records that have one number, or the record that ID means.
 
     One commit: the file, its front and title, and every citation that means the record. The old number stays an alias.
@@ -108,29 +99,24 @@ def renumber(kb: KnowledgeBase, name: str, scope: str, dry_run: bool, as_json: b
     from kb.sync.renumber import renumber_records
 
     done = renumber_records(kb, name, scope=scope, dry_run=dry_run)
-    if as_json:
-        print_json(done)
-        return
-    for one in done.renumbered:
-        said = msg("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)
-        click.echo(f"{kb.localise(said)}  {one.path}")
-    if not done.renumbered:
-        click.echo(kb.localise(msg("all numbers are unique")))
-    sys.stdout.flush()
-    for path in done.followed:
-        warn(kb, msg("its citations follow: {path}", path=path))
+    lines: list[Message | str] = [
+        kb.localise(msg("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)) + f"  {one.path}"
+        for one in done.renumbered
+    ]
+    notes = [msg("its citations follow: {path}", path=path) for path in done.followed]
     for path, old in done.unclear:
         values = {"path": path, "id": old}
-        warn(kb, msg("{path} cites [{id}], and it is not clear which of the two is meant: look at it", **values))
+        notes.append(msg("{path} cites [{id}], and it is not clear which of the two is meant: look at it", **values))
+    lines = lines or [msg("all numbers are unique")]
+    return Answer(done, lines, notes, has_notes_with_json=True)
 
 
-@click.command(short_help="Repair what a merge lost.")
+@click.command()
 @click.argument("names", nargs=-1, metavar="[PATH|ID|COMMIT]...")
 @click.option("--all", "every", is_flag=True, help="Examine all merges, not only those since the last run.")
 @dry_option
-@json_option
-@with_kb
-def repair(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: bool, as_json: bool) -> int:
+@with_json
+def repair(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: bool) -> Answer:
     """Merge records again that were merged without kb, as by the button of a code host, in one commit.
 
     A record is merged again from the parents of the merge if git left it merged line by line, with conflict markers or
@@ -139,25 +125,18 @@ def repair(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: bool
     from kb.sync.repair import repair_merges
 
     done = repair_merges(kb, names, every=every, dry_run=dry_run)
-    if as_json:
-        print_json(done)
-    else:
-        for path in done.mended:
-            click.echo(kb.localise(msg("fixed: {path}", path=path)))
-        if not done.mended:
-            click.echo(kb.localise(msg("nothing to repair in {n} merges", n=done.merges)))
-    sys.stdout.flush()
+    lines = [msg("fixed: {path}", path=path) for path in done.mended]
+    notes = []
     for one in done.undecided:
-        for reason in one.reasons:
-            warn(kb, msg("{path}: {problem}", path=one.path, problem=reason))
-        warn(kb, msg("    → see what was merged: {command}", command=f"git show -m {one.merge[:12]} -- {one.path}"))
-    return NeedsPerson.exit_code if done.undecided else 0
+        notes += [msg("{path}: {problem}", path=one.path, problem=reason) for reason in one.reasons]
+        show = f"git show -m {one.merge[:12]} -- {one.path}"
+        notes.append(msg("    → see what was merged: {command}", command=show))
+    code = NeedsPerson.exit_code if done.undecided else 0
+    nothing = msg("nothing to repair in {n} merges", n=done.merges)
+    return Answer(done, lines or [nothing], notes, code=code, has_notes_with_json=True)
 
 
-# -- layout ------------------------------------------------------------------------------------------
-
-
-@click.group(short_help="Change between the two layouts of the context.")
+@click.group()
 def layout() -> None:
     """Change between the layout of a user (content/ alone) and that of one project (.wukong/context/ beside it)."""
 
@@ -165,9 +144,8 @@ def layout() -> None:
 @layout.command("migrate", short_help="Change to a layout.")
 @click.argument("layout", type=click.Choice(["user", "project"]))
 @click.option("--dry-run", is_flag=True, help="Only tell which files.")
-@json_option
-@with_kb
-def migrate_layout(kb: KnowledgeBase, layout: str, dry_run: bool, as_json: bool) -> None:
+@with_json
+def migrate_layout(kb: KnowledgeBase, layout: str, dry_run: bool) -> Answer:
     """Change to LAYOUT in one commit; nothing is lost either way.
 
     `project` writes .wukong/context/ (anchors.md, dcp-config.yaml, templates/ and sessions/), `user` removes it. Both
@@ -176,12 +154,39 @@ def migrate_layout(kb: KnowledgeBase, layout: str, dry_run: bool, as_json: bool)
     from kb.importers import project_layout
 
     done = project_layout.migrate_layout(kb, layout, dry_run=dry_run)
-    if as_json:
-        print_json(done)
-        return
-    for verdict in done.brought:
-        print_verdict(kb, verdict)
-    for path in done.files:
-        click.echo(path)
-    if not done.commit:
-        warn(kb, msg("the layout is {layout} already", layout=layout))
+    notes = [] if done.commit else [msg("the layout is {layout} already", layout=layout)]
+    return Answer(done, done.files, notes, verdicts=done.brought)
+
+
+@click.command()
+@click.argument("base", type=click.Path())
+@click.argument("ours", type=click.Path())
+@click.argument("theirs", type=click.Path())
+@click.argument("path")
+def merge(base: str, ours: str, theirs: str, path: str) -> int:
+    """Merge the files OURS and THEIRS, which both come from BASE, and write the result over OURS.
+
+    git calls this as kb merge-driver %O %A %B %P; kb init tells it to. PATH is how the record is called. Exit 0:
+    merged, 1: conflicts stand between markers, above 128: nothing was written.
+    """
+    # It opens no knowledge base and reads nothing but three files: git may call it in any clone, before a checkout.
+    from kb.merge.merge_record import merge_record
+
+    try:
+        old, mine, other = (Path(name).read_bytes() for name in (base, ours, theirs))
+        found = merge_record(old or None, mine, other, path=path)
+        if found.data != mine:
+            write_atomic(os.path.abspath(ours), found.data)
+    except Exception:  # not narrower: a bug would exit with 1, and git would take our side for the merged file
+        import traceback
+
+        traceback.print_exc()
+        return _MERGE_FAILED
+    messages = [*found.removed, *(conflict.said for conflict in found.conflicts)]
+    language = detect_language() if messages else ""
+    for said in messages:
+        click.echo(f"kb: {path}: {said.translate(language)}", err=True)
+    if found.conflicts:
+        hint = msg("choose between the versions, remove the markers, then: git add {path}", path=quote(path))
+        click.echo("    → " + hint.translate(language), err=True)
+    return 1 if found.conflicts else 0

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from docs import generate, messages
-from kb.cli.command_table import ALIASES, COMMANDS
+from kb.cli.group import ALIASES, COMMANDS
 from kb.cli.group import command as top
 from kb.config import HELP, Config
 from kb.hosts import EVENTS

@@ -12,7 +12,7 @@ import pytest
 from kb.checks.compare import compare_with_revision
 from kb.checks.record_diff import Comparison
 from kb.cli import comment
-from kb.cli.page_style import MARKDOWN, PLAIN
+from kb.cli.comment import MARKDOWN, PLAIN
 from kb.errors import GitFailed
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record

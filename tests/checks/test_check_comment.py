@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 from kb.checks.findings import Finding
 from kb.checks.record_diff import Comparison, PartChange, RecordChange, diff_texts
 from kb.cli import comment
-from kb.cli.page_style import MARKDOWN, PLAIN, PageItem, escape_markdown, fit_parts, format_code
-from kb.cli.page_style import PagePart as Block
+from kb.cli.comment import MARKDOWN, PLAIN, PageItem, escape_markdown, fit_parts, format_code
+from kb.cli.comment import PagePart as Block
 from kb.i18n import msg
 from kb.records.model import SimilarRecord
 from kb.text.segment import one_line

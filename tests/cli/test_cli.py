@@ -9,7 +9,7 @@ import click
 import pytest
 
 import kb.cli
-from kb.cli.command_table import ALIASES, COMMANDS
+from kb.cli.group import ALIASES, COMMANDS
 from kb.cli.group import command as top
 from tests.support.command_line import run
 from tests.support.sealed import git

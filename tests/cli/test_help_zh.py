@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.cli.command_table import COMMANDS
+from kb.cli.group import COMMANDS
 from kb.i18n import load_translations
 from tests.support.command_line import run
 

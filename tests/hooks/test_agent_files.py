@@ -79,7 +79,7 @@ def test_the_documents_have_separate_duties(language: str) -> None:
 
 
 def test_commands_that_the_files_name_exist() -> None:
-    from kb.cli.command_table import COMMANDS
+    from kb.cli.group import COMMANDS
 
     for path in TEMPLATES.rglob("*.md"):
         for name in re.findall(r"`kb ([a-z-]+)", path.read_text("utf-8")):

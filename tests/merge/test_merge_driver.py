@@ -268,7 +268,7 @@ def test_it_loads_no_knowledge_base() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stderr.split()
-    assert "kb.cli.merge_driver" in loaded
+    assert "kb.cli.sync_commands" in loaded
     assert not [name for name in loaded if name.startswith(("kb.knowledge_base", "kb.store", "sqlite3", "git."))]
 
 
