@@ -14,7 +14,8 @@ from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import sqlite3
-    from typing import Any, Self
+    from collections.abc import Callable
+    from typing import Any
 else:
     try:
         import _sqlite3 as sqlite3  # what `sqlite3` adds is converters of dates, for which it loads `datetime`
@@ -26,7 +27,7 @@ _MEMORY = ":memory:"
 
 
 def open_index(path: str) -> tuple[Connection, bool]:
-    """Open the index *path* and tell whether it was made just now: there was none, or none that can be used.
+    """Open the index *path* and return whether it was made just now: there was none, or none that can be used.
 
     Where nothing can be written it is made in memory, for this process alone: questions are answered all the same.
     One that another clone has made, as it comes with a copy or an archive, is thrown away before it is read.
@@ -50,12 +51,8 @@ def open_index(path: str) -> tuple[Connection, bool]:
 def copy_index(source: str, target: str) -> None:
     """Copy the index *source* to the file *target*, which is not there yet; raise IndexFailed."""
     try:
-        one, other = sqlite3.connect(source), sqlite3.connect(target)
-        try:
+        with contextlib.closing(sqlite3.connect(source)) as one, contextlib.closing(sqlite3.connect(target)) as other:
             one.backup(other)
-        finally:
-            one.close()
-            other.close()
     except sqlite3.Error as error:
         raise _build_unusable_error(error) from error
 
@@ -68,8 +65,10 @@ def _connect(path: str) -> tuple[Connection, bool]:
     try:
         db.path = path if path != _MEMORY else ""
         db.execute("PRAGMA synchronous=OFF")
-        clone = _compute_clone_mark(path) if db.path else None
-        (schema,), (maker,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("user_version", "application_id"))
+        clone = 0  # the mark of an index that this clone has made; 0 where it cannot be told from another's
+        if db.path and (mark := read_clone_mark(os.path.dirname(path))):
+            clone = zlib.crc32(mark.encode()) >> 1
+        schema, maker = db.fetch_value("PRAGMA user_version"), db.fetch_value("PRAGMA application_id")
         if schema == SCHEMA and maker != clone:
             raise IndexFailed("another clone's")
         return db, schema != SCHEMA and _create_tables(db, clone)
@@ -78,78 +77,49 @@ def _connect(path: str) -> tuple[Connection, bool]:
         raise
 
 
-def _compute_clone_mark(path: str) -> int | None:
-    """Return the mark of an index that this clone has made; None where none can be told from another's."""
-    clone = read_clone_mark(os.path.dirname(path))
-    return zlib.crc32(clone.encode()) >> 1 if clone else None
-
-
-def _create_tables(db: Connection, clone: int | None) -> bool:
-    """Make the tables, with the mark of this *clone*, and tell whether there were none: others may have been faster."""
+def _create_tables(db: Connection, clone: int) -> bool:
+    """Make the tables, with the mark of this *clone*; return whether there were none: others may have been faster."""
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("BEGIN IMMEDIATE")
-    (schema,) = db.execute("PRAGMA user_version").fetchone()
+    schema = db.fetch_value("PRAGMA user_version")
     if schema not in (0, SCHEMA):
         raise IndexFailed("another schema")
     if schema == 0:
         for statement in TABLES.split(";\n"):
             db.execute(statement)
-        db.execute(f"PRAGMA application_id={clone or 0}")
+        db.execute(f"PRAGMA application_id={clone}")
         db.execute(f"PRAGMA user_version={SCHEMA}")
     db.execute("COMMIT")
     return bool(schema == 0)
 
 
+def _convert_failures(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a *method* of a cursor whose failures are IndexFailed."""
+
+    def call(cursor: sqlite3.Cursor, *values: Any) -> Any:
+        try:
+            return method(cursor, *values)
+        except sqlite3.Error as error:
+            raise _convert_error(error, cursor.connection) from error
+
+    return call
+
+
 class Cursor(sqlite3.Cursor):
     """A cursor whose failures are IndexFailed."""
 
-    def execute(self, sql: str, values: Any = (), /) -> Self:
-        """Run a statement."""
-        try:
-            return super().execute(sql, values)
-        except sqlite3.Error as error:
-            raise _convert_error(error, self.connection) from error
-
-    def executemany(self, sql: str, values: Any, /) -> Self:
-        """Run a statement for each of *values*."""
-        try:
-            return super().executemany(sql, values)
-        except sqlite3.Error as error:
-            raise _convert_error(error, self.connection) from error
-
-    def fetchone(self) -> Any:
-        """Return the next row, or None."""
-        try:
-            return super().fetchone()
-        except sqlite3.Error as error:
-            raise _convert_error(error, self.connection) from error
-
-    def fetchall(self) -> list[Any]:
-        """Return all rows that are left."""
-        try:
-            return super().fetchall()
-        except sqlite3.Error as error:
-            raise _convert_error(error, self.connection) from error
-
-    def fetchmany(self, size: int | None = 1, /) -> list[Any]:
-        """Return the next *size* rows, fewer where no more are left."""
-        try:
-            return super().fetchmany(size)
-        except sqlite3.Error as error:
-            raise _convert_error(error, self.connection) from error
-
-    def __next__(self) -> Any:
-        try:
-            return super().__next__()
-        except sqlite3.Error as error:
-            raise _convert_error(error, self.connection) from error
+    execute = _convert_failures(sqlite3.Cursor.execute)
+    executemany = _convert_failures(sqlite3.Cursor.executemany)
+    fetchone = _convert_failures(sqlite3.Cursor.fetchone)
+    fetchall = _convert_failures(sqlite3.Cursor.fetchall)
+    fetchmany = _convert_failures(sqlite3.Cursor.fetchmany)
+    __next__ = _convert_failures(sqlite3.Cursor.__next__)
 
 
 class Connection(sqlite3.Connection):
     """A connection with such cursors."""
 
-    path = ""
-    """The file, so that it can be thrown away."""
+    path = ""  # the file, so that it can be thrown away
 
     def cursor(self, *_: Any) -> Cursor:  # type: ignore[override]
         """Return a cursor."""
@@ -157,11 +127,17 @@ class Connection(sqlite3.Connection):
 
     def execute(self, sql: str, values: Any = (), /) -> Cursor:
         """Run a statement in a cursor of its own."""
-        return self.cursor().execute(sql, values)
+        cursor: Cursor = self.cursor().execute(sql, values)
+        return cursor
 
-    def executemany(self, sql: str, values: Any, /) -> Cursor:
+    def executemany(self, sql: str, values: Any, /) -> Any:
         """Run a statement for each of *values* in a cursor of its own."""
         return self.cursor().executemany(sql, values)
+
+    def fetch_value(self, sql: str, values: Any = ()) -> Any:
+        """Return the first value of the first row, or None."""
+        row = self.execute(sql, values).fetchone()
+        return row[0] if row else None
 
 
 def _convert_error(error: sqlite3.Error, connection: sqlite3.Connection) -> IndexFailed:

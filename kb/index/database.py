@@ -22,16 +22,12 @@ from kb.files import (
     sum_stamps,
 )
 from kb.index.connection import open_index
-from kb.index.fulltext import query_fulltext, scan_plain_text
 from kb.index.passages import Passages
 from kb.index.postings import Postings
 from kb.index.schema import (
     ALL,
-    FILES_IN_FOLDER,
-    STAMPS_OF_FOLDER,
     Filter,
     build_condition,
-    build_folder_values,
     build_placeholders,
     build_scope_term,
     dump_record,
@@ -43,16 +39,24 @@ from kb.index.schema import (
 )
 from kb.records.model import LIVE, Record
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.text.segment import fold_text, normalise
+from kb.text.segment import extract_run_terms, extract_word_terms, fold_text, iter_runs, normalise
 
 if TYPE_CHECKING:
     from typing import Any
 
-_TOO_LONG = 12
-"""Digits from which on a number was never given out by kb, and SQLite may not hold it."""
+_TOO_LONG = 12  # digits from which on a number was never given out by kb, and SQLite may not hold it
+_FEW, _NARROW, _WIDE = 100, 2_000, 64_000  # above so many changed files their pages get 64 MB of memory instead of two
+_SPELLINGS = 1000  # words that hold what was asked; where there are more, a plain scan looks at every record
+# Path and stamp of the files in one folder, as the index knows them; `_build_span` gives the values.
+_FILES_IN_FOLDER = " UNION ALL ".join(
+    f"SELECT path, stamp FROM {table} WHERE path > ?1 AND path < ?2 AND instr(substr(path, ?3), '/') = 0"
+    for table in ("records", "broken")
+)
 
-_FEW, _NARROW, _WIDE = 100, 2_000, 64_000
-"""So many changed files, and the file's pages get 64 MB of memory instead of two."""
+
+def _build_span(folder: str) -> tuple[str, str, int]:
+    # "0" is the character behind "/": between the two stands whatever is below the folder, and an index finds it.
+    return folder + "/", folder + "0", len(folder) + 2
 
 
 class Index:
@@ -89,7 +93,7 @@ class Index:
             self._db.execute("ROLLBACK")
             raise
 
-    # keeping up with the files
+    # -- keeping up with the files --------------------------------------------------------------------
 
     def refresh(self, edited: Iterable[str] | None = None) -> list[str]:
         """Bring the index up to the checkout and return the paths of the files that were read again.
@@ -106,108 +110,70 @@ class Index:
         changed = {path: stamp for path in edited or () if (stamp := self._find_new_stamp(path)) is not None}
         if not stale and not gone and not changed:
             return []
-        changed.update(
-            self._find_changed_files(stale | gone) if edited is None else self._find_added_and_deleted(stale | gone)
-        )
+        for folder in stale | gone:
+            changed.update(self._find_changed_files(folder, in_place=edited is None))
         self._db.execute(f"PRAGMA cache_size=-{_WIDE if len(changed) > _FEW else _NARROW}")
         with self.batch_changes():
             for path, stamp in changed.items():
                 self._reload_file(path, stamp)
-            for path in gone:
-                self._db.execute("DELETE FROM folders WHERE path = ?", (path,))
+            self._db.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in gone])
             for path in stale | {p.rpartition("/")[0] for p in changed} & seen.keys():
-                row = (path, seen[path], self._compute_tally(path))
-                self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", row)
+                tally = str(sum(map(parse_stamp_weight, self._load_stamps(path).values())))
+                self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (path, seen[path], tally))
         return list(changed)
 
     def _find_new_stamp(self, path: str) -> str | None:
         """Return the stamp of the file *path* ("" when it is gone), or None if the index knows it as it is."""
-        row = self._db.execute(
-            "SELECT stamp FROM records WHERE path = ?1 UNION SELECT stamp FROM broken WHERE path = ?1", (path,)
-        )
-        known = row.fetchone()
         if not path.endswith(".md") or not path.startswith(tuple(folder + "/" for folder in self.folders)):
             return None
+        either = "SELECT stamp FROM records WHERE path = ?1 UNION SELECT stamp FROM broken WHERE path = ?1"
         stamp = read_file_stamp(self.root, path)
-        return None if (known[0] if known else "") == stamp else stamp
-
-    def _compute_tally(self, folder: str) -> str:
-        return str(sum(map(parse_stamp_weight, self._load_stamps(folder).values())))
+        return None if (self._db.fetch_value(either, (path,)) or "") == stamp else stamp
 
     def _load_stamps(self, folder: str) -> dict[str, str]:
         """Return path and stamp of the files in *folder* as the index knows them."""
-        return dict(
-            self._db.execute(STAMPS_OF_FOLDER, (*build_folder_values(folder), *build_folder_values(folder))).fetchall()
-        )
+        return dict(self._db.execute(_FILES_IN_FOLDER, _build_span(folder)).fetchall())
 
-    def _find_changed_files(self, folders: Iterable[str]) -> dict[str, str]:
-        """Return path and stamp ("" when it is gone) of the files in *folders* that the index does not know so."""
-        changed: dict[str, str] = {}
-        for folder in folders:
-            known = self._load_stamps(folder)
+    def _find_changed_files(self, folder: str, *, in_place: bool) -> dict[str, str]:
+        """Return path and stamp ("" when it is gone) of the files in *folder* that the index does not know so.
+
+        Without *in_place* only new and deleted files are looked for, at the cost of one call for the folder.
+        """
+        known = self._load_stamps(folder)
+        if in_place:
             present = dict(iter_record_files(self.root, folder))
-            changed.update({path: stamp for path, stamp in present.items() if known.get(path) != stamp})
-            changed.update({path: "" for path in known if path not in present})
-        return changed
-
-    def _find_added_and_deleted(self, folders: Iterable[str]) -> dict[str, str]:
-        """Return path and stamp ("" when it is gone) of the files that *folders* have and the index not, or no more."""
-        changed: dict[str, str] = {}
-        for folder in folders:
-            known = self._load_stamps(folder).keys()
-            present = {f"{folder}/{name}" for name in iter_record_names(self.root, folder)}
-            changed.update(dict.fromkeys(known - present, ""))
-            changed.update({path: stamp for path in present - known if (stamp := read_file_stamp(self.root, path))})
-        return changed
+        else:
+            paths = [f"{folder}/{name}" for name in iter_record_names(self.root, folder)]
+            present = {path: known.get(path) or read_file_stamp(self.root, path) for path in paths}
+        changed = {path: stamp for path, stamp in present.items() if stamp and known.get(path) != stamp}
+        return changed | dict.fromkeys(known.keys() - present.keys(), "")
 
     def is_current(self, path: str) -> bool:
         """Return whether the file *path* is as the index knows it."""
-        row = self._db.execute("SELECT stamp FROM records WHERE path = ?", (path,)).fetchone()
-        return bool(row) and row[0] == read_file_stamp(self.root, path)
+        stamp = self._db.fetch_value("SELECT stamp FROM records WHERE path = ?", (path,))
+        return stamp is not None and bool(stamp == read_file_stamp(self.root, path))
+
+    def reload_files(self, paths: Iterable[str]) -> None:
+        """Read the files *paths* again, whatever the index took them for."""
+        for path in paths:
+            self._reload_file(path, read_file_stamp(self.root, path))
 
     def _reload_file(self, path: str, stamp: str) -> None:
         from kb.records import record_file
 
-        try:
-            if not stamp:
-                raise FileNotFoundError
-            with open(os.path.join(self.root, *path.split("/")), "rb") as file:
-                record = record_file.read(file.read(), path)
-        except BadRecord as error:
-            self._replace_record(path, None)
-            said = json.dumps([error.message.template, dict(error.message.values)], default=str)
-            self._db.execute("INSERT INTO broken VALUES (?, ?, ?, ?)", (path, stamp, said, error.line))
-        except FileNotFoundError:
-            self._replace_record(path, None)
-        else:
-            self._replace_record(path, record, stamp)
-
-    def _replace_record(self, path: str, record: Record | None, stamp: str = "") -> None:
-        """Let the file *path* hold *record*; None: no record. What it held and still says is not written again."""
-        self._db.execute("DELETE FROM broken WHERE path = ?", (path,))
-        row = self._db.execute("SELECT n, data FROM records WHERE path = ?", (path,)).fetchone()
-        n, known = (row[0], load_record(path, row[1])) if row else (None, None)
-        if record and known == record:
-            self._db.execute("UPDATE records SET stamp = ? WHERE n = ?", (stamp, n))
-            return
-        self._db.execute("DELETE FROM records WHERE n = ?", (n,))
-        if record:
-            n = self._insert_record(n, record, stamp)
-        for part in (self._update_words, self.postings.update_row, self.passages.update_row, self._update_facets):
-            part(n or 0, known, record)
-
-    def _update_words(self, n: int, known: Record | None, record: Record | None) -> None:
-        before, after = (extract_words(one) if one else None for one in (known, record))
-        if before and before != after:
-            statement = "INSERT INTO words (words, rowid, title, tags, body) VALUES ('delete', ?, ?, ?, ?)"
-            self._db.execute(statement, (n, *before))
-        if after and before != after:
-            self._db.execute("INSERT INTO words (rowid, title, tags, body) VALUES (?, ?, ?, ?)", (n, *after))
-
-    def _update_facets(self, n: int, known: Record | None, record: Record | None) -> None:
-        self._db.execute("DELETE FROM facets WHERE n = ?", (n,))
-        facets = [(n, *facet) for facet in extract_facets(record)] if record else []
-        self._db.executemany("INSERT INTO facets VALUES (?, ?, ?, ?)", facets)
+        record, broken = None, None
+        if stamp:
+            try:
+                with open(os.path.join(self.root, *path.split("/")), "rb") as file:
+                    record = record_file.read(file.read(), path)
+            except BadRecord as error:
+                said = json.dumps([error.message.template, dict(error.message.values)], default=str)
+                broken = (path, stamp, said, error.line)
+            except FileNotFoundError:
+                pass
+        self._replace_record(path, record, stamp)
+        if broken:
+            self._db.execute("INSERT INTO broken VALUES (?, ?, ?, ?)", broken)
 
     def put_record(self, record: Record) -> None:
         """Make the index know *record* as it stands in its file, or will stand in a moment."""
@@ -217,54 +183,56 @@ class Index:
             stamp = "planned"
         self._replace_record(record.path, record, stamp)
 
+    def _replace_record(self, path: str, record: Record | None, stamp: str) -> None:
+        """Let the file *path* hold *record*; None: no record. What it held and still says is not written again."""
+        self._db.execute("DELETE FROM broken WHERE path = ?", (path,))
+        row = self._db.execute("SELECT n, data FROM records WHERE path = ?", (path,)).fetchone()
+        n, known = (row[0], load_record(path, row[1])) if row else (None, None)
+        if record and known == record:
+            self._db.execute("UPDATE records SET stamp = ? WHERE n = ?", (stamp, n))
+            return
+        self._db.execute("DELETE FROM records WHERE n = ?", (n,))
+        if record:
+            about = (record.uid, record.id, record.kind, record.scope, record.status, record.date, record.title)
+            plain = fold_text(f"{record.title}\n{join_tags(record)}\n{join_body(record)}")
+            values = (n, path, stamp, *about, normalise(record.title), plain, dump_record(record))
+            n = self._db.execute(f"INSERT INTO records VALUES ({build_placeholders(values)})", values).lastrowid
+            self.reserve_id(record.scope, record.id)
+        n = n or 0
+        before, after = (extract_words(one) if one else None for one in (known, record))
+        # The table of words keeps no text: to delete a row is to say again what it held.
+        if before and before != after:
+            statement = "INSERT INTO words (words, rowid, title, tags, body) VALUES ('delete', ?, ?, ?, ?)"
+            self._db.execute(statement, (n, *before))
+        if after and before != after:
+            self._db.execute("INSERT INTO words (rowid, title, tags, body) VALUES (?, ?, ?, ?)", (n, *after))
+        self.postings.update_row(n, known, record)
+        self.passages.update_row(n, known, record)
+        self._db.execute("DELETE FROM facets WHERE n = ?", (n,))
+        facets = [(n, *facet) for facet in extract_facets(record)] if record else []
+        self._db.executemany("INSERT INTO facets VALUES (?, ?, ?, ?)", facets)
+
     def save_stamps(self, stamps: Mapping[str, str]) -> None:
-        """Take the files of *stamps* (path → stamp), just written, as what `put` said of them."""
+        """Take the files of *stamps* (path → stamp), just written, as what `put_record` said of them.
+
+        Their folders count as known, but for one with a file that the index lacks: somebody else has put it there.
+        """
         changes: dict[str, int] = {}
         for path, stamp in stamps.items():
-            (before,) = self._db.execute("SELECT stamp FROM records WHERE path = ?", (path,)).fetchone() or ("",)
+            before = self._db.fetch_value("SELECT stamp FROM records WHERE path = ?", (path,)) or ""
             self._db.execute("UPDATE records SET stamp = ? WHERE path = ?", (stamp, path))
             folder = path.rpartition("/")[0]
             changes[folder] = changes.get(folder, 0) + parse_stamp_weight(stamp) - parse_stamp_weight(before)
         for folder, change in changes.items():
-            self._update_folder_tally(folder, change)
+            tally = self._db.fetch_value("SELECT tally FROM folders WHERE path = ?", (folder,))
+            stat = os.stat(os.path.join(self.root, *folder.split("/")))
+            present = sum(1 for _ in iter_record_names(self.root, folder))
+            known = self._db.fetch_value(f"SELECT count(*) FROM ({_FILES_IN_FOLDER})", _build_span(folder))
+            if tally is not None and known == present:
+                values = (f"{stat.st_mtime_ns}:{stat.st_ino}", str(int(tally or 0) + change), folder)
+                self._db.execute("UPDATE folders SET stamp = ?, tally = ? WHERE path = ?", values)
 
-    def _update_folder_tally(self, folder: str, change: int) -> None:
-        """Take *folder* as known, its tally changed by *change*; not when there is a file that the index lacks."""
-        row = self._db.execute("SELECT tally FROM folders WHERE path = ?", (folder,)).fetchone()
-        (known,) = self._db.execute(
-            FILES_IN_FOLDER, (*build_folder_values(folder), *build_folder_values(folder))
-        ).fetchone()
-        stat = os.stat(os.path.join(self.root, *folder.split("/")))
-        if row and known == sum(1 for _ in iter_record_names(self.root, folder)):
-            values = (f"{stat.st_mtime_ns}:{stat.st_ino}", str(int(row[0] or 0) + change), folder)
-            self._db.execute("UPDATE folders SET stamp = ?, tally = ? WHERE path = ?", values)
-
-    def reload_files(self, paths: Iterable[str]) -> None:
-        """Read the files *paths* again, whatever the index took them for."""
-        for path in paths:
-            self._reload_file(path, read_file_stamp(self.root, path))
-
-    def _insert_record(self, n: int | None, record: Record, stamp: str) -> int:
-        values = (
-            n,
-            record.path,
-            stamp,
-            record.uid,
-            record.id,
-            record.kind,
-            record.scope,
-            record.status,
-            record.date,
-            record.title,
-            normalise(record.title),
-            fold_text(f"{record.title}\n{join_tags(record)}\n{join_body(record)}"),
-            dump_record(record),
-        )
-        cursor = self._db.execute(f"INSERT INTO records VALUES ({build_placeholders(values)})", values)
-        self.reserve_id(record.scope, record.id)
-        return cursor.lastrowid or 0
-
-    # numbers
+    # -- numbers ----------------------------------------------------------------------------------------
 
     def reserve_id(self, scope: str, record_id: str) -> None:
         """Remember that *record_id* has been given out in *scope*; numbers are never used twice."""
@@ -278,14 +246,14 @@ class Index:
 
     def next_id(self, scope: str, prefix: str) -> str:
         """Return the next free id of *prefix* in *scope*."""
-        row = self._db.execute("SELECT number FROM numbers WHERE scope = ? AND prefix = ?", (scope, prefix)).fetchone()
-        return f"{prefix}{(row[0] if row else 0) + 1:03d}"
+        asked = "SELECT number FROM numbers WHERE scope = ? AND prefix = ?"
+        return f"{prefix}{(self._db.fetch_value(asked, (scope, prefix)) or 0) + 1:03d}"
 
     def list_numbers(self) -> list[tuple[str, str, int]]:
         """Return scope, prefix and the highest number given out of all of them."""
         return list(self._db.execute("SELECT scope, prefix, number FROM numbers ORDER BY scope, prefix"))
 
-    # asking
+    # -- asking -----------------------------------------------------------------------------------------
 
     def records(self, wanted: Filter = ALL, most: int = -1) -> list[Record]:
         """Return the records *wanted*, by scope and id; *most*: no more than so many."""
@@ -301,13 +269,11 @@ class Index:
     def count(self, wanted: Filter = ALL) -> int:
         """Return how many records are *wanted*."""
         condition, values = build_condition(wanted)
-        (number,) = self._db.execute(f"SELECT count(*) FROM records r WHERE {condition}", values).fetchone()
-        return int(number)
+        return int(self._db.fetch_value(f"SELECT count(*) FROM records r WHERE {condition}", values))
 
     def find_last_row(self) -> int:
         """Return the highest row, which is about how many records there are; to count them takes long."""
-        (row,) = self._db.execute("SELECT max(n) FROM records").fetchone()
-        return int(row or 0)
+        return self._db.fetch_value("SELECT max(n) FROM records") or 0
 
     def list_impact_paths(self, wanted: Filter = ALL) -> list[str]:
         """Return the paths, as they are written, that the records *wanted* are about."""
@@ -318,31 +284,63 @@ class Index:
 
     def find_by_id(self, record_id: str) -> list[Record]:
         """Return the records with the id or uid *record_id*, of all scopes."""
-        rows = self._db.execute(
-            "SELECT path, data FROM records WHERE id = ? OR uid = ? ORDER BY scope", (record_id, record_id)
-        )
-        return [load_record(path, data) for path, data in rows]
+        asked = "SELECT path, data FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
+        return [load_record(path, data) for path, data in self._db.execute(asked, (record_id,))]
 
     def load_rows(self, rows: Sequence[int], wanted: Filter = ALL) -> dict[int, Record]:
         """Return those of the records in *rows* that are *wanted*."""
         condition, values = build_condition(wanted)
         statement = f"SELECT n, path, data FROM records r WHERE n IN ({build_placeholders(rows)}) AND {condition}"
-        found = self._db.execute(statement, (*rows, *values))
-        return {n: load_record(path, data) for n, path, data in found.fetchall()}
+        return {
+            n: load_record(path, data) for n, path, data in self._db.execute(statement, (*rows, *values)).fetchall()
+        }
 
     def find_matching_rows(self, expression: str, wanted: Filter = ALL, limit: int = 20) -> list[int]:
         """Return the rows that the FTS5 *expression* finds, best first."""
-        return query_fulltext(self._db, expression, wanted, limit)
+        if not expression:
+            return []
+        condition, values = build_condition(wanted)
+        rows = self._db.execute(
+            "SELECT r.n FROM (SELECT rowid, bm25(words, 8.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?) w"
+            f" JOIN records r ON r.n = w.rowid WHERE {condition} ORDER BY w.score, r.scope, length(r.id), r.id LIMIT ?",
+            (expression, *values, limit),
+        )
+        return [n for (n,) in rows]
 
     def count_matches(self, expression: str, most: int) -> int:
         """Return how many rows the FTS5 *expression* finds, *most* at most."""
         statement = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        (number,) = self._db.execute(statement, (expression, most)).fetchone() if expression else (0,)
-        return int(number)
+        return self._db.fetch_value(statement, (expression, most)) if expression else 0
 
     def find_containing_rows(self, terms: Sequence[str], wanted: Filter = ALL, limit: int = 20) -> list[int]:
-        """Return the rows in whose folded text all *terms* (folded too) stand, newest first: right by definition."""
-        return scan_plain_text(self._db, terms, wanted, limit)
+        """Return the rows in whose folded text all *terms* (folded too) stand, newest first: right by definition.
+
+        A record that holds a term holds words that hold its parts, so only records with such words are scanned.
+        """
+        parts = list(self._iter_scan_expressions(terms)) if terms else [""]
+        if "" in parts:
+            return []
+        condition, values = build_condition(wanted)
+        few = "r.n IN (SELECT rowid FROM words WHERE words MATCH ?)" if parts else "1"
+        has = " AND ".join("instr(r.plain, ?)" for _ in terms)
+        statement = f"SELECT r.n FROM records r WHERE {few} AND {has} AND {condition}"
+        given = (*([" AND ".join(parts)] if parts else []), *terms, *values, limit)
+        rows = self._db.execute(f"{statement} ORDER BY r.day DESC, r.scope, r.id LIMIT ?", given)
+        return [n for (n,) in rows]
+
+    def _iter_scan_expressions(self, terms: Iterable[str]) -> Iterator[str]:
+        """Yield FTS5 expressions that tell where to look: each CJK run of *terms*, and the words that hold the longest
+        spaced one; "" where there are none."""
+        found = [run for term in terms for run in iter_runs(term)]
+        for run in (run for run, unspaced in found if unspaced):
+            phrase = " ".join(extract_run_terms(run)[:-1] or [run])
+            yield f'"{phrase}"' + ("*" if len(run) == 1 else "")
+        longest = max((run for run, unspaced in found if not unspaced), key=len, default="")
+        held = "SELECT word FROM spellings WHERE instr(word, ?) LIMIT ?"
+        rows = self._db.execute(held, (longest, _SPELLINGS + 1)).fetchall()
+        if longest and len(rows) <= _SPELLINGS:
+            words = dict.fromkeys(extract_word_terms(word)[0] for (word,) in rows)
+            yield "(" + " OR ".join(f'"{word}"' for word in words) + ")" if words else ""
 
     def find_comparable(
         self,
@@ -359,7 +357,6 @@ class Index:
         Of those that share a word of the title, of those that say anywhere what *telling* asks for, and of those that
         share a claim or a path, at most *limit* each.
         """
-        wanted = [("claim", key) for key in claims] + [("impact", path) for path in impact]
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
         here = " OR ".join(map(build_scope_term, scopes))
@@ -367,15 +364,13 @@ class Index:
             best = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 8.0, 3.0, 1.0) LIMIT ?"
             parts.append(f"SELECT * FROM ({best})")
             values += [f"({asked}) AND tags : ({here})", limit]
-        for facet, value in wanted:
-            live = f"r.scope IN ({build_placeholders(scopes)}) AND r.status IN ({build_placeholders(LIVE)})"
-            shared = f"SELECT f.n FROM facets f JOIN records r ON r.n = f.n WHERE facet = ? AND value = ? AND {live}"
+        live = f"r.scope IN ({build_placeholders(scopes)}) AND r.status IN ({build_placeholders(LIVE)})"
+        shared = f"SELECT f.n FROM facets f JOIN records r ON r.n = f.n WHERE facet = ? AND value = ? AND {live}"
+        for facet, value in (*(("claim", key) for key in claims), *(("impact", path) for path in impact)):
             parts.append(f"SELECT n FROM ({shared} LIMIT ?)")
             values += [facet, value, *scopes, *LIVE, limit]
         rows = self._db.execute(
-            f"SELECT path, data FROM records WHERE n IN ({' UNION '.join(parts)}) "
-            f"AND scope IN ({build_placeholders(scopes)})"
-            f" AND status IN ({build_placeholders(LIVE)}) ORDER BY scope, id",
+            f"SELECT path, data FROM records r WHERE n IN ({' UNION '.join(parts)}) AND {live} ORDER BY scope, id",
             (*values, *scopes, *LIVE),
         )
         return [load_record(path, data) for path, data in rows]
@@ -413,13 +408,12 @@ class Index:
         """Return path, problem and line of every file that is no readable record."""
         return list(self._db.execute("SELECT path, problem, line FROM broken ORDER BY path"))
 
-    # what is held
+    # -- what is held, and notes --------------------------------------------------------------------------
 
     def list_held_entries(self) -> list[tuple[str, dict[str, Any]]]:
         """Return name and content of everything in the inbox, as the index last saw it."""
-        return [
-            (name, json.loads(data)) for name, data in self._db.execute("SELECT name, data FROM held ORDER BY name")
-        ]
+        rows = self._db.execute("SELECT name, data FROM held ORDER BY name")
+        return [(name, json.loads(data)) for name, data in rows]
 
     def save_held_entry(self, name: str, entry: Mapping[str, Any] | None) -> None:
         """Remember an inbox *entry* under *name*; None forgets it."""
@@ -429,8 +423,7 @@ class Index:
 
     def get_note(self, key: str) -> str:
         """Return what was noted under *key*, or ""."""
-        row = self._db.execute("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
-        return str(row[0]) if row else ""
+        return self._db.fetch_value("SELECT value FROM notes WHERE key = ?", (key,)) or ""
 
     def set_note(self, key: str, value: str) -> None:
         """Note *value* under *key*."""

@@ -20,38 +20,25 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_MANY = 2_000
-"""So many files that git does not vouch for, and looking at all is no dearer."""
-
-
-_LARGE = 20_000
-"""Records from which on a look at all files takes longer than a search."""
-
+_MANY = 2_000  # so many files that git does not vouch for, and looking at all is no dearer
+_LARGE = 20_000  # records from which on a look at all files takes longer than a search
+# Seconds for which a search in so many trusts the last look: only a file edited by hand can be missed, and it is not
+# where it is among the answers.
 _LATELY = 60
-"""Seconds for which a search in so many trusts the last look: only a file edited by hand can be missed, and it is not
-where it is among the answers."""
 
 
 class PendingScan(NamedTuple):
     """A look of git's at the files, under way."""
 
-    stamp: str
-    """Of git's index when the look began."""
+    stamp: str  # of git's index when the look began
     notes: SyncState
-    tip: str
-    """The commit that was checked out; "" where only files edited in place are looked for."""
+    tip: str  # the commit that was checked out; "" where only files edited in place are looked for
     edited: BackgroundCommand
-    compared: PendingComparison | None
-
-    def is_still_valid(self, kb: Workspace) -> bool:
-        """Return whether neither git's index nor the index of the records has changed since it began."""
-        return (self.stamp, self.notes) == (_read_index_stamp(kb), _load_sync_state(kb)) and (
-            not self.tip or self.tip == _read_head_commit(kb)
-        )
+    compared: tuple[BackgroundCommand, ...]  # what finds out how the commit differs from the last one; mostly none
 
     def abandon(self) -> None:
         """Wait for the commands, whatever they say."""
-        for command in (self.edited, *(self.compared.commands if self.compared else ())):
+        for command in (self.edited, *self.compared):
             command.wait_for_output()
 
 
@@ -59,10 +46,8 @@ class SyncState(NamedTuple):
     """What the index of the records noted of git's index when they last agreed."""
 
     stamp: str
-    base: str
-    """The commit that was checked out, "" where something changed meanwhile."""
-    watched: str
-    """The files for which git did not vouch, as JSON."""
+    base: str  # the commit that was checked out, "" where something changed meanwhile
+    watched: str  # the files for which git did not vouch, as JSON
 
     @property
     def dirty_paths(self) -> set[str]:
@@ -79,11 +64,19 @@ def start_scan(kb: Workspace) -> PendingScan:
     stamp, notes = _read_index_stamp(kb), _load_sync_state(kb)
     edited = _start_diff_files(kb)
     if stamp and notes.stamp == stamp:
-        return PendingScan(stamp, notes, "", edited, None)
+        return PendingScan(stamp, notes, "", edited, ())
     tip = _read_head_commit(kb)
-    return PendingScan(
-        stamp, notes, tip, edited, PendingComparison(kb, notes.base, tip) if notes.base and tip else None
+    if not notes.base or not tip:
+        return PendingScan(stamp, notes, tip, edited, ())
+    # A file that git finds clean is as git has indexed it, and that is as the commit has it unless it is staged. So what
+    # changed between two looks was edited, staged or passed over at one of them, or lies between their commits.
+    start, content = kb.repository.start, kb.repository.to_git_path("content")
+    compared = (
+        start("diff-tree", "-r", "-z", "--no-renames", "--name-status", notes.base, tip, "--", content),
+        start("diff-index", "--cached", "-z", "--name-only", tip, "--", content),
+        start("ls-files", "-v", "-z", "--", content),
     )
+    return PendingScan(stamp, notes, tip, edited, compared)
 
 
 def is_recently_scanned(kb: Workspace) -> bool:
@@ -92,8 +85,8 @@ def is_recently_scanned(kb: Workspace) -> bool:
 
 
 def start_scan_if_stale(kb: Workspace) -> PendingScan | None:
-    """Do the same where somebody else has committed, so that a write will have to look; it goes on loading."""
-    with contextlib.suppress(KbError, OSError):  # the write will meet the same trouble, and tells it
+    """Start a scan where somebody else has committed, so that a write will need one; meanwhile it goes on loading."""
+    with contextlib.suppress(KbError, OSError):  # the write will meet the same failure, and reports it
         if not has_seen_commit(kb, kb.repository.head().oid):
             return start_scan(kb)
     return None
@@ -103,21 +96,20 @@ def refresh(kb: Workspace, looking: PendingScan | None = None) -> None:
     """Bring the index up to the checkout; nothing that changed is missed."""
     began = kb.now()
     _refresh_from_scan(kb, looking)
-    _restore_dropped(kb)
-    if kb.index.find_last_row() > _LARGE:
-        kb.index.set_note("looked", str(began))
-
-
-def _restore_dropped(kb: Workspace) -> None:
-    """Put back what git's index has lost since kb published it; nothing is loaded where the index is as kb left it."""
+    # What git's index has lost since kb published it is put back; nothing is loaded where it is as kb left it.
     if kb.index.get_note("published") and kb.index.get_note("index seen") != _read_index_stamp(kb):
         from kb.git.dropped_records import put_back_if_free
 
         put_back_if_free(kb)
+    if kb.index.find_last_row() > _LARGE:
+        kb.index.set_note("looked", str(began))
 
 
 def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
-    if looking and not looking.is_still_valid(kb):
+    if looking and (
+        (looking.stamp, looking.notes) != (_read_index_stamp(kb), _load_sync_state(kb))
+        or (looking.tip and looking.tip != _read_head_commit(kb))
+    ):  # git's index or the index of the records has changed since it began
         looking.abandon()
         looking = None
     looking = looking or start_scan(kb)
@@ -126,11 +118,11 @@ def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
         kb.index.refresh()
         _save_sync_state(kb, SyncState("", "", ""))
         return
-    compared = looking.compared.collect_differences() if looking.compared else None
+    compared = _collect_differences(kb, looking.compared) if looking.compared else None
     is_known = bool(looking.stamp) and looking.stamp == looking.notes.stamp
     if len(watched) > _MANY or not (is_known or (compared and looking.stamp == _read_index_stamp(kb))):
         kb.index.refresh()
-        watched = _list_unvouched_files(kb) | edited | _list_staged_files(kb, looking.tip)
+        watched = _list_unvouched_files(kb, looking.tip) | edited
     elif compared:
         read = kb.index.refresh(edited=watched | edited | compared.moved | compared.doubtful)
         watched |= edited | compared.doubtful | (set(read) - compared.moved)
@@ -146,42 +138,22 @@ def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
 class CommitDifferences(NamedTuple):
     """What git's index says of the files now, beside what it said when the index of the records last agreed with it."""
 
-    moved: set[str]
-    """Files that were committed since, by whomever."""
-    doubtful: set[str]
-    """Files for whose content no commit vouches: staged, no longer tracked, or passed over by git."""
+    moved: set[str]  # that were committed since, by whomever
+    doubtful: set[str]  # for whose content no commit vouches: staged, no longer tracked, or passed over by git
 
 
-class PendingComparison:
-    """The commands that find out which files may differ from what they were at the commit *base*.
-
-    A file that git finds clean is as git's index has it, and that is as the commit has it unless it is staged. So what
-    changed between two looks was edited, staged or passed over at one of them, or lies between their commits.
-    """
-
-    def __init__(self, kb: Workspace, base: str, tip: str) -> None:
-        """Begin."""
-        self._kb = kb
-        start, content = kb.repository.start, kb.repository.to_git_path("content")
-        self.commands = (
-            start("diff-tree", "-r", "-z", "--no-renames", "--name-status", base, tip, "--", content),
-            start("diff-index", "--cached", "-z", "--name-only", tip, "--", content),
-            start("ls-files", "-v", "-z", "--", content),
-        )
-
-    def collect_differences(self) -> CommitDifferences | None:
-        """Return what was found; None where git could not tell, or it is so much that looking at all is no dearer."""
-        outputs = [command.wait_for_output() for command in self.commands]
-        if any(output.code for output in outputs):
-            return None
-        between, staged, listed = (output.out for output in outputs)
-        words = iter(between.split(b"\0")[:-1])
-        letters = {name: letter for letter, name in zip(words, words, strict=True)}
-        gone = {name for name, letter in letters.items() if letter == b"D"}
-        passed_over = _parse_unvouched_files(listed)
-        doubtful = _decode_paths(self._kb, {*staged.split(b"\0")[:-1], *gone, *passed_over})
-        moved = _decode_paths(self._kb, letters) - doubtful
-        return CommitDifferences(moved, doubtful) if len(moved) + len(doubtful) <= _MANY else None
+def _collect_differences(kb: Workspace, commands: Iterable[BackgroundCommand]) -> CommitDifferences | None:
+    """Return what was found; None where git could not tell, or it is so much that looking at all is no dearer."""
+    outputs = [command.wait_for_output() for command in commands]
+    if any(output.code for output in outputs):
+        return None
+    between, staged, listed = (output.out for output in outputs)
+    words = iter(between.split(b"\0")[:-1])
+    letters = {name: letter for letter, name in zip(words, words, strict=True)}
+    gone = {name for name, letter in letters.items() if letter == b"D"}
+    doubtful = _decode_paths(kb, {*staged.split(b"\0")[:-1], *gone, *_parse_unvouched_files(listed)})
+    moved = _decode_paths(kb, letters) - doubtful
+    return CommitDifferences(moved, doubtful) if len(moved) + len(doubtful) <= _MANY else None
 
 
 def load_unreadable_from_tip(kb: Workspace, tip: str) -> list[Record]:
@@ -201,12 +173,12 @@ def load_unreadable_from_tip(kb: Workspace, tip: str) -> list[Record]:
     return [record for record in found if record.status in LIVE]
 
 
-def _list_unvouched_files(kb: Workspace) -> set[str]:
-    """Return the files that git does not look at: those it does not know, and those it was told to pass over."""
-    listed = kb.repository.git(
-        "ls-files", "-o", "-c", "-v", "-z", "--", kb.repository.to_git_path("content"), check=False
-    )
-    return _decode_paths(kb, _parse_unvouched_files(listed))
+def _list_unvouched_files(kb: Workspace, tip: str) -> set[str]:
+    """Return the files that git does not know, was told to pass over, or has staged otherwise than the commit *tip*."""
+    git, content = kb.repository.git, kb.repository.to_git_path("content")
+    unvouched = _parse_unvouched_files(git("ls-files", "-o", "-c", "-v", "-z", "--", content, check=False))
+    staged = git("diff-index", "--cached", "-z", "--name-only", tip, "--", content, check=False) if tip else b""
+    return _decode_paths(kb, {*unvouched, *staged.split(b"\0")[:-1]})
 
 
 def _parse_unvouched_files(listed: bytes) -> set[bytes]:
@@ -214,15 +186,6 @@ def _parse_unvouched_files(listed: bytes) -> set[bytes]:
     if listed.count(b"\0H ") + listed.startswith(b"H ") == listed.count(b"\0"):
         return set()
     return {row[2:] for row in listed.split(b"\0") if row and not row.startswith(b"H ")}
-
-
-def _list_staged_files(kb: Workspace, tip: str) -> set[str]:
-    """Return the files that git's index has otherwise than the commit *tip*."""
-    if not tip:
-        return set()
-    content = kb.repository.to_git_path("content")
-    out = kb.repository.git("diff-index", "--cached", "-z", "--name-only", tip, "--", content, check=False)
-    return _decode_paths(kb, out.split(b"\0")[:-1])
 
 
 def mark_dirty(kb: Workspace, paths: Iterable[str]) -> None:

@@ -13,12 +13,8 @@ from kb.text.segment import FIRST_CJK, estimate_tokens
 if TYPE_CHECKING:
     from kb.index.connection import Connection
 
-LONGEST = 400
-"""Tokens of a record that a vector stands for, its beginning: title and decision. Small models read 512."""
-
-_CJK_SHARE = 5
-"""A text is Chinese where one of so many characters is: names in code stay as they are."""
-
+LONGEST = 400  # tokens of a record that a vector stands for, its beginning: title and decision; small models read 512
+_CJK_SHARE = 5  # a text is Chinese where one of so many characters is: names in code stay as they are
 _NOTE = "vectors"
 
 
@@ -69,16 +65,12 @@ class Passages:
 
     def count_waiting(self) -> int:
         """Return how many records wait for a vector."""
-        (number,) = self._db.execute("SELECT count(*) FROM passages WHERE waits").fetchone()
-        return int(number)
+        return int(self._db.fetch_value("SELECT count(*) FROM passages WHERE waits"))
 
     def list_waiting(self, limit: int) -> list[Record]:
         """Return the first *limit* records that wait for a vector."""
-        rows = self._db.execute(
-            "SELECT r.path, r.data FROM passages p JOIN records r ON r.n = p.n WHERE p.waits ORDER BY p.n LIMIT ?",
-            (limit,),
-        )
-        return [load_record(path, data) for path, data in rows.fetchall()]
+        waiting = "SELECT r.path, r.data FROM passages p JOIN records r ON r.n = p.n WHERE p.waits ORDER BY p.n LIMIT ?"
+        return [load_record(path, data) for path, data in self._db.execute(waiting, (limit,)).fetchall()]
 
     def mark_embedded(self, digests: Iterable[int]) -> None:
         """Say that the texts with *digests* have a vector."""
@@ -86,8 +78,7 @@ class Passages:
 
     def is_synced_with(self, file: str) -> bool:
         """Return whether what waits was reckoned against *file*, whatever tells one file of vectors from another."""
-        row = self._db.execute("SELECT value FROM notes WHERE key = ?", (_NOTE,)).fetchone()
-        return bool(row) and row[0] == file
+        return bool(self._db.fetch_value("SELECT value FROM notes WHERE key = ?", (_NOTE,)) == file)
 
     def reset_waiting(self, file: str, met: Iterable[int]) -> None:
         """Reckon anew what waits: *file* has the vectors of the digests *met*."""

@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from kb.index.schema import ALL, Filter, build_condition, build_placeholders
-from kb.records.model import Record, list_spoken_numbers
+from kb.index.schema import ALL, Filter, build_condition, build_placeholders, join_body, join_tags
+from kb.records.model import Record
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import FIRST_CJK, collect_ranking_terms, fold_text, iter_runs, stem
 
@@ -28,36 +28,32 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", int, str)
 
-K1 = 0.9
-"""How soon a term that is repeated says no more: the smaller the sooner."""
-
-B = 0.4
-"""How much more often a long text has to use a term than a short one for the same weight."""
-
-SCALE = 1000
-"""Parts of a unit in which weights and rarities are counted; a term that stood in a record without end had one."""
-
-
-SHORTEST = 4
-"""Letters of the shortest word that is looked for where somebody misspelled it."""
+K1 = 0.9  # how soon a term that is repeated says no more: the smaller the sooner
+B = 0.4  # how much more often a long text has to use a term than a short one for the same weight
+SCALE = (
+    1000  # parts of a unit in which weights and rarities are counted; a term that stood in a record without end had one
+)
+SHORTEST = 4  # letters of the shortest word that is looked for where somebody misspelled it
+ENOUGH = 12_000  # rows of the table that a question may read before its commonest terms are only looked up
+CANDIDATES = 200  # records whose score is reckoned with every term
+# So many times the rows that are wanted are put in order first; all of them, where more are equal or unwanted.
+_SORTED, _NO_LIMIT = 8, -1
+_NARROW = 2_000  # up to so many wanted records, theirs are the only rows that are scored
+_MOST = 30_000  # values that one statement takes
+_ALL = -1  # no term: what stands for every record
+_MONTHS = " january february march april may june july august september october november december".split(" ")
 
 
 class RankedField(NamedTuple):
     """A part of a record."""
 
     weight: float
-    length: int
-    """Words and CJK characters of an ordinary one. A constant: what one record says must not depend on the others."""
+    length: int  # words and CJK characters of an ordinary one; constant: what a record says must not depend on others
 
 
 TITLE = RankedField(3.0, 10)
 TAGS = RankedField(1.5, 10)
 BODY = RankedField(1.0, 150)
-
-_MONTHS = (
-    "", "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
 
 
 def hash_term(term: str) -> int:
@@ -77,11 +73,12 @@ def compute_term_weights(record: Record) -> dict[str, int]:
 
 def _compute_weights(record: Record, terms: Callable[[_PieceTerms], Iterable[T]]) -> dict[T, int]:
     said: dict[T, float] = {}
-    for field, text in (
+    fields = (
         (TITLE, record.title),
-        (TAGS, " ".join((*record.tags, *record.impact, record.id, *list_spoken_numbers(record.extra)))),
-        (BODY, "\n".join((*(section.text for section in record.sections), record.user, _spell_out_date(record.date)))),
-    ):
+        (TAGS, join_tags(record)),
+        (BODY, f"{join_body(record)}\n{_spell_out_date(record.date)}"),
+    )
+    for field, text in fields:
         pieces = [(_analyse_piece(piece), times) for piece, times in Counter(text.split()).items()]
         length = sum(piece.length * times for piece, times in pieces)
         each = field.weight / (1 - B + B * length / field.length)
@@ -99,8 +96,7 @@ def collect_vocabulary(record: Record) -> set[str]:
 
 def collect_spellings(record: Record) -> set[str]:
     """Return the spaced words of *record* as a plain scan reads them."""
-    text = " ".join((record.title, *record.tags, *record.impact, record.id, *list_spoken_numbers(record.extra)))
-    text = "\n".join((text, *(section.text for section in record.sections), record.user))
+    text = f"{record.title} {join_tags(record)}\n{join_body(record)}"
     return {word for piece in set(text.split()) for word in _analyse_piece(piece).spelled}
 
 
@@ -109,8 +105,7 @@ class _PieceTerms(NamedTuple):
     numbers: tuple[int, ...]
     words: tuple[str, ...]
     spelled: tuple[str, ...]
-    length: int
-    """Its words and CJK characters."""
+    length: int  # its words and CJK characters
 
 
 @lru_cache(maxsize=1 << 16)
@@ -125,11 +120,6 @@ def _analyse_piece(piece: str) -> _PieceTerms:
     return _PieceTerms(tuple(terms), tuple([numbers[term] for term in terms]), words, spelled, length)
 
 
-def compute_idf(frequency: int, total: int) -> float:
-    """Return how much a term says that stands in *frequency* of *total* records (the idf of BM25)."""
-    return math.log(1 + (max(total - frequency, 0) + 0.5) / (frequency + 0.5))
-
-
 def _spell_out_date(date: str) -> str:
     """Return the words that name the day *date* (ISO): people ask for what was decided in May."""
     year, _, rest = date.partition("-")
@@ -139,26 +129,9 @@ def _spell_out_date(date: str) -> str:
     return f"{year} {_MONTHS[int(month)]} {int(day or 0)}"
 
 
-ENOUGH = 12_000
-"""Rows of the table that a question may read before its commonest terms are only looked up."""
-
-CANDIDATES = 200
-"""Records whose score is reckoned with every term."""
-
-
-_SORTED, _NO_LIMIT = 8, -1
-"""So many times the rows that are wanted are put in order first; all of them, where more are equal or unwanted."""
-
-_NARROW = 2_000
-"""Up to so many wanted records, theirs are the only rows that are scored."""
-
-_MOST = 30_000
-"""Values that one statement takes."""
-
-_ALL = -1
-"""No term: what stands for every record."""
-
-_COUNTED = "SELECT count(*) FROM postings WHERE t = ?"
+def compute_idf(frequency: int, total: int) -> float:
+    """Return how much a term says that stands in *frequency* of *total* records (the idf of BM25)."""
+    return math.log(1 + (max(total - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
 class ScoredRow(NamedTuple):
@@ -172,10 +145,8 @@ class WeightedTerm(NamedTuple):
     """A term of a question, as the index knows it."""
 
     term: str
-    frequency: int
-    """In how many records it stands."""
-    worth: int
-    """Its rarity times the weight the question gives it."""
+    frequency: int  # in how many records it stands
+    worth: int  # its rarity times the weight the question gives it
 
 
 class Postings:
@@ -202,31 +173,29 @@ class Postings:
 
     def count_frequencies(self, words: Iterable[str]) -> dict[str, int]:
         """Return in how many records each of *words*, or another form of it, stands."""
-        counted = self._get_counter()
-        return {word: counted(hash_term(stem(word))) for word in words}
+        self._forget_counts_if_changed()
+        return {word: self._count_records(hash_term(stem(word))) for word in words}
 
     def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
         """Return those of the terms *asked*, each with its weight, that stand in any record; the most telling first."""
-        counted = self._get_counter()
-        total = counted(_ALL)
+        self._forget_counts_if_changed()
+        total = self._count_records(_ALL)
         found = []
         for term, weight in asked.items():
-            if frequency := counted(hash_term(term)):
+            if frequency := self._count_records(hash_term(term)):
                 found.append(WeightedTerm(term, frequency, round(SCALE * weight * compute_idf(frequency, total))))
         return sorted(found, key=lambda term: (-term.worth, term.term))
 
-    def _get_counter(self) -> Callable[[int], int]:
-        """Return what tells in how many records a term stands: a question asks that of a term more than once."""
-        (version,) = self._db.execute("PRAGMA data_version").fetchone()
-        state = (version, self._db.total_changes)
+    def _forget_counts_if_changed(self) -> None:
+        state = (self._db.fetch_value("PRAGMA data_version"), self._db.total_changes)
         if state != self._state or len(self._counts) > _MOST:
             self._state, self._counts = state, {}
-        return self._count_records
 
     def _count_records(self, term: int) -> int:
+        """Return in how many records a term stands: a question asks that of a term more than once."""
         if term not in self._counts:
-            statement, values = (_COUNTED, (term,)) if term != _ALL else ("SELECT count(*) FROM records", ())
-            (self._counts[term],) = self._db.execute(statement, values).fetchone()
+            asked = "SELECT count(*) FROM postings WHERE t = ?" if term != _ALL else "SELECT count(*) FROM records"
+            self._counts[term] = self._db.fetch_value(asked, (term,) if term != _ALL else ())
         return self._counts[term]
 
     def find_similar_words(self, word: str, slips: int) -> list[str]:
@@ -254,29 +223,25 @@ class Postings:
 
     def score_rows(self, terms: Iterable[WeightedTerm], rows: Iterable[int]) -> dict[int, int]:
         """Return for each of *rows* that holds any of *terms* how much they speak for it."""
-        among = tuple(rows)
         scores: dict[int, int] = {}
-        for term in terms:
-            found = self._db.execute(
-                f"SELECT n, w FROM postings WHERE t = ? AND n IN ({build_placeholders(among)})",
-                (hash_term(term.term), *among),
-            )
-            for n, weight in found.fetchall():
-                scores[n] = scores.get(n, 0) + weight * term.worth
+        for term, n, weight in self._iter_weights(terms, tuple(rows)):
+            scores[n] = scores.get(n, 0) + weight * term.worth
         return scores
 
     def find_held_terms(self, terms: Iterable[WeightedTerm], rows: Iterable[int]) -> dict[int, list[WeightedTerm]]:
         """Return for each of *rows* which of *terms* it holds."""
-        among = tuple(rows)
         held: dict[int, list[WeightedTerm]] = {}
-        for term in terms:
-            found = self._db.execute(
-                f"SELECT n FROM postings WHERE t = ? AND n IN ({build_placeholders(among)})",
-                (hash_term(term.term), *among),
-            )
-            for (n,) in found.fetchall():
-                held.setdefault(n, []).append(term)
+        for term, n, _ in self._iter_weights(terms, tuple(rows)):
+            held.setdefault(n, []).append(term)
         return held
+
+    def _iter_weights(
+        self, terms: Iterable[WeightedTerm], among: tuple[int, ...]
+    ) -> Iterator[tuple[WeightedTerm, int, int]]:
+        statement = f"SELECT n, w FROM postings WHERE t = ? AND n IN ({build_placeholders(among)})"
+        for term in terms:
+            for n, weight in self._db.execute(statement, (hash_term(term.term), *among)).fetchall():
+                yield term, n, weight
 
     def _sum_scores(self, terms: Sequence[WeightedTerm], wanted: Filter, limit: int) -> dict[int, int]:
         """Return the best rows with their scores; which of equal ones hangs on their paths alone."""

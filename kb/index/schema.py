@@ -42,8 +42,8 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
+# The number of this schema; the digit counts the changes of meaning that the text above does not show.
 SCHEMA = zlib.crc32(TABLES.encode() + b"4") & 0x7FFFFFFF
-"""The number of this schema; the digit counts the changes of meaning that the text above does not show."""
 
 
 def build_scope_term(scope: str) -> str:
@@ -58,12 +58,9 @@ class Filter(NamedTuple):
     statuses: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     tag: str = ""
-    since: str = ""
-    """ISO day: records of that day or later."""
-    until: str = ""
-    """ISO day: records of that day or earlier."""
-    path: str = ""
-    """A file, relative to the project's root: records that name it, or a folder it is in, as what they are about."""
+    since: str = ""  # ISO day: records of that day or later
+    until: str = ""  # ISO day: records of that day or earlier
+    path: str = ""  # a file of the project: records that name it, or a folder it is in, as what they are about
 
 
 ALL = Filter()
@@ -72,24 +69,6 @@ _GOVERNS = (
     "r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND (rtrim(value, '/') = ? OR ? GLOB value"
     " OR ? GLOB rtrim(value, '/') || '/*'))"
 )
-
-
-STAMPS_OF_FOLDER = " UNION ALL ".join(
-    f"SELECT path, stamp FROM {table} WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
-    for table in ("records", "broken")
-)
-"""Path and stamp of the files in one folder, as the index knows them; the values of `build_folder_values` twice."""
-
-FILES_IN_FOLDER = "SELECT " + " + ".join(
-    f"(SELECT count(*) FROM {table} WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0)"
-    for table in ("records", "broken")
-)
-"""How many files the index knows in one folder; the values of `build_folder_values` twice."""
-
-
-def build_folder_values(folder: str) -> tuple[str, str, int]:
-    """Return the values for one table of STAMPS_OF_FOLDER."""
-    return folder + "/", folder + "0", len(folder) + 2
 
 
 def build_placeholders(values: Iterable[object]) -> str:
@@ -105,28 +84,23 @@ def build_condition(wanted: Filter) -> tuple[str, list[str]]:
         if among:
             parts.append(f"r.{column} IN ({build_placeholders(among)})")
             values += among
-    if wanted.tag:
-        parts.append("r.n IN (SELECT n FROM facets WHERE facet = 'tag' AND value = ?)")
-        values.append(wanted.tag)
-    if wanted.since:
-        parts.append("r.day >= ?")
-        values.append(wanted.since)
-    if wanted.until:
-        parts.append("r.day <= ?")
-        values.append(wanted.until)
+    tagged = "r.n IN (SELECT n FROM facets WHERE facet = 'tag' AND value = ?)"
+    for term, value in ((tagged, wanted.tag), ("r.day >= ?", wanted.since), ("r.day <= ?", wanted.until)):
+        if value:
+            parts.append(term)
+            values.append(value)
     if wanted.path:
         parts.append(_GOVERNS)
         values += [wanted.path] * 3
     return " AND ".join(parts), values
 
 
+_SHORT = 100  # characters of the longest piece of a text whose terms are worth remembering
 _known_terms = lru_cache(maxsize=1 << 16)(build_index_terms)
-_SHORT = 100
-"""Characters of the longest piece of a text whose terms are worth remembering."""
 
 
 def compute_index_terms(text: str) -> str:
-    """Return `index_terms(text)`: what stands in a knowledge base says the same words over and over.
+    """Return `build_index_terms(text)`: what stands in a knowledge base says the same words over and over.
 
     A piece between spaces that has only ASCII letters is cut up by itself; others are taken together, since no phrase
     may reach from one unspaced run into the next.
@@ -136,18 +110,13 @@ def compute_index_terms(text: str) -> str:
     for piece in text.split():
         if not piece.isascii():
             others.append(piece)
-        elif known := _known_terms(piece) if len(piece) < _SHORT else build_index_terms(piece):
-            if others:
-                found.append(_compute_joined_terms(others))
-                others = []
-            found.append(known)
-    if others:
-        found.append(_compute_joined_terms(others))
-    return " ".join(filter(None, found))
+        elif known := _recall_terms(piece):
+            found += (_recall_terms(" ".join(others)), known)
+            others = []
+    return " ".join(filter(None, (*found, _recall_terms(" ".join(others)))))
 
 
-def _compute_joined_terms(pieces: list[str]) -> str:
-    text = " ".join(pieces)
+def _recall_terms(text: str) -> str:
     return _known_terms(text) if len(text) < _SHORT else build_index_terms(text)
 
 

@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HEAD = 4096
-_MARGIN = 4
-"""Numbers of four bytes before a vector: its digest (two), one by its length from the mean, its language."""
+_MARGIN = 4  # numbers of four bytes before a vector: its digest (two), one by its length from the mean, its language
 _THREADS = "OPENBLAS_NUM_THREADS"
-_LEAST = 20
-"""Records of each language from which on a mean says more of a language than of what they are about."""
+_LEAST = 20  # records of each language from which on a mean says more of a language than of what they are about
 
 
 class Vectors:
