@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kb.records.citations import find_citations, find_record_links
 from kb.records.kinds import BY_NAME
 from kb.records.model import GLOBAL, Record, Reference, list_aliases, qualify_id
-from kb.text.segment import SEPARATOR, build_index_terms, clip, normalise
+from kb.text.segment import SEPARATOR, build_index_terms, clip, normalise, split_sentences
 from kb.wiki.render import iter_wiki_links, number_duplicates, parse_reference
 
 Key = tuple[str, str]
@@ -25,8 +25,7 @@ QUOTE = 240
 """Characters of a sentence that cites a record."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
-_SENTENCE = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+")
-_BULLET = re.compile(r"[ \t]*+(?:[-*+>]|[0-9]{1,9}[.)]|\|)*+[ \t]*+")
+_BULLET = re.compile(r"\A[ \t]*+(?:[-*+>]|[0-9]{1,9}[.)]|\|)*+[ \t]*+")
 
 
 class Library(NamedTuple):
@@ -111,11 +110,8 @@ def get_kind_sort_key(kind: str) -> tuple[int, str]:
 
 def get_scope_folder(scope: str) -> str:
     """Return the folder of the wiki that has the pages of the records of *scope*."""
-    return (
-        "anchors/global"
-        if scope == GLOBAL
-        else f"anchors/projects/{sanitise_path_part(scope.removeprefix('project/'))}"
-    )
+    project = sanitise_path_part(scope.removeprefix("project/"))
+    return "anchors/global" if scope == GLOBAL else f"anchors/projects/{project}"
 
 
 def get_path_folder(path: str) -> str:
@@ -171,7 +167,7 @@ def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
 
     def add(target: int | None, citing: int, row: str, mark: str) -> None:
         if target is not None and target != citing and citing not in found[target]:
-            sentences = _SENTENCE.split(row[_BULLET.match(row).end() :])  # type: ignore[union-attr]
+            sentences = split_sentences(_BULLET.sub("", row, count=1), with_breaks=False)
             found[target][citing] = clip(next((one for one in sentences if mark in one), row), QUOTE)
 
     for citing, record in enumerate(library.records):
