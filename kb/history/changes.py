@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.refusals import Refusal, list_refusals
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 GROUPS = ("decided", "superseded", "deprecated", "rejected", "reopened", "proposed", "amended", "edited", "removed")
 """What can become of a record, in the order in which it is shown."""
 _BY_STATUS: Mapping[str, str] = {
-    Status.ACCEPTED: "decided", Status.DEPRECATED: "deprecated", Status.REJECTED: "rejected",
-    Status.SUPERSEDED: "superseded", Status.PROPOSED: "reopened",
-}  # fmt: skip
+    Status.ACCEPTED: "decided",
+    Status.DEPRECATED: "deprecated",
+    Status.REJECTED: "rejected",
+    Status.SUPERSEDED: "superseded",
+    Status.PROPOSED: "reopened",
+}
 
 
 class ChangeLogEntry(NamedTuple):
@@ -71,17 +74,15 @@ def build_change_log(kb: Workspace, older: str, newer: str) -> ChangeLog:
 
 
 def _build_entry(change: RecordChange) -> ChangeLogEntry:
-    record = change.record
-    by_status = _BY_STATUS.get(record.status, "edited")
-    what = "edited"
+    record, what = change.record, "edited"
     if change.step in ("removed", "amended", "superseded"):
         what = change.step
     elif change.step == "new":
-        what = "proposed" if record.status == Status.PROPOSED else by_status
+        what = "proposed" if record.status == Status.PROPOSED else _BY_STATUS.get(record.status, what)
     elif change.step == "changed" and change.status_change:
         # Accepted again after it had been out of force: that is no new decision.
         is_undone = change.status_change[0] != Status.PROPOSED and record.status == Status.ACCEPTED
-        what = "reopened" if is_undone else by_status
+        what = "reopened" if is_undone else _BY_STATUS.get(record.status, what)
     return ChangeLogEntry(what, record, change.by, tuple(part.name for part in change.parts))
 
 
@@ -116,17 +117,15 @@ def build_digest(kb: Workspace, since: str) -> Digest:
     sources = (source._replace(record=by_path.get(source.path)) for source in iter_sources(kb))
     waiting = apply_rules(collect_context(kb, sources), (check_stale_records, check_old_records))
     first, handed = _load_handed_out(kb)
+    written_before = (date.fromisoformat(kb.today()) - timedelta(days=YOUNG)).isoformat()
     unused = [
         record
         for record in records
-        if first
-        and record.status == Status.ACCEPTED
-        and record.uid not in handed
-        and _count_days(record, kb.today()) > YOUNG
+        if record.status == Status.ACCEPTED and record.uid not in handed and _is_day_before(record.date, written_before)
     ]
     reviews = tuple(assess_reviews(kb, list_reviews(kb)))
     refused = tuple(list_refusals(kb, parse_midnight(since)))
-    return Digest(since, changes, reviews, tuple(waiting), tuple(unused), first, refused)
+    return Digest(since, changes, reviews, tuple(waiting), tuple(unused if first else ()), first, refused)
 
 
 def _load_handed_out(kb: Workspace) -> tuple[str, set[str]]:
@@ -141,8 +140,8 @@ def _load_handed_out(kb: Workspace) -> tuple[str, set[str]]:
     return first, found
 
 
-def _count_days(record: Record, today: str) -> int:
-    """Return the age of *record*; 0 where it has no day."""
+def _is_day_before(day: str, other: str) -> bool:
+    """Return whether *day* is an ISO day before the *other*."""
     with contextlib.suppress(ValueError):
-        return (date.fromisoformat(today) - date.fromisoformat(record.date)).days
-    return 0
+        return date.fromisoformat(day).isoformat() < other
+    return False

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.collect_checks import find_project_folders
@@ -135,13 +136,12 @@ def find_dependents(kb: Workspace, name: str, *, scope: str = "") -> ImpactRepor
         found.setdefault((one.relation, one.record.path), one)
     records = sorted(found.values(), key=lambda one: RELATIONS.index(one.relation))
     folders = find_project_folders(kb)
+    tops = list(folders.values())
     if record.scope != GLOBAL:
         own = record.scope.removeprefix("project/")
-        folders = {own: folders[own]} if own in folders else {}
-    outside = [*_find_code_references(kb, record, [*folders.values()])]
-    if record.scope != GLOBAL:
-        outside += _find_impact_files(record, [*folders.values()])
-    return ImpactReport(record, tuple(records), (*outside, *_find_citing_sessions(kb, record)))
+        tops = [folders[own]] if own in folders else []
+    outside = (_find_code_references(kb, record, tops), _find_impact_files(record, tops), _find_sessions(kb, record))
+    return ImpactReport(record, tuple(records), tuple(chain(*outside)))
 
 
 def _find_related_records(kb: Workspace, record: Record) -> Iterator[Dependent]:
@@ -160,48 +160,41 @@ def _find_related_records(kb: Workspace, record: Record) -> Iterator[Dependent]:
                     yield Dependent(relation, other, value)
 
 
-def _find_code_references(kb: Workspace, record: Record, folders: list[str]) -> Iterator[OutsideReference]:
+def _find_code_references(kb: Workspace, record: Record, tops: list[str]) -> Iterator[OutsideReference]:
     """Yield the lines of code that cite *record* as `[D001]` or `kb:D001`, `[shop:D001]` from elsewhere."""
     project = record.scope.removeprefix("project/")
     names = [f"[{record.id}]", f"kb:{record.id}", f"[{project}:{record.id}]"]
+    # `kb:D001` must not be found in `kb:D0012`.
+    is_cited = re.compile(rf"(?:{'|'.join(map(re.escape, names))})(?![0-9A-Za-z])").search
+    options = ["-n", "-z", "-I", "-F", "--no-color", "--full-name", *(word for name in names for word in ("-e", name))]
     left = MOST_LINES
-    for top in dict.fromkeys([*folders, kb.repository.top]):
-        for path, line, text in _grep_tracked_files(kb, top, names):
-            is_record = os.path.join(top, path).startswith(os.path.join(kb.root, CONTENT) + os.sep)
-            # `kb:D001` must not be found in `kb:D0012`.
-            is_whole = any(re.search(rf"{re.escape(name)}(?![0-9A-Za-z])", text) for name in names)
-            if is_whole and not is_record and left:
+    for top in dict.fromkeys([*tops, kb.repository.top]):
+        rows: list[str] = []
+        with contextlib.suppress(GitFailed, Busy):
+            repository = Repository(top, kb.environment)
+            if repository.top == top:
+                rows = repository.run_git(["grep", *options]).out.decode("utf-8", "replace").split("\n")
+        for path, number, text in (row.split("\0", 2) for row in rows if row.count("\0") > 1):
+            file = os.path.join(top, path)
+            is_record = file.startswith(os.path.join(kb.root, CONTENT) + os.sep)
+            if number.isdigit() and is_cited(text) and not is_record and left:
                 left -= 1
-                yield OutsideReference("code", os.path.join(top, path), line, text.strip())
+                yield OutsideReference("code", file, int(number), text.strip())
 
 
-def _grep_tracked_files(kb: Workspace, top: str, words: list[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield path, line number and text of the lines in the tracked files of *top* with one of *words*."""
-    patterns = [argument for word in words for argument in ("-e", word)]
-    with contextlib.suppress(GitFailed, Busy):
-        repository = Repository(top, kb.environment)
-        if repository.top == top:
-            out = repository.run_git(["grep", "-n", "-z", "-I", "-F", "--no-color", "--full-name", *patterns]).out
-            for row in out.decode("utf-8", "replace").split("\n"):
-                path, _, rest = row.partition("\0")
-                number, _, text = rest.partition("\0")
-                if number.isdigit():
-                    yield path, int(number), text
-
-
-def _find_impact_files(record: Record, folders: list[str]) -> Iterator[OutsideReference]:
-    """Yield the files below *folders* that *record* is about, where they are on this machine."""
-    for top in folders:
+def _find_impact_files(record: Record, tops: list[str]) -> Iterator[OutsideReference]:
+    """Yield the files below *tops* that *record* is about, where they are on this machine."""
+    for top in tops if record.scope != GLOBAL else ():
         for path in record.impact:
             file = os.path.normpath(os.path.join(top, path))
             if file.startswith(top + os.sep) and os.path.lexists(file):
                 yield OutsideReference("file", file)
 
 
-def _find_citing_sessions(kb: Workspace, record: Record) -> Iterator[OutsideReference]:
+def _find_sessions(kb: Workspace, record: Record) -> Iterator[OutsideReference]:
+    """Yield the archived sessions of the record's project, of any for a global one, that cite it."""
     for session in list_sessions(kb):
-        if session.project not in (record.scope, record.scope.removeprefix("project/")) and record.scope != GLOBAL:
-            continue
-        with contextlib.suppress(FileNotFoundError):
-            if f"[{record.id}]" in read_session_file(kb, session, "compact.md"):
-                yield OutsideReference("session", session.path)
+        if record.scope == GLOBAL or session.project in (record.scope, record.scope.removeprefix("project/")):
+            with contextlib.suppress(FileNotFoundError):
+                if f"[{record.id}]" in read_session_file(kb, session, "compact.md"):
+                    yield OutsideReference("session", session.path)

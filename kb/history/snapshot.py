@@ -61,7 +61,7 @@ def resolve_range(kb: Workspace, span: str) -> tuple[str, str]:
 def find_last_commit_of_day(kb: Workspace, word: str) -> str:
     """Return the last commit of the checked-out line up to the end of the day *word*; raise BadInput for none."""
     day = parse_day(word, kb.now())
-    found = find_commit_before(kb, parse_midnight(day) + 86_400)
+    found = _find_commit_before(kb, parse_midnight(day) + 86_400)
     if not found:
         problem = msg("nothing was committed yet on {day}", day=day)
         raise BadInput(problem, hint=msg("see when the first commit was made: git log --reverse"))
@@ -70,11 +70,10 @@ def find_last_commit_of_day(kb: Workspace, word: str) -> str:
 
 def find_commit_before_day(kb: Workspace, day: str) -> str:
     """Return the last commit of the checked-out line before the ISO *day*; "" where there was none yet."""
-    return find_commit_before(kb, parse_midnight(day))
+    return _find_commit_before(kb, parse_midnight(day))
 
 
-def find_commit_before(kb: Workspace, moment: float) -> str:
-    """Return the last commit of the checked-out line before the time *moment* (seconds since 1970), or ""."""
+def _find_commit_before(kb: Workspace, moment: float) -> str:
     if not resolve_commit(kb, "HEAD"):
         raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))
     if moment < 2:  # git takes a time before 1970 for now
@@ -163,9 +162,10 @@ def _list_record_files(kb: Workspace, commit: str) -> dict[str, str]:
 
 def _build_index(kb: Workspace, files: dict[str, str], mark: str, path: str) -> Index:
     """Make the index of *files* in the file *path*: from a copy of today's where that has most of them as they were."""
-    today = kb.sync_index()
+    today, head = kb.sync_index(), resolve_commit(kb, "HEAD")
     known = {record.path for record in today.records()} | {path for path, _, _ in today.list_broken()}
-    same = _find_unchanged(kb, known, files)
+    files_now, edited = _list_record_files(kb, head), list_changed_records(kb, head)
+    same = {path for path in known - edited if path in files and files_now.get(path) == files[path]}
     if is_copy := 2 * len(same) > len(known) and os.path.exists(today.path):
         copy_index(today.path, path)
     index = _open_index(kb, path)
@@ -184,11 +184,3 @@ def _build_index(kb: Workspace, files: dict[str, str], mark: str, path: str) -> 
         _remove_index(path)
         raise
     return index
-
-
-def _find_unchanged(kb: Workspace, known: set[str], files: dict[str, str]) -> set[str]:
-    """Return those of the paths *known* today whose file is as it stands in *files*."""
-    head = resolve_commit(kb, "HEAD")
-    today = _list_record_files(kb, head)
-    edited = list_changed_records(kb, head)
-    return {path for path in known - edited if path in files and today.get(path) == files[path]}

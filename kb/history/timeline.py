@@ -59,15 +59,6 @@ class Timeline(NamedTuple):
     """Scope → what stands before a path of its project in the address at which it can be seen."""
 
 
-class _FileChange(NamedTuple):
-    """One file in one commit."""
-
-    version: RecordVersion
-    letter: str
-    before: str
-    path: str
-
-
 def build_timeline(kb: Workspace) -> Timeline:
     """Return what git knows of all records of *kb*."""
     own = _validate_address(find_identity(kb, kb.repository.top, kb.repository.common_dir))
@@ -87,30 +78,34 @@ def build_timeline(kb: Workspace) -> Timeline:
 
 def _collect_versions(kb: Workspace) -> dict[str, tuple[RecordVersion, ...]]:
     """Return the versions of every record by its path of today, the newest ones with their texts."""
-    changes: dict[str, list[_FileChange]] = {}
+    changes: dict[str, list[tuple[RecordVersion, str, str]]] = {}
     path_now: dict[str, str] = {}
-    for change in _iter_file_changes(kb):
-        path = path_now.get(change.path, change.path)
-        changes.setdefault(path, []).append(change)
-        if change.letter == "R":
-            path_now[change.before] = path
-    wanted = []
-    for found in changes.values():
-        for version, letter, before, path in found[:SHOWN]:
-            if letter in "MR":
-                wanted += [(f"{version.commit}^", before), (version.commit, path)]
-    texts = dict(zip(wanted, kb.repository.read_blobs(wanted), strict=True))
+    wanted: list[tuple[str, str]] = []
+    for version, letter, before, path in _iter_file_changes(kb):
+        found = changes.setdefault(path_now.get(path, path), [])
+        if letter in "MR" and len(found) < SHOWN:
+            wanted += [(f"{version.commit}^", before), (version.commit, path)]
+        found.append((version, before, path))
+        if letter == "R":
+            path_now[before] = path_now.get(path, path)
+    blobs = kb.repository.read_blobs(wanted)
+    texts = {key: (blob or b"").decode("utf-8", "replace") for key, blob in zip(wanted, blobs, strict=True)}
+    return {
+        path_of_today: tuple(
+            version._replace(
+                before=texts.get((f"{version.commit}^", before), ""), after=texts.get((version.commit, path), "")
+            )
+            for version, before, path in found
+        )
+        for path_of_today, found in changes.items()
+    }
 
-    def add_texts(change: _FileChange) -> RecordVersion:
-        before = texts.get((f"{change.version.commit}^", change.before)) or b""
-        after = texts.get((change.version.commit, change.path)) or b""
-        return change.version._replace(before=before.decode("utf-8", "replace"), after=after.decode("utf-8", "replace"))
 
-    return {path: tuple(map(add_texts, found)) for path, found in changes.items()}
+def _iter_file_changes(kb: Workspace) -> Iterator[tuple[RecordVersion, str, str, str]]:
+    """Yield what every commit did to every record, newest first: the commit, git's letter, the paths before and after.
 
-
-def _iter_file_changes(kb: Workspace) -> Iterator[_FileChange]:
-    """Yield what every commit did to every record, newest first."""
+    The letter is one of A, M, R and C.
+    """
     log = _read_record_log(kb, "--raw", "--no-abbrev", f"--format={_VERSION_FORM}")
     words = iter(log.decode("utf-8", "replace").split("\0"))
     version = RecordVersion("", "", "", "", "")
@@ -121,7 +116,7 @@ def _iter_file_changes(kb: Workspace) -> Iterator[_FileChange]:
             before = kb.repository.to_kb_path(next(words, ""))
             path = kb.repository.to_kb_path(next(words, "")) if letter in "RC" else before
             if letter in "AMRC" and path.endswith(".md"):
-                yield _FileChange(version, letter, before, path)
+                yield version, letter, before, path
         elif row.isalnum():
             time, author, lines = next(words, ""), next(words, ""), next(words, "").splitlines()
             host = next((line[9:] for line in reversed(lines) if line.startswith("Kb-Host: ")), "")
@@ -195,8 +190,13 @@ def _build_code_links(kb: Workspace, own: str) -> dict[str, str]:
 
 _OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 STAGES: Mapping[str, str] = {
-    "seeded": "播种", "dormant": "休眠", "matured": "成熟", "fruited": "果报", "updated": "更新", "obsolete": "废弃",
-}  # fmt: skip
+    "seeded": "播种",
+    "dormant": "休眠",
+    "matured": "成熟",
+    "fruited": "果报",
+    "updated": "更新",
+    "obsolete": "废弃",
+}
 
 
 class LifeEvent(NamedTuple):
@@ -224,13 +224,13 @@ def build_history(kb: Workspace, name: str, *, scope: str = "") -> list[LifeEven
         events.append(LifeEvent(stage if events else "seeded", change.time, change.subject, *signature))
         if len(events) == 1:
             events.append(LifeEvent("dormant", change.time, kb.localise(msg("until a task needs it")), *signature))
+
     events += [LifeEvent(use.stage, use.time, use.cause, "", "") for use in list_uses(kb, record)]
-    return sorted(events, key=lambda event: _parse_timestamp(event.time))
 
+    def sort_key(event: LifeEvent) -> float:
+        try:  # as texts, times of two zones stand in the wrong order
+            return datetime.fromisoformat(event.time).timestamp()
+        except ValueError:
+            return 0.0
 
-def _parse_timestamp(time: str) -> float:
-    """Return the ISO *time* in seconds since 1970: as texts, times of two zones stand in the wrong order."""
-    try:
-        return datetime.fromisoformat(time).timestamp()
-    except ValueError:
-        return 0.0
+    return sorted(events, key=sort_key)

@@ -154,8 +154,8 @@ def _parse_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[s
 
 def _refuse_non_records(file: _AdrFile) -> None:
     """Raise BadRecord for a template, an index, or a page that nothing shows to be a decision record."""
-    path, number = file.path, parse_file_number(file.path)
-    if "template" in extract_stem(path).lower() and (number is None or _PLACEHOLDER.search(file.heading)):
+    path, number, stem = file.path, parse_file_number(file.path), extract_stem(file.path).lower()
+    if "template" in stem and (number is None or _PLACEHOLDER.search(file.heading)):
         raise BadRecord(msg("the file is a template, no decision record"), path=path)
     shown = (
         number is not None
@@ -167,66 +167,70 @@ def _refuse_non_records(file: _AdrFile) -> None:
     if not shown:
         reason = msg("not a decision record: no number, no status, no section “Context” or “Decision”")
         raise BadRecord(reason, path=path)
-    if _is_index(path) and not file.values.get("status"):
+    # A README is a page about its folder, but in `0007-kafka/README.md` it is the record.
+    name, folder = _SORTED_FIRST.sub("", stem, count=1), path.rpartition("/")[0]
+    is_record = name == "readme" and (parse_file_number(folder) or parse_file_date(folder))
+    if name in _NOT_A_RECORD and not is_record and not file.values.get("status"):
         raise BadRecord(msg("the file is an index of a folder, no decision record"), path=path)
-
-
-def _is_index(path: str) -> bool:
-    """Return whether the file name is that of a page about its folder; `0007-kafka/README.md` is a record's."""
-    name = _SORTED_FIRST.sub("", extract_stem(path).lower(), count=1)
-    folder = path.rpartition("/")[0]
-    return name in _NOT_A_RECORD and not (name == "readme" and (parse_file_number(folder) or parse_file_date(folder)))
 
 
 def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     fields = file.fields
     title, number = _resolve_title(file, notes)
     status_part = next(filter(None, (text.strip() for text in file.list_texts("status"))), "")
-    status_text = file.get_value("status") or fields.status or _extract_first_paragraph(status_part)
-    status, status_kept = _resolve_status(status_text, status_part, notes)
+    # Of a status section the first paragraph counts, comments left out.
+    paragraph = re.split(r"\n[ \t]*\n", re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", status_part).strip())[0].strip()
+    status_text = file.get_value("status") or fields.status or paragraph
+    status, extra_status = _resolve_status(status_text, status_part, notes)
     date_text = file.get_value("date") or fields.date
-    day, day_kept = _resolve_date(date_text, file.path, notes)
-    if not day and not date_text:
+    day = parse_date(date_text)
+    date = day.date or parse_file_date(file.path)
+    if date_text and not day.date:
+        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=date_text))
+    elif not date:
         changes = (find_first_change_date(part.heading, part.text) for part in file.parts)
-        day = find_status_date(status_text) or next(filter(None, changes), "")
+        date = find_status_date(status_text) or next(filter(None, changes), "")
     style = _detect_format(file)
-    extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {})
-    extra |= status_kept | day_kept | dict(fields.others) | _collect_extra(file)
+    extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {}) | extra_status
+    extra |= {"original_date": one_line(date_text)} if date_text and not (day.date and day.exact) else {}
+    extra |= dict(fields.others) | _collect_extra(file)
     record = Record(
         id="",
         kind="decision",
         title=title,
         status=status,
-        date=day,
+        date=date,
         tags=tuple(dict.fromkeys((*split_list(file.values.get("tags")), *fields.tags))),
         sources=(file.path,),
         extra=extra,
         sections=_build_sections(fields.rest, file.parts, status),
     )
-    links = dict.fromkeys((*find_front_matter_links(file.values), *_collect_links(file, status_text, status)))
-    return ImportedAdr(record, style, number, tuple(links), tuple(notes), file.path, is_day_first(date_text))
-
-
-def _collect_links(file: _AdrFile, status_text: str, status: Status) -> list[AdrLink]:
-    """Return the links that the sentences of a file state, its status first.
-
-    A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of that
-    paragraph.
-    """
     body = [part.text for part in file.parts if match_section(part.heading) != "status"]
+    # A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of
+    # that paragraph only.
     is_accepted = status == Status.ACCEPTED and parse_status(status_text).certain
-    inside = [
-        link._replace(in_part=True) if is_accepted and link.relation == "superseded_by" else link
-        for link in find_text_links(*body)
+    links = [
+        *find_front_matter_links(file.values),
+        *find_text_links(f"{status_text}\n\n{fields.rest}", *file.list_texts("status")),
+        *(
+            link._replace(in_part=True) if is_accepted and link.relation == "superseded_by" else link
+            for link in find_text_links(*body)
+        ),
     ]
-    return [*find_text_links(f"{status_text}\n\n{file.fields.rest}", *file.list_texts("status")), *inside]
+    return ImportedAdr(
+        record, style, number, tuple(dict.fromkeys(links)), tuple(notes), file.path, is_day_first(date_text)
+    )
 
 
 def _resolve_title(file: _AdrFile, notes: list[Message]) -> tuple[str, int | None]:
     """Return title and number; the file name's number goes before the title's."""
     named = parse_file_number(file.path)
     heading = "" if _PLACEHOLDER.search(file.heading) else file.heading
-    inside = heading or file.get_value("title") or _find_commented_title(file.text)
+    inside = heading or file.get_value("title")
+    if not inside and (span := find_front_matter(file.text)):
+        # A title that slipped into the front, where YAML takes it for a comment: `# Title`, then an empty line.
+        comment = re.match(r"#[ \t]++([^\r\n]++)\r?\n[ \t]*+\r?\n", file.text[span.start : span.end])
+        inside = comment[1] if comment else ""
     title, written = split_title_number(one_line(inside), named)
     if not title:
         title = derive_title(file.path)
@@ -236,19 +240,6 @@ def _resolve_title(file: _AdrFile, notes: list[Message]) -> tuple[str, int | Non
             msg("the file name says number {named}, the title {written}; {named} is kept", named=named, written=written)
         )
     return title, written if named is None else named
-
-
-def _find_commented_title(text: str) -> str:
-    """Return a title that slipped into the front, where YAML takes it for a comment: `# Title`, then an empty line."""
-    span = find_front_matter(text)
-    match = re.match(r"#[ \t]++([^\r\n]++)\r?\n[ \t]*+\r?\n", text[span.start : span.end]) if span else None
-    return match.group(1).strip() if match else ""
-
-
-def _extract_first_paragraph(text: str) -> str:
-    """Return the first paragraph of a status section, comments left out."""
-    plain = re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", text).strip()
-    return re.split(r"\n[ \t]*\n", plain)[0].strip()
 
 
 def _resolve_status(text: str, status_part: str, notes: list[Message]) -> tuple[Status, dict[str, str]]:
@@ -262,16 +253,6 @@ def _resolve_status(text: str, status_part: str, notes: list[Message]) -> tuple[
     if read.in_part:
         notes.append(msg("superseded in part: the record stays accepted for the rest"))
     return read.status, {} if parse_status(text).exact else {"original_status": one_line(text)}
-
-
-def _resolve_date(text: str, path: str, notes: list[Message]) -> tuple[str, dict[str, str]]:
-    """Return the ISO date and the words that say more than it; the file name's date stands in for a missing one."""
-    if not text:
-        return parse_file_date(path), {}
-    read = parse_date(text)
-    if not read.date:
-        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=text))
-    return read.date or parse_file_date(path), {} if read.date and read.exact else {"original_date": one_line(text)}
 
 
 def _collect_extra(file: _AdrFile) -> dict[str, Any]:
@@ -374,15 +355,11 @@ def _detect_format(file: _AdrFile) -> str:
     """Return the name of the form a file is written in; "plain" for a form of nobody's."""
     headings = {re.sub(r"<!--.*?(?:-->|\Z)", "", part.heading).strip().lower() for part in file.parts}
     names = {match_section(part.heading) for part in file.parts}
-    if len(_MADR & headings) >= 2:
-        return _detect_madr_version(file)
-    if "status" in names and {"context", "decision"} & names:
-        return "adr-tools" if re.match(r"\d+\. ", file.heading) and file.fields.date else "nygard"
-    return "nygard" if {"context", "decision", "impact"} <= names and not file.values else "plain"
-
-
-def _detect_madr_version(file: _AdrFile) -> str:
     outcome = "\n".join(file.list_texts("decision"))
+    if len(_MADR & headings) < 2:
+        if "status" in names and {"context", "decision"} & names:
+            return "adr-tools" if re.match(r"\d+\. ", file.heading) and file.fields.date else "nygard"
+        return "nygard" if {"context", "decision", "impact"} <= names and not file.values else "plain"
     if parse_file_date(file.path) and not file.values:
         return "log4brains"
     if "decision-makers" in file.values or re.search(r"(?m)^### Confirmation", outcome):

@@ -13,35 +13,37 @@ from typing import NamedTuple
 from kb.records.kinds import resolve_section_name
 from kb.records.model import Status
 
-_STATUS_WORDS = {
-    Status.ACCEPTED: "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"
-    "|已接受|接受|已采纳|采纳|已批准|批准|已通过|通过|已生效|生效|有效|已实施|已决定|已采用",
-    Status.PROPOSED: "proposed|proposal|draft|pending|in review|under review|in discussion|under discussion|rfc"
-    "|待验证|提议|提案|已提议|草案|草稿|待定|待评审|评审中|讨论中|建议",
-    Status.REJECTED: "rejected|reject|declined|已拒绝|拒绝|已否决|否决|不采纳|未采纳",
-    Status.DEPRECATED: "deprecated|obsoleted|obsolete|retired|已废弃|废弃|已弃用|弃用|已过时|过时|作废|已作废",
-    Status.SUPERSEDED: "superseded|superceded|superseeded|supersceded|replaced|已被取代|被取代|已取代|已被替代|被替代"
-    "|已替代|已被替换|被替换",
-}
-_ENDED = "withdrawn|abandoned|cancelled|canceled|已撤回|撤回|已取消|取消"
-"""Words of a decision that never came to hold: kept apart from the rejected ones by `original_status`."""
-
-_HOLDS_CHANGED = (
-    "amended|extended|refined|narrowed|clarified|revised|updated|partially accepted|partly accepted|accepted in part"
-    "|partially implemented|已修订|修订|已修正|已扩展|部分接受|部分采纳|部分通过|部分生效"
+_STATUS_WORDS = (
+    (Status.ACCEPTED, True, "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"),
+    (Status.ACCEPTED, True, "已接受|接受|已采纳|采纳|已批准|批准|已通过|通过|已生效|生效|有效|已实施|已决定|已采用"),
+    (
+        Status.PROPOSED,
+        True,
+        "proposed|proposal|draft|pending|in review|under review|in discussion|under discussion|rfc",
+    ),
+    (Status.PROPOSED, True, "待验证|提议|提案|已提议|草案|草稿|待定|待评审|评审中|讨论中|建议"),
+    (Status.REJECTED, True, "rejected|reject|declined|已拒绝|拒绝|已否决|否决|不采纳|未采纳"),
+    # Of a decision that never came to hold: kept apart from the rejected ones by `original_status`.
+    (Status.REJECTED, False, "withdrawn|abandoned|cancelled|canceled|已撤回|撤回|已取消|取消"),
+    # Of a record that holds, though another one changed it or it was taken up only in part.
+    (Status.ACCEPTED, False, "amended|extended|refined|narrowed|clarified|revised|updated|partially accepted"),
+    (Status.ACCEPTED, False, "partly accepted|accepted in part|partially implemented"),
+    (Status.ACCEPTED, False, "已修订|修订|已修正|已扩展|部分接受|部分采纳|部分通过|部分生效"),
+    (Status.DEPRECATED, True, "deprecated|obsoleted|obsolete|retired"),
+    (Status.DEPRECATED, True, "已废弃|废弃|已弃用|弃用|已过时|过时|作废|已作废"),
+    # Of a record that held once and holds no more, without a successor.
+    (
+        Status.DEPRECATED,
+        False,
+        "reverted|undone|rolled back|moot|no longer relevant|no longer applicable|outdated|removed",
+    ),
+    (Status.DEPRECATED, False, "已回退|已撤销|不再适用"),
+    (Status.SUPERSEDED, True, "superseded|superceded|superseeded|supersceded|replaced"),
+    (Status.SUPERSEDED, True, "已被取代|被取代|已取代|已被替代|被替代|已替代|已被替换|被替换"),
 )
-"""Words of a record that holds, though another one changed it or it was taken up only in part."""
-
-_NO_LONGER = (
-    "reverted|undone|rolled back|moot|no longer relevant|no longer applicable|outdated|removed|已回退|已撤销|不再适用"
-)
-"""Words of a record that held once and holds no more, without a successor."""
-
+"""The words of each status, and whether they say no more than it."""
 _WORDS = sorted(
-    [(word, status, True) for status, words in _STATUS_WORDS.items() for word in words.split("|")]
-    + [(word, Status.REJECTED, False) for word in _ENDED.split("|")]
-    + [(word, Status.ACCEPTED, False) for word in _HOLDS_CHANGED.split("|")]
-    + [(word, Status.DEPRECATED, False) for word in _NO_LONGER.split("|")],
+    ((word, status, is_all) for status, is_all, words in _STATUS_WORDS for word in words.split("|")),
     key=lambda row: -len(row[0]),
 )
 _IN_PART = re.compile(
@@ -74,17 +76,15 @@ def parse_status(text: str) -> ParsedStatus:
     """Return the status that the free *text* of a status field tells, in English or Chinese."""
     first = text.strip().partition("\n")[0]
     choices = [word for word in map(_find_status_word, re.split(r"(?<!\s)\s*+\|\s*|(?<!\s)\s++/\s+", first)) if word]
-    if len(choices) > 1:
-        return ParsedStatus(Status.PROPOSED, False, False)
+    word, status, is_all = choices[0] if len(choices) == 1 else ("", Status.PROPOSED, False)
+    if len(choices) > 1:  # "proposed | accepted | rejected" is the form to fill in
+        return ParsedStatus(status, False, False)
     if _IN_PART.search(text):
-        waiting = choices and choices[0][1] in (Status.PROPOSED, Status.REJECTED)
-        return ParsedStatus(choices[0][1] if waiting else Status.ACCEPTED, True, False, True)
+        waiting = word and status in (Status.PROPOSED, Status.REJECTED)
+        return ParsedStatus(status if waiting else Status.ACCEPTED, True, False, True)
     if _SUPERSEDED_LATER.search(text):
         return ParsedStatus(Status.SUPERSEDED, True, False)
-    if not choices:
-        return ParsedStatus(Status.PROPOSED, False, False)
-    word, status, is_all = choices[0]
-    return ParsedStatus(status, True, is_all and _strip_markup(text) == word)
+    return ParsedStatus(status, bool(word), is_all and _strip_markup(text) == word)
 
 
 def _strip_markup(text: str) -> str:
@@ -111,6 +111,8 @@ _YEAR_FIRST = re.compile(
 _DAY_NAME = re.compile(r"(?i)\b(\d{1,2})(?:st|nd|rd|th)?[ -]([a-z]{3,9})\.?,?[ -](\d{4})\b")
 _NAME_DAY = re.compile(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b")
 _YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
+_DATE_FORMS = ((_YEAR_FIRST, (0, 1, 2)), (_DAY_NAME, (2, 1, 0)), (_NAME_DAY, (2, 0, 1)), (_YEAR_LAST, (3, 2, 0)))
+"""Each form with the places of year, month and day among its groups; the last one may put the month first."""
 
 
 class ParsedDate(NamedTuple):
@@ -128,11 +130,24 @@ def parse_date(text: str, *, day_first: bool = False) -> ParsedDate:
     `05/02/2018` may be May or February and is no certain day, unless *day_first* says how it was meant.
     """
     plain = text.strip().strip("{}*_` ")
-    for pattern in (_YEAR_FIRST, _DAY_NAME, _NAME_DAY, _YEAR_LAST):
-        match = pattern.search(plain)
-        if match:
-            return ParsedDate(_build_iso_date(pattern, match, day_first), match.group() == plain)
-    return ParsedDate("", False)
+    found = ((match, places) for form, places in _DATE_FORMS if (match := form.search(plain)))
+    match, places = next(found, (None, ()))
+    if match is None:
+        return ParsedDate("", False)
+    is_exact = match.group() == plain
+    groups = [group for group in match.groups() if group]
+    year, month, day = (groups[place] for place in places)
+    if match.re is _YEAR_LAST:
+        first = is_day_first(match.group())
+        if first is None and not day_first and day != month:
+            return ParsedDate("", is_exact)
+        month, day = (day, month) if first is False else (month, day)
+    word = month[:3].lower()
+    try:
+        found_day = date(int(year), _MONTHS.index(word) + 1 if word in _MONTHS else int(month), int(day))
+    except ValueError:
+        return ParsedDate("", is_exact)
+    return ParsedDate(found_day.isoformat(), is_exact)
 
 
 _CLAUSE = re.compile(
@@ -166,34 +181,8 @@ def find_first_change_date(heading: str, text: str) -> str:
 def is_day_first(text: str) -> bool | None:
     """Return whether a `05/02/2018`-like *text* must be day before month; None where it proves nothing."""
     match = _YEAR_LAST.search(text)
-    if not match:
-        return None
-    first, second = int(match[1]), int(match[3])
-    if first > 12 >= second:
-        return True
-    return False if second > 12 >= first else None
-
-
-def _build_iso_date(pattern: re.Pattern[str], match: re.Match[str], day_first: bool) -> str:
-    groups = [group for group in match.groups() if group]
-    if pattern is _YEAR_FIRST:
-        year, month, day = groups
-    elif pattern is _DAY_NAME:
-        day, month, year = groups
-    elif pattern is _NAME_DAY:
-        month, day, year = groups
-    else:
-        day, _, month, year = groups
-        first = is_day_first(match[0])
-        if first is None and not day_first and day != month:
-            return ""
-        if first is False:
-            day, month = month, day
-    word = month[:3].lower()
-    try:
-        return date(int(year), _MONTHS.index(word) + 1 if word in _MONTHS else int(month), int(day)).isoformat()
-    except ValueError:
-        return ""
+    first, second = (int(match[1]), int(match[3])) if match else (0, 0)
+    return first > second if (first > 12) != (second > 12) else None
 
 
 # -- numbers and titles ---------------------------------------------------------------------------

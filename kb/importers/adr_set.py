@@ -11,7 +11,6 @@ from typing import NamedTuple
 from kb.i18n import Message, msg
 from kb.importers.adr import ImportedAdr
 from kb.importers.adr_fields import extract_stem, is_day_first, parse_date
-from kb.importers.adr_text import AdrLink
 from kb.records.kinds import status_name
 from kb.records.model import LIVE, Record, Status
 
@@ -54,9 +53,16 @@ def resolve_imports(imports: Sequence[ImportedAdr], taken: Iterable[str] = ()) -
         new, old = records[new_at], records[old_at]
         if relation == "amends":
             records[new_at] = new._replace(amends=(*new.amends, old.id))
+            continue
+        records[new_at] = new._replace(supersedes=(*new.supersedes, old.id))
+        if old.status not in LIVE:
+            continue
+        text = msg("{id} supersedes it, but its own status does not say so", id=new.id)
+        if new.status in (Status.PROPOSED, Status.REJECTED):
+            text = msg("{id} would supersede it, but is {status}", id=new.id, status=status_name(new.status))
         else:
-            records[new_at] = new._replace(supersedes=(*new.supersedes, old.id))
-            records[old_at] = _mark_superseded(new, old, imports[old_at].path, problems)
+            records[old_at] = old._replace(status=Status.SUPERSEDED)
+        problems.append(ImportProblem(imports[old_at].path, text))
     followed = {edge.old for edge in edges if edge.relation == "supersedes"}
     for number, record in enumerate(records):
         if record.status == Status.SUPERSEDED and number not in followed:
@@ -78,11 +84,11 @@ def _assign_ids(imports: Sequence[ImportedAdr], taken: set[str], problems: list[
             ids[at] = id
             taken.add(id)
             owner[number] = path
-        elif number in owner:
+            continue
+        text = msg("the id {id} is in use already", id=id)
+        if number in owner:
             text = msg("the number {number} belongs to {path} too", number=number, path=owner[number])
-            problems.append(ImportProblem(path, text))
-        else:
-            problems.append(ImportProblem(path, msg("the id {id} is in use already", id=id)))
+        problems.append(ImportProblem(path, text))
     following = max((int(id[1:]) for id in taken if re.fullmatch(r"D\d+", id)), default=0) + 1
     rest = set(range(len(imports))) - set(ids)
     for number, at in enumerate(sorted(rest, key=lambda n: (imports[n].record.date, imports[n].path)), following):
@@ -93,53 +99,46 @@ def _assign_ids(imports: Sequence[ImportedAdr], taken: set[str], problems: list[
 # -- links ----------------------------------------------------------------------------------------
 
 
-class _ImportedFiles:
-    """The files of an import, found by path, name or number."""
-
-    def __init__(self, imports: Sequence[ImportedAdr]) -> None:
-        self.imports = imports
-        self.by_path = {item.path: at for at, item in enumerate(imports)}
-        self.by_stem: dict[str, list[int]] = defaultdict(list)
-        self.by_number: dict[int, list[int]] = defaultdict(list)
-        for at, item in enumerate(imports):
-            self.by_stem[extract_stem(item.path).lower()].append(at)
-            if item.number is not None:
-                self.by_number[item.number].append(at)
-
-    def find_targets(self, link: AdrLink, path: str) -> list[int]:
-        """Return the files that the target of *link*, written in *path*, may mean; those beside *path* go first."""
-        folder = posixpath.dirname(path)
-        if link.target.isdigit():
-            found = self.by_number.get(int(link.target), [])
-        else:
-            exact = self.by_path.get(posixpath.normpath(posixpath.join(folder, link.target)))
-            found = [exact] if exact is not None else self.by_stem.get(extract_stem(link.target).lower(), [])
-        beside = [at for at in found if posixpath.dirname(self.imports[at].path) == folder]
-        return beside or found
-
-
 def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) -> list[RecordEdge]:
     """Return every relation once, from whichever ends state it; what one end calls partial is partial.
 
     A file's first word on a relation (its status, then its text) is its last.
     """
-    files = _ImportedFiles(imports)
+    by_path = {item.path: at for at, item in enumerate(imports)}
+    by_name: dict[str | int, list[int]] = defaultdict(list)
+    for at, item in enumerate(imports):
+        by_name[extract_stem(item.path).lower()].append(at)
+        if item.number is not None:
+            by_name[item.number].append(at)
+
+    def find_targets(target: str, path: str) -> list[int]:
+        """Return the files that *target*, written in *path*, may mean; those beside *path* go first."""
+        folder = posixpath.dirname(path)
+        exact = by_path.get(posixpath.normpath(posixpath.join(folder, target)))
+        if exact is not None and not target.isdigit():
+            return [exact]
+        found = by_name.get(int(target) if target.isdigit() else extract_stem(target).lower(), [])
+        return [at for at in found if posixpath.dirname(imports[at].path) == folder] or found
+
     kinds: dict[tuple[int, int], set[str]] = defaultdict(set)
     stated: set[tuple[int, tuple[int, int], str]] = set()
     for at, item in enumerate(imports):
         for link in item.links:
-            targets = files.find_targets(link, item.path)
+            targets = find_targets(link.target, item.path)
             others = [other for other in targets if other != at]
-            if len(others) != 1:
-                if targets != [at]:
-                    paths = [imports[other].path for other in others]
-                    problems.append(ImportProblem(item.path, _describe_unresolved(link, paths)))
-                continue
-            pair = (at, others[0]) if link.relation in ("supersedes", "amends") else (others[0], at)
-            kind = "supersedes" if link.relation.startswith("supersede") else "amends"
-            if (at, pair, kind) not in stated:
-                stated.add((at, pair, kind))
-                kinds[pair].add("in part" if link.in_part and kind == "supersedes" else kind)
+            if len(others) == 1:
+                pair = (at, others[0]) if link.relation in ("supersedes", "amends") else (others[0], at)
+                kind = "supersedes" if link.relation.startswith("supersede") else "amends"
+                if (at, pair, kind) not in stated:
+                    stated.add((at, pair, kind))
+                    kinds[pair].add("in part" if link.in_part and kind == "supersedes" else kind)
+            elif targets != [at]:
+                values = {"relation": link.relation, "target": link.target}
+                paths = ", ".join(imports[other].path for other in others)
+                text = msg("{relation} {target}: no imported file matches that", **values)
+                if others:
+                    text = msg("{relation} {target}: several files match that: {paths}", **values, paths=paths)
+                problems.append(ImportProblem(item.path, text))
     edges: dict[RecordEdge, None] = {}
     for new, old in sorted(kinds, key=lambda pair: (imports[pair[0]].path, imports[pair[1]].path)):
         if "supersedes" not in kinds[new, old] or "in part" in kinds[new, old]:
@@ -152,38 +151,18 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
     return list(edges)
 
 
-def _describe_unresolved(link: AdrLink, paths: list[str]) -> Message:
-    values = {"relation": link.relation, "target": link.target}
-    if paths:
-        return msg("{relation} {target}: several files match that: {paths}", **values, paths=", ".join(paths))
-    return msg("{relation} {target}: no imported file matches that", **values)
-
-
-# -- what the set tells about each record ---------------------------------------------------------
-
-
-def _mark_superseded(new: Record, old: Record, path: str, problems: list[ImportProblem]) -> Record:
-    """Return *old* as its successor leaves it."""
-    if old.status not in LIVE:
-        return old
-    if new.status in (Status.PROPOSED, Status.REJECTED):
-        text = msg("{id} would supersede it, but is {status}", id=new.id, status=status_name(new.status))
-        problems.append(ImportProblem(path, text))
-        return old
-    problems.append(ImportProblem(path, msg("{id} supersedes it, but its own status does not say so", id=new.id)))
-    return old._replace(status=Status.SUPERSEDED)
+# -- dates ----------------------------------------------------------------------------------------
 
 
 def _resolve_day_first(imports: Sequence[ImportedAdr], records: list[Record]) -> list[Record]:
     """Return *records* with dates like 05/02/2018 read, where the other files of a folder put the day first."""
-    proofs: dict[str, set[bool]] = defaultdict(set)
+    proofs: dict[str, set[bool | None]] = defaultdict(set)
     for item in imports:
-        if item.day_first is not None:
-            proofs[posixpath.dirname(item.path)].add(item.day_first)
+        proofs[posixpath.dirname(item.path)].add(item.day_first)
     found = []
     for item, record in zip(imports, records, strict=True):
         text = str(record.extra.get("original_date") or "")
-        is_proven = proofs[posixpath.dirname(item.path)] == {True}
+        is_proven = proofs[posixpath.dirname(item.path)] - {None} == {True}
         if text and not record.date and is_proven and is_day_first(text) is None:
             record = record._replace(date=parse_date(text, day_first=True).date)
         found.append(record)

@@ -57,30 +57,26 @@ def split_parts(body: str) -> list[AdrPart]:
     parts = [AdrPart(0, "", "")]
     begin = number = 0
     while number < len(rows):
-        heading = None if number in code else _parse_heading(rows, number)
-        if heading is None:
-            number += 1
-            continue
-        level, title, length = heading
-        parts[-1] = parts[-1]._replace(text="".join(rows[begin:number]))
-        begin = number + length
-        parts.append(AdrPart(level, title, "", "".join(rows[number:begin])))
-        number = begin
+        level, title, length = (0, "", 1) if number in code else _parse_heading(rows, number)
+        if level:
+            parts[-1] = parts[-1]._replace(text="".join(rows[begin:number]))
+            begin = number + length
+            parts.append(AdrPart(level, title, "", "".join(rows[number:begin])))
+        number += length
     parts[-1] = parts[-1]._replace(text="".join(rows[begin:]))
     return parts
 
 
-def _parse_heading(rows: list[str], number: int) -> tuple[int, str, int] | None:
-    """Return level, title and number of lines of the heading that begins on the line *number*, or None."""
+def _parse_heading(rows: list[str], number: int) -> tuple[int, str, int]:
+    """Return level, title and number of lines of the heading that begins on the line *number*; level 0 for none."""
     bare = rows[number].rstrip("\n")
-    match = _ATX.match(bare)
-    if match:
+    if match := _ATX.match(bare):
         return len(match[1]), _CLOSING.sub("", match[2] or "").strip(), 1
     after_blank = number == 0 or not rows[number - 1].strip()
-    if not after_blank or number + 1 >= len(rows) or _NO_PARAGRAPH.match(bare):
-        return None
-    under = _UNDERLINE.match(rows[number + 1].rstrip("\n"))
-    return (1 if under[1][0] == "=" else 2, bare.strip(), 2) if under else None
+    under = _UNDERLINE.match(rows[number + 1].rstrip("\n")) if after_blank and number + 1 < len(rows) else None
+    if under is None or _NO_PARAGRAPH.match(bare):
+        return 0, "", 1
+    return 1 if under[1][0] == "=" else 2, bare.strip(), 2
 
 
 def merge_subparts(pieces: list[AdrPart], cut: int) -> list[AdrPart]:
@@ -251,6 +247,8 @@ _VERB = re.compile(r"super[sc]|replace|amend|取代|替代|替换|修订|修正"
 _MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_STATEMENT = re.compile(r"[ \t>]*(?:\*\*|__)?[A-Z][\w -]{2,40}(?::|\*\*|__| by )")
+_REMARK = re.compile(r"(?i)[(（;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by adding)\b")
 LONGEST_GAP = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
 
@@ -274,19 +272,14 @@ def _iter_paragraphs(text: str) -> Iterator[str]:
     rows: list[str] = []
     for number, line in enumerate([*split_lines(text), ""]):
         bare = _MARKUP.sub("", line).strip()
-        begins = not bare or number in code or line.lstrip().startswith(("#", "|")) or _is_new_statement(line)
+        # A list item, bold words and a field are statements of their own.
+        begins = not bare or number in code or line.lstrip().startswith(("#", "|"))
+        begins = begins or bool(_ITEM.match(line) or _STATEMENT.match(line))
         if begins and rows:
             yield " ".join(rows)
             rows = []
         if bare and number not in code:
             rows.append(_ITEM.sub("", bare) if begins else bare)
-    if rows:
-        yield " ".join(rows)
-
-
-def _is_new_statement(line: str) -> bool:
-    """Return whether *line* begins a statement of its own: a list item, bold words, or a field."""
-    return bool(_ITEM.match(line) or re.match(r"[ \t>]*(?:\*\*|__)?[A-Z][\w -]{2,40}(?::|\*\*|__| by )", line))
 
 
 def _iter_sentence_links(sentence: str) -> Iterator[AdrLink]:
@@ -309,7 +302,12 @@ def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink
     passive = _BY.match(behind)
     if verb.endswith("d") and not passive and not _IN_PART.match(behind.strip()):
         return  # "Superseded ADR 3 was …" speaks of ADR 3; "superseded in part: ADR 3" of this record
-    found = [reference for reference in _iter_references(behind) if _is_verb_object(behind, reference.start)]
+    found = []
+    for reference in _iter_references(behind):
+        # What follows a remark, or stands far off, is not what the verb speaks of: "supersedes it, see ADR 3".
+        between = _REF.sub("", behind[: reference.start])
+        if len(between) <= LONGEST_GAP and not _REMARK.search(between):
+            found.append(reference)
     if not found:
         return
     relation = _RELATIONS["amend" if verb.startswith("amend") else "supersede"][bool(passive)]
@@ -319,14 +317,6 @@ def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink
     in_part = in_part or bool(_THE.search(lead) and _NOUN_BEHIND.match(behind, found[0].end))
     for target, _, end in found:
         yield AdrLink(relation, target, in_part or _PART_BEHIND.match(behind, end) is not None)
-
-
-def _is_verb_object(behind: str, offset: int) -> bool:
-    """Return whether a reference at *offset* is what the verb speaks of, not a remark behind it."""
-    before = _REF.sub("", behind[:offset])
-    return len(before) <= LONGEST_GAP and not re.search(
-        r"[(（;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by adding)\b", before.lower()
-    )
 
 
 # -- statements in the front ----------------------------------------------------------------------

@@ -119,42 +119,37 @@ def _build_record(region: _AnchorRegion, prefix: str, before: str, language: str
         if number not in region.code and (match := _SECTION.match(row.rstrip("\n"))):
             cut.append(number)
             headings.append(re.sub(r"(?<![ \t])[ \t]++#+$", "", match[1]))
-    ends = [*cut, len(region.rows)]
-    head = _promote_headings(region.rows[: ends[0]], 0, region.code)
-    texts = [_promote_headings(region.rows[a + 1 : b], a + 1, region.code) for a, b in pairwise(ends)]
-    *above, last = [head, *texts]
-    if rule := _RULE.search(last):
-        last = last[: rule.start()]
-        form["rule"] = True if rule[0] == _format_closing_rule(last, region.is_last) else rule[0]
-        head, *texts = [*above, last]
+    spans = pairwise([-1, *cut, len(region.rows)])
+    texts = [_promote_headings(region.rows[a + 1 : b], a + 1, region.code) for a, b in spans]
+    if rule := _RULE.search(texts[-1]):
+        texts[-1] = texts[-1][: rule.start()]
+        form["rule"] = True if rule[0] == _format_closing_rule(texts[-1], region.is_last) else rule[0]
+    head = texts[0]
     values, rest = _parse_head(head)
     values.pop("id", None)
-    sections = _build_sections(headings, texts, rest)
-    user = next((text.strip("\n") for name, text in zip(headings, texts, strict=True) if name == USER_HEADING), "")
+    # The lines of the head that are no fields come first.
+    sections = [Section("", choose_preamble_heading(rest), rest)] if rest else []
+    user = ""
+    for heading, text in zip(headings, texts[1:], strict=True):
+        name, text = resolve_section_name(heading), text.strip("\n")
+        if heading == USER_HEADING:
+            user = user or text
+        else:
+            taken = any(section.name == name for section in sections)
+            sections.append(Section("" if taken else name, heading, text))
     kind = values.pop("kind", "") or (BY_PREFIX[prefix].name if prefix in BY_PREFIX else "")
     if not kind:
         raise BadRecord(msg("no kind has the prefix {prefix}", prefix=prefix), path=path, line=region.line)
     record = Record(region.id, kind, one_line(region.title), **{"scope": scope, **values})
-    record = record._replace(sections=sections, user=_shift_headings(user, -2) + "\n" if user else "")
+    record = record._replace(sections=tuple(sections), user=_shift_headings(user, -2) + "\n" if user else "")
     if "impact" not in values:
         record = record._replace(impact=parse_impact_paths(record.section("impact")))
     # What departs from the canonical form is remembered, so that the file comes back as it was.
     if _render_head(record, rest, language, scope) != head.strip("\n"):
         form["head"] = head.strip("\n")
-    if texts and all(re.match(r"\n[^\n]", text) for text in texts):
+    if len(texts) > 1 and all(re.match(r"\n[^\n]", text) for text in texts[1:]):
         form["loose"] = True
-    return _add_form(record, form | _find_uneven_gaps([head, *texts], form, region.is_last))
-
-
-def _build_sections(headings: list[str], texts: list[str], rest: str) -> tuple[Section, ...]:
-    """Return the sections in their order, the lines of the head that are no fields first."""
-    found = [Section("", choose_preamble_heading(rest), rest)] if rest else []
-    for heading, text in zip(headings, texts, strict=True):
-        name = resolve_section_name(heading)
-        if heading != USER_HEADING:
-            taken = any(section.name == name for section in found)
-            found.append(Section("" if taken else name, heading, text.strip("\n")))
-    return tuple(found)
+    return _add_form(record, form | _find_uneven_gaps(texts, form, region.is_last))
 
 
 def _parse_head(head: str) -> tuple[dict[str, Any], str]:
@@ -181,24 +176,19 @@ def _find_uneven_gaps(texts: Sequence[str], form: Mapping[str, Any], is_last: bo
         core = text.strip("\n")
         lead = len(text) - len(text.lstrip("\n"))
         found += [lead, len(text) - lead - len(core)]
-        usual += _compute_usual_gaps(number, core, form, _count_usual_trailing(form, number + 1 == len(texts), is_last))
+        usual += _compute_usual_gaps(number, len(texts), core, form, is_last=is_last)
     if found == usual:
         return {}
     return {"gaps": found[:-1] if found[-1] == usual[-1] else found}
 
 
-def _count_usual_trailing(form: Mapping[str, Any], ends: bool, is_last: bool) -> int:
-    """Return how many line ends usually follow a text: 2, unless a rule or the end of the file does.
+def _compute_usual_gaps(number: int, count: int, text: str, form: Mapping[str, Any], *, is_last: bool) -> list[int]:
+    """Return how many line ends stand before and behind the *text* of that *number* in the canonical form.
 
-    *ends*: it is the last text of its anchor, which *is_last* in the file or not.
+    Text 0 of the *count* is the head. Behind a text stand 2, unless a rule or the end of the file follows.
     """
-    if ends and form.get("rule"):
-        return 0
-    return 1 if ends and is_last else 2
-
-
-def _compute_usual_gaps(number: int, text: str, form: Mapping[str, Any], behind: int) -> list[int]:
-    """Return how many line ends stand before and behind a *text* in the canonical form; *number* 0 is the head."""
+    is_end = number + 1 == count
+    behind = 0 if is_end and form.get("rule") else 1 if is_end and is_last else 2
     if not text:
         return [1 if behind == 2 else 0, 0]
     return [1 if number == 0 or form.get("loose") else 0, behind]
@@ -265,28 +255,21 @@ def _render_anchor(record: Record, language: str, scope: str, *, is_last: bool) 
 def _join_sections(pieces: Sequence[tuple[str, str]], form: Mapping[str, Any], *, is_last: bool) -> str:
     """Return headings with their texts, the line ends around these as the file had them."""
     found: list[str] = []
+    kept = form.get("gaps")
+    kept = kept if isinstance(kept, list) and 0 <= 2 * len(pieces) - len(kept) <= 1 else []
     for number, (heading, text) in enumerate(pieces):
-        behind = _count_usual_trailing(form, number + 1 == len(pieces), is_last)
-        gaps = _find_kept_gaps(form, number, len(pieces), text, behind)
-        gaps = gaps or _compute_usual_gaps(number, text, form, behind)
-        found += [heading, "\n" * gaps[0], text, "\n" * gaps[1]]
+        usual = _compute_usual_gaps(number, len(pieces), text, form, is_last=is_last)
+        # The last number may have been left out as the usual one.
+        gaps = (kept if len(kept) == 2 * len(pieces) else [*kept, usual[1]])[2 * number : 2 * number + 2]
+        # Behind a text that has gone since nothing may stay; between two texts a line end must.
+        is_fit = len(gaps) == 2 and all(type(n) is int and 0 <= n <= _MOST_BLANK for n in gaps)
+        is_fit = is_fit and (gaps[1] == 0 if not text else gaps[1] > 0 or usual[1] < 2)
+        before, behind = gaps if is_fit else usual
+        found += [heading, "\n" * before, text, "\n" * behind]
     if rule := form.get("rule"):
         is_fit = isinstance(rule, str) and (is_last or rule.endswith("\n"))
         found.append(rule if is_fit else _format_closing_rule(pieces[-1][1], is_last))
     return "".join(found)
-
-
-def _find_kept_gaps(form: Mapping[str, Any], number: int, pieces: int, text: str, behind: int) -> list[int]:
-    """Return the line ends around a *text* as the file had them; none where they do not fit what has changed since."""
-    gaps = form.get("gaps")
-    if not isinstance(gaps, list) or not 0 <= 2 * pieces - len(gaps) <= 1:
-        return []
-    kept = (gaps if len(gaps) == 2 * pieces else [*gaps, behind if text else 0])[2 * number : 2 * number + 2]
-    if not all(type(n) is int and 0 <= n <= _MOST_BLANK for n in kept):
-        return []
-    # Behind a text that has gone nothing may stay; between two texts a line end must.
-    is_fit = kept[1] > 0 or behind < 2 if text else kept[1] == 0
-    return kept if is_fit else []
 
 
 def _render_head(record: Record, preamble: str, language: str, scope: str) -> str:
