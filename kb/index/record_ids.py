@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
 
 from kb.config import FILE
 from kb.errors import BadRecord, GitFailed, KbError, NoKnowledgeBase, UnknownId
@@ -25,10 +24,7 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-Scopes = Callable[[str], Iterable[str]]
-"""Tells which scopes have a record of an id."""
-
-
+Scopes = Callable[[str], Iterable[str]]  # returns the scopes that have a record of an id
 MAKE_ONE = msg("make one here: kb init --here; for yourself, in ~/.kb: kb init --user; elsewhere: kb init PATH")
 
 
@@ -76,20 +72,14 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
         named[0].scope in (scope, GLOBAL) or project or not scope or named[0].uid == record_id.upper()
     ):
         return named[0]
-    if named:
-        raise _explain_unknown_id(name, scope, named)
-    _refuse_unreadable(index, record_id)
-    raise UnknownId(msg("there is no record {id}", id=name), hint=msg("see: kb list"))
-
-
-def _explain_unknown_id(name: str, scope: str, named: Sequence[Record]) -> UnknownId:
-    """Return what is wrong with the bare id *name*, which records of other scopes have, and what to write instead."""
+    if not named:
+        _refuse_unreadable(index, record_id)
+        raise UnknownId(msg("there is no record {id}", id=name), hint=msg("see: kb list"))
     choices = ", ".join(qualify_id("", r.scope, r.id, is_taken=True) for r in named)
     if len(named) > 1:
-        return UnknownId(
-            msg("{id} names several records: {choices}", id=name, choices=choices), hint=msg("name one of them")
-        )
-    return UnknownId(
+        several = msg("{id} names several records: {choices}", id=name, choices=choices)
+        raise UnknownId(several, hint=msg("name one of them"))
+    raise UnknownId(
         msg("there is no record {id} in {scope}", id=name, scope=scope),
         hint=msg("another scope has one; if that is meant, name it in full: {choices}", choices=choices),
     )
@@ -97,7 +87,7 @@ def _explain_unknown_id(name: str, scope: str, named: Sequence[Record]) -> Unkno
 
 def qualify_name(kb: Workspace, record: Record | SimilarRecord | Verdict) -> str:
     """Return the name by which the caller finds *record*: `D001`, or `shop:D001` where the bare id means another."""
-    return qualify_name_for(partial(list_scopes, kb.index), record.id, record.scope, kb.caller_scope)
+    return qualify_name_for(kb.index.list_scopes, record.id, record.scope, kb.caller_scope)
 
 
 def qualify_name_for(scopes: Scopes, record_id: str, scope: str, reader: str) -> str:
@@ -108,15 +98,10 @@ def qualify_name_for(scopes: Scopes, record_id: str, scope: str, reader: str) ->
     return qualify_id(reader, scope, record_id, is_taken=is_taken)
 
 
-def list_scopes(index: Index, record_id: str) -> list[str]:
-    """Return the scopes that have a record *record_id*."""
-    return [record.scope for record in index.find_by_id(record_id)]
-
-
 def qualify_record_ids(index: Index, records: Iterable[Record], reader: str) -> list[Record]:
     """Return *records*, each with the name by which a *reader* in that scope finds it as its id; to be printed only."""
-    scopes = partial(list_scopes, index)
-    return [record._replace(id=qualify_name_for(scopes, record.id, record.scope, reader)) for record in records]
+    named = ((record, qualify_name_for(index.list_scopes, record.id, record.scope, reader)) for record in records)
+    return [record._replace(id=name) for record, name in named]
 
 
 def qualify_message_ids(
@@ -131,8 +116,8 @@ def qualify_message_ids(
         if isinstance(value, Message):
             return qualify_message_ids(kb, value, reader, scopes)
         if isinstance(value, ScopedId):
-            having = scopes or partial(list_scopes, kb.index)
-            return qualify_name_for(having, str(value), value.scope, kb.caller_scope if reader is None else reader)
+            whom = kb.caller_scope if reader is None else reader
+            return qualify_name_for(scopes or kb.index.list_scopes, str(value), value.scope, whom)
         return value
 
     if not any(isinstance(value, (Message, ScopedId)) for value in said.values.values()):
@@ -166,8 +151,8 @@ def list_unreadable(index: Index) -> list[BadRecord]:
     return [BadRecord(Message(*json.loads(problem)), hint=hint, path=path, line=line) for path, problem, line in rows]
 
 
+# The highest numbers given out in this clone, which its worktrees share: [[scope, prefix, number], …].
 _FILE = "numbers.json"
-"""The highest numbers given out in this clone, which its worktrees share: [[scope, prefix, number], …]."""
 
 
 def reserve_ids_from_history(kb: Workspace) -> None:
