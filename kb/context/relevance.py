@@ -23,7 +23,7 @@ from kb.search.rank import (
     has_word,
     is_named,
 )
-from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, has_cjk, stem
+from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, stem
 
 # The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive
 # term, or more of them in its body.
@@ -93,7 +93,7 @@ def filter_task_hits(
     # A Chinese text often says the rest in other words than the record; a spaced word in it that few records have is
     # what it is about (“升级 react”).
     names = Query("")
-    if frequency and has_cjk(query.text):
+    if frequency and any(run.is_unspaced for run in query.runs):
         few = max(FEW, COMMON * total)
         names = Query(
             "", words={root: word for root, word in query.words.items() if 0 < frequency.get(word[0], 0) <= few}
@@ -104,7 +104,7 @@ def filter_task_hits(
         if path in sure or hit.record.status not in LIVE:
             return path in sure
         head = hit.record._replace(sections=())  # in a long text one half of any question stands somewhere
-        if score_evidence(head, names) >= 1:
+        if names.words and score_evidence(head, names) >= 1:
             return True
         in_head = score_evidence(head, wider)
         held = _compute_held_share(hit.record, worth) if worth and path in read else 0.0

@@ -131,26 +131,19 @@ def _find_text(given: Given, keys: Sequence[str]) -> str | None:
 
 def _collect_patched(given: Given) -> list[CallPath]:
     """Return the files of the patches that the input holds."""
-    values = [value for key in _PATCHES for value in _as_list(given.get(key))]
-    texts = [value[:MOST] for value in values if isinstance(value, str)]
-    return [CallPath(path) for text in texts for path in list_patched_files(text)]
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
+    values = [given.get(key) for key in _PATCHES]
+    texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
+    return [CallPath(path) for text in texts if isinstance(text, str) for path in list_patched_files(text[:MOST])]
 
 
 def _collect_paths(given: Given) -> tuple[CallPath, ...]:
     """Return the paths that the input names, under whatever key a host or server has for them."""
-    found = [text for key in (*_PATHS, *_PATH_LISTS) for text in _iter_path_values(given.get(key))]
-    return tuple(dict.fromkeys(CallPath(_decode_file_uri(text)) for text in found if text and "\n" not in text))
-
-
-def _decode_file_uri(text: str) -> str:
-    """Return the path that *text* names, which may be a URI with characters written as numbers ("%20")."""
-    if not text.startswith("file://"):
-        return text
-    return _ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text[len("file://") :])
+    paths = []
+    for text in (text for key in (*_PATHS, *_PATH_LISTS) for text in _iter_path_values(given.get(key))):
+        if text.startswith("file://"):  # a URI with characters written as numbers ("%20")
+            text = _ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text[len("file://") :])
+        paths += [CallPath(text)] if text and "\n" not in text else []
+    return tuple(dict.fromkeys(paths))
 
 
 def _iter_path_values(value: object) -> Iterator[str]:

@@ -76,7 +76,11 @@ def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
     for path in _expand_braces(target.path):
         parts = (_expand_home(target.folder, folders), _expand_home(path, folders)) if path else ()
         whole = os.path.join(folders.folder, *parts).replace("\\", "/") if parts else folders.folder
-        if UNKNOWN in whole or not _is_encodable(whole):
+        try:
+            os.fsencode(whole)
+        except UnicodeEncodeError:  # half a character: no file has that name
+            continue
+        if UNKNOWN in whole:
             continue
         if target.brought and os.path.isdir(whole):
             whole = os.path.join(whole, target.brought)
@@ -84,14 +88,6 @@ def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
         is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
         found += _expand_glob(whole, folders) if is_pattern else [whole]
     return list(dict.fromkeys(found))[:_MOST]
-
-
-def _is_encodable(path: str) -> bool:
-    """Return whether *path* can name a file: half a character cannot be written."""
-    try:
-        return bool(os.fsencode(path))
-    except UnicodeEncodeError:
-        return False
 
 
 def _expand_home(path: str, folders: CallFolders) -> str:

@@ -57,6 +57,7 @@ def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
     call = parse_effects(pending.tool, pending.given, {**known, "PWD": pending.folder or kb.root})
     folders = find_call_folders(kb, pending.folder)
     log = SessionLog(kb, pending.session)
+    # where no event has told of another prompt, the call that is made for it does
     if pending.prompt and not log.is_current_prompt(pending.prompt):
         log.begin_prompt(pending.prompt)
     _log_reads(call, folders, log)
@@ -82,6 +83,7 @@ def _log_reads(call: CallEffects, folders: CallFolders, log: SessionLog) -> None
         if any(is_inside(real, top) for top in folders.memory_folders):
             log.add(READ, real)
     for word in call.asked:
+        # `kb proposal list` shows no records, so it is no reading
         if word != "proposal":
             log.add(READ, f"kb {word}")
 
@@ -90,16 +92,11 @@ def _list_required_files(folders: CallFolders, settings: RiskSettings) -> list[s
     """Return the files of the memory bank of which one must have been read; none where there are none to read."""
     if not folders.bank:
         return []
-    names = (("details/patterns.md", "patterns.md"), ("MEMORY.md",))
-    patterns, index = (
-        [path for name in group if _is_readable(path := os.path.join(folders.bank, *name.split("/")))]
-        for group in names
-    )
-    return patterns or index if settings.requires == PATTERNS else [*patterns, *index]
-
-
-def _is_readable(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.R_OK)
+    names = ("details/patterns.md", "patterns.md", "MEMORY.md")
+    files = [os.path.join(folders.bank, *name.split("/")) for name in names]
+    readable = [path for path in files if os.path.isfile(path) and os.access(path, os.R_OK)]
+    patterns = [path for path in readable if path != files[-1]]
+    return patterns if patterns and settings.requires == PATTERNS else readable
 
 
 def _find_reading_step(
@@ -164,16 +161,20 @@ def load_guard_status(kb: Workspace, folder: str, paths: Sequence[str] = ()) -> 
 
 def _refuse_forbidden(kb: Workspace, pending: PendingCall, call: CallEffects, folders: CallFolders) -> HookResponse:
     """Return the refusal of what only kb, or only a person, may do (MBANK-25, 37)."""
-    ruling = policy.Ruling()
     if call.forges:
-        ruling = policy.rule_on_forged(call.forges)
+        what, shown = "forged", call.forges
     elif protected := _find_protected(kb, pending, call, folders):
-        ruling = policy.rule_on_protected(*protected)
+        shown, what = protected
     elif call.decides:
-        ruling = policy.rule_on_decision(call.decides)
-    elif name := _find_written_settings(kb, call, folders):
-        ruling = policy.rule_on_settings(name)
-    return ruling.translate(kb.config.language)
+        what, shown = "decision", call.decides
+    else:
+        written = [path for each in call.writes for path in expand_call_path(each, folders)]
+        own = [os.path.join(kb.root, name) for name in (FILE, RISK_FILE)]
+        what, shown = (
+            "settings",
+            next((os.path.basename(path) for path in written if resolve_real_path(path) in own), ""),
+        )
+    return policy.rule_on(what, shown).translate(kb.config.language) if shown else HookResponse()
 
 
 def _find_protected(
@@ -206,13 +207,6 @@ def _is_requested_revert(kb: Workspace, target: CallPath, path: str) -> bool:
     return can_revert_change(kb, resolve_real_path(path), removes=target.back == REMOVED)
 
 
-def _find_written_settings(kb: Workspace, call: CallEffects, folders: CallFolders) -> str:
-    """Return the name of the settings that the call writes; "" for none."""
-    own = [os.path.join(kb.root, name) for name in (FILE, RISK_FILE)]
-    written = (path for each in call.writes for path in expand_call_path(each, folders))
-    return next((os.path.basename(path) for path in written if resolve_real_path(path) in own), "")
-
-
 # -- what should have been read, and what holds --------------------------------------------------------
 
 
@@ -239,7 +233,8 @@ def _check_written_paths(
     project = kb.project(folders.folder)
     constraints = Filter(kinds=("constraint",), scopes=tuple({project, GLOBAL}), statuses=(Status.ACCEPTED,))
     impact = kb.sync_index(thorough=False).list_impact_paths(constraints)
-    patterns = sorted({_extract_literal_prefix(path) for path in impact})
+    # their beginnings in small letters, before any wildcard: `src/**/*.py` is compared by "src"
+    patterns = sorted({_WILD.split(path, maxsplit=1)[0].rstrip("/").casefold() for path in impact})
     about = [path for path in written if _can_match_path(path, patterns)]
     responses.append(_quote_constraints(kb, constraints, about, log))
     settled = step is None or mode.name != policy.BLOCK  # then the fast path lets the writes of this prompt pass
@@ -280,8 +275,3 @@ def _quote_constraints(kb: Workspace, constraints: Filter, written: Sequence[str
 
 def _can_match_path(path: str, patterns: Sequence[str]) -> bool:
     return path.casefold().startswith(tuple(patterns))
-
-
-def _extract_literal_prefix(path: str) -> str:
-    """Return the beginning of an impact path that no wildcard stands in, in small letters."""
-    return _WILD.split(path, maxsplit=1)[0].rstrip("/").casefold()

@@ -89,40 +89,38 @@ def rule_on_unread(mode: str, risk: RiskLevel, step: Message | None) -> Ruling:
     return Ruling(WARN, reason)
 
 
-_PROTECTED = {
-    "record": (msg("{path} contains records, and only kb writes them"), msg("submit it: kb write")),
+_RULINGS: Mapping[str, tuple[str, Message, Message | None]] = {
+    # what only kb writes: never, in no mode (MBANK-37)
+    "record": (DENY, msg("{path} contains records, and only kb writes them"), msg("submit it: kb write")),
     "session": (
+        DENY,
         msg("{path} contains archived sessions, and only kb writes them"),
         msg("let kb archive it: kb archive"),
     ),
-    "state": (msg("{path} is kb's own state"), msg("ask the person; kb doctor --fix repairs what is broken")),
-    "bank": (msg("{path} is in the memory bank, which only its writer may change"), msg("submit it: kb write")),
-    "block": (msg("{path} has a block that a tool writes, and this would change it"),
-              msg("change only what is outside MACHINE_BLOCK_START and MACHINE_BLOCK_END")),
-}  # fmt: skip
-"""What only kb writes: why, and the next step."""
+    "state": (DENY, msg("{path} is kb's own state"), msg("ask the person; kb doctor --fix repairs what is broken")),
+    "bank": (DENY, msg("{path} is in the memory bank, which only its writer may change"), msg("submit it: kb write")),
+    "block": (
+        DENY,
+        msg("{path} has a block that a tool writes, and this would change it"),
+        msg("change only what is outside MACHINE_BLOCK_START and MACHINE_BLOCK_END"),
+    ),
+    # what passes for a person's word (MBANK-25), decides for a person, or sets the guard itself
+    "forged": (
+        DENY,
+        msg("kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no"),
+        None,
+    ),
+    "decision": (ASK, msg("kb: “{words}” decides what kb has left to a person"), None),
+    "settings": (ASK, msg("kb: {path} contains the settings of the knowledge base, including its guard"), None),
+}
+"""What is ruled on whatever an agent has read: the permission, why, and the next step where that does not say it."""
 
 
-def rule_on_protected(path: str, what: str) -> Ruling:
-    """Rule on a write to what only kb writes: never, in no mode (MBANK-37). *what*: a key of _PROTECTED."""
-    why, step = _PROTECTED[what]
-    return Ruling(DENY, msg("kb: {why}. Next: {step}", why=why._replace(values={"path": path}), step=step))
-
-
-def rule_on_forged(words: str) -> Ruling:
-    """Rule on a call that passes for a person's word (MBANK-25)."""
-    return Ruling(DENY, msg("kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no",
-                           words=words[:80]))  # fmt: skip
-
-
-def rule_on_decision(words: str) -> Ruling:
-    """Rule on a command by which a person decides: the person is asked."""
-    return Ruling(ASK, msg("kb: “{words}” decides what kb has left to a person", words=words[:80]))
-
-
-def rule_on_settings(path: str) -> Ruling:
-    """Rule on a write to the settings by which the guard itself is set: the person is asked."""
-    return Ruling(ASK, msg("kb: {path} contains the settings of the knowledge base, including its guard", path=path))
+def rule_on(what: str, shown: str) -> Ruling:
+    """Rule on a call that does *what* (a key of _RULINGS) to the path *shown*, or with the words."""
+    permission, why, step = _RULINGS[what]
+    why = why._replace(values={"path": shown, "words": shown[:80]})
+    return Ruling(permission, msg("kb: {why}. Next: {step}", why=why, step=step) if step else why)
 
 
 # -- risk --------------------------------------------------------------------------------------------

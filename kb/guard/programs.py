@@ -131,6 +131,7 @@ def _analyse_command(command: ShellCommand, known: Mapping[str, str], depth: int
     name = _get_name(command)
     if name == "[[":  # its < and > compare
         return CallEffects()
+    # `sort < content/a.md > b.md`: its redirections count whatever the program is
     sent = CallEffects(_build_paths(command, command.reads), _build_paths(command, command.writes))
     return merge_effects([sent, _analyse_program(name, command, known, depth)]) if name and depth <= _DEEP else sent
 
@@ -273,6 +274,7 @@ def _analyse_patch(command: ShellCommand, known: Mapping[str, str], depth: int) 
 
 def _analyse_git(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what a git command writes in the work tree by name; what moves branches is git's own business."""
+    # `git -C sub -c core.pager=cat restore a.md`: options of git itself stand before the command
     words, folder = list(command.words[1:]), command.folder
     while words and words[0].startswith("-"):
         folder = _join_folder(folder, words[1]) if words[0] == "-C" and len(words) > 1 else folder

@@ -90,6 +90,7 @@ def check_after_call(kb: Workspace, caller: Caller) -> HookResponse:
         return HookResponse(context=gone, message=gone)
     record_stamps.mark_call_ended(kb.root, caller.session)
     diff = compare_snapshot(kb, caller.folder)
+    # files with conflict markers are nobody's text yet: they are looked at when the merge is over
     if not diff or is_merge_in_progress(kb):
         return HookResponse()
     return _handle_changes(kb, caller, diff, began, allowed)

@@ -48,6 +48,7 @@ def take_task(kb: Workspace, session: str, agent_type: str, transcript: str) -> 
     known = [row for row in map(_parse_row, log.list_turn_values(TASK)) if row and row[0] == wanted]
     if not known:
         return find_open_task(transcript, agent_type)
+    # of two calls for the same role it is not known which one starts now; the same task twice is no question
     waiting = [row for row in known if row[1] not in started]
     if len({task for _, _, task in waiting}) != 1:
         return ""

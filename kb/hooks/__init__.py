@@ -88,6 +88,7 @@ def _process_event(word: str, caller: _Caller) -> int:
     if not event:
         return _answer_nothing(caller, f"there is no event {word}; there are: {', '.join(EVENTS)}")
     caller = caller._replace(event=event)
+    # bytes: a host writes UTF-8 whatever the locale of its shell is
     data = sys.stdin.buffer.read(MAX_PAYLOAD)
     try:
         given = json.loads(data) if data.strip() else {}
@@ -117,6 +118,7 @@ def _clean_payload(payload: Mapping[str, Any], host: str) -> dict[str, Any]:
 
     Two hosts may give their sessions the same id: kb's names the host, unless it is Claude Code.
     """
+    # half a character ("\ud83d" alone, as a cut emoji leaves it) cannot be written to a file, nor NUL stand in a path
     made = {**payload, "host": host}
     for key in _TEXTS:
         value = payload.get(key)
@@ -145,6 +147,7 @@ def _handle_with_deadline(caller: _Caller, payload: dict[str, Any], root: str) -
     caller = caller._replace(codec=caller.codec or claude)
     event, render = caller.event, (caller.codec or claude).render_response
     late, too_late = events.compute_limits(caller.host, event)
+    # made beforehand: the thread that ends a late process may load nothing
     silence = render(event, HookResponse(), caller.given)
     try:
         with (

@@ -76,12 +76,8 @@ def find_protocol_files(folder: str, environment: Mapping[str, str], names: Sequ
     kept = list(found.values()) or paths[:1]
     if paths[0] not in kept:
         return kept
-    return [path for path in kept if path == paths[0] or not _has_agents_import(path)]
-
-
-def _has_agents_import(path: str) -> bool:
-    text = (read_settings(path) or b"").decode("utf-8", "replace")
-    return bool(_IMPORT.search(text)) and "kb:begin" not in text
+    texts = {path: (read_settings(path) or b"").decode("utf-8", "replace") for path in kept}
+    return [path for path in kept if path == paths[0] or "kb:begin" in texts[path] or not _IMPORT.search(texts[path])]
 
 
 def resolve_skill_folder(folder: str, environment: Mapping[str, str], place: str = "") -> str:

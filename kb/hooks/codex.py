@@ -78,15 +78,15 @@ def find_untrusted_events(path: str, environment: Mapping[str, str]) -> list[str
         return []
     hooks = _load_config(resolve_settings_path(CODEX.mcp, "", environment)).get("hooks")
     state = hooks.get("state") if isinstance(hooks, dict) else None
-    trusted = state if isinstance(state, dict) else {}
-    return [
-        event
-        for event, group, number, hook in find_own_hooks(text)
-        if not any(
-            _is_trusted(trusted.get(f"{file}:{_format_event_name(event)}:{group}:{number}"), event, hook)
-            for file in {os.path.abspath(path), os.path.realpath(path)}
-        )
-    ]
+    trusted, real = state if isinstance(state, dict) else {}, os.path.realpath(path)
+    found = []
+    for event, group, number, hook in find_own_hooks(text):
+        keys = [f"{file}:{_format_event_name(event)}:{group}:{number}" for file in (os.path.abspath(path), real)]
+        entries = [entry for key in keys if isinstance(entry := trusted.get(key), dict)]
+        wanted = hash_hook(event, hook)
+        if not any(one.get("trusted_hash") == wanted and one.get("enabled") is not False for one in entries):
+            found.append(event)
+    return found
 
 
 def _load_config(path: str) -> Mapping[str, Any]:
@@ -99,12 +99,6 @@ def _load_config(path: str) -> Mapping[str, Any]:
         return tomllib.loads((read_settings(path) or b"").decode("utf-8", "replace"))
     except tomllib.TOMLDecodeError:
         return {}
-
-
-def _is_trusted(state: object, event: str, hook: Hook) -> bool:
-    if not isinstance(state, dict) or state.get("enabled") is False:
-        return False
-    return bool(state.get("trusted_hash") == hash_hook(event, hook))
 
 
 def _format_event_name(event: str) -> str:

@@ -90,6 +90,7 @@ def enforce_deadline(limit: float) -> Iterator[None]:
 @contextlib.contextmanager
 def force_exit_after(limit: float, answer: str, code: int) -> Iterator[None]:
     """End the process with *answer* and *code* after *limit* seconds (0: never), whatever the block is waiting for."""
+    # Python answers an alarm between its own steps only: not while a dead network disk or SQLite lets it wait
     over = _thread.allocate_lock()
     over.acquire()
 
@@ -188,7 +189,21 @@ def handle_user_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
         continue_turn(kb, payload.get("session_id", ""), payload.get("prompt_id", ""))
         return HookResponse()
-    return _run_prompt_command(kb, payload) or merge_responses(*(handler(kb, payload) for handler in _AT_PROMPT))
+    if done := _run_prompt_command(kb, payload):
+        return done
+    session, folder = payload.get("session_id", ""), payload.get("cwd", "")
+    answers: list[Any] = []
+    if session and not payload.get("agent_id"):  # a sub-agent's prompt is an agent's, and begins no turn of a person
+        from kb.capture.turns import begin_turn
+
+        answers.append(begin_turn(kb, session, payload["prompt"], payload.get("prompt_id", ""), folder))
+    answers.append(raise_usage_alert(kb, payload))
+    context = kb.answer_to_prompt(payload["prompt"], project=kb.project(folder), folder=folder)
+    if context:  # what has been told needs not be read
+        from kb.state.session_log import READ, SessionLog
+
+        SessionLog(kb, session).add(READ, "kb prompt")
+    return merge_responses(*map(_respond, answers), HookResponse(context=context))
 
 
 def _run_prompt_command(kb: KnowledgeBase, payload: Payload) -> HookResponse | None:
@@ -205,37 +220,9 @@ def _run_prompt_command(kb: KnowledgeBase, payload: Payload) -> HookResponse | N
     return _respond(answer) if answer else None
 
 
-def _begin_turn(kb: KnowledgeBase, payload: Payload) -> HookResponse:
-    """Begin a person's turn: what was read before does not count, and what is proposed may be answered."""
-    from kb.capture.turns import begin_turn
-
-    session = payload.get("session_id", "")
-    if not session or payload.get("agent_id"):  # a sub-agent's prompt is an agent's
-        return HookResponse()
-    return _respond(begin_turn(kb, session, payload["prompt"], payload.get("prompt_id", ""), payload.get("cwd", "")))
-
-
-def _alert_at_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
-    return _respond(raise_usage_alert(kb, payload))
-
-
 def _respond(answer: Any) -> HookResponse:
     """Return an *answer* with a text for the model and one for the person, or None, as a response."""
     return HookResponse(context=answer.context, message=answer.message) if answer else HookResponse()
-
-
-def _recall_at_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
-    folder = payload.get("cwd", "")
-    context = kb.answer_to_prompt(payload["prompt"], project=kb.project(folder), folder=folder)
-    if context:
-        from kb.state.session_log import READ, SessionLog
-
-        SessionLog(kb, payload.get("session_id", "")).add(READ, "kb prompt")
-    return HookResponse(context=context)
-
-
-_AT_PROMPT: tuple[Handler, ...] = (_begin_turn, _alert_at_prompt, _recall_at_prompt)
-"""What looks at a prompt."""
 
 
 # -- the end -----------------------------------------------------------------------------------------
@@ -251,6 +238,7 @@ def handle_pre_compact(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     path = get_transcript_path(payload)
     if not _has_transcript(kb, "PreCompact", path, needed=True):
         return HookResponse()
+    # the context is small again afterwards: the alerts of 70 %, 85 % and 95 % may come anew
     is_archived = "red" in reset_alerts(kb, payload.get("session_id", ""))
     saved = kb.save_session(path, archive=not is_archived, **_get_session(payload))
     refusal = _report_git_refusal(kb, "PreCompact", saved.kept)
@@ -262,6 +250,7 @@ def handle_stop(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     """Extract what is new, unless the last extraction is too recent: then a later event takes it along."""
     path, agent = _resolve_agent_transcript(payload)
     owner = _get_session(payload)
+    # a sub-agent ends while its session goes on: what changed since is looked at when that one's turn ends
     changed = HookResponse() if agent else compare_protected_files(kb, payload, "Stop")
     verdicts: Sequence[Verdict] = ()
     messages = [changed.message]

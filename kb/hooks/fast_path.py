@@ -74,27 +74,21 @@ def can_skip_event(event: str, payload: Mapping[str, Any], root: str) -> bool:
             and _can_skip_guard(payload, root)
             and not _is_near_alert(payload, root)
         )
-        return is_plain and (not may_write(payload) or _begin_if_unchanged(payload, root))
+        return is_plain and (not may_write(payload) or _note_if_unchanged(payload, root, is_begin=True))
     if event == "PostToolUse":
         is_short = tool not in _SEARCHES or _is_short_result(payload.get("tool_response"))
         is_plain = is_short and not _is_near_alert(payload, root)
-        return is_plain and (not may_write(payload) or _end_if_unchanged(payload, root))
+        return is_plain and (not may_write(payload) or _note_if_unchanged(payload, root, is_begin=False))
     return False
 
 
-def _begin_if_unchanged(payload: Mapping[str, Any], root: str) -> bool:
-    """Note that a call begins and return whether the files that only kb writes are as they were."""
-    if may_discard(payload) or not record_stamps.is_unchanged(root, payload.get("cwd") or root):
+def _note_if_unchanged(payload: Mapping[str, Any], root: str, *, is_begin: bool) -> bool:
+    """Return whether the files that only kb writes are as they were, and if so note that a call begins or has ended."""
+    # before `git checkout .` a snapshot is taken: that could throw a person's text away
+    if (is_begin and may_discard(payload)) or not record_stamps.is_unchanged(root, payload.get("cwd") or root):
         return False
-    record_stamps.mark_call_started(root, payload.get("session_id", ""))
-    return True
-
-
-def _end_if_unchanged(payload: Mapping[str, Any], root: str) -> bool:
-    """Return whether the files are as they were, and if so note that the call has ended."""
-    if not record_stamps.is_unchanged(root, payload.get("cwd") or root):
-        return False
-    record_stamps.mark_call_ended(root, payload.get("session_id", ""))
+    note = record_stamps.mark_call_started if is_begin else record_stamps.mark_call_ended
+    note(root, payload.get("session_id", ""))
     return True
 
 
@@ -138,6 +132,7 @@ def count_lines(path: str, enough: int) -> int:
         with open(path, "rb") as file:
             for _ in range(_BLOCKS):
                 block = file.read(_BLOCK)
+                # a host does not read binary files by lines
                 if b"\0" in block:
                     return 0
                 found += block.count(b"\n")
@@ -176,23 +171,19 @@ def may_discard(payload: Mapping[str, Any]) -> bool:
 
 def _can_skip_guard(payload: Mapping[str, Any], root: str) -> bool:
     """Return whether the guard of the knowledge base at *root* has nothing to say to the call, and nothing to note."""
+    tool, given, folder = payload.get("tool_name", ""), payload.get("tool_input", {}), payload.get("cwd", "")
     try:
-        return _is_harmless_call(payload.get("tool_name", ""), payload.get("tool_input", {}), payload, root)
+        if tool in _SHELLS:
+            command = given.get("command")
+            return isinstance(command, str) and not _is_risky_command(command) and not _is_inside_base(folder, root)
+        if tool in _READS or tool in _WRITES:
+            paths = [os.path.join(folder, path) for key in _PATH_KEYS if isinstance(path := given.get(key), str)]
+            if not (paths or tool in _READS) or any(_is_inside_base(path, root) for path in paths or [folder]):
+                return False
+            # a read outside is nothing to the guard; a write may need the memory to be read first
+            return tool in _READS or _is_already_allowed(payload, root, paths)
     except (OSError, ValueError):  # a path that can be none, or that nobody may ask about
         return False
-
-
-def _is_harmless_call(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], root: str) -> bool:
-    folder = payload.get("cwd", "")
-    if tool in _SHELLS:
-        command = given.get("command")
-        return isinstance(command, str) and not _is_risky_command(command) and not _is_inside_base(folder, root)
-    if tool in _READS or tool in _WRITES:
-        paths = [os.path.join(folder, path) for key in _PATH_KEYS if isinstance(path := given.get(key), str)]
-        if not (paths or tool in _READS) or any(_is_inside_base(path, root) for path in paths or [folder]):
-            return False
-        # a read outside is nothing to the guard; a write may need the memory to be read first
-        return tool in _READS or _is_already_allowed(payload, root, paths)
     if tool.startswith(_MCP):
         # `mcp__jira__transition` may do anything but to files; `mcp__files__edit` and `mcp__kb__search` are looked at
         return not any(verb in tool.lower() for verb in (*_VERBS, "kb"))
@@ -222,6 +213,7 @@ def _is_inside_base(path: str, root: str) -> bool:
             tops.append(os.stat(os.path.join(root, name)))
         except OSError:
             continue
+    # by inode, not by name: `/tmp/link/a.md` and a bind mount lead there as well
     for spelled in {real, os.path.abspath(path)}:
         part = spelled
         while part != os.path.dirname(part):
@@ -243,6 +235,7 @@ def _is_already_allowed(payload: Mapping[str, Any], root: str, paths: list[str])
     try:
         with open(_active_file(root, payload, "guard.json"), encoding="utf-8") as file:
             kept = json.load(file)
+        # it has spoken for one prompt; a host that names no prompts begins each with an event of its own
         if kept["settled"] is not True or kept["prompt"] not in ("", payload.get("prompt_id", "")):
             return False
         project, patterns = kept["project"], kept["patterns"]

@@ -148,6 +148,7 @@ def _parse_timeout(entry: Mapping[str, Any]) -> int:
 def is_own_hook(command: str) -> bool:
     """Return whether a hook's *command* calls `kb-hook` with an event, and nothing else."""
     try:
+        # `/opt/kb/bin/kb-hook stop --host codex` is kb's; `kb-hook stop && notify-send done` is somebody's own line
         program, event, *more = shlex.split(command)
     except ValueError:
         return False
@@ -164,21 +165,17 @@ def add_hooks(host: Host, text: str, hooks: list[Hook]) -> str:
     if not text.strip():
         text = json.dumps(dict(host.top), indent=2) + "\n"
     for hook in hooks:
-        call = build_entry(host, hook)
+        values = {COMMAND: hook.command, SECONDS: hook.timeout, MILLISECONDS: 1000 * hook.timeout}
+        call = {key: values.get(value, value) for key, value in host.entry.items()}
         matched = {"matcher": hook.matcher} if hook.matcher else {}
         entry = {**matched, "hooks": [call]} if host.is_grouped else {**call, **matched}
         text = text_edit.put_value(text, ("hooks", hook.event), entry, as_item=True)
     return text
 
 
-def build_entry(host: Host, hook: Hook) -> dict[str, Any]:
-    """Return how *hook* stands in the settings of *host*."""
-    values = {COMMAND: hook.command, SECONDS: hook.timeout, MILLISECONDS: 1000 * hook.timeout}
-    return {key: values.get(value, value) for key, value in host.entry.items()}
-
-
 def remove_hooks(text: str) -> str:
     """Return the settings *text* without kb's hooks, and without what held nothing else."""
+    # the last first, and looked for anew each time: every removal moves what stands behind it
     while text.strip() and (ours := find_own_hooks(text)):
         event, number, inner, _ = ours[-1]
         group = ("hooks", event, number)

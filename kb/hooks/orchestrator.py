@@ -34,20 +34,17 @@ def parse_names(words: str) -> tuple[str, ...]:
     return names
 
 
-def render_amendment(name: str, language: str) -> str:
-    """Return the text for the orchestrator *name*, with marks around it by which it is found again."""
-    with open(os.path.join(FOLDER, "hosts", f"orchestrator.{language}.md"), encoding="utf-8") as file:
-        return f"<!-- KB:{name} -->\n{file.read().strip()}\n<!-- KB:end -->"
-
-
 def plan_installation(path: str, names: Sequence[str], language: str, environment: Mapping[str, str]) -> SettingsEdit:
     """Return what amending the prompts of *names* changes in *path*; what stands there of others stays."""
     before = read_settings(path)
     _decode_settings(before or b"", path)
     origin = find_origin(path, PART, before, environment, _remove_amendments)
     text = _decode_settings(origin or b"", path)
-    for name in names:
-        whole = "\n\n".join(filter(None, (_read_prompt(text, name), render_amendment(name, language))))
+    with open(os.path.join(FOLDER, "hosts", f"orchestrator.{language}.md"), encoding="utf-8") as file:
+        step = file.read().strip()
+    for name in names:  # between marks, by which it is found again
+        ours = f"<!-- KB:{name} -->\n{step}\n<!-- KB:end -->"
+        whole = "\n\n".join(filter(None, (_read_prompt(text, name), ours)))
         text = text_edit.put_value(text, ("agents", name, _KEY), whole)
     return SettingsEdit(path, before, encode_text(text, origin), PART, origin, stands=True)
 

@@ -106,6 +106,7 @@ def find_claude_plugin(folder: str, environment: Mapping[str, str]) -> str:
         found = _load_json(path).get("enabledPlugins")
         enabled |= found if isinstance(found, dict) else {}
     known = _load_json(os.path.join(os.path.dirname(user), "plugins", "installed_plugins.json")).get("plugins")
+    # `kb@kb-tools`: behind the @ stands the marketplace, which a team may have named otherwise
     for name, installs in known.items() if isinstance(known, dict) else ():
         if enabled.get(name) is True and name.partition("@")[0] == "kb" and isinstance(installs, list):
             paths = [one.get("installPath") for one in installs if isinstance(one, dict)]

@@ -139,6 +139,7 @@ def _is_outside_project(path: str, real: str, home: str) -> bool:
 
 def _write_atomically(path: str, data: bytes, rights: int | None) -> None:
     """Write a file whole or not at all, with these *rights* from its first byte on: settings may hold secrets."""
+    # beside the file, as a file can only be put in its place whole on the same disk
     beside = f"{path}.kb-{os.getpid()}"
     try:
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, rights or 0o666), "wb") as file:
@@ -214,6 +215,7 @@ def find_origin(
     ):
         kept = json.load(file)
         before = kept["before"]
+        # an unchanged file is known by its sum: then its comments and layout come back as well
         if now is not None and kept["after"] == hashlib.sha256(now).hexdigest():
             return None if before is None else str(before).encode()
     return None if now is None else encode_text(remove(decode_text(now, path)), now)

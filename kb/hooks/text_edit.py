@@ -93,6 +93,7 @@ def put_value(text: str, path: Sequence[str], value: Any, *, as_item: bool = Fal
 
 def insert_value(text: str, at: int, value: object, key: str = "") -> str:
     """Return *text* with *value* as the last in the object (under *key*) or list that begins at *at*."""
+    # as the file is written elsewhere: two spaces or a tab, LF or CRLF
     unit, newline = detect_layout(text)
     values = list_children(text, at)
     end = _find_end(text, at) - 1
@@ -195,6 +196,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 def list_tables(text: str) -> list[tuple[tuple[str, ...], int, int]]:
     """Return name, start and end (that of the next one, or of the text) of the tables of a valid TOML *text*."""
+    # a line that looks like a header may stand within a text of several lines: """\n[mcp_servers.kb]\n"""
     inside = [match.span() for match in _TOML_TOKEN.finditer(text) if "\n" in match[0]]
     found = [
         (match.start(), tuple(map(_unquote_key, re.findall(_KEY, match[1]))))
@@ -234,6 +236,7 @@ def set_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> s
 
 def remove_table(text: str, name: Sequence[str]) -> str:
     """Return *text* without the table *name* and those below it; comments in front of the next table stay."""
+    # the last first, so that the places of the others hold
     for table, start, end in reversed(list_tables(text)):
         if table[: len(name)] == tuple(name):
             rows = text[start:end].splitlines(keepends=True)

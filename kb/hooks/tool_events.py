@@ -97,6 +97,7 @@ def compare_protected_files(kb: KnowledgeBase, payload: Payload, event: str, *, 
     the command.
     """
     session, folder = payload.get("session_id", ""), payload.get("cwd", "")
+    # stamps tell at once that nothing changed; before a command that may throw text away, a copy of it must be taken
     if event == "PreToolUse" and not may_discard(payload) and record_stamps.is_unchanged(kb.root, folder):
         record_stamps.mark_call_started(kb.root, session, record_stamps.SETTINGS if asked else "")
         return HookResponse()
