@@ -10,15 +10,16 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
 import anyio
 import mcp_types as types
 from anyio.to_thread import run_sync
 from mcp import MCPError
 from mcp.server import Server
+from mcp.server.stdio import stdio_server
 
 from kb import __version__
 from kb.config import detect_language
@@ -29,12 +30,8 @@ from kb.mcp import resources, tools
 from kb.safety.injection import reveal_hidden
 from kb.state.hook_failures import redact_message
 
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
+T = TypeVar("T")
 
-    T = TypeVar("T")
-
-NAME = "kb"
 _INSTRUCTIONS = msg(
     "The team's knowledge base of decisions, constraints, interfaces, pitfalls and patterns. Before a task, call hint"
     " (t1) or search; with a plan, hint (t2); when something was decided or learnt, write it. What the tools answer was"
@@ -44,7 +41,8 @@ _READERS = 8
 """Calls that read and are answered at the same time."""
 _AT_STOP = 5.0
 """Seconds that a write may still take when the user stops the server."""
-_MARKDOWN = "text/markdown"
+_COMPLETIONS = 100
+"""Values of a completion, at most: the protocol allows no more."""
 
 
 class ServerContext:
@@ -58,15 +56,14 @@ class ServerContext:
         self._reading = anyio.CapacityLimiter(_READERS)
         self._writing = anyio.CapacityLimiter(1)
 
-    def open_base(self) -> KnowledgeBase:
-        """Open the knowledge base; raise NoKnowledgeBase."""
-        if self.root:
-            return KnowledgeBase.at(self.root, self.environment, folder=self.folder)
-        return KnowledgeBase.open(self.folder, self.environment)
+    @property
+    def language(self) -> str:
+        """The language in which an agent is spoken to; asked anew, for somebody may change the settings meanwhile."""
+        return detect_language(self.environment, self.root)
 
     def translate(self, message: Message) -> str:
         """Return *message* in the language in which an agent is spoken to."""
-        return message.translate(detect_language(self.environment, self.root))
+        return message.translate(self.language)
 
     def describe_failure(self, error: Exception) -> str:
         """Return what went wrong and the one next step; of an error of kb's own only that there was one."""
@@ -75,15 +72,18 @@ class ServerContext:
         if not isinstance(error, KbError):
             print(redact_message(f"kb mcp: {error!r}"), file=sys.stderr)
             error = KbError(msg("kb failed: {problem}", problem=type(error).__name__), hint=msg("see: kb doctor"))
-        language = detect_language(self.environment, self.root)
-        hint = error.hint.translate(language)
-        return reveal_hidden(redact_message(error.translate(language) + (f"\n→ {hint}" if hint else "")))
+        hint = self.translate(error.hint)
+        return reveal_hidden(redact_message(error.translate(self.language) + (f"\n→ {hint}" if hint else "")))
 
     async def run_in_thread(self, work: Callable[[KnowledgeBase], T], *, writes: bool = False) -> T:
         """Let *work* answer from the knowledge base in a thread of its own; one that *writes* holds up no read."""
 
         def run_work() -> T:
-            with self.open_base() as kb:
+            if self.root:
+                kb = KnowledgeBase.at(self.root, self.environment, folder=self.folder)
+            else:
+                kb = KnowledgeBase.open(self.folder, self.environment)
+            with kb:
                 return work(kb)
 
         return await run_sync(run_work, limiter=self._writing if writes else self._reading)
@@ -93,7 +93,11 @@ class ServerContext:
         try:
             return await self.run_in_thread(work)
         except Exception as error:  # whatever it is, the client gets an answer
-            raise _build_error(self.describe_failure(error)) from None
+            raise MCPError(code=types.INVALID_PARAMS, message=self.describe_failure(error)) from None
+
+    def build_error(self, said: Message) -> MCPError:
+        """Return the error by which the protocol says that what was named is not there or cannot be."""
+        return MCPError(code=types.INVALID_PARAMS, message=self.translate(said))
 
     async def wait_for_write(self) -> None:
         """Return when no call writes, and let none begin; after `_AT_STOP` seconds in any case."""
@@ -104,7 +108,7 @@ class ServerContext:
 def build_server(context: ServerContext) -> Server[Any]:
     """Return the server that answers in *context*."""
     return Server(
-        NAME,
+        "kb",
         version=__version__,
         title=context.translate(msg("Team knowledge base")),
         instructions=context.translate(_INSTRUCTIONS),
@@ -121,14 +125,19 @@ def build_server(context: ServerContext) -> Server[Any]:
 
 def serve_stdio(root: str) -> None:
     """Answer on stdin and stdout until the client goes or the user stops it."""
-    from mcp.server.stdio import stdio_server
-
     context = ServerContext(root, os.getcwd(), os.environ)
     server = build_server(context)
 
+    async def exit_on_interrupt() -> None:
+        # not by cancelling: the thread that reads stdin would wait for the client
+        with anyio.open_signal_receiver(signal.SIGINT) as signals:
+            async for _ in signals:
+                await context.wait_for_write()
+                os._exit(128 + signal.SIGINT)
+
     async def serve() -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(_exit_on_interrupt, context)
+            group.start_soon(exit_on_interrupt)
             async with stdio_server() as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
             group.cancel_scope.cancel()
@@ -136,47 +145,38 @@ def serve_stdio(root: str) -> None:
     anyio.run(serve)
 
 
-async def _exit_on_interrupt(context: ServerContext) -> None:
-    """End the process at SIGINT, once no call writes: the thread that reads stdin would wait for the client."""
-    with anyio.open_signal_receiver(signal.SIGINT) as signals:
-        async for _ in signals:
-            await context.wait_for_write()
-            os._exit(128 + signal.SIGINT)
-
-
-def _build_error(words: str) -> Exception:
-    """Return the error by which the protocol says that what was named is not there or cannot be."""
-    return MCPError(code=types.INVALID_PARAMS, message=words)
-
-
 # -- the handlers ---------------------------------------------------------------------------------
 
 
 async def _list_tools(context: ServerContext, _: object, __: object) -> types.ListToolsResult:
-    def translate(schema: Any) -> Any:
-        return tools.translate_schema(schema, context.translate)
-
-    return types.ListToolsResult(
-        tools=[
+    found = []
+    for tool in tools.TOOLS:
+        title = context.translate(tool.title)
+        hints = types.ToolAnnotations(
+            title=title,
+            read_only_hint=not tool.writes,
+            destructive_hint=False,
+            idempotent_hint=not tool.writes,
+            open_world_hint=False,
+        )
+        found.append(
             types.Tool(
-                name=tool.name, title=context.translate(tool.title), description=context.translate(tool.help),
-                input_schema=translate(tools.build_input_schema(tool)),
-                output_schema=translate(tools.build_answer_schema(tool)),
-                annotations=types.ToolAnnotations(
-                    title=context.translate(tool.title), read_only_hint=not tool.writes, destructive_hint=False,
-                    idempotent_hint=not tool.writes, open_world_hint=False,
-                ),
+                name=tool.name,
+                title=title,
+                description=context.translate(tool.help),
+                input_schema=tools.translate_schema(tools.build_input_schema(tool), context.translate),
+                output_schema=tools.translate_schema(tool.answer, context.translate),
+                annotations=hints,
             )
-            for tool in tools.TOOLS
-        ]
-    )  # fmt: skip
+        )
+    return types.ListToolsResult(tools=found)
 
 
 async def _call_tool(context: ServerContext, _: object, params: types.CallToolRequestParams) -> types.CallToolResult:
     tool = tools.BY_NAME.get(params.name)
     if tool is None:
-        raise _build_error(context.translate(msg("there is no tool {name}; there are: {names}", name=params.name,
-                                                 names=", ".join(tools.BY_NAME))))  # fmt: skip
+        names = ", ".join(tools.BY_NAME)
+        raise context.build_error(msg("there is no tool {name}; there are: {names}", name=params.name, names=names))
     try:
         given = tools.validate_arguments(tool, params.arguments or {})
         answer = await context.run_in_thread(
@@ -189,52 +189,42 @@ async def _call_tool(context: ServerContext, _: object, params: types.CallToolRe
 
 
 async def _list_resources(context: ServerContext, _: object, __: object) -> types.ListResourcesResult:
-    rows = resources.list_resources(detect_language(context.environment, context.root))
-    return types.ListResourcesResult(
-        resources=[types.Resource(uri=row.uri, **about) for row, about in _describe_resources(context, rows)]
-    )
+    rows = _describe_resources(context, resources.list_resources(context.language))
+    return types.ListResourcesResult(resources=[types.Resource(uri=uri, **about) for uri, about in rows])
 
 
 async def _list_templates(context: ServerContext, _: object, __: object) -> types.ListResourceTemplatesResult:
     rows = _describe_resources(context, resources.TEMPLATES)
-    return types.ListResourceTemplatesResult(
-        resource_templates=[types.ResourceTemplate(uri_template=row.uri, **about) for row, about in rows]
-    )
+    found = [types.ResourceTemplate(uri_template=uri, **about) for uri, about in rows]
+    return types.ListResourceTemplatesResult(resource_templates=found)
 
 
 def _describe_resources(
     context: ServerContext, rows: Iterable[resources.McpResource]
-) -> list[tuple[resources.McpResource, dict[str, Any]]]:
-    return [
-        (row, {"name": row.name, "title": context.translate(row.title), "description": context.translate(row.help),
-               "mime_type": _MARKDOWN})
-        for row in rows
-    ]  # fmt: skip
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for row in rows:
+        about = {"title": context.translate(row.title), "description": context.translate(row.help)}
+        yield row.uri, {"name": row.name, **about, "mime_type": resources.MIME_TYPE}
 
 
 async def _read_resource(
     context: ServerContext, _: object, params: types.ReadResourceRequestParams
 ) -> types.ReadResourceResult:
     text = await context.run_or_refuse(lambda kb: resources.read(kb, context.folder, str(params.uri)))
-    content = types.TextResourceContents(uri=params.uri, text=text, mime_type=_MARKDOWN)
+    content = types.TextResourceContents(uri=params.uri, text=text, mime_type=resources.MIME_TYPE)
     return types.ReadResourceResult(contents=[content])
 
 
 async def _list_prompts(context: ServerContext, _: object, __: object) -> types.ListPromptsResult:
-    return types.ListPromptsResult(
-        prompts=[
-            types.Prompt(
-                name=prompt.name, title=context.translate(prompt.title), description=context.translate(prompt.help),
-                arguments=[
-                    types.PromptArgument(
-                        name=name, description=context.translate(help), required=name in prompt.required
-                    )
-                    for name, help in prompt.arguments.items()
-                ],
-            )
-            for prompt in resources.PROMPTS
+    found = []
+    for prompt in resources.PROMPTS:
+        arguments = [
+            types.PromptArgument(name=name, description=context.translate(help), required=name in prompt.required)
+            for name, help in prompt.arguments.items()
         ]
-    )  # fmt: skip
+        title, about = context.translate(prompt.title), context.translate(prompt.help)
+        found.append(types.Prompt(name=prompt.name, title=title, description=about, arguments=arguments))
+    return types.ListPromptsResult(prompts=found)
 
 
 async def _get_prompt(context: ServerContext, _: object, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -242,16 +232,12 @@ async def _get_prompt(context: ServerContext, _: object, params: types.GetPrompt
     given = dict(params.arguments or {})
     if prompt is None:
         names = ", ".join(each.name for each in resources.PROMPTS)
-        problem = msg("there is no prompt {name}; there are: {names}", name=params.name, names=names)
-        raise _build_error(context.translate(problem))
+        raise context.build_error(msg("there is no prompt {name}; there are: {names}", name=params.name, names=names))
     if missing := ", ".join(name for name in prompt.required if not given.get(name)):
-        problem = msg("the prompt {name} needs {missing}", name=prompt.name, missing=missing)
-        raise _build_error(context.translate(problem))
+        raise context.build_error(msg("the prompt {name} needs {missing}", name=prompt.name, missing=missing))
     text = await context.run_or_refuse(lambda kb: prompt.text(kb, context.folder, given))
-    return types.GetPromptResult(
-        description=context.translate(prompt.help),
-        messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))],
-    )
+    message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+    return types.GetPromptResult(description=context.translate(prompt.help), messages=[message])
 
 
 async def _complete_argument(
@@ -262,6 +248,5 @@ async def _complete_argument(
         found = await context.run_in_thread(lambda kb: resources.complete_argument(kb, begun.name, begun.value))
     except Exception:  # nobody is helped by an error while typing
         found = []
-    return types.CompleteResult(
-        completion=types.Completion(values=found[:100], total=len(found), has_more=len(found) > 100)
-    )
+    shown, has_more = found[:_COMPLETIONS], len(found) > _COMPLETIONS
+    return types.CompleteResult(completion=types.Completion(values=shown, total=len(found), has_more=has_more))

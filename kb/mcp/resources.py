@@ -6,6 +6,7 @@ Both are text for an agent, so both quote: what a record says stands behind "> "
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -14,13 +15,14 @@ from kb.errors import BadInput, UnknownId
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import Filter, KnowledgeBase
-from kb.mcp.tool_functions import BUDGET, limit_to_budget
+from kb.mcp.tool_functions import DEFAULT_BUDGET, limit_to_budget
 from kb.records.kinds import KINDS, kind_label, section_label
 from kb.safety.quoting import sanitise_text
 
 SCHEME = "kb://"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"
-_MOST = 4 * BUDGET
+MIME_TYPE = "text/markdown"
+_MOST = 4 * DEFAULT_BUDGET
 _ROWS = 1000
 """Records of a list, at most; fewer where they take more than _MOST tokens."""
 _SECTIONS = frozenset(("context", "decision", "alternatives", "why", "impact", "verification", "rollback"))
@@ -35,16 +37,20 @@ class McpResource(NamedTuple):
     help: Message
 
 
-HOME = McpResource(f"{SCHEME}home", "home", msg("The knowledge base"),
-                   msg("What it holds: scopes, kinds, reviews; where to go on."))  # fmt: skip
-TEMPLATES: tuple[McpResource, ...] = (
-    McpResource(f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"),
-                msg("By id (D001), citation (shop:D001) or uid.")),
-    McpResource(f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"),
-                msg("The accepted ones, by scope and id.")),
-    McpResource(f"{SCHEME}{SESSIONS}{{name}}", "session", msg("An archived session"),
-                msg("Its compact form, to continue from.")),
-)  # fmt: skip
+HOME = McpResource(
+    f"{SCHEME}home", "home", msg("The knowledge base"), msg("What it holds: scopes, kinds, reviews; where to go on.")
+)
+TEMPLATES = (
+    McpResource(
+        f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"), msg("By id (D001), citation (shop:D001) or uid.")
+    ),
+    McpResource(
+        f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"), msg("The accepted ones, by scope and id.")
+    ),
+    McpResource(
+        f"{SCHEME}{SESSIONS}{{name}}", "session", msg("An archived session"), msg("Its compact form, to continue from.")
+    ),
+)
 
 
 def list_resources(language: str) -> list[McpResource]:
@@ -60,9 +66,13 @@ def list_resources(language: str) -> list[McpResource]:
 def read(kb: KnowledgeBase, folder: str, uri: str) -> str:
     """Return the text of the resource *uri* as markdown; raise UnknownId for none."""
     rest = unquote(uri.removeprefix(SCHEME)) if uri.startswith(SCHEME) else ""
-    for begin, answer in _READERS.items():
-        if rest.startswith(begin) and (name := rest.removeprefix(begin)):
-            return answer(kb, folder, name)
+    part, _, name = rest.partition("/")
+    if name and f"{part}/" == RECORDS:
+        return _render_record(kb, folder, name)
+    if name and f"{part}/" == LISTS:
+        return _render_list(kb, name)
+    if name and f"{part}/" == SESSIONS:
+        return _quote_lines(kb, sanitise_text(kb.session_file(name)).split("\n"))
     if rest.rstrip("/") == "home":
         return _render_home(kb, folder)
     known = msg("there are: {names}", names=", ".join(each.uri for each in (HOME, *TEMPLATES)))
@@ -82,7 +92,7 @@ def _render_record(kb: KnowledgeBase, folder: str, name: str) -> str:
     return _quote_lines(kb, about)
 
 
-def _render_list(kb: KnowledgeBase, folder: str, name: str) -> str:
+def _render_list(kb: KnowledgeBase, name: str) -> str:
     if name not in {kind.name for kind in KINDS}:
         names = ", ".join(kind.name for kind in KINDS)
         raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=sanitise_text(name), kinds=names))
@@ -94,17 +104,6 @@ def _render_list(kb: KnowledgeBase, folder: str, name: str) -> str:
     return _quote_lines(kb, [*kept, *([kb.localise(msg("{n} more: ask the tool list", n=left))] if left else [])])
 
 
-def _render_session(kb: KnowledgeBase, folder: str, name: str) -> str:
-    return _quote_lines(kb, sanitise_text(kb.session_file(name)).split("\n"))
-
-
-_READERS: Mapping[str, Callable[[KnowledgeBase, str, str], str]] = {
-    RECORDS: _render_record,
-    LISTS: _render_list,
-    SESSIONS: _render_session,
-}
-
-
 def _quote_lines(kb: KnowledgeBase, lines: Sequence[str]) -> str:
     return "\n".join([disclose.render_quote_notice(kb), "", *(f"> {line}".rstrip() for line in lines)]) + "\n"
 
@@ -114,14 +113,10 @@ def _render_home(kb: KnowledgeBase, folder: str) -> str:
     kinds = [
         f"- {kind_label(kind, kb.config.language)}: {n} ({SCHEME}{LISTS}{kind})" for kind, n in home.kinds.items() if n
     ]
-    lines = [
-        f"# {home.name}", "",
-        kb.localise(msg("Here holds: {scope}. Open reviews: {n}.", scope=home.scope, n=home.reviews)), "",
-        *kinds, "",
-        *(f"- {scope}: {n}" for scope, n in home.scopes.items()), "",
-        kb.localise(msg("Find: the tool search. Read: the tool show, or {uri}.", uri=TEMPLATES[0].uri)),
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    scopes = [f"- {scope}: {n}" for scope, n in home.scopes.items()]
+    holds = kb.localise(msg("Here holds: {scope}. Open reviews: {n}.", scope=home.scope, n=home.reviews))
+    find = kb.localise(msg("Find: the tool search. Read: the tool show, or {uri}.", uri=TEMPLATES[0].uri))
+    return "\n".join([f"# {home.name}", "", holds, "", *kinds, "", *scopes, "", find]) + "\n"
 
 
 def complete_argument(kb: KnowledgeBase, argument: str, begun: str) -> list[str]:
@@ -149,17 +144,19 @@ class McpPrompt(NamedTuple):
     required: tuple[str, ...] = ()
 
 
-def _build_hint_prompt(moment: str) -> Callable[[KnowledgeBase, str, Mapping[str, str]], str]:
-    def render_hint(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
-        text = kb.hint(moment, given.get("keywords", "").split(), project=kb.project(folder)).text
-        return f"{disclose.render_quote_notice(kb)}\n\n{text}"
+def _render_hint(moment: str, kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
+    project = kb.project(folder)
+    if moment == "avatar":
+        text = kb.hint_for_avatar(given["avatar"], given["task"], project=project)
+    else:
+        text = kb.hint(moment, given.get("keywords", "").split(), project=project).text
+    if moment == "avatar" and not text:
+        return kb.localise(msg("this role gets no hints"))
+    return f"{disclose.render_quote_notice(kb)}\n\n{text}"
 
-    return render_hint
 
-
-def _render_avatar_hints(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
-    text = kb.hint_for_avatar(given["avatar"], given["task"], project=kb.project(folder))
-    return f"{disclose.render_quote_notice(kb)}\n\n{text}" if text else kb.localise(msg("this role gets no hints"))
+def _render_spawn(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
+    return kb.spawn(given["avatar"], given["task"], project=kb.project(folder))
 
 
 _KEYWORDS = {"keywords": msg("What the work is about.")}
@@ -169,22 +166,33 @@ _ROLE = {
 }
 PROMPTS: tuple[McpPrompt, ...] = (
     McpPrompt(
-        "shi_t1", msg("T1: before the work"), msg("Pitfalls, constraints and patterns to know before a task starts."),
-        _KEYWORDS, _build_hint_prompt("t1"),
+        "shi_t1",
+        msg("T1: before the work"),
+        msg("Pitfalls, constraints and patterns to know before a task starts."),
+        _KEYWORDS,
+        partial(_render_hint, "t1"),
     ),
     McpPrompt(
-        "shi_t2", msg("T2: once the plan is fixed"),
+        "shi_t2",
+        msg("T2: once the plan is fixed"),
         msg("Decisions, interfaces and rollbacks to check a plan against."),
-        _KEYWORDS, _build_hint_prompt("t2"),
+        _KEYWORDS,
+        partial(_render_hint, "t2"),
     ),
     McpPrompt(
-        "shi_avatar", msg("Hints for a sub-agent"), msg("The hints that a role (眼 耳 鼻 舌 身 意) gets for its task."),
-        _ROLE, _render_avatar_hints, required=("avatar", "task"),
-    ),
-    McpPrompt(
-        "spawn", msg("Context for a sub-agent"), msg("What the prompt of a sub-agent begins with: hints and its task."),
+        "shi_avatar",
+        msg("Hints for a sub-agent"),
+        msg("The hints that a role (眼 耳 鼻 舌 身 意) gets for its task."),
         _ROLE,
-        lambda kb, folder, given: kb.spawn(given["avatar"], given["task"], project=kb.project(folder)),
+        partial(_render_hint, "avatar"),
         required=("avatar", "task"),
     ),
-)  # fmt: skip
+    McpPrompt(
+        "spawn",
+        msg("Context for a sub-agent"),
+        msg("What the prompt of a sub-agent begins with: hints and its task."),
+        _ROLE,
+        _render_spawn,
+        required=("avatar", "task"),
+    ),
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
 from kb.context import disclose
 from kb.context.disclose import RecordRow
@@ -20,19 +20,16 @@ from kb.index.record_ids import qualify_name
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records import candidate
 from kb.records.kinds import KINDS, find_kind
-from kb.records.model import Candidate, Record, Verdict
+from kb.records.model import Record, Verdict
 from kb.safety.injection import reveal_hidden
 from kb.safety.quoting import sanitise_text
 from kb.text.segment import estimate_tokens
 
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
+T = TypeVar("T")
+Given = Mapping[str, Any]
+Answer = dict[str, Any]
 
-    T = TypeVar("T")
-    Given = Mapping[str, Any]
-    Answer = dict[str, Any]
-
-BUDGET = 4000
+DEFAULT_BUDGET = 4000
 """Estimated tokens of an answer where the caller names no budget."""
 
 
@@ -50,23 +47,27 @@ def limit_to_budget(rows: Sequence[T], budget: int) -> list[T]:
     return kept
 
 
-def build_row(kb: KnowledgeBase, record: Record) -> Answer:
-    """Return *record* for a list."""
+def _fit_rows(kb: KnowledgeBase, key: str, rows: Sequence[object], given: Given) -> Answer:
+    """Return as *key* the first of *rows*, within the budget asked for, and as "more" how many are missing, or ""."""
+    kept = limit_to_budget(rows, given.get("budget", DEFAULT_BUDGET))
+    left = len(rows) - len(kept)
+    more = msg("{n} more are left out; narrow the question, or raise budget", n=left)
+    return {key: kept, "more": kb.localise(more) if left else ""}
+
+
+def _build_row(kb: KnowledgeBase, record: Record) -> Answer:
     return _translate_row(kb, disclose.build_record_row(kb, record))
-
-
-def build_whole_record(kb: KnowledgeBase, record: Record, budget: int, only: str = "") -> Answer:
-    """Return *record* with its sections."""
-    whole = disclose.build_record_view(kb, record, budget=budget, only=only)
-    return {
-        **_translate_row(kb, whole.row), "uid": whole.uid, "tags": list(whole.tags), "impact": list(whole.impact),
-        "supersedes": list(whole.supersedes), "sections": [part._asdict() for part in whole.parts],
-        "left_out": list(whole.left_out),
-    }  # fmt: skip
 
 
 def _translate_row(kb: KnowledgeBase, row: RecordRow) -> Answer:
     return {**row._asdict(), "withheld": sanitise_text(kb.localise(row.withheld)) if row.withheld else ""}
+
+
+def _build_whole_record(kb: KnowledgeBase, record: Record, budget: int, only: str = "") -> Answer:
+    whole = disclose.build_record_view(kb, record, budget=budget, only=only)
+    lists = {key: list(getattr(whole, key)) for key in ("tags", "impact", "supersedes")}
+    parts = {"sections": [part._asdict() for part in whole.parts], "left_out": list(whole.left_out)}
+    return {**_translate_row(kb, whole.row), "uid": whole.uid, **lists, **parts}
 
 
 def _parse_filter(kb: KnowledgeBase, given: Given) -> Filter:
@@ -81,12 +82,6 @@ def _parse_filter(kb: KnowledgeBase, given: Given) -> Filter:
     return Filter((kind.name,) if kind else (), status, scope, given.get("tag", ""), since, until, path)
 
 
-def _describe_omitted(total: int, kept: Sequence[object], kb: KnowledgeBase) -> str:
-    """Say what is missing of a list, or ""."""
-    left = total - len(kept)
-    return kb.localise(msg("{n} more are left out; narrow the question, or raise budget", n=left)) if left else ""
-
-
 # -- the tools ------------------------------------------------------------------------------------
 
 
@@ -96,24 +91,21 @@ def search_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     found = kb.recall(given.get("query", ""), wanted=wanted, project=kb.project(folder), limit=limit)
     rows = []
     for answer in found:
-        row = build_row(kb, answer.record)
+        row = _build_row(kb, answer.record)
         snippet = "" if row["withheld"] else sanitise_text(answer.snippet)
         rows.append({**row, "score": answer.score, "snippet": snippet, "note": sanitise_text(kb.localise(answer.note))})
-    kept = limit_to_budget(rows, given.get("budget", BUDGET))
-    return {"answers": kept, "more": _describe_omitted(len(rows), kept, kb)}
+    return _fit_rows(kb, "answers", rows, given)
 
 
 def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with one record."""
     record = kb.record(given["id"], scope=given.get("scope") or kb.project(folder))
     only = given.get("section", "")
-    whole = build_whole_record(kb, record, given.get("budget", BUDGET), only)
+    whole = _build_whole_record(kb, record, given.get("budget", DEFAULT_BUDGET), only)
     if only and not whole["sections"] and not whole["withheld"]:
         names = [section.name for section in record.sections if section.text.strip()]
-        raise BadInput(
-            msg("{id} has no section {section}", id=record.id, section=only),
-            hint=msg("there are: {names}", names=sanitise_text(", ".join(filter(None, names)))),
-        )
+        there = msg("there are: {names}", names=sanitise_text(", ".join(filter(None, names))))
+        raise BadInput(msg("{id} has no section {section}", id=record.id, section=only), hint=there)
     log_given_records(kb, "show", [record])
     return {"record": whole}
 
@@ -122,13 +114,10 @@ def list_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the records that a filter wants, by scope and id."""
     records = kb.records(_parse_filter(kb, given))
     begin = given.get("offset", 0)
-    page = [build_row(kb, record) for record in records[begin : begin + given.get("limit", 50)]]
-    kept = limit_to_budget(page, given.get("budget", BUDGET))
-    more = begin + len(kept) < len(records)
-    return {
-        "records": kept, "total": len(records),
-        **({"next_offset": begin + len(kept)} if more else {}),
-    }  # fmt: skip
+    page = [_build_row(kb, record) for record in records[begin : begin + given.get("limit", 50)]]
+    kept = limit_to_budget(page, given.get("budget", DEFAULT_BUDGET))
+    end = begin + len(kept)
+    return {"records": kept, "total": len(records), **({"next_offset": end} if end < len(records) else {})}
 
 
 def get_hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -144,20 +133,15 @@ def get_hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 def write_candidates(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Hand candidates to the gate and answer with what became of each."""
-    candidates = [each._replace(host=each.host or "mcp") for each in _parse_candidates(given.get("candidates"))]
-    verdicts = kb.write(candidates, folder=folder, dry_run=given.get("dry_run", False))
-    rows = [_format_verdict(kb, verdict) for verdict in verdicts]
-    return {"verdicts": rows}
-
-
-def _parse_candidates(value: object) -> list[Candidate]:
-    """Return the candidates in *value*; an error points at the tool's own schema, which the agent has before it."""
     try:
-        return candidate.build_candidates(value, "candidates")
+        candidates = candidate.build_candidates(given.get("candidates"), "candidates")
     except BadInput as error:
-        if error.hint == candidate.SEE_FORM:
+        if error.hint == candidate.SEE_FORM:  # the agent has no docs before it, but it has the tool's own schema
             error.hint = msg("the form of a candidate: the input schema of this tool, at candidates")
         raise
+    candidates = [each._replace(host=each.host or "mcp") for each in candidates]
+    verdicts = kb.write(candidates, folder=folder, dry_run=given.get("dry_run", False))
+    return {"verdicts": [_format_verdict(kb, verdict) for verdict in verdicts]}
 
 
 def _format_verdict(kb: KnowledgeBase, verdict: Verdict) -> Answer:
@@ -176,16 +160,14 @@ def check_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     found, records, _ = run_check(kb, below=[path.strip("/") for path in given.get("paths", ())])
     findings = [
         {
-            "rule": one.rule, "severity": one.severity, "path": sanitise_text(one.path), "line": one.line,
-            "message": sanitise_text(kb.localise(one.message)), "fix": sanitise_text(kb.localise(one.fix)),
+            **{"rule": one.rule, "severity": one.severity, "path": sanitise_text(one.path), "line": one.line},
+            **{key: sanitise_text(kb.localise(said)) for key, said in (("message", one.message), ("fix", one.fix))},
         }
         for one in sorted(found, key=lambda one: one.severity != "error")
-    ]  # fmt: skip
-    kept = limit_to_budget(findings, given.get("budget", BUDGET))
+    ]
     errors = sum(one.severity == "error" for one in found)
     counts = {"records": records, "errors": errors, "warnings": len(found) - errors}
-    more = _describe_omitted(len(found), kept, kb)
-    return {**counts, "findings": kept, "more": more}
+    return {**counts, **_fit_rows(kb, "findings", findings, given)}
 
 
 def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -194,25 +176,25 @@ def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
     rows = [
         {
-            "branch": sanitise_text(one.branch), "since": one.since, "standing": sanitise_text(one.standing),
-            "host": sanitise_text(one.host), "session": sanitise_text(one.session),
-            "against": list(one.against), "record": build_row(kb, one.record),
+            "branch": sanitise_text(one.branch),
+            "since": one.since,
+            **{key: sanitise_text(getattr(one, key)) for key in ("standing", "host", "session")},
+            **{"against": list(one.against), "record": _build_row(kb, one.record)},
         }
         for one in assess_reviews(kb, kb.reviews())
-    ]  # fmt: skip
-    kept = limit_to_budget(rows, given.get("budget", BUDGET))
-    return {"reviews": kept, "more": _describe_omitted(len(rows), kept, kb)}
+    ]
+    return _fit_rows(kb, "reviews", rows, given)
 
 
 def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with both sides of a review."""
     sides = kb.sides(given["id"])
-    budget = given.get("budget", BUDGET) // (1 + len(sides.old))
+    budget = given.get("budget", DEFAULT_BUDGET) // (1 + len(sides.old))
     return {
         "branch": sanitise_text(sides.review.branch),
         "reasons": sanitise_text(sides.reasons.partition("\n\nKb-Op: ")[0]),
-        "new": build_whole_record(kb, sides.review.record, budget),
-        "old": [build_whole_record(kb, record, budget) for record in sides.old],
+        "new": _build_whole_record(kb, sides.review.record, budget),
+        "old": [_build_whole_record(kb, record, budget) for record in sides.old],
         "next": kb.localise(msg("a person decides it: kb review show {id}", id=sides.review.record.scoped_id)),
     }
 
@@ -220,19 +202,17 @@ def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the records that a question is about, whole or short, as one text."""
     project = given.get("scope") or kb.project(folder)
-    made = kb.context(given["query"], budget=given.get("budget", BUDGET), project=project)
+    made = kb.context(given["query"], budget=given.get("budget", DEFAULT_BUDGET), project=project)
     log_given_records(kb, "context", [one.record for one in made.shown])
     records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
-    counts = {"tokens": made.tokens, "left": made.left}
-    return {"text": made.text, "records": records, **counts}
+    return {"text": made.text, "records": records, "tokens": made.tokens, "left": made.left}
 
 
 def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer a question with evidence; quotes stay word for word, but for what hides in them."""
     made = _sanitise_values(kb.pack(given["question"], folder=folder))
-    evidence = limit_to_budget(made["evidence"], given.get("budget", BUDGET))
-    more = _describe_omitted(len(made["evidence"]), evidence, kb)
-    return {"pack": {**made, "evidence": evidence}, "more": more}
+    fitted = _fit_rows(kb, "evidence", made["evidence"], given)
+    return {"pack": {**made, "evidence": fitted["evidence"]}, "more": fitted["more"]}
 
 
 def _sanitise_values(value: Any, key: str = "") -> Any:

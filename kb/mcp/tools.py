@@ -6,7 +6,7 @@ No tool confirms, accepts, rejects or deletes: those are a person's, and a model
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from kb.context import disclose
 from kb.context.pack import SCHEMA
@@ -14,18 +14,14 @@ from kb.errors import BadInput
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
 from kb.mcp import tool_functions
+from kb.mcp.tool_functions import Answer, Given
 from kb.records import candidate
 from kb.records.kinds import KINDS
 from kb.records.model import Status
 
-if TYPE_CHECKING:
-    from typing import Any
+Schema = Mapping[str, Any]
 
-    Given = Mapping[str, Any]
-    Answer = dict[str, Any]
-    Schema = Mapping[str, Any]
-
-MOST = 50_000
+MOST_BUDGET = 50_000
 """The largest budget that may be asked for."""
 
 
@@ -38,7 +34,7 @@ class Tool(NamedTuple):
     arguments: Mapping[str, Schema]
     """Name → JSON Schema; its description may be a Message."""
     answer: Schema
-    """The JSON Schema of what is answered, but for the frame."""
+    """The JSON Schema of what is answered."""
     call: Callable[[KnowledgeBase, str, Given], Answer]
     """From the knowledge base, the folder of the caller and the arguments."""
     required: tuple[str, ...] = ()
@@ -49,13 +45,7 @@ class Tool(NamedTuple):
 
 def build_input_schema(tool: Tool) -> dict[str, Any]:
     """Return the JSON Schema of what *tool* is asked."""
-    return {**obj(tool.arguments), "required": list(tool.required)}
-
-
-def build_answer_schema(tool: Tool) -> dict[str, Any]:
-    """Return the JSON Schema of what *tool* answers."""
-    properties = {"frame": _TEXT, **tool.answer["properties"]}
-    return {**tool.answer, "properties": properties, "required": ["frame", *tool.answer["required"]]}
+    return {**_object(tool.arguments), "required": list(tool.required)}
 
 
 def call_tool(tool: Tool, kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -66,13 +56,12 @@ def call_tool(tool: Tool, kb: KnowledgeBase, folder: str, given: Given) -> Answe
 def validate_arguments(tool: Tool, given: Given) -> dict[str, Any]:
     """Return the arguments *given*, without those that are null; raise BadInput naming the first that will not do."""
     values = {key: value for key, value in given.items() if value is not None}
-    schema = obj({key: row for key, row in tool.arguments.items() if key not in tool.own})
+    schema = _object({key: row for key, row in tool.arguments.items() if key not in tool.own})
     schema["required"] = [key for key in tool.required if key not in tool.own]
     outer = {key: value for key, value in values.items() if key not in tool.own}
     for problem in candidate.find_schema_errors(outer, schema, tool.name):
-        raise BadInput(
-            problem, hint=msg("arguments of {tool}: {names}", tool=tool.name, names=", ".join(tool.arguments))
-        )
+        known = msg("arguments of {tool}: {names}", tool=tool.name, names=", ".join(tool.arguments))
+        raise BadInput(problem, hint=known)
     return values
 
 
@@ -84,19 +73,33 @@ def _form(kind: str, help: Message | None = None, **limits: Any) -> dict[str, An
     return {"type": kind, **limits, **({} if help is None else {"description": help})}
 
 
-_TEXT, _NUMBER, _SCORE = _form("string"), _form("integer", minimum=0), _form("number")
-_TEXTS = _form("array", items=_TEXT)
+def _text(help: Message, **limits: Any) -> dict[str, Any]:
+    return _form("string", help, **limits)
 
 
-def array(inner: Schema) -> dict[str, Any]:
-    """Return the form of a list of *inner*."""
-    return {"type": "array", "items": inner}
+def _number(help: Message, least: int, most: int, default: int) -> dict[str, Any]:
+    return _form("integer", help, minimum=least, maximum=most, default=default)
 
 
-def obj(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any]:
+def _object(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any]:
     """Return the form of an object with *parts*; those in *maybe* may be missing."""
     required = [name for name in parts if name not in maybe]
     return {"type": "object", "properties": dict(parts), "required": required, "additionalProperties": False}
+
+
+def _list(parts: Mapping[str, Schema]) -> dict[str, Any]:
+    """Return the form of a list of objects with *parts*."""
+    return _form("array", items=_object(parts))
+
+
+def _answer(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the form of an answer; it begins with the line that says that the rest is data."""
+    return _object({"frame": _TEXT, **parts}, maybe)
+
+
+def _texts(names: str) -> dict[str, Schema]:
+    """Return the parts of an object that are texts, by their *names*."""
+    return dict.fromkeys(names.split(), _TEXT)
 
 
 def translate_schema(schema: Any, translate: Callable[[Message], str]) -> Any:
@@ -109,51 +112,46 @@ def translate_schema(schema: Any, translate: Callable[[Message], str]) -> Any:
 
 
 def _drop_dialect(schema: Schema) -> dict[str, Any]:
-    """Return *schema* as a part of another one."""
+    """Return *schema* as a part of another one, which names the dialect for both."""
     return {key: value for key, value in schema.items() if not key.startswith("$")}
 
 
-_ROW = dict.fromkeys(("id", "scope", "kind", "status", "title", "date", "path", "withheld"), _TEXT)
-ROW = obj(_ROW)
-HIT = obj({**_ROW, "score": _SCORE, "snippet": _TEXT, "note": _TEXT})
-WHOLE = obj({
-    **_ROW, "uid": _TEXT, "tags": _TEXTS, "impact": _TEXTS, "supersedes": _TEXTS,
-    "sections": array(obj({"name": _TEXT, "text": _TEXT})), "left_out": _TEXTS,
-})  # fmt: skip
-REVIEW = obj({
-    **dict.fromkeys(("branch", "since", "standing", "host", "session"), _TEXT),
-    "against": _TEXTS, "record": ROW,
-})  # fmt: skip
-VERDICT = obj({
-    **dict.fromkeys(("verdict", "title", "kind", "id", "uid", "scope", "path", "status"), _TEXT),
-    "reasons": _TEXTS, "next": _TEXT,
-    "similar": array(obj({"id": _TEXT, "scope": _TEXT, "title": _TEXT, "score": _SCORE})),
-    "branch": _TEXT, "commit": _TEXT, "spooled": {"type": "boolean"},
-})  # fmt: skip
-_FINDING = obj({
-    **dict.fromkeys(("rule", "severity", "path", "message", "fix"), _TEXT), "line": _NUMBER,
-})  # fmt: skip
-
+_TEXT, _NUMBER = _form("string"), _form("integer", minimum=0)
+_SCORE, _TEXT_LIST = _form("number"), _form("array", items=_TEXT)
+_ROW = _texts("id scope kind status title date path withheld")
+_HIT = {**_ROW, "score": _SCORE, **_texts("snippet note")}
+_WHOLE = {
+    **_ROW,
+    "uid": _TEXT,
+    **dict.fromkeys(("tags", "impact", "supersedes"), _TEXT_LIST),
+    "sections": _list(_texts("name text")),
+    "left_out": _TEXT_LIST,
+}
+_REVIEW = {**_texts("branch since standing host session"), "against": _TEXT_LIST, "record": _object(_ROW)}
+_VERDICT = {
+    **_texts("verdict title kind id uid scope path status"),
+    "reasons": _TEXT_LIST,
+    "next": _TEXT,
+    "similar": _list({**_texts("id scope title"), "score": _SCORE}),
+    **_texts("branch commit"),
+    "spooled": _form("boolean"),
+}
+_FINDING = {**_texts("rule severity path message fix"), "line": _NUMBER}
 
 # -- the table ------------------------------------------------------------------------------------
 
-_SCOPE = _form("string", msg("global or project/<name>; without it, all."))
-_HERE = _form("string", msg("global or project/<name>; without it, the project of the folder the server works in."))
-_BUDGET = _form(
-    "integer",
-    msg("The most estimated tokens of text to answer with."),
-    minimum=100,
-    maximum=MOST,
-    default=tool_functions.BUDGET,
+_HERE = _text(msg("global or project/<name>; without it, the project of the folder the server works in."))
+_BUDGET = _number(
+    msg("The most estimated tokens of text to answer with."), 100, MOST_BUDGET, tool_functions.DEFAULT_BUDGET
 )
 _NARROW: Mapping[str, Mapping[str, Any]] = {
-    "kind": _form("string", msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
-    "status": _form("string", msg("Only this status."), enum=[str(status) for status in Status]),
-    "scope": _SCOPE,
-    "tag": _form("string", msg("Only with this tag.")),
-    "since": _form("string", msg("Only from this day on: 2026-11-21, today, yesterday, week.")),
-    "until": _form("string", msg("Only up to this day.")),
-    "path": _form("string", msg("Only what governs this file: records that name it or a folder it is in.")),
+    "kind": _text(msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
+    "status": _text(msg("Only this status."), enum=[str(status) for status in Status]),
+    "scope": _text(msg("global or project/<name>; without it, all.")),
+    "tag": _text(msg("Only with this tag.")),
+    "since": _text(msg("Only from this day on: 2026-11-21, today, yesterday, week.")),
+    "until": _text(msg("Only up to this day.")),
+    "path": _text(msg("Only what governs this file: records that name it or a folder it is in.")),
 }
 _CANDIDATE = {
     **_drop_dialect(candidate.SCHEMA),
@@ -169,12 +167,12 @@ TOOLS: tuple[Tool, ...] = (
             " that others may have decided. Then read the records you rely on with show."
         ),
         {
-            "query": _form("string", msg("What to look for; without it, all that the filters want, the newest first.")),
+            "query": _text(msg("What to look for; without it, all that the filters want, the newest first.")),
             **_NARROW,
-            "limit": _form("integer", msg("The most answers."), minimum=1, maximum=50, default=10),
+            "limit": _number(msg("The most answers."), 1, 50, 10),
             "budget": _BUDGET,
         },
-        obj({"answers": array(HIT), "more": _TEXT}),
+        _answer({"answers": _list(_HIT), "more": _TEXT}),
         tool_functions.search_records,
     ),
     Tool(
@@ -182,13 +180,12 @@ TOOLS: tuple[Tool, ...] = (
         msg("Read a record"),
         msg("Read one record, whole or one section of it. What does not fit is named in left_out: ask for it by name."),
         {
-            "id": _form("string", msg("D001, shop:D001 of another project, or a uid.")),
+            "id": _text(msg("D001, shop:D001 of another project, or a uid.")),
             "scope": _HERE,
-            "section": _form("string",
-                             msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
+            "section": _text(msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
             "budget": _BUDGET,
         },
-        obj({"record": WHOLE}),
+        _answer({"record": _object(_WHOLE)}),
         tool_functions.show_record,
         required=("id",),
     ),
@@ -198,12 +195,11 @@ TOOLS: tuple[Tool, ...] = (
         msg("List records by scope and id, all or those that the filters want."),
         {
             **_NARROW,
-            "limit": _form("integer", msg("The most records."), minimum=1, maximum=200, default=50),
-            "offset": _form("integer", msg("How many to skip; an answer's next_offset continues after it."),
-                            minimum=0, maximum=10**9, default=0),
+            "limit": _number(msg("The most records."), 1, 200, 50),
+            "offset": _number(msg("How many to skip; an answer's next_offset continues after it."), 0, 10**9, 0),
             "budget": _BUDGET,
         },
-        obj({"records": array(ROW), "total": _NUMBER, "next_offset": _NUMBER}, ("next_offset",)),
+        _answer({"records": _list(_ROW), "total": _NUMBER, "next_offset": _NUMBER}, ("next_offset",)),
         tool_functions.list_records,
     ),
     Tool(
@@ -214,14 +210,13 @@ TOOLS: tuple[Tool, ...] = (
             " decisions, interfaces, ways back), or for a sub-agent's role (avatar). It reminds; it decides nothing."
         ),
         {
-            "moment": _form("string", msg("t1, t2 or avatar."), enum=["t1", "t2", "avatar"]),
+            "moment": _text(msg("t1, t2 or avatar."), enum=["t1", "t2", "avatar"]),
             "keywords": _form("array", msg("What the work is about."), items=_TEXT),
-            "task": _form("string", msg("The task in words.")),
-            "avatar": _form("string",
-                            msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
+            "task": _text(msg("The task in words.")),
+            "avatar": _text(msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
             "scope": _HERE,
         },
-        obj({"text": _TEXT, "ids": _TEXTS}),
+        _answer({"text": _TEXT, "ids": _TEXT_LIST}),
         tool_functions.get_hint,
         required=("moment",),
     ),
@@ -229,11 +224,8 @@ TOOLS: tuple[Tool, ...] = (
         "context",
         msg("Get what a task needs"),
         msg("The records that a question or task is about, whole or in short, as one text in a budget; often none."),
-        {"query": _form("string", msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
-        obj({
-            "text": _TEXT, "tokens": _NUMBER, "left": _NUMBER,
-            "records": array(obj({"id": _TEXT, "scope": _TEXT, "form": _TEXT})),
-        }),
+        {"query": _text(msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
+        _answer({"text": _TEXT, "tokens": _NUMBER, "left": _NUMBER, "records": _list(_texts("id scope form"))}),
         tool_functions.get_context,
         required=("query",),
     ),
@@ -244,8 +236,8 @@ TOOLS: tuple[Tool, ...] = (
             "What is known about a question: a summary, verbatim quotes with file and commit, what is not known "
             "and where to look, and where records and code disagree."
         ),
-        {"question": _form("string", msg("The question in words.")), "budget": _BUDGET},
-        obj({"more": _TEXT, "pack": _drop_dialect(SCHEMA)}),
+        {"question": _text(msg("The question in words.")), "budget": _BUDGET},
+        _answer({"more": _TEXT, "pack": _drop_dialect(SCHEMA)}),
         tool_functions.get_pack,
         required=("question",),
     ),
@@ -261,7 +253,7 @@ TOOLS: tuple[Tool, ...] = (
             "candidates": {"type": "array", "items": _CANDIDATE, "description": msg("One or more candidates.")},
             "dry_run": _form("boolean", msg("Only judge; write nothing."), default=False),
         },
-        obj({"verdicts": array(VERDICT)}),
+        _answer({"verdicts": _list(_VERDICT)}),
         tool_functions.write_candidates,
         required=("candidates",),
         writes=True,
@@ -270,14 +262,16 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "check",
         msg("Check the records"),
-        msg("What is wrong with the records: files, ids, links, statuses, secrets, paths they refer to. Fixes "
-            "nothing."),
-        {"paths": _form("array", msg("Only these files or folders, relative to the knowledge base."),
-                        items=_TEXT), "budget": _BUDGET},
-        obj({
-            "records": _NUMBER, "errors": _NUMBER, "warnings": _NUMBER, "more": _TEXT,
-            "findings": array(_FINDING),
-        }),
+        msg(
+            "What is wrong with the records: files, ids, links, statuses, secrets, paths they refer to. Fixes nothing."
+        ),
+        {
+            "paths": _form("array", msg("Only these files or folders, relative to the knowledge base."), items=_TEXT),
+            "budget": _BUDGET,
+        },
+        _answer(
+            {"records": _NUMBER, "errors": _NUMBER, "warnings": _NUMBER, "more": _TEXT, "findings": _list(_FINDING)}
+        ),
         tool_functions.check_records,
     ),
     Tool(
@@ -285,21 +279,18 @@ TOOLS: tuple[Tool, ...] = (
         msg("List open reviews"),
         msg("The contradictions that wait for a person. Only a person accepts or rejects them; no tool does."),
         {"budget": _BUDGET},
-        obj({"reviews": array(REVIEW), "more": _TEXT}),
+        _answer({"reviews": _list(_REVIEW), "more": _TEXT}),
         tool_functions.list_reviews,
     ),
     Tool(
         "review_show",
         msg("Read a review"),
         msg("Both sides of an open review and why they contradict."),
-        {"id": _form("string", msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
-        obj({
-            "branch": _TEXT, "reasons": _TEXT, "new": WHOLE, "old": array(WHOLE),
-            "next": _TEXT,
-        }),
+        {"id": _text(msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
+        _answer({"branch": _TEXT, "reasons": _TEXT, "new": _object(_WHOLE), "old": _list(_WHOLE), "next": _TEXT}),
         tool_functions.show_review,
         required=("id",),
     ),
-)  # fmt: skip
+)
 
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
