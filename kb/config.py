@@ -153,7 +153,13 @@ def load(root: str, cache: str = "") -> Config:
     kept = _load_cached(cache, stamp)
     if kept is not None:
         return build_config(kept, path)
-    values = _parse_toml(path)
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            values = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(msg("not valid TOML: {problem}", problem=error), path=path) from None
     config = build_config(values, path)
     if cache and os.path.isdir(os.path.dirname(cache)):
         _save_cached(cache, stamp, values)
@@ -181,6 +187,7 @@ def build_config(values: Mapping[str, Any], path: str = FILE) -> Config:
         if key not in defaults:
             raise BadInput(msg("there is no setting {key}", key=key), path=path, hint=msg("see: kb config"))
         default = defaults[key]
+        # a whole number will do where a fraction may stand; True, which is an int to Python, never does
         kinds: tuple[type, ...] = {tuple: (list,), float: (int, float)}.get(type(default), (type(default),))
         is_known = isinstance(value, kinds) and not isinstance(value, bool) and value in CHOICES.get(key, (value,))
         if not is_known or (isinstance(value, int | float) and value < 0):
@@ -188,16 +195,6 @@ def build_config(values: Mapping[str, Any], path: str = FILE) -> Config:
             raise BadInput(why, path=path, hint=msg("see: kb config"))
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return Config(**given)
-
-
-def _parse_toml(path: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(msg("not valid TOML: {problem}", problem=error), path=path) from None
 
 
 def _load_cached(cache: str, stamp: list[int]) -> dict[str, Any] | None:

@@ -23,11 +23,9 @@ STALE = 60.0
 
 def read_if_exists(path: str) -> bytes | None:
     """Return the bytes of a file, or None where there is none; a pipe in its place is not waited for."""
-    try:
-        with open(path, "rb", opener=open_nonblocking) as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
+    with contextlib.suppress(FileNotFoundError), open(path, "rb", opener=open_nonblocking) as file:
+        return file.read()
+    return None
 
 
 def open_nonblocking(path: str, flags: int) -> int:

@@ -8,7 +8,7 @@ Where there is no knowledge base they return "": an agent's start-up never fails
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kb.knowledge_base import KnowledgeBase
 from kb.paths import find_root
@@ -16,24 +16,21 @@ from kb.paths import find_root
 
 def get_shi_t1_prompt(cwd: str, keywords: Sequence[str] | None = None) -> str:
     """Return the T1 hint (before work: pitfalls, constraints, patterns) for work on *keywords* in the folder *cwd*."""
-    return _get_hint("t1", cwd, keywords)
+    return _ask(cwd, lambda kb: kb.hint("t1", keywords or (), project=kb.project(cwd)).text)
 
 
 def get_shi_t2_prompt(cwd: str, keywords: Sequence[str] | None = None) -> str:
     """Return the T2 hint (after the plan: decisions, interfaces, ways back) for work on *keywords* in *cwd*."""
-    return _get_hint("t2", cwd, keywords)
+    return _ask(cwd, lambda kb: kb.hint("t2", keywords or (), project=kb.project(cwd)).text)
 
 
 def get_shi_prompt_for_avatar(cwd: str, avatar: str, task_description: str) -> str:
     """Return the hints that the *avatar* (眼 耳 鼻 舌 身 意, or an alias) gets for a task, or ""."""
+    return _ask(cwd, lambda kb: kb.hint_for_avatar(avatar, task_description, project=kb.project(cwd)))
+
+
+def _ask(cwd: str, question: Callable[[KnowledgeBase], str]) -> str:
     if find_root(cwd, os.environ) is None:
         return ""
     with KnowledgeBase.open(cwd) as kb:
-        return kb.hint_for_avatar(avatar, task_description, project=kb.project(cwd))
-
-
-def _get_hint(moment: str, cwd: str, keywords: Sequence[str] | None) -> str:
-    if find_root(cwd, os.environ) is None:
-        return ""
-    with KnowledgeBase.open(cwd) as kb:
-        return kb.hint(moment, keywords or (), project=kb.project(cwd)).text
+        return question(kb)

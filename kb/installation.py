@@ -22,6 +22,7 @@ PACKAGE = "kb-anchors"
 UNKNOWN = f"{PACKAGE} @ git+https://kb.invalid/say-where-kb-is.git@and-which-tag"
 """What stands where nobody knows where kb comes from: no host can have a name that ends in .invalid (RFC 2606)."""
 
+_EXAMPLE = msg("give an address with a tag or commit: --from git+https://github.com/OWNER/REPO@TAG")
 _HARMLESS = re.compile(r"[A-Za-z0-9 ._~:/@+#=&%?,\[\]-]{1,500}")
 """What may stand within double quotes of a shell and of YAML and means nothing to either."""
 _NAMED = re.compile(rf"(?i){PACKAGE}(?:\[[\w,-]*\])? *(?:==|@ ).+")
@@ -46,6 +47,7 @@ def build_requirement(source: str) -> str:
     else:
         raise BadInput(msg("{source} is not an address", source=given), hint=_EXAMPLE)
     if "@" not in address.rpartition("/")[2]:
+        # "@" in the last part alone: the one in git@host is no tag
         said = msg(
             "{source} names no tag or commit: whoever changes what is there would change what runs", source=given
         )
@@ -53,12 +55,15 @@ def build_requirement(source: str) -> str:
     return f"{PACKAGE} @ git+{address}"
 
 
-_EXAMPLE = msg("give an address with a tag or commit: --from git+https://github.com/OWNER/REPO@TAG")
-
-
 def find_own_requirement() -> str:
     """Return the line for pip that installs the kb that runs, exactly; "" where that is known only on this machine."""
-    return parse_direct_url(_load_direct_url())
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = json.loads(distribution(PACKAGE).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError, OSError):
+        return ""
+    return parse_direct_url(found) if isinstance(found, dict) else ""
 
 
 def parse_direct_url(about: Mapping[str, Any]) -> str:
@@ -75,16 +80,6 @@ def parse_direct_url(about: Mapping[str, Any]) -> str:
     else:
         return ""
     return line if _HARMLESS.fullmatch(line) else ""
-
-
-def _load_direct_url() -> dict[str, Any]:
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        found = json.loads(distribution(PACKAGE).read_text("direct_url.json") or "{}")
-    except (PackageNotFoundError, ValueError, OSError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def build_install_command(extra: str) -> str:

@@ -85,12 +85,6 @@ class KnowledgeBase(Workspace):
 
         return inbox.list_held(self)
 
-    def one_held(self, name: str) -> HeldCandidate:
-        """Return what is held under *name* or its beginning; raise UnknownId."""
-        from kb.writing import inbox
-
-        return inbox.find_held(self, name)
-
     def promote(self, name: str) -> Verdict:
         """Let what is held under *name* through on a person's word."""
         from kb.writing.pipeline import promote
@@ -173,12 +167,6 @@ class KnowledgeBase(Workspace):
 
         return session_archive.list_sessions(self)
 
-    def session_named(self, name: str) -> SessionArchive:
-        """Return the archived session that a unique part of its *name* names; raise UnknownId."""
-        from kb.sessions import session_archive
-
-        return session_archive.find_session(self, name)
-
     def day_named(self, word: str) -> str:
         """Return the first ISO day that *word* ("today", "yesterday", "week" or a day) means; raise BadInput."""
         from kb.sessions.session_archive import parse_day
@@ -257,12 +245,6 @@ class KnowledgeBase(Workspace):
         from kb.context.give_hints import build_prompt_hint
 
         return build_prompt_hint(self, prompt, project=project, folder=folder)
-
-    def start_of_session(self, session: str, *, source: str, project: str = GLOBAL) -> str:
-        """Return what a session that starts is told; after a compaction (*source* "compact") its compact form."""
-        from kb.context.give_hints import build_start_context
-
-        return build_start_context(self, session, source=source, project=project)
 
     def check(self, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
         """Return what is wrong with the records (in or *below* some paths); with *fix*, after mending what is safe."""

@@ -157,6 +157,7 @@ def verify_record(
         print_json(shown)
     if not wanted:
         return 0
+    # not the current folder: the commands of a record mean paths from the top, wherever it is read
     folder = os.path.abspath(cwd) if cwd else kb.repository.top
     if not os.path.isdir(folder):
         raise BadInput(msg("there is no such folder"), path=cwd)
@@ -181,6 +182,7 @@ def _require_consent(
         warn(kb, msg("caution: the text {problem}: {words}", problem=order.problem, words=order.words))
     if yes:
         return
+    # with --json nobody reads what is asked; a program says --yes, which its user can see it say
     if not sys.stdin.isatty() or as_json:
         hint = msg("read them, then: kb verify {id} --run --yes", id=record.scoped_id)
         raise NeedsPerson(msg("nobody has approved running these commands"), path=record.path, hint=hint)
@@ -202,9 +204,6 @@ def _run_and_print(kb: KnowledgeBase, command: str, folder: str, timeout: float,
         result = msg("✗ exit code {code}", code=ran.code)
     warn(kb, f"    {kb.localise(result)}")
     return ran
-
-
-# -- purge-secret ------------------------------------------------------------------------------------
 
 
 @click.command(

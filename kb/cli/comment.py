@@ -89,6 +89,7 @@ def escape_markdown(text: str) -> str:
     """Return *text* as markdown that shows it on one line and does nothing else."""
     plain = html.escape(one_line(text), quote=False)
     apart = _REFERENCE.sub(lambda match: match.group() + _APART, plain)
+    # "$x$" would be a formula in a comment
     escaped = _MARKUP.sub(r"\\\g<0>", apart).replace("$", "&#36;")
     return _BLOCK.sub(r"\1\\\2", escaped)
 
@@ -96,6 +97,7 @@ def escape_markdown(text: str) -> str:
 def format_code(text: str) -> str:
     """Return *text* as a code span, whatever ticks it has itself."""
     plain = one_line(text)
+    # a span ends at as many ticks as it begins with: "a``b" needs three, and a space where it has one at its edge
     ticks = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
     room = " " if plain.startswith("`") or plain.endswith("`") else ""
     return f"{ticks}{room}{plain}{room}{ticks}" if plain else ""
@@ -283,6 +285,7 @@ class _CommentPage:
         errors: list[PageItem] = []
         warnings: list[PageItem] = []
         for (is_error, path, message, fix), numbers in lines.items():
+            # content/anchors/global/D001-use-postgresql.md → D001
             record_id = self.format_id(path.rpartition("/")[2].partition("-")[0], parse_path_scope(path))
             text, mark = self.style.text, "❌" if is_error else "⚠️"
             brief = f"- {mark} {self.style.strong(text(record_id))} — {text(clip(message, 2 * _LINE))}"

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 _SELF_CHECKS = ["affects_future", "reference_value", "prevents_repeat"]
 
 
-# -- write -------------------------------------------------------------------------------------------
-
-
 field_options = options.add_options(
     click.option("--kind", help=f"One of: {', '.join(kind.name for kind in KINDS)} (or the prefix, or 决策…)."),
     click.option("--title", help="What was decided about what."),
@@ -142,9 +139,6 @@ def _parse_pair(item: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-# -- status, rm, supersede, confirm ------------------------------------------------------------------
-
-
 @click.command()
 @options.id_argument
 @click.argument("status", type=click.Choice([*map(str, Status)]))
@@ -188,9 +182,6 @@ def supersede_record(kb: KnowledgeBase, old: str, new: str, in_part: bool, scope
 def confirm_record(kb: KnowledgeBase, name: str, scope: str) -> list[Verdict]:
     """Stamp a record as found true today; `kb check` counts its age from there."""
     return [kb.confirm(name, scope=scope)]
-
-
-# -- edit --------------------------------------------------------------------------------------------
 
 
 @click.command()

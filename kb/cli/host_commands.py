@@ -44,6 +44,7 @@ def _show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done:
     if not change.has_changes:
         options.print_note(nothing)
         return
+    # a byte order mark stays in the file and is no change to show
     sides = [[] if data is None else data.decode("utf-8-sig").splitlines() for data in (change.before, change.after)]
     names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]
     for line in difflib.unified_diff(sides[0], sides[1], names[0], names[1], lineterm=""):
@@ -51,9 +52,6 @@ def _show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done:
     if not dry_run:
         apply_edit(change, os.environ)
         options.print_note(done)
-
-
-# -- hooks -------------------------------------------------------------------------------------------
 
 
 @click.group()
@@ -117,6 +115,7 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
         changes.append(install.plan_removal(found, path, os.environ))
     if orchestrators or (host == "opencode" and orchestrator.list_amended(_resolve_orchestrator_path(host, folder))):
         changes.append(orchestrator.plan_removal(_resolve_orchestrator_path(host, folder), os.environ))
+    # what install may have put into prompts goes too: who uninstalls does not say which way it was installed
     for change in changes:
         nothing = msg("{path} has no hooks of kb", path=change.path)
         _show_and_apply(change, dry_run, nothing, msg("hooks removed from {path}", path=change.path))
@@ -157,9 +156,6 @@ def write_plugin(folder: str, program: str, mcp: bool) -> None:
     for path in changed:
         click.echo(os.path.join(folder, path))
     options.print_note(msg("add it in Claude Code: /plugin marketplace add {path}", path=os.path.abspath(folder)))
-
-
-# -- agents ------------------------------------------------------------------------------------------
 
 
 @click.group()
@@ -236,11 +232,9 @@ def show_files(is_user: bool, names: tuple[str, ...], skills: str, as_json: bool
 
 def _resolve_targets(is_user: bool, names: tuple[str, ...], skills: str) -> tuple[list[str], str]:
     """Return the files for the block and the folder of the skill."""
+    # other than hooks, these files are for a project unless --user says otherwise
     top = _resolve_project(is_user, not is_user)
     return find_protocol_files(top, os.environ, names), resolve_skill_folder(top, os.environ, skills)
-
-
-# -- mcp ---------------------------------------------------------------------------------------------
 
 
 @click.group(invoke_without_command=True)
@@ -332,9 +326,6 @@ def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool
     change = mcp_install.plan_removal(found, path, os.environ)
     nothing = msg("{path} has no server of kb", path=path)
     _show_and_apply(change, dry_run, nothing, msg("server removed from {path}", path=path))
-
-
-# -- guard -------------------------------------------------------------------------------------------
 
 
 @click.command()

@@ -171,6 +171,7 @@ def _report_import(
         "notes": [{"path": path, "note": kb.localise(said)} for path, said in remarks],
         "skipped": [{"path": e.path, "line": e.line, "reason": kb.localise(e.message)} for e in skipped],
     }
+    # a list of a thousand verdicts hides the three that were refused
     if verbose or len(verdicts) <= _SHOWN:
         answer = Answer(data, notes=[*notes, *unread], verdicts=verdicts)
     else:

@@ -110,6 +110,7 @@ def add_options(*options: Decorator) -> Decorator:
 
 def validate_scope(scope: str) -> str:
     """Return *scope* where it is "" or has the form of one; raise UsageError elsewhere."""
+    # "Global" and "team/x" are mistakes that would find nothing and say nothing
     if scope and not re.fullmatch(SCOPE, scope):
         raise usage_error(msg("there is no scope {scope}: it is global or project/<name>", scope=scope))
     return scope
@@ -201,9 +202,11 @@ def as_filter_values(value: str | None) -> tuple[str, ...]:
 
 def is_at_terminal() -> bool:
     """Return whether somebody types the command and reads what it prints."""
+    # both: in `yes | kb proposal confirm` nobody has typed anything, and what goes into a file nobody has read
     return bool(sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty())
 
 
 def has_decided(kb: KnowledgeBase, *, yes: bool = False) -> bool:
     """Return whether a person asks: by *yes*, or at a terminal that is no agent's shell."""
+    # an agent can open a terminal for its commands; its shell has a variable that says whose it is
     return yes or (is_at_terminal() and not is_agent_shell(kb.environment))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from kb.cli.prints import (
     detect_language,
@@ -26,39 +26,32 @@ from kb.errors import BadInput, KbError, NoKnowledgeBase
 from kb.i18n import msg
 from kb.records.model import EXIT_REFUSED, SCOPE
 from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
     from kb.knowledge_base import Filter, KnowledgeBase
     from kb.records.model import Candidate
-    from kb.search.answer import SearchAnswer, SearchResult
+    from kb.search.answer import SearchAnswer
 
 _SCOPE = regex(SCOPE)
 _LIMIT = regex(r"[1-9][0-9]{0,8}")
 
 
-class PlainCommand(NamedTuple):
-    """What may stand on a plain command line."""
-
-    flags: Mapping[str, str]
-    """Option → the name of what it sets."""
-    values: Mapping[str, str]
-    """The same for options with a value after them."""
-    words: range
-    """How many other words there are."""
-
-
-FORMS: Mapping[str, PlainCommand] = {
-    "show": PlainCommand(
-        {"--json": "as_json", "--short": "short", "--strict": "strict"}, {"--scope": "scope"}, range(1, 2)
-    ),
-    "search": PlainCommand(
-        {"--json": "as_json"}, {"--scope": "scope", "-n": "limit", "--limit": "limit"}, range(1, 100)
-    ),
-    "write": PlainCommand({"--json": "as_json", "--dry-run": "dry_run"}, {}, range(1, 2)),
+_FLAGS = {
+    "show": {"--json": "as_json", "--short": "short", "--strict": "strict"},
+    "search": {"--json": "as_json"},
+    "write": {"--json": "as_json", "--dry-run": "dry_run"},
 }
+"""Command → its plain options, each with the name of what it sets."""
+_VALUES = {
+    "show": {"--scope": "scope"},
+    "search": {"--scope": "scope", "-n": "limit", "--limit": "limit"},
+    "write": {},
+}
+"""The same for options with a value after them."""
+_MOST_WORDS = {"show": 1, "search": 99, "write": 1}
 
 
 # -- plain calls -------------------------------------------------------------------------------------
@@ -67,7 +60,7 @@ FORMS: Mapping[str, PlainCommand] = {
 def run_if_plain(line: Sequence[str]) -> int | None:
     """Answer a plain command *line* and return its exit code; None for one that is not plain."""
     name = line[0] if line else ""
-    parsed = _parse_line(line[1:], FORMS[name]) if name in FORMS else None
+    parsed = _parse_line(name, line[1:]) if name in _FLAGS else None
     if parsed is None:
         return None
     words, given = parsed
@@ -77,7 +70,7 @@ def run_if_plain(line: Sequence[str]) -> int | None:
         try:
             kb = KnowledgeBase.open()
         except NoKnowledgeBase:
-            raise
+            raise  # there is nowhere to keep what was handed in
         except KbError as error:
             if name != "write" or given.get("dry_run"):
                 raise
@@ -90,22 +83,23 @@ def run_if_plain(line: Sequence[str]) -> int | None:
         return report_error(error)
 
 
-def _parse_line(line: Sequence[str], form: PlainCommand) -> tuple[list[str], dict[str, Any]] | None:
-    """Return the words and options of *line*; None where it is not plain."""
+def _parse_line(name: str, line: Sequence[str]) -> tuple[list[str], dict[str, Any]] | None:
+    """Return the words and options of *line*, what stands behind the command *name*; None where it is not plain."""
     words: list[str] = []
     given: dict[str, Any] = {}
     rest = iter(line)
     for word in rest:
-        if word in form.flags:
-            given[form.flags[word]] = True
-        elif word in form.values:
-            given[form.values[word]] = next(rest, "")
+        if word in _FLAGS[name]:
+            given[_FLAGS[name][word]] = True
+        elif word in _VALUES[name]:
+            given[_VALUES[name][word]] = next(rest, "")
         elif word == "-" or not word.startswith("-"):
             words.append(word)
         else:
             return None
-    scope, limit = given.get("scope", "global"), given.get("limit", "1")
-    return (words, given) if len(words) in form.words and _SCOPE.fullmatch(scope) and _LIMIT.fullmatch(limit) else None
+    is_plain = 1 <= len(words) <= _MOST_WORDS[name] and _SCOPE.fullmatch(given.get("scope", "global"))
+    # click explains what is wrong with a value: a limit that is no number is its to read
+    return (words, given) if is_plain and _LIMIT.fullmatch(given.get("limit", "1")) else None
 
 
 def _run_command(kb: KnowledgeBase, name: str, words: list[str], given: dict[str, Any]) -> int:
@@ -168,7 +162,7 @@ def print_search_results(
 
     *commit*: as they stood there; *agent*: only those it had a hand in.
     """
-    kb.start_scan()
+    kb.start_scan()  # git looks for edited files while the query is parsed
     project, query = kb.project(os.getcwd()), " ".join(words)
     if commit or agent:
         from kb.history.snapshot import search_history
@@ -185,10 +179,17 @@ def print_search_results(
         warn(kb, msg("searched: {ran}", ran=found.ran))
     warn_of_injection(kb, [answer.record for answer in found.answers])
     if as_json:
-        print_json(_serialise_result(found) if explain else [_serialise_answer(answer) for answer in found.answers])
+        rows = [_serialise_answer(answer) for answer in found.answers]
+        parts = [{**row, "parts": answer.parts} for row, answer in zip(rows, found.answers, strict=True)]
+        print_json({**found._asdict(), "ran": str(found.ran), "answers": parts} if explain else rows)
         return
     if explain:
-        _print_explanation(kb, found)
+        print(kb.localise(msg("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
+        if found.ran:
+            print(kb.localise(msg("searched: {ran}", ran=found.ran)))
+        terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
+        line = msg("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
+        print(kb.localise(line))
     for answer in found.answers:
         _print_answer(kb, answer, explain=explain)
 
@@ -197,29 +198,13 @@ def _print_answer(kb: KnowledgeBase, answer: SearchAnswer, *, explain: bool) -> 
     from kb.index.record_ids import qualify_name
 
     print(f"{qualify_name(kb, answer.record):6} {answer.record.title}  ({answer.record.scope})")
-    if answer.note:
-        print(f"       {kb.localise(answer.note)}")
-    if answer.snippet:
-        print(f"       {answer.snippet}")
+    for line in (answer.note, answer.snippet):
+        if line:
+            print(f"       {kb.localise(line)}")
     if explain:
         parts = " ".join(f"{part} {much:.3f}" for part, much in answer.parts.items())
         score = msg("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–")
         print("      ", kb.localise(score))
-
-
-def _print_explanation(kb: KnowledgeBase, found: SearchResult) -> None:
-    """Print how the words were understood."""
-    print(kb.localise(msg("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
-    if found.ran:
-        print(kb.localise(msg("searched: {ran}", ran=found.ran)))
-    terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
-    line = msg("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
-    print(kb.localise(line))
-
-
-def _serialise_result(found: SearchResult) -> dict[str, object]:
-    answers = [{**_serialise_answer(answer), "parts": answer.parts} for answer in found.answers]
-    return {**found._asdict(), "ran": str(found.ran), "answers": answers}
 
 
 def _serialise_answer(answer: SearchAnswer) -> dict[str, object]:
@@ -246,11 +231,12 @@ def write_candidates(
 def spool_candidates(base: str, read: Callable[[], Sequence[Candidate]], why: KbError) -> int:
     """Keep what `kb write` was handed, where the knowledge base at *base* cannot be opened; return the exit code.
 
-    *base* "": the one around the current folder. Conflict markers in kb.toml must not cost what somebody hands in.
+    *base* "": the one around the current folder.
     """
     from kb.index.record_ids import find_base_root, require_base_root
     from kb.writing.spool import spool_without_settings
 
+    # conflict markers in kb.toml must not cost what somebody hands in
     code = report_error(why, base)
     root = require_base_root(base) if base else find_base_root(os.getcwd(), os.environ)
     try:

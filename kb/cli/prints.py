@@ -65,6 +65,7 @@ def warn_empty_result(kb: KnowledgeBase, said: Message, scope: str = "") -> None
     """Say on stderr why nothing is printed: *scope* holds no record and is not that of the folder, or else *said*."""
     from kb.knowledge_base import Filter
 
+    # a scope may be right and have no record yet: the one that somebody works in is always known
     is_known = scope in ("", GLOBAL) or scope == kb.project(os.getcwd()) or kb.records(Filter(scopes=(scope,)))
     warn(kb, said if is_known else msg("no record is in {scope}; which scopes there are: kb list", scope=scope))
 
@@ -175,6 +176,7 @@ def sanitise_stream(stream: TextIO) -> None:
     def write_visible(text: str) -> int:
         from kb.safety.injection import reveal_hidden
 
+        # plain ASCII is nearly everything, and spares the import of what finds the rest
         return write(text if _ORDINARY.fullmatch(text) else reveal_hidden(text))
 
     stream.write = write_visible  # type: ignore[method-assign]

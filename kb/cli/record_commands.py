@@ -151,6 +151,7 @@ def search_records(
     from kb.knowledge_base import Filter
 
     since, until = (kb.day_named(day) if day else "" for day in (since, until))
+    # `./src/pay.py` and `src/pay.py` are one file to the index, which knows no "./"
     path = os.path.normpath(path).replace(os.sep, "/") if path else ""
     wanted = Filter(
         options.resolve_kind(kind),

@@ -22,6 +22,7 @@ from kb.records.kinds import kind_label
 from kb.records.model import Candidate, Verdict
 from kb.records.short_form import render_side_by_side
 from kb.sync.decide_review import assess_reviews
+from kb.writing.inbox import find_held
 from kb.writing.reviews import Review, format_age
 
 review_argument = click.argument("name", metavar="BRANCH|ID")
@@ -30,9 +31,6 @@ choice_options = add_options(
     click.argument("names", nargs=-1, metavar="[NAME]..."),
     click.option("--code", default="", help="The code that was shown with the proposal."),
 )
-
-
-# -- reviews -----------------------------------------------------------------------------------------
 
 
 @click.group(invoke_without_command=True)
@@ -102,9 +100,6 @@ def push_review(kb: KnowledgeBase, name: str, remote: str, open_it: bool) -> Ans
     return Answer(None, kb.request(name, remote, open_it=open_it))
 
 
-# -- inbox -------------------------------------------------------------------------------------------
-
-
 @click.group(invoke_without_command=True)
 @with_json
 def inbox(kb: KnowledgeBase) -> Answer:
@@ -134,7 +129,7 @@ def _format_candidate(kb: KnowledgeBase, candidate: Candidate) -> str:
 @with_kb
 def show_held(kb: KnowledgeBase, name: str) -> None:
     """Print one held candidate with the reasons and its sightings, as JSON."""
-    entry = kb.one_held(name)
+    entry = find_held(kb, name)
     print_json({**entry._asdict(), "candidate": candidate_to_json(entry.candidate)})
 
 
@@ -153,9 +148,6 @@ def drop_held(kb: KnowledgeBase, name: str) -> Answer:
     """Forget a held candidate; the history of the inbox keeps it."""
     entry = kb.drop(name)
     return Answer(None, [f"{kb.localise(msg('dropped'))}  {entry.candidate.title}"])
-
-
-# -- proposals ---------------------------------------------------------------------------------------
 
 
 @click.group(invoke_without_command=True)

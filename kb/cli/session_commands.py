@@ -29,9 +29,6 @@ source_options = options.add_options(
 )
 
 
-# -- archives ----------------------------------------------------------------------------------------
-
-
 @click.group()
 def session() -> None:
     """Save, list and load the sessions of agents."""
@@ -115,7 +112,7 @@ def load(kb: KnowledgeBase, name: str) -> Answer:
 
 
 def _load_archive(kb: KnowledgeBase, name: str) -> Answer:
-    session = kb.session_named(name)
+    session = session_archive.find_session(kb, name)
     paths = (f"→ {path}" for path in session_archive.list_archive_files(kb, session))
     return Answer(None, [kb.session_file(session.name)], notes=paths)
 
@@ -151,9 +148,6 @@ def show_session_status(kb: KnowledgeBase, session: str) -> Answer:
     use = {"percent": now.usage.percent, "tokens": now.usage.tokens, "window": now.usage.window}
     data = {**shown, **use, "band": now.band.name, "light": now.band.light}
     return Answer(data, [f"{now.session}  {now.usage.percent:.1f}%  {now.form}"])
-
-
-# -- forms -------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -204,6 +198,7 @@ def show_form(ctx: click.Context, words: tuple[str, ...], situation: str, percen
     if words[:1] == (_LINT,):
         return _lint_form(words[1:])
     with options.open_base(ctx) as kb:
+        # `kb form t.jsonl` has no form: one word may be either, and the name of a form wins over a file of that name
         form = words[0] if words and words[0] in FORMS else ""
         rest = words[1:] if form else words
         if len(rest) > 1 or (situation and (form or situation not in SITUATIONS)):
@@ -234,9 +229,6 @@ def _lint_form(paths: tuple[str, ...]) -> int:
         return 1
     options.print_note(msg("{name}: a proper {form} form", name=name, form=form))
     return 0
-
-
-# -- prune -------------------------------------------------------------------------------------------
 
 
 class PruneGroup(click.Group):

@@ -150,6 +150,8 @@ def _get_session(payload: Payload) -> dict[str, Any]:
 
 def handle_session_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     """Land what earlier sessions left, and tell the new one what it should know."""
+    from kb.context.give_hints import build_start_context
+
     landed: list[Verdict] = []
     try:
         landed = kb.land()
@@ -158,9 +160,8 @@ def handle_session_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     except (KbError, OSError) as error:
         remember_failure(kb.root, "SessionStart", error)
     folder = payload.get("cwd", "")
-    context = kb.start_of_session(
-        payload.get("session_id", ""), source=payload.get("source", ""), project=kb.project(folder)
-    )
+    session, source = payload.get("session_id", ""), payload.get("source", "")
+    context = build_start_context(kb, session, source=source, project=kb.project(folder))
     return HookResponse(context=context, message=format_report(kb, landed, folder))
 
 

@@ -177,6 +177,7 @@ async def _call_tool(context: ServerContext, _: object, params: types.CallToolRe
     if tool is None:
         names = ", ".join(tools.BY_NAME)
         raise context.build_error(msg("there is no tool {name}; there are: {names}", name=params.name, names=names))
+    # an error is an answer, not an error of the protocol: the agent is to read it and try again
     try:
         given = tools.validate_arguments(tool, params.arguments or {})
         answer = await context.run_in_thread(

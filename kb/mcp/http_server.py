@@ -9,7 +9,7 @@ import ipaddress
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, KbError
@@ -50,6 +50,7 @@ def ensure_token(root: str, environment: Mapping[str, str], *, anew: bool = Fals
         rights = os.stat(path, follow_symlinks=False)
         with open(path, encoding="ascii") as file:
             kept = file.read().strip()
+        # one that others could read or have put there is theirs to show as well
         if len(kept) >= 32 and not anew and not rights.st_mode & 0o077 and rights.st_uid == os.getuid():
             return AccessToken(kept, path, False)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -101,15 +102,11 @@ def parse_address(text: str, names: Sequence[str] = (), *, remote: bool = False)
         raise BadInput(msg("{text} is not an address", text=text), hint=msg("for example: {example}", example=DEFAULT))
     found = ListenAddress(host.strip("[]"), int(port), tuple(names))
     if not found.is_local and not remote:
-        raise BadInput(
-            msg("other machines can reach {host}; whoever has the token can read and write", host=found.host),
-            hint=msg("use {example}, or confirm with --remote", example=DEFAULT),
-        )
+        said = msg("other machines can reach {host}; whoever has the token can read and write", host=found.host)
+        raise BadInput(said, hint=msg("use {example}, or confirm with --remote", example=DEFAULT))
     if found.host in ("0.0.0.0", "::", "") and not names:
-        raise BadInput(
-            msg("{host} is not a name that a client calls", host=found.host),
-            hint=msg("say which name they use: --name kb.example.com"),
-        )
+        said = msg("{host} is not a name that a client calls", host=found.host)
+        raise BadInput(said, hint=msg("say which name they use: --name kb.example.com"))
     return found
 
 
@@ -123,10 +120,8 @@ def bind_socket(where: ListenAddress) -> socket.socket:
         made.listen()
     except OSError as error:
         shown = f"{where.host}:{where.port}"
-        raise KbError(
-            msg("cannot listen on {address}: {problem}", address=shown, problem=error.strerror),
-            hint=msg("use another port: --address 127.0.0.1:0 picks a free one"),
-        ) from None
+        said = msg("cannot listen on {address}: {problem}", address=shown, problem=error.strerror)
+        raise KbError(said, hint=msg("use another port: --address 127.0.0.1:0 picks a free one")) from None
     return made
 
 
@@ -170,28 +165,25 @@ def _build_timeout_protocol(**given: Any) -> Any:
 def build_app(server: Server[Any], where: ListenAddress, secret: str) -> ASGIApp:
     """Return the web application that lets in who shows *secret* and calls it by a name of *where*."""
     from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.responses import PlainTextResponse
 
+    # a web page that a browser shows may call any name that leads here: DNS rebinding
     hosts = ["127.0.0.1", "localhost", "[::1]", _bracket_host(where.host), *where.names]
     named = [name for host in hosts for name in (host, f"{host}:{where.port}")]
     rules = TransportSecuritySettings(
         allowed_hosts=named, allowed_origins=[f"{scheme}://{name}" for name in named for scheme in ("http", "https")]
     )
     inner = server.streamable_http_app(streamable_http_path=PATH, json_response=True, transport_security=rules)
-    return _require_token(inner, secret)
-
-
-def _require_token(inner: ASGIApp, secret: str) -> Callable[..., Any]:
     expected = f"Bearer {secret}".encode()
 
     async def check_token(scope: Scope, receive: Receive, send: Send) -> None:
-        from starlette.responses import PlainTextResponse
-
         shown = dict(scope.get("headers", ())).get(b"authorization", b"")
+        # compared in constant time: how long a refusal takes says nothing about the token
         if scope["type"] == "http" and not hmac.compare_digest(shown, expected):
             words = "kb mcp: show the token, as the header Authorization: Bearer TOKEN\n"
             refusal = PlainTextResponse(words, 401, {"WWW-Authenticate": "Bearer"})
             await refusal(scope, receive, send)
-            return
-        await inner(scope, receive, send)
+        else:
+            await inner(scope, receive, send)
 
     return check_token

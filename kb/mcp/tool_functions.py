@@ -40,6 +40,7 @@ def limit_to_budget(rows: Sequence[T], budget: int) -> list[T]:
     """Return the first of *rows*, values for JSON, that cost at most *budget* estimated tokens; one at least."""
     kept: list[T] = []
     for row in rows:
+        # the first is kept whatever it costs: an empty list would say that nothing was found
         budget -= estimate_tokens(json.dumps(row, ensure_ascii=False))
         if kept and budget < 0:
             break
@@ -189,6 +190,7 @@ def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with both sides of a review."""
     sides = kb.sides(given["id"])
+    # each side gets the same share: a long old record must not hide the new one
     budget = given.get("budget", DEFAULT_BUDGET) // (1 + len(sides.old))
     return {
         "branch": sanitise_text(sides.review.branch),
@@ -220,4 +222,5 @@ def _sanitise_values(value: Any, key: str = "") -> Any:
         return {name: _sanitise_values(inner, name) for name, inner in value._asdict().items()}
     if isinstance(value, list | tuple):
         return [_sanitise_values(inner, key) for inner in value]
+    # a quote is evidence, word for word: only what hides in it is shown ("pay\u200bment" → "pay<U+200B>ment")
     return (reveal_hidden if key == "quote" else sanitise_text)(value) if isinstance(value, str) else value

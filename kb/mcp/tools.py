@@ -55,6 +55,7 @@ def call_tool(tool: Tool, kb: KnowledgeBase, folder: str, given: Given) -> Answe
 
 def validate_arguments(tool: Tool, given: Given) -> dict[str, Any]:
     """Return the arguments *given*, without those that are null; raise BadInput naming the first that will not do."""
+    # many clients send null for what they leave out
     values = {key: value for key, value in given.items() if value is not None}
     schema = _object({key: row for key, row in tool.arguments.items() if key not in tool.own})
     schema["required"] = [key for key in tool.required if key not in tool.own]

@@ -12,7 +12,7 @@ import pytest
 from kb.capture import save_session as sessions
 from kb.capture.extract import find_candidates
 from kb.capture.refusals import list_refusals
-from kb.context.give_hints import list_uses
+from kb.context.give_hints import build_start_context, list_uses
 from kb.errors import BadInput, UnknownId
 from kb.guard.subagent_tasks import find_open_task
 from kb.knowledge_base import KnowledgeBase
@@ -22,6 +22,7 @@ from kb.sessions import transcript as transcripts
 from kb.sessions.active_sessions import ActiveSession, list_postponed, list_stale_files, load_compact, spool_session
 from kb.sessions.forms import COMPACT, FormFacts
 from kb.sessions.render_forms import render_form
+from kb.sessions.session_archive import find_session
 from kb.text.segment import count_words
 from tests.support.command_line import run
 from tests.support.sealed import Clock, git
@@ -294,7 +295,7 @@ def test_a_session_that_ended_lands_once_and_can_be_resumed(
     assert len(kb.state.list_spooled()) == 1 and kb.records() == []
     assert [verdict.verdict for verdict in kb.land()] == ["created"]
     assert kb.land() == [] and kb.state.list_spooled() == [] and len(kb.sessions()) == 1
-    told = kb.start_of_session("s1", source="resume", project=f"project/{WORK}")
+    told = build_start_context(kb, "s1", source="resume", project=f"project/{WORK}")
     assert "FastAPI" in told and len(told) <= 10_000
     clock.seconds += 60
     add(path, EN)
@@ -368,11 +369,11 @@ def test_an_archive_is_named_by_a_part_that_fits_one(
     for number, text in enumerate((ZH, EN)):
         clock.seconds += 90_000
         kb.save_session(transcript(tmp_path / f"{number}.jsonl", text), session=f"{number}abc", folder=folder)
-    assert kb.session_named("1abc").session == "1abc"
+    assert find_session(kb, "1abc").session == "1abc"
     with pytest.raises(UnknownId, match="several"):
-        kb.session_named(WORK)
+        find_session(kb, WORK)
     with pytest.raises(UnknownId, match="no session"):
-        kb.session_named("zzz")
+        find_session(kb, "zzz")
 
 
 # -- odds and ends ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from kb.doctor import run_checks
 from kb.errors import UnknownId
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
+from kb.writing.inbox import find_held
 from tests.support.clones import FASTAPI, SMALL, commits, one, seen
 from tests.support.sealed import git
 
@@ -78,10 +79,10 @@ def test_it_survives_cloning(kb: KnowledgeBase, root: Path, tmp_path: Path) -> N
 
 def test_show_drop_promote(kb: KnowledgeBase, root: Path) -> None:
     name = one(kb, SMALL).id
-    assert kb.one_held(name[:5]).candidate.title == SMALL.title
+    assert find_held(kb, name[:5]).candidate.title == SMALL.title
     assert kb.drop(name).name == name and kb.held() == []
     with pytest.raises(UnknownId):
-        kb.one_held(name)
+        find_held(kb, name)
     name = one(kb, SMALL).id
     before = seen(root)
     assert kb.promote(name).verdict == "created"
