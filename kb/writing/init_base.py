@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from typing import NamedTuple
 
 from kb import installation
 from kb.config import FILE, Config, describe_setting, load
@@ -32,17 +31,16 @@ _PLACE = b"@REQUIREMENT@"
 """What the templates have in place of the line for pip that installs kb."""
 
 
-class WorkflowOptions(NamedTuple):
-    """The wish for workflows."""
-
-    source: str
-    """The address from which they install kb; "": what the settings say."""
-
-
 def create_base(
-    root: str, environment: Mapping[str, str], *, inside: bool = False, name: str = "", language: str = "",
-    with_ci: bool = False, source: str = "",
-) -> list[str]:  # fmt: skip
+    root: str,
+    environment: Mapping[str, str],
+    *,
+    inside: bool = False,
+    name: str = "",
+    language: str = "",
+    with_ci: bool = False,
+    source: str = "",
+) -> list[str]:
     """Make a knowledge base at *root* and return the files that were written; an existing one is completed.
 
     *inside*: in the git repository that is there. Otherwise *root* becomes a repository of its own. Only the files
@@ -56,9 +54,9 @@ def create_base(
         raise BadInput(msg("{path} is a file", path=root))
     if source:
         build_requirement(source)
+    given = {"name": name, "language": language, "install_from": source if with_ci else ""}
     try:
-        ci = WorkflowOptions(source) if with_ci else None
-        return _write_base(root, environment, inside=inside, name=name, language=language, ci=ci)
+        return _write_base(root, environment, given, inside=inside, with_ci=with_ci)
     except OSError as error:
         raise KbError(msg("{path} cannot be written: {problem}", path=root, problem=error.strerror)) from None
 
@@ -79,26 +77,32 @@ def find_base_folder(folder: str, environment: Mapping[str, str]) -> str:
 
 
 def _write_base(
-    root: str, environment: Mapping[str, str], *, inside: bool, name: str, language: str, ci: WorkflowOptions | None
+    root: str, environment: Mapping[str, str], given: Mapping[str, str], *, inside: bool, with_ci: bool
 ) -> list[str]:
+    """Write and commit what is missing; *given* are the settings that the caller names."""
     os.makedirs(root, exist_ok=True)
     around = find_git_dir(root)
     if around is None or (not inside and around[0] != root):
-        _git_init(root, environment)
+        env = scrub_environment(environment)
+        configured = run(["git", "config", "--get", "init.defaultBranch"], env).out.strip()
+        output = run(["git", "init", "-q", *([] if configured else ["-b", "main"]), root], env)
+        if output.code:
+            raise GitFailed(msg("git {command} failed: {problem}", command="init", problem=output.error.strip()))
     project = slugify(os.path.basename(around[0])) if inside and around else ""
-    name = name or os.path.basename(root).strip(".") or "kb"
-    given = {"name": name, "language": language, "project": project, "install_from": ci.source if ci else ""}
+    name = given["name"] or os.path.basename(root).strip(".") or "kb"
+    settings = {key: value for key, value in {**given, "name": name, "project": project}.items() if value}
     files = {
-        FILE: render_settings({key: value for key, value in given.items() if value}).encode(),
+        FILE: render_settings(settings).encode(),
         ATTRIBUTES: _append_rules(b"* -text\n", driver_setup.RULES),
         "content/anchors/global/.gitkeep": b"",
         "content/anchors/projects/.gitkeep": b"",
         "content/sessions/.gitkeep": b"",
     }
     repository = Repository(root, environment)
-    remote = repository.git("config", "--get", "remote.origin.url", check=False).decode() if ci else ""
-    if ci:
-        files |= build_workflows(remote, _resolve_requirement(root, ci))
+    remote = ""
+    if with_ci:
+        remote = repository.git("config", "--get", "remote.origin.url", check=False).decode()
+        files |= build_workflows(remote, _resolve_requirement(root, given["install_from"]))
     tip = repository.head().oid
     kept = repository.list_files(tip) if tip else {}
     changes: dict[str, tuple[bytes | None, bytes | None]] = {
@@ -110,7 +114,7 @@ def _write_base(
         before = repository.read_blob(tip, ATTRIBUTES) or b""
         after = _append_rules(before, driver_setup.find_missing_rules(repository, before))
         changes |= {ATTRIBUTES: (before, after)} if after != before else {}
-    if ci:
+    if with_ci:
         changes |= _update_workflows(repository, tip, kept, files, remote)
     if changes:
         _commit_files(repository, environment, changes)
@@ -118,12 +122,10 @@ def _write_base(
     return sorted(changes)
 
 
-def _resolve_requirement(root: str, ci: WorkflowOptions) -> str:
+def _resolve_requirement(root: str, source: str) -> str:
     """Return the line for pip by which workflows install kb; "" where neither the call nor the settings name one."""
-    if ci.source:
-        return build_requirement(ci.source)
     try:
-        source = load(root).install_from
+        source = source or load(root).install_from
         return build_requirement(source) if source else ""
     except BadInput as error:
         error.path = error.path or os.path.join(root, FILE)
@@ -147,14 +149,6 @@ def _append_rules(attributes: bytes, rules: Sequence[str]) -> bytes:
     end = b"\r\n" if b"\r\n" in attributes else b"\n"
     gap = b"" if not attributes or attributes.endswith(b"\n") or not rules else end
     return attributes + gap + b"".join(rule.encode() + end for rule in rules)
-
-
-def _git_init(root: str, environment: Mapping[str, str]) -> None:
-    env = scrub_environment(environment)
-    configured = run(["git", "config", "--get", "init.defaultBranch"], env).out.strip()
-    output = run(["git", "init", "-q", *([] if configured else ["-b", "main"]), root], env)
-    if output.code:
-        raise GitFailed(msg("git {command} failed: {problem}", command="init", problem=output.error.strip()))
 
 
 def _commit_files(repository: Repository, environment: Mapping[str, str], changes: Changes) -> None:
