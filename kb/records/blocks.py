@@ -101,6 +101,7 @@ def _marker_error(said: Message, path: str, line: int) -> BadRecord:
 
 
 def _find_markers(text: str, start: int, code: FencedCode) -> list[re.Match[str]]:
+    # `^` and `$` know the line feed only; a carriage return is one too, and the offsets stay.
     found = [match for match in _MARKER.finditer(text.replace("\r", "\n")) if match.start() >= start]
     if not found or not code.lines:
         return found
@@ -130,6 +131,7 @@ def refuse_conflict_markers(text: str, path: str = "") -> None:
     if "<<<<<<< " not in text:
         return
     plain = text.replace("\r", "\n")
+    # `<<<<<<< ours` alone may be quoted text: it is a conflict where a line of seven `=` follows it.
     last = max((match.start() for match in _BETWEEN.finditer(plain)), default=0)
     found = [match.start() for match in _OURS.finditer(plain, 0, last)]
     if not found:
@@ -215,10 +217,11 @@ def append_to_section(text: str, name: str, line: str, language: str = "en", pat
     present = _find_section(inside, name)
     old = inside[present.body : present.end] if present else ""
     kept = old.rstrip("\r\n")
-    if present is None or not kept.strip("\r\n"):
+    if present is None or not kept.strip("\r\n"):  # nothing to add to: it is set, with the empty lines it needs
         return edit_section(text, name, line, language, path)
     end = detect_newline(text)
     added = normalise_newlines(line).strip("\n").replace("\n", end)
+    # Escaped together: a line may close a fence that the text before it leaves open.
     new = escape_section(kept + end + added) + (old[len(kept) :] or end)
     return text[: span.start] + inside[: present.body] + new + inside[present.end :] + text[span.end :]
 
@@ -254,6 +257,7 @@ def _escape_structure(text: str, lowered: re.Pattern[str] | None) -> str:
     offset = 0
     for number, row in enumerate(split_lines(text)):
         if number not in code.lines:
+            # A comment that is never closed would swallow the markers and all that comes after them.
             hidden = _COMMENT_START.match(row) and offset > closed_until
             if hidden or _MARKER.match(row.rstrip("\r\n")) or _OURS.match(row):
                 row = row.replace("<", "&lt;", 1)

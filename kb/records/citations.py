@@ -66,7 +66,7 @@ def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
         for number, row in zip(piece, shown, strict=True):
             if "[" not in row or _DEFINITION.match(row):
                 continue
-            plate = _NAME_PLATE.match(row)
+            plate = _NAME_PLATE.match(row)  # "# [D001] Use PostgreSQL" names the record itself
             for chain in _CHAIN.finditer(row, plate.end() if plate else 0):
                 # `[D001](there)` and `[D001][there]` are links: the last of a chain is their text.
                 is_link = row[chain.end() : chain.end() + 1] in ("(", "[")
@@ -76,6 +76,7 @@ def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
 
 def _find_relevant_code(body: str, rows: list[str], sought: re.Pattern[str]) -> Iterable[int]:
     """Return the lines that are code, those indented only where what is *sought* stands in one; raise BadRecord."""
+    # To find indented code takes a whole markdown parser, which most texts can do without.
     code = set(find_code_lines(body))
     indented = any(
         n not in code and row.startswith(("    ", "\t", " \t", "  \t", "   \t")) and sought.search(row)
@@ -102,6 +103,7 @@ def _blank_code(text: str) -> str:
     """Return *text* with its code spans and escaped characters blanked, lines and lengths kept."""
     if "`" not in text and "\\" not in text:
         return text
+    # A span that opens with n backticks is closed by the next run of exactly n: the runs by length, last one first.
     closers: dict[int, list[int]] = {}
     for run in reversed(list(_TICKS.finditer(text))):
         closers.setdefault(len(run.group()), []).append(run.start())
@@ -179,6 +181,7 @@ def _parse_destinations(piece: str, start: int) -> Iterator[TextSpan]:
             group = target.lastindex or 0
             whole = _PATH.match(target.group(group))  # without anchor and query
             path = whole.group() if whole else ""
+            # "(see [a](b_(c).md))": a destination without angle brackets ends at the bracket that nothing opened.
             bare = _ESCAPED.sub("", path)
             if bare.count("(") == bare.count(")") or group == 1:
                 yield TextSpan(start + target.start(group), start + target.start(group) + len(path))

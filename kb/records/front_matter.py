@@ -27,6 +27,7 @@ _COMMENT = regex(r"(?:[ \t]*+[|>][-+0-9]{0,2})?([ \t]++#[^\r\n]*)")
 _PUNCTUATION = "\u2018-\u201d\u2014\u2026\u3001-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _PLAIN = regex(rf"[^\W\d](?:[\w./+@()' {_PUNCTUATION}-]*[\w./+@(){_PUNCTUATION}-])?")
 _DAY = regex(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
+# Readers of YAML 1.1 take these words for values: a tag `no` (Norway) is quoted, so that it is text to all of them.
 _OTHERS_READ_AS_VALUES = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
 _UNSEEN = regex("[\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]")
 _HALF = regex("[\ud800-\udfff]")
@@ -221,6 +222,7 @@ def _build_edit(rows: list[str], entries: Mapping[str, YamlEntry], key: str, val
         end = "\n" if end == "\r" and rows[place : place + 1] == ["\n"] else end
         lead = rows[first.line][: first.column] if (first := next(iter(entries.values()), None)) else ""
         return _RowEdit(place, place, "" if value is None else f"{lead}{format_entry(key, value)}{end}", rank)
+    # Only the value is exchanged: the key as it is written, quoted or not, and the comment behind it stay.
     row, last = rows[known.line], _find_last_row(rows, known)
     colon = row.index(":", known.key_end) + 1
     behind = rows[last][known.value_end :].rstrip("\r\n") if known.value_end >= 0 else ""
@@ -258,6 +260,7 @@ def _apply_edits(rows: list[str], edits: list[_RowEdit]) -> str:
     new: list[str] = []
     at = 0
     for edit in edits:
+        # several edits may begin at one row (new keys before a known one), but none begins inside another
         new += [*rows[at : edit.first], edit.new]
         at = max(at, edit.after)
     return "".join([*new, *rows[at:]])

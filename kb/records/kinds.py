@@ -123,6 +123,7 @@ def resolve_section_name(heading: str) -> str:
     plain = heading.strip().rstrip(":：").strip().lower()
     if plain in _HEADINGS:
         return _HEADINGS[plain]
+    # "决策（Decision）" is looked for by either half; a full-width bracket counts as a plain one
     head, _, tail = plain.replace("（", "(").replace("）", ")").partition("(")
     return _HEADINGS.get(head.strip()) or _HEADINGS.get(tail.rstrip(")").strip(), "") if tail else ""
 

@@ -110,7 +110,7 @@ def read(data: bytes, path: str = "") -> Record:
 
 def parse_record(text: str, path: str = "") -> Record:
     """Return the record in the *text* of a file; raise BadRecord naming file and line for what is no record."""
-    refuse_conflict_markers(text, path)
+    refuse_conflict_markers(text, path)  # first: every other complaint would be about what the markers did
     front = parse_front_matter(text, path)
     if not front:
         hint = msg("begin it with --- and the keys id, kind, title")
@@ -122,6 +122,7 @@ def parse_record(text: str, path: str = "") -> Record:
             values[key] = _read_value(front, key, shape)
         except BadRecord as error:
             raise BadRecord(error.message, path=path, line=find_key_line(text, key)) from None
+    # A title of several lines would break the heading, the list of records and the subject of a commit.
     values["title"] = one_line(values["title"])
     values["scope"] = values["scope"] or GLOBAL
     values["status"] = values["status"] or Status.PROPOSED
@@ -161,7 +162,7 @@ def _read_value(front: Mapping[str, Any], key: str, shape: str) -> Any:
 
 def _convert_text(value: object, wrong: Message) -> str:
     """Return a scalar as text, "" for none; raise BadRecord saying *wrong* for a list or a mapping."""
-    if isinstance(value, bool):
+    if isinstance(value, bool):  # `title: true` is a word that looks like a value
         return str(value).lower()
     if value is None or isinstance(value, str | int | float):
         return "" if value is None else str(value)

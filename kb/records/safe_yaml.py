@@ -183,6 +183,7 @@ def _resolve_plain_word(word: str) -> Any:
         return _MEANINGS[word]
     if word[0] not in "-0123456789":
         return word
+    # `1.0` and `12` are numbers; `007`, `1_000` and `1.10` stay text, for Python would not write them so again.
     try:
         number = float(word) if "." in word else int(word)
     except ValueError:

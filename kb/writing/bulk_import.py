@@ -51,9 +51,13 @@ class ImportItem(NamedTuple):
 
 
 def import_records(
-    kb: Workspace, records: Sequence[Record], *, origin: str, progress: Callable[[int], None] | None = None,
+    kb: Workspace,
+    records: Sequence[Record],
+    *,
+    origin: str,
+    progress: Callable[[int], None] | None = None,
     dry_run: bool = False,
-) -> list[Verdict]:  # fmt: skip
+) -> list[Verdict]:
     """Write *records* as one commit and return a verdict for each.
 
     An id is kept where it is free in its scope, else the next free one is given and the links among *records* follow.
@@ -120,6 +124,8 @@ def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[Import
     taken = {(record.scope, record.id) for record in present} | unreadable
     found = list(items)
     unnamed: list[int] = []
+    # A record keeps the number it came with where it can: text elsewhere, a commit message or a chat, names it so. All
+    # that can are given theirs before the first fresh number, which would else be one that a later record came with.
     for position, item in enumerate(items):
         record = item.record
         if item.objection:
@@ -238,10 +244,13 @@ def _relink_record(kb: Workspace, item: ImportItem, paths: _ImportedPaths) -> tu
         for name in (file, f"{file}.md"):
             if target := paths.find_path(name, record):
                 return posixpath.relpath(target, posixpath.dirname(record.path))
-        target = _resolve_in_tree(kb, item, file)
-        if not target:
-            lost[path] = None
-        return target
+        for top in dict.fromkeys((kb.root, kb.repository.top)) if not file.startswith("..") else ():
+            # The record and the file it names lie in one tree, so that the link leads out of the new place as well.
+            if all(os.path.exists(os.path.join(top, *name.split("/"))) for name in (item.origin, file)):
+                folder = os.path.join(kb.root, *posixpath.dirname(item.record.path).split("/"))
+                return os.path.relpath(os.path.join(top, *file.split("/")), folder).replace(os.sep, "/")
+        lost[path] = None
+        return ""
 
     if not item.origin:
         return record, []
@@ -250,12 +259,3 @@ def _relink_record(kb: Workspace, item: ImportItem, paths: _ImportedPaths) -> tu
         for s in record.sections
     ]
     return record._replace(sections=tuple(sections)), list(lost)
-
-
-def _resolve_in_tree(kb: Workspace, item: ImportItem, file: str) -> str:
-    """Return the way from the record's new place to *file*, if that lies where the record comes from, in one tree."""
-    for top in dict.fromkeys((kb.root, kb.repository.top)) if not file.startswith("..") else ():
-        if all(os.path.exists(os.path.join(top, *name.split("/"))) for name in (item.origin, file)):
-            folder = os.path.join(kb.root, *posixpath.dirname(item.record.path).split("/"))
-            return os.path.relpath(os.path.join(top, *file.split("/")), folder).replace(os.sep, "/")
-    return ""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, NeedsPerson
@@ -83,6 +82,7 @@ def _refuse_conflicts(kb: Workspace, head: Head, changes: Changes) -> None:
         if before is None:
             said = msg("{path} is uncommitted here and also comes from the remote", path=path)
             raise NeedsPerson(said, hint=msg("move it away: git stash push --include-untracked {path}", path=path))
+        # git may write other line ends into the checkout than it keeps
         is_touched = path in staged or mine.replace(b"\r\n", b"\n") != before.replace(b"\r\n", b"\n")
         if is_touched and (now is None or worktree.has_conflicting_edits(kb.repository, head.oid, path, before, now)):
             raise NeedsPerson(
@@ -110,26 +110,19 @@ def apply_advance(transaction: Transaction, advance: Advance, more: Sequence[Ref
     moves = [] if advance.head.oid == advance.new else [RefMove(advance.head.ref, advance.new, advance.head.oid)]
     if not moves and not more:
         return {}
-    with _update_git_checkout(kb, advance):
+    follow = ["read-tree", "-m", "-u", "--no-recurse-submodules"]
+    if advance.trees:  # git brings what is not kb's before the branch moves
+        kb.repository.git(*follow, *advance.trees)
+    try:
         outcomes = publish_moves(kb, advance.head, [*moves, *more], advance.changes, reason)
+    except BaseException:
+        # Back again where the branch has not moved; where it has, the checkout is where it belongs.
+        if advance.trees and kb.repository.resolve_ref(advance.head.ref) == advance.head.oid:
+            kb.repository.run_git([*follow, *reversed(advance.trees)])
+        raise
     transaction.is_published = True
     kb.index.reload_files(path for path in advance.changes if is_record_path(path))
     return outcomes
-
-
-@contextlib.contextmanager
-def _update_git_checkout(kb: Workspace, advance: Advance) -> Iterator[None]:
-    """Let git bring what is not kb's, before the branch moves; back again where it does not move."""
-    if advance.trees is None:
-        yield
-        return
-    kb.repository.git("read-tree", "-m", "-u", "--no-recurse-submodules", *advance.trees)
-    try:
-        yield
-    except BaseException:
-        if kb.repository.resolve_ref(advance.head.ref) == advance.head.oid:
-            kb.repository.run_git(["read-tree", "-m", "-u", "--no-recurse-submodules", *reversed(advance.trees)])
-        raise
 
 
 def commit_files(

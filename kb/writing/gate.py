@@ -90,6 +90,7 @@ def assess_admission(
         kind = kind_label(candidate.kind, config.language).lower()
         grounds.append(msg("reusable: a {kind} is meant to be reused", kind=kind))
     grounds += [ground for ground, answer in zip(_YES_GROUNDS, answers, strict=True) if answer]
+    # What contradicts an accepted record passes, however small it looks: a person has to see the conflict.
     if overturns:
         grounds.append(msg("contradicts [{id}], which is accepted", id=overturns))
     if grounds:
@@ -242,6 +243,7 @@ def find_impact_areas(candidate: Candidate) -> dict[str, str]:
 
     A small matter by its title has none, and a word that is taken back ("no security impact") does not count.
     """
+    # "Rename the variable auth_token" is no matter of security, and "重命名数据库字段" none of architecture.
     if _TRIVIAL.search(unicodedata.normalize("NFKC", candidate.title)):
         return {}
     said = "\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags))
@@ -278,6 +280,7 @@ def find_touched_modules(candidate: Candidate) -> tuple[str, ...]:
     for path in candidate.impact:
         parts = [part for part in path.replace("\\", "/").split("/") if part and part != "."]
         folders = parts if path.endswith("/") else parts[:-1]
+        # src/orders/api.py → orders; tests/billing/test_api.py → none, for tests go along with every module
         own = [f for f in folders if f.lower() not in _HOLDERS and f.lower().replace("-", "_") != project]
         if own and not any(folder.lower() in _BESIDE for folder in folders):
             found.add(own[0])

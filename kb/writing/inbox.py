@@ -88,6 +88,7 @@ def find_same(kb: Workspace, candidate: Candidate) -> HeldCandidate | None:
 
     For counting, the same decision word for word is the same matter, whatever its title.
     """
+    # "Retry three times" or “重试三次” may be said of many matters; a longer sentence, word for word, is the same one.
     telling = normalise(candidate.decision) if count_words(candidate.decision) >= _TELLING else ""
     for held in list_indexed(kb):
         kept = held.candidate
@@ -120,6 +121,7 @@ def hold_candidate(
     kb = transaction.kb
     reasons = tuple(kb.localise(o.reason) for o in objections)
     held = held or HeldCandidate(build_held_name(candidate), candidate, (), ())
+    # A session that says it again is no second voice: the gate counts sessions.
     if candidate.session not in [sighting.get("session", "") for sighting in held.sightings]:
         sighting = {"session": candidate.session, "host": candidate.host, "day": kb.today()}
         held = held._replace(sightings=(*held.sightings, sighting), reasons=reasons)
@@ -241,6 +243,7 @@ def find_damaged_twin(kb: Workspace, candidate: Candidate) -> BadRecord | None:
     takes no part in looking for duplicates, so that the same would be written a second time.
     """
     slug, plain, limit = slugify(candidate.title), normalise(candidate.title), kb.config.title_similarity
+    # The title is looked for by its file name, then in the bytes: front matter that is no YAML still has a title line.
     for error in kb.list_unreadable():
         if parse_path_scope(error.path) != candidate.scope:
             continue

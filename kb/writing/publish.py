@@ -45,9 +45,13 @@ What `git stash` made and `git stash pop` brought back looks just like it: only 
 
 
 def publish_moves(
-    kb: Workspace, head: Head, moves: Sequence[RefMove], changes: Changes, reason: str,
+    kb: Workspace,
+    head: Head,
+    moves: Sequence[RefMove],
+    changes: Changes,
+    reason: str,
     mover: BackgroundCommand | None = None,
-) -> dict[str, str]:  # fmt: skip
+) -> dict[str, str]:
     """Make all *moves* or none, the first from *head*; return what became of the file of each of *changes*.
 
     Raise LostRace when a ref, or what is checked out, is no longer as *head* and *moves* say. *mover* is the command
@@ -64,6 +68,8 @@ def publish_moves(
     tip = moves[0].new
     owed = list_pending_files(kb)
     behind = _read_files(kb, {path: old for path, old in owed.items() if path in changes})
+    # A file that has still to follow an earlier commit is compared with the version the checkout has, not with the tip:
+    # else what kb itself has not written yet would look like a person's edit, and stay as it is for ever.
     follows = {path: (behind.get(path, before), now) for path, (before, now) in changes.items()}
     stamp = read_index_stamp(kb.repository)
     reserved = worktree.read_staged_files(kb.repository, head.oid, edited)
@@ -76,7 +82,7 @@ def publish_moves(
             if kb.repository.head() != head:
                 raise LostRace(head.ref)
             following.start_reading_flags(edited)
-            if stamp != read_index_stamp(kb.repository):
+            if stamp != read_index_stamp(kb.repository):  # somebody has staged something since it was read
                 reserved = worktree.read_staged_files(kb.repository, head.oid, edited)
             was_synced, was_compared = index_sync.is_synced(kb, head.oid), dropped_records.is_index_unchanged(kb)
             kb.repository.update_refs(moves, reason, mover)
@@ -85,7 +91,8 @@ def publish_moves(
         with contextlib.suppress(OSError):
             _save_intent(kb, head.oid, owed)  # nothing has moved
         raise
-    with contextlib.suppress(OSError, IndexFailed):  # it is published: files and index catch up with the next call
+    # From here on nothing may fail the call: it is published, and files and index catch up with the next one.
+    with contextlib.suppress(OSError, IndexFailed):
         failed = {path: head.oid for path, outcome in outcomes.items() if outcome == FAILED}
         still = {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}}
         _save_intent(kb, tip, still, head.oid)

@@ -181,6 +181,7 @@ def classify_karma(candidate: Candidate) -> str:
 def _classify_text(candidate: Candidate, sentences: Sequence[str]) -> str:
     if candidate.kind == "pitfall":
         return UNWHOLESOME
+    # "We shard by tenant. Ten nodes will do for now. …" is a decision that mentions a passing state, not a passing act.
     short = candidate.decision if len(sentences) <= 2 else ""
     text = unicodedata.normalize("NFKC", f"{candidate.title}\n{short}")
     if candidate.kind in _DEEDS and _has_clause(_DEBT, text, unless=_SETTLED):
@@ -270,8 +271,8 @@ def require_fit_size(parsed: ParsedCandidate, config: Config) -> Iterator[Object
     ):
         if sum(sizes.values()) > most:
             field = max(sizes, key=lambda name: sizes[name])
-            words = msg("the field {field} has {count} {unit}; all such fields together may have {limit}",
-                        field=field, count=sizes[field], unit=unit, limit=most)  # fmt: skip
+            values = {"field": field, "count": sizes[field], "unit": unit, "limit": most}
+            words = msg("the field {field} has {count} {unit}; all such fields together may have {limit}", **values)
             yield Objection("too-large", words, msg("shorten {field}, and link to the rest", field=field))
 
 
@@ -295,6 +296,7 @@ def require_lasting(parsed: ParsedCandidate, config: Config) -> Iterator[Objecti
 
 def require_answer(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
     """Refuse what only asks."""
+    # "Why Redis? Because it is there already." answers; "用 Redis 还是 Memcached？" does not.
     if all(_QUESTION.search(sentence) for sentence in parsed.sentences or [parsed.candidate.title]):
         yield Objection(
             "question", msg("this is a question, not an answer"), msg("write it when it is decided, with the answer")
@@ -303,7 +305,7 @@ def require_answer(parsed: ParsedCandidate, config: Config) -> Iterator[Objectio
 
 def hold_injection(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
     """Hold what speaks to the agent that will read it, or hides text from the person who reviews it."""
-    if not find_threats("\n".join(parsed.texts.values())):
+    if not find_threats("\n".join(parsed.texts.values())):  # one search for all fields; mostly there is nothing
         return
     for field, text in parsed.texts.items():
         for kind, threat in {threat.kind: threat for threat in reversed(find_threats(text))}.items():
@@ -330,6 +332,7 @@ def _normalise_title(title: str) -> str:
 
 def _has_subject(title: str) -> bool:
     """Return whether a word of *title*, in lower case, is not generic: a spaced word or two unspaced characters."""
+    # "Fix the bug" and "修复一些问题" have none; "Fix the login" and "修复登录问题" have one: login, 登录.
     for run, unspaced in iter_runs(title):
         if not unspaced and run not in _GENERIC_WORDS and not run.isdigit():
             return True

@@ -38,9 +38,14 @@ _OVER = "over"
 
 
 def spool_candidates(
-    kb: Workspace, candidates: Sequence[Candidate], folder: str, why: KbError, *, decided: bool = False,
-    job: str = ""
-) -> list[Verdict]:  # fmt: skip
+    kb: Workspace,
+    candidates: Sequence[Candidate],
+    folder: str,
+    why: KbError,
+    *,
+    decided: bool = False,
+    job: str = "",
+) -> list[Verdict]:
     """Keep *candidates* for the next call; raise *why* when not even that is possible. What is kept is masked.
 
     The scope is found out now: the call that lands them may come from elsewhere. *job* is the name they had in the
