@@ -203,10 +203,14 @@ def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
         kind = "pitfall"
     else:
         return None
-    title = _build_title(_extract_problem(main) if kind == "pitfall" else main)
-    return Candidate(
-        kind, title, decision=strip_markdown(main), alternatives=find_alternative(main), why=why, confidence=REASONED
-    )
+    subject = main
+    if kind == "pitfall" and (match := _CURED.search(blank_code(main))):
+        # A pitfall is found by what goes wrong: “Fixed the flaky checkout test by waiting …” is about the flaky test.
+        group = "what" if match["what"] else "what_zh"
+        found = main[match.start(group) : match.end(group)].strip()
+        subject = found[:1].upper() + found[1:] if count_characters(found) >= _SHORTEST else main
+    decision, other = strip_markdown(main), find_alternative(main)
+    return Candidate(kind, _build_title(subject), decision=decision, alternatives=other, why=why, confidence=REASONED)
 
 
 # A sentence that says how something was cured, and what.
@@ -216,19 +220,6 @@ _CURED = re.compile(
     r"|(?:解决|修复|消除|避免)了?(?P<what_zh>[^，。；]{4,80}?)(?:的问题)?[。，]?$",
     re.IGNORECASE,
 )
-
-
-def _extract_problem(main: str) -> str:
-    """Return what was overcome by the cure that *main* tells; *main* itself where it does not say.
-
-    A pitfall is found by what goes wrong: “Fixed the flaky checkout test by waiting …” is about the flaky test.
-    """
-    match = _CURED.search(blank_code(main))
-    if not match:
-        return main
-    group = "what" if match["what"] else "what_zh"
-    found = main[match.start(group) : match.end(group)].strip()
-    return found[:1].upper() + found[1:] if count_characters(found) >= _SHORTEST else main
 
 
 _TITLE_LEAD = re.compile(

@@ -122,8 +122,13 @@ def find_pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
     """Yield each pitfall with the line at which it was overcome."""
     lines = [message.line for message in transcript.messages]
     by_family: dict[str, list[_CommandRun]] = {}
-    for run in _iter_runs(transcript):
-        by_family.setdefault(run.family, []).append(run)
+    for call, result, *_ in list_calls(transcript):
+        if result is None or (result.is_error and _NOT_THE_TASK.search(result.text[:2000])):
+            continue
+        command = call.input.get("command")
+        name = identify_command(command) if call.name in _SHELLS and isinstance(command, str) else ""
+        if name := name or (call.name if call.name.startswith("mcp__") else ""):
+            by_family.setdefault(name, []).append(_CommandRun(name, call, result))
     for same in by_family.values():
         proof: _CommandRun | None = None
         for following, failed in pairwise([*reversed(same)]):
@@ -163,17 +168,6 @@ def identify_command(command: str) -> str:
     if second == "run" and len(plain_words) > 1:
         second = f"run {plain_words[1]}"
     return f"{program} {second}" if re.match(r"[a-z][\w:-]*(?: [\w:.-]+)?$", second) else program
-
-
-def _iter_runs(transcript: Transcript) -> Iterator[_CommandRun]:
-    for call, result, *_ in list_calls(transcript):
-        if result is None or (result.is_error and _NOT_THE_TASK.search(result.text[:2000])):
-            continue
-        command = call.input.get("command")
-        name = identify_command(command) if call.name in _SHELLS and isinstance(command, str) else ""
-        name = name or (call.name if call.name.startswith("mcp__") else "")
-        if name:
-            yield _CommandRun(name, call, result)
 
 
 def _is_resolved(failed: _CommandRun, following: _CommandRun) -> bool:

@@ -70,7 +70,10 @@ def flush_spooled_jobs(kb: Workspace) -> list[Verdict]:
                 landed += _flush_job(kb, path) if is_mine else []
             except (Busy, GitFailed, IndexFailed, OSError):
                 # A locked repository stops all jobs; a file in the way of one job does not hold up the others.
-                if _is_repository_blocked(kb) or time.monotonic() > end:
+                is_blocked = True
+                with contextlib.suppress(GitFailed):
+                    is_blocked = kb.repository.find_commit_obstacle() is not None
+                if is_blocked or time.monotonic() > end:
                     break
                 continue
             except spool.JobTooLong:
@@ -88,14 +91,6 @@ def retry_quarantined_jobs(kb: Workspace) -> list[Verdict]:
     for path in kb.state.list_quarantined():
         kb.state.restore_job(path)
     return flush_spooled_jobs(kb)
-
-
-def _is_repository_blocked(kb: Workspace) -> bool:
-    """Return whether it is the repository that is in the way, and not one file."""
-    try:
-        return kb.repository.find_commit_obstacle() is not None
-    except GitFailed:
-        return True
 
 
 def _quarantine_job(kb: Workspace, path: str, error: Exception) -> Verdict:

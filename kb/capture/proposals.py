@@ -81,7 +81,7 @@ def propose_at_turn_end(
             found.append(proposal)
     shown = [] if silent else found[:_AT_ONCE]
     for proposal in found[len(shown) :]:
-        _save_proposal(kb, proposal._replace(session=log.session))
+        save_proposal(kb, proposal._replace(session=log.session))
     return _present_proposals(kb, log.session, shown, known)
 
 
@@ -154,7 +154,7 @@ def _present_proposals(kb: Workspace, session: str, found: Sequence[Proposal], k
     lines = [kb.localise(msg("kb: worth keeping?"))]
     for number, proposal in enumerate(found, first):
         shown = proposal._replace(status=PENDING, session=session, number=number, salt=salt, code=digest)
-        _save_proposal(kb, shown)
+        save_proposal(kb, shown)
         lines.append(f"  {number}. {_format_line(kb, proposal.candidate)}")
     how = msg(
         "answer mb:write to keep it, mb:no to drop it; in a terminal: kb proposal confirm --code {code}", code=code
@@ -180,11 +180,6 @@ def _format_line(kb: Workspace, candidate: Candidate) -> str:
     return line + kb.localise(perhaps)
 
 
-def add_personal(kb: Workspace, candidate: Candidate, session: str) -> Proposal:
-    """Keep what may be about the person of *session*, to be shown to them at the end of a turn."""
-    return _save_proposal(kb, Proposal(inbox.build_held_name(candidate), candidate, session=session))
-
-
 def add_proposals(
     kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", session: str = ""
 ) -> list[Proposal]:
@@ -196,7 +191,7 @@ def add_proposals(
         if would.verdict == "refused":
             raise BadInput("; ".join(would.reasons), hint=would.next)
         if not _is_already_proposed(kb, placed, (*list_proposals(kb), *made)):
-            made.append(_save_proposal(kb, Proposal(inbox.build_held_name(placed), placed, session=session)))
+            made.append(save_proposal(kb, Proposal(inbox.build_held_name(placed), placed, session=session)))
     return made
 
 
@@ -227,7 +222,14 @@ def apply_answer(kb: Workspace, session: str, said: ProposalAnswer, folder: str 
     verdicts = [confirm_proposal(kb, proposal) for proposal in wanted]
     is_written = any(verdict.verdict != "refused" for verdict in verdicts)
     outcome = msg("kb: the person confirmed; this was written:") if is_written else msg("kb: this was not written:")
-    text = "\n".join((kb.localise(outcome), *(_format_outcome(kb, verdict, folder) for verdict in verdicts)))
+    rows = [kb.localise(outcome)]
+    for verdict in verdicts:
+        where = f" ({resolve_openable_path(kb.root, verdict.path, folder)})" if verdict.path else ""
+        if verdict.verdict == "refused":
+            where = ": " + "; ".join(filter(None, (*verdict.reasons, verdict.next)))
+        title = quote_text(verdict.title, kb.config.title_max)
+        rows.append(f"  {verdict.verdict}: [{qualify_name(kb, verdict)}] {title}{where}")
+    text = "\n".join(rows)
     return PromptAnswer(text, text)
 
 
@@ -244,7 +246,7 @@ def confirm_proposal(kb: Workspace, proposal: Proposal) -> Verdict:
 
 def close_proposal(kb: Workspace, proposal: Proposal) -> None:
     """Note that what is proposed is written."""
-    _save_proposal(kb, proposal._replace(status=CONFIRMED, code=""))
+    save_proposal(kb, proposal._replace(status=CONFIRMED, code=""))
 
 
 def reject_proposal(kb: Workspace, proposal: Proposal) -> None:
@@ -252,7 +254,7 @@ def reject_proposal(kb: Workspace, proposal: Proposal) -> None:
     with contextlib.suppress(UnknownId):
         if proposal.held:
             inbox.drop_held(kb, proposal.held)
-    _save_proposal(kb, proposal._replace(status=REJECTED, code=""))
+    save_proposal(kb, proposal._replace(status=REJECTED, code=""))
 
 
 def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, terminal: bool) -> bool:
@@ -265,19 +267,12 @@ def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, t
         valid = [one for one in wanted if one.code and one.tries < _TRIES and _hash_code(given, one.salt) == one.code]
         if len(valid) < len(wanted):
             for proposal in wanted:
-                _save_proposal(kb, proposal._replace(tries=proposal.tries + 1))
+                save_proposal(kb, proposal._replace(tries=proposal.tries + 1))
             raise NeedsPerson(msg("this is not the code shown"), hint=_ASK)
         return False
     if not terminal or is_agent_shell(kb.environment):
         raise NeedsPerson(msg("only a person may decide on a proposal"), hint=_ASK)
     return True
-
-
-def _format_outcome(kb: Workspace, verdict: Verdict, folder: str) -> str:
-    where = f" ({resolve_openable_path(kb.root, verdict.path, folder)})" if verdict.path else ""
-    if verdict.verdict == "refused":
-        where = ": " + "; ".join(filter(None, (*verdict.reasons, verdict.next)))
-    return f"  {verdict.verdict}: [{qualify_name(kb, verdict)}] {quote_text(verdict.title, kb.config.title_max)}{where}"
 
 
 def _hash_code(code: str, salt: str) -> str:
@@ -296,7 +291,14 @@ def list_proposals(kb: Workspace) -> list[Proposal]:
         names = sorted(name for name in os.listdir(kb.state.path(FOLDER)) if name.endswith(".json"))
     except OSError:
         return []
-    found = [one for name in names if (one := _load_proposal(kb, name.removesuffix(".json")))]
+    found = []
+    for name in names:
+        kept: Any = kb.state.load(FOLDER, name)
+        with contextlib.suppress(KeyError, TypeError, ValueError, BadInput):
+            [candidate] = build_candidates(kept["candidate"], FOLDER)
+            rest = {key: kept[key] for key in Proposal._fields if key not in ("name", "candidate")}
+            if all(isinstance(value, int if key in ("number", "tries") else str) for key, value in rest.items()):
+                found.append(Proposal(name.removesuffix(".json"), candidate, **rest))
     return sorted(found, key=lambda one: (one.made, one.number, one.name))
 
 
@@ -315,18 +317,7 @@ def list_pending(kb: Workspace) -> list[Proposal]:
     return [proposal for proposal in list_proposals(kb) if proposal.status in (NEW, PENDING)]
 
 
-def _load_proposal(kb: Workspace, name: str) -> Proposal | None:
-    kept: Any = kb.state.load(FOLDER, name + ".json")
-    try:
-        [candidate] = build_candidates(kept["candidate"], FOLDER)
-        rest = {key: kept[key] for key in Proposal._fields if key not in ("name", "candidate")}
-        fits = all(isinstance(value, int if key in ("number", "tries") else str) for key, value in rest.items())
-        return Proposal(name, candidate, **rest) if fits else None
-    except (KeyError, TypeError, ValueError, BadInput):
-        return None
-
-
-def _save_proposal(kb: Workspace, proposal: Proposal) -> Proposal:
+def save_proposal(kb: Workspace, proposal: Proposal) -> Proposal:
     """Keep *proposal* without its secrets, and forget the oldest of too many."""
     masked, _ = redaction.redact_candidate(proposal.candidate, kb.config.masking)
     made = proposal.made or time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(kb.now()))

@@ -42,7 +42,8 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
     personal = [one for one in candidates if can_be_personal_fact(one)]
     if not candidates or not (personal or os.path.isdir(kb.state.path(FOLDER))):
         return ConsultedCandidates(list(candidates), [])
-    from kb.capture.proposals import CONFIRMED, PENDING, REJECTED, add_personal, list_proposals
+    from kb.capture.proposals import CONFIRMED, PENDING, REJECTED, Proposal, list_proposals, save_proposal
+    from kb.writing.inbox import build_held_name
 
     personal = personal if personal and is_shared(kb) else []
     known = list_proposals(kb)
@@ -56,7 +57,7 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
             continue
         if candidate in personal:
             if not same:
-                known.append(add_personal(kb, candidate, session))
+                known.append(save_proposal(kb, Proposal(build_held_name(candidate), candidate, session=session)))
         elif confirmed:
             consulted.free.append(candidate._replace(kind=confirmed[-1].candidate.kind))
         elif any(one.status == PENDING and one.session == session for one in same):
@@ -137,7 +138,9 @@ def keep_declined(
     noted = []
     for candidate, verdict in zip(candidates, verdicts, strict=True):
         if declined in verdict.reasons:
-            session = candidate.session or _find_running_session(kb, folder)
+            scope = kb.project(folder) if folder else kb.caller_scope
+            known = (one.session for one in iter_project_sessions(kb, list_known_sessions(kb), scope))
+            session = candidate.session or next((one for one in known if ActiveSession(kb, one).is_open), "")
             where = msg("no running session could keep it")
             if session:
                 ActiveSession(kb, session).add_judged([JudgedCandidate(candidate, verdict)])
@@ -145,9 +148,3 @@ def keep_declined(
             verdict = verdict._replace(reasons=(*verdict.reasons, kb.localise(where)))
         noted.append(verdict)
     return noted
-
-
-def _find_running_session(kb: Workspace, folder: str) -> str:
-    scope = kb.project(folder) if folder else kb.caller_scope
-    known = iter_project_sessions(kb, list_known_sessions(kb), scope)
-    return next((one.session for one in known if ActiveSession(kb, one.session).is_open), "")

@@ -168,8 +168,11 @@ class _SessionSave:
         if not self.transcript.messages:
             active_sessions.remove_postponed(kb, session, self.job.agent)
             return self._build_result((), (), kb.localise(msg("the transcript has no message")))
-        if self.archive and self.before.get("archived") == self.digest and self._has_forms():
-            self.archive_name = str(self.before.get("archive", ""))
+        name = str(self.before.get("archive", ""))
+        normal = os.path.join(kb.root, CONTENT, "sessions", name, "normal.md")
+        has_forms = not self.full or os.path.isfile(normal)
+        if self.archive and self.before.get("archived") == self.digest and has_forms:
+            self.archive_name = name
             if not self.before.get("asked"):
                 self.compact = active_sessions.load_compact(kb, session)
                 return self._build_result((), (), kb.localise(msg("already saved")))
@@ -190,11 +193,6 @@ class _SessionSave:
         self._update_compact()
         self._move_cursor()
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
-
-    def _has_forms(self) -> bool:
-        """Return whether the archive of before holds the forms that are wanted now."""
-        name = str(self.before.get("archive", ""))
-        return not self.full or os.path.isfile(os.path.join(self.kb.root, CONTENT, "sessions", name, "normal.md"))
 
     def _build_result(self, found: Sequence[Candidate], verdicts: Sequence[Verdict], *notes: str) -> SavedSession:
         return SavedSession(self.job.session, self.compact, tuple(found), tuple(verdicts), self.archive_name, notes)
@@ -265,6 +263,8 @@ class _SessionSave:
 
     def _build_archive_files(self, new: list[JudgedCandidate]) -> dict[str, bytes]:
         """Return the files of an archive (SHI-04, SHI-05, SHI-06)."""
+        from kb.sessions.prune_transcript import build_archive_report
+
         kb, rows = self.kb, [*self.rows, *new]
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
         project = slugify(self.scope.removeprefix("project/"))
@@ -272,8 +272,12 @@ class _SessionSave:
         folder = f"{CONTENT}/sessions/{self.archive_name}/"
         compact, candidates = self._render_compact(rows), [row.candidate for row in rows]
         files = self._render_archive_forms(folder, rows) if self.full else {}
-        if report := redaction.redact_text(_build_report(kb, self.job.transcript), kb.config.masking)[0]:
-            files[folder + "dcp-report.md"] = report.encode()
+        try:
+            report = build_archive_report(kb, self.job.transcript)
+        except KbError as error:  # settings that cannot be used keep no session from being archived
+            report = error.translate(kb.config.language) + "\n"
+        if report:
+            files[folder + "dcp-report.md"] = redaction.redact_text(report, kb.config.masking)[0].encode()
         files[folder + "compact.md"] = compact.encode()
         hui = build_hui_output(
             self.transcript, candidates=candidates, compact_md=compact, timestamp=when, project_path=self.job.folder
@@ -339,16 +343,6 @@ class _SessionSave:
         }
         self.active.move_cursor(cursor, self.rows)
         active_sessions.remove_postponed(self.kb, self.job.session, self.job.agent)
-
-
-def _build_report(kb: Workspace, path: str) -> str:
-    """Return the pruning report of an archive; settings that cannot be used keep no session from being archived."""
-    from kb.sessions.prune_transcript import build_archive_report
-
-    try:
-        return build_archive_report(kb, path)
-    except KbError as error:
-        return error.translate(kb.config.language) + "\n"
 
 
 def _hash_message(message: TranscriptMessage) -> str:

@@ -22,7 +22,14 @@ def begin_turn(
     log = SessionLog(kb, session)
     owed = "\n".join(log.list_turn_values(OWED))
     log.begin_prompt(name)
-    _log_notable_sentence(kb, log, prompt)
+    if kb.config.proposals != "off":
+        if proposal_cues.has_answer_word(prompt):  # it begins no proposal of its own (command guard)
+            log.add(SAID)
+        elif found := proposal_cues.find_notable_sentence(prompt):
+            from kb.safety.redaction import redact_text
+
+            text = redact_text(found.text, kb.config.masking)[0]
+            log.add(MOMENT, json.dumps([found.kind, text], ensure_ascii=False))
     said = proposal_cues.parse_proposal_answer(prompt)
     if said is None and not owed:
         return None
@@ -38,19 +45,6 @@ def continue_turn(kb: Workspace, session: str, name: str) -> None:
     """Let the turn go on under the *name* of a prompt that no person wrote: what was read for it still counts."""
     if session and name:
         SessionLog(kb, session).add(GOES_ON, name)
-
-
-def _log_notable_sentence(kb: Workspace, log: SessionLog, prompt: str) -> None:
-    """Remember what in *prompt* is worth keeping; a prompt that answers a proposal begins none (command guard)."""
-    if kb.config.proposals == "off":
-        return
-    if proposal_cues.has_answer_word(prompt):
-        log.add(SAID)
-    elif found := proposal_cues.find_notable_sentence(prompt):
-        from kb.safety.redaction import redact_text
-
-        text = redact_text(found.text, kb.config.masking)[0]
-        log.add(MOMENT, json.dumps([found.kind, text], ensure_ascii=False))
 
 
 def end_turn(kb: Workspace, session: str, folder: str, host: str, verdicts: Sequence[Verdict]) -> str:
