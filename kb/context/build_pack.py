@@ -97,7 +97,10 @@ def build_read_filter(
     allow: Sequence[str] = (), deny: Sequence[str] = (), *, never: Sequence[str] = NEVER
 ) -> Callable[[str], bool]:
     """Return the predicate whether the file at a path (forward slashes) may be read: allowed and not denied."""
-    allowed, denied, secret, samples = map(_compile_globs, (allow, deny, never, SAMPLES))
+    expressions = (
+        "|".join(translate(glob.replace("**/", "*")) for glob in globs) for globs in (allow, deny, never, SAMPLES)
+    )
+    allowed, denied, secret, samples = (re.compile(one or r"(?!)", re.IGNORECASE).match for one in expressions)
 
     def is_readable(path: str) -> bool:
         parts = path.split("/")
@@ -108,11 +111,6 @@ def build_read_filter(
         return not any(map(secret, parts[:-1] if samples(parts[-1]) else parts))
 
     return is_readable
-
-
-def _compile_globs(globs: Sequence[str]) -> Callable[[str], object]:
-    expression = "|".join(translate(glob.replace("**/", "*")) for glob in globs)
-    return re.compile(expression or r"(?!)", re.IGNORECASE).match
 
 
 def _load_project_tree(kb: Workspace, folder: str) -> ProjectTree:
@@ -128,21 +126,16 @@ def _load_project_tree(kb: Workspace, folder: str) -> ProjectTree:
     texts: dict[str, str] = {}
     left = MAX_ALL
     for name in sorted(names):
-        if left > 0 and may_read(name) and (text := _read_text_file(top, name)) is not None:
-            texts[name] = text
-            left -= len(text)
+        if left <= 0 or not may_read(name):
+            continue
+        with contextlib.suppress(OSError, UnicodeDecodeError):  # a link, a folder, a pipe or bytes are no text
+            path = resolve_within(top, name)
+            stat = os.lstat(path)
+            data = read_if_exists(path) if S_ISREG(stat.st_mode) and stat.st_size <= MAX_FILE else None
+            if data is not None and b"\0" not in data:
+                texts[name] = data.decode("utf-8")
+                left -= len(texts[name])
     return ProjectTree(names, texts)
-
-
-def _read_text_file(top: str, name: str) -> str | None:
-    """Return the text of a plain file that is not too long; None for a link, a folder, a pipe or bytes."""
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        path = resolve_within(top, name)
-        stat = os.lstat(path)
-        if S_ISREG(stat.st_mode) and stat.st_size <= MAX_FILE:
-            data = read_if_exists(path) or b""
-            return None if b"\0" in data else data.decode("utf-8")
-    return None
 
 
 def _find_disagreements(

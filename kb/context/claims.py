@@ -196,12 +196,6 @@ def _check_path(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     return ClaimMismatch(claim, moved[0] if len(moved) == 1 else "")
 
 
-def _check_symbol(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
-    if tree.has_word(claim.name):
-        return None
-    return ClaimMismatch(claim, "", is_sure=bool(tree.code))
-
-
 def _check_version(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     name = claim.name.lower().replace("_", "-")
     known = tree.versions.get(name) or tree.versions.get(_NAMES.get(name, name))
@@ -216,19 +210,22 @@ def _check_port(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     return ClaimMismatch(claim, ", ".join(sorted(tree.ports, key=int)[:5]), is_sure=bool(tree.ports))
 
 
+def _check_word(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
+    return None if tree.has_word(claim.name) else ClaimMismatch(claim, "", is_sure=bool(tree.code))
+
+
 def _check_env(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
-    if not tree.has_word(claim.name):
-        return ClaimMismatch(claim, "", is_sure=bool(tree.code))
     pattern = re.compile(rf"(?m)(?<!\w){claim.name}[\"']?\s*[:=]\s*[\"']?([^\s\"'#,;]+)")
     values = {value.rstrip(".)") for text in tree.code.values() for value in pattern.findall(text)}
+    # What a program fills in (`$(…)`, `{…}`) may be any value.
     if not claim.value or not values or claim.value.rstrip(".)") in values or any(v[:1] in "$(<{" for v in values):
-        return None
+        return _check_word(claim, tree)
     return ClaimMismatch(claim, ", ".join(sorted(values)[:3]))
 
 
 _CHECKS = {
     "path": _check_path,
-    "symbol": _check_symbol,
+    "symbol": _check_word,
     "version": _check_version,
     "port": _check_port,
     "env": _check_env,

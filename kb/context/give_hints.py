@@ -155,7 +155,7 @@ def build_start_context(kb: Workspace, session: str, *, source: str, project: st
     index = kb.sync_index(thorough=False)
     live = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
     lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
-    lasts = index.iter_records(lasting, hint_text.get_start_limit(kb.config))
+    lasts = index.iter_records(lasting, kb.config.start_tokens // hint_text.LEAST_ROOM)
     always = (qualify_record_ids(index, [record], project)[0] for record in lasts)
     tallied = index.count_by_column("kind", live)
     counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}

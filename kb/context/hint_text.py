@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 T1, T2 = "t1", "t2"
 _AT_ONCE = 16  # so many records are quoted before it is asked whether there is room for more
-_LEAST_ROOM = 12  # estimated tokens below which no line of a record has room
+LEAST_ROOM = 12  # estimated tokens below which no line of a record has room
 _CALLABLE = regex(r"(?:[\w.-]{1,40}:)?[\w-]{1,40}")
 
 _PHRASES: Mapping[str, tuple[str, str]] = {
@@ -326,11 +326,6 @@ def _format_quote(one: QuotedRecord, shared: Collection[str], words: Mapping[str
     return head + (f" — {why}" if why else "") + origin
 
 
-def get_start_limit(config: Config) -> int:
-    """Return how many records a starting session can be told of, at most."""
-    return config.start_tokens // _LEAST_ROOM
-
-
 def render_start_context(
     compact: str, records: Iterable[Record], config: Config, *, counts: Mapping[str, int], reviews: int = 0
 ) -> Hint:
@@ -362,7 +357,7 @@ def render_start_context(
     taken = select_fitting(restored, config.start_tokens, render)
     warnings: list[Message] = []
     live = (record for record in records if record.status in LIVE)
-    while estimate_tokens(render(taken)) <= config.start_tokens - _LEAST_ROOM and (some := [*islice(live, _AT_ONCE)]):
+    while estimate_tokens(render(taken)) <= config.start_tokens - LEAST_ROOM and (some := [*islice(live, _AT_ONCE)]):
         kept, left_out = select_hintable(some)
         written, more = _write_lines([_HintLine("always", record) for record in kept], words, _find_shared_ids(some))
         taken = select_fitting(written, config.start_tokens, render, taken)

@@ -56,7 +56,12 @@ def filter_relevant(
     *frequency* may tell in how many of *total* records each subject of *query* stands; common terms then count less. A
     record that the prompt names by id is always relevant; another only while it is live.
     """
-    rarity = _compute_rarity(frequency, total) if frequency and total else None
+    rarity: dict[str, float] | None = None
+    if frequency and total:  # 1.0 for a term in a few records, down to COMMON_WEIGHT in a tenth of all or more
+        steps, lost = math.log(max(total * COMMON / FEW, 2)), 1 - COMMON_WEIGHT
+        rarity = {
+            term: max(COMMON_WEIGHT, 1 - lost * math.log(max(n / FEW, 1)) / steps) for term, n in frequency.items()
+        }
     weights = [score_evidence(hit.record, query, rarity) if hit.record.status in LIVE else 0.0 for hit in hits]
     enough = max(ENOUGH, CLOSE * max(weights, default=0.0))
     # Enough evidence, most of its title, its id, or a lone rare word that is its subject (“how do we handle JWT?”).
@@ -107,10 +112,20 @@ def filter_task_hits(
         if names.words and score_evidence(head, names) >= 1:
             return True
         in_head = score_evidence(head, wider)
-        held = _compute_held_share(hit.record, worth) if worth and path in read else 0.0
+        held = 0.0
+        if worth and path in read:
+            texts = (hit.record.title, *hit.record.tags, *(section.text for section in hit.record.sections))
+            terms = set(extract_ranking_terms(" ".join(texts)))
+            held = sum(weight for term, weight in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
         if in_head >= enough or held >= MOST:
             return True
-        return held >= SHARE and (in_head >= 1 or (path == first and _has_query_word(hit.record, query)))
+        if held < SHARE or (in_head < 1 and path != first):
+            return False
+        # Of the first record one sure word is enough: a spaced one, or two runs of unspaced characters. A lone run may
+        # be half of a word, or stand across two (“加拿大的首都” and 大的).
+        text = _fold_record_text(hit.record)
+        has_spaced_word = any(has_word(word_stem, text) for word_stem in query.words)
+        return in_head >= 1 or has_spaced_word or len(find_common_substrings(query.pieces, text)) > 1
 
     return [hit for hit in hits if is_relevant(hit)]
 
@@ -148,13 +163,6 @@ def _find_max_rarity(part: str, rarity: Mapping[str, float]) -> float:
     return max(known, default=1.0)
 
 
-def _compute_rarity(frequency: Mapping[str, int], total: int) -> dict[str, float]:
-    """Return for each term 1.0 (in a few records) down to `COMMON_WEIGHT` (in a tenth of all or more)."""
-    steps = math.log(max(total * COMMON / FEW, 2))
-    lost = 1 - COMMON_WEIGHT
-    return {term: max(COMMON_WEIGHT, 1 - lost * math.log(max(n / FEW, 1)) / steps) for term, n in frequency.items()}
-
-
 def _find_title_threshold(record: Record, query: Query) -> float:
     """Return the evidence that makes *record* relevant where most of its title was asked for."""
     bigrams = {piece[i : i + 2] for piece in query.pieces for i in range(len(piece) - 1)}
@@ -171,23 +179,6 @@ def _is_title_subject(record: Record, query: Query, rarity: Mapping[str, float])
     terms = [rarity.get(term, 0.0) for term, _ in query.words.values()]
     terms += [_find_max_rarity(piece, rarity) for piece in query.pieces]
     return bool(terms) and min(terms) >= RARE and compute_title_share(record, query) == 1.0
-
-
-def _compute_held_share(record: Record, worth: Mapping[str, float]) -> float:
-    """Return the share of *worth* whose terms stand in *record*."""
-    texts = (record.title, *record.tags, *(section.text for section in record.sections))
-    terms = set(extract_ranking_terms(" ".join(texts)))
-    return sum(weight for term, weight in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
-
-
-def _has_query_word(record: Record, query: Query) -> bool:
-    """Return whether *record* surely holds a word of what was asked: a spaced one, or two runs of unspaced characters.
-
-    A lone run may be half of a word, or stand across two.
-    """
-    text = _fold_record_text(record)
-    has_spaced_word = any(has_word(word_stem, text) for word_stem in query.words)
-    return has_spaced_word or len(find_common_substrings(query.pieces, text)) > 1
 
 
 def _fold_record_text(record: Record) -> str:
