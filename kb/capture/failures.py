@@ -25,15 +25,7 @@ from kb.sessions.prose import (
     split_sentences,
     strip_markdown,
 )
-from kb.sessions.transcript import (
-    AGENT,
-    ToolCall,
-    ToolResult,
-    Transcript,
-    TranscriptMessage,
-    get_own_texts,
-    list_calls,
-)
+from kb.sessions.transcript import AGENT, ToolCall, ToolResult, Transcript, TranscriptMessage, get_own_texts, list_calls
 from kb.text.segment import clip, count_words
 
 # Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion.

@@ -27,12 +27,7 @@ from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCand
 from kb.sessions.facts import SessionProgress, find_progress
 from kb.sessions.forms import COMPACT, EXPANDED, NORMAL, FormFacts
 from kb.sessions.host_input import has_content, read_transcript
-from kb.sessions.render_forms import (
-    build_hui_output,
-    build_shi_result,
-    mask_transcript,
-    render_form,
-)
+from kb.sessions.render_forms import build_hui_output, build_shi_result, mask_transcript, render_form
 from kb.sessions.transcript import TranscriptMessage, add_answer, parse_transcript
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
