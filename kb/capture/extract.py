@@ -162,6 +162,7 @@ def _extract_from_message(
             near = find_paths(text[mark.start : mark.end], transcript.cwd, known)
             found = mark.candidate._replace(impact=mark.candidate.impact or near)
             yield found._replace(affects_future=True) if is_own and found.affects_future is None else found
+        # In a pasted document (a ticket, a log, 一份需求文档) “we decided …” is somebody else's word.
         if message.origin == HUMAN and len(text) > _PASTED:
             continue
         taken = deque(sorted((mark.start, mark.end) for mark in marks))
@@ -244,6 +245,7 @@ def _complete_candidate(candidate: Candidate, transcript: Transcript) -> Candida
     """Add what is certain from the candidate's own words: areas, claims, reuse, session."""
     words = "\n".join((candidate.title, candidate.decision, candidate.why))
     areas = tuple(area for area, pattern in _AREA_PATTERNS if pattern.search(words))
+    # “in all projects” / 所有项目: what holds everywhere is reusable; nothing else is said to be or not to be.
     reusable = True if candidate.reusable is None and _EVERYWHERE.search(words) else candidate.reusable
     found = _CLAIM.findall(words) if candidate.kind in ("decision", "constraint") else ()
     claims = {key: quoted or number for key, quoted, number in found if key.rpartition(".")[2] not in _FILE_ENDINGS}
@@ -342,6 +344,7 @@ def _locate_quote(evidence: Evidence, transcript: Transcript) -> Evidence | None
     """Return *evidence* with the line and time at which its quote really stands, the named line first."""
     if count_words(evidence.quote) < _SHORTEST_QUOTE:
         return None
+    # A model often miscounts lines: a quote counts wherever it stands word for word.
     for message in sorted(transcript.messages, key=lambda message: message.line != evidence.line):
         if any(evidence.quote in text for text in get_own_texts(message)):
             return Evidence(evidence.quote, transcript.session_id, message.line, message.time)

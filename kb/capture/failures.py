@@ -123,6 +123,7 @@ def find_pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
             by_family.setdefault(name, []).append(_CommandRun(name, call, result))
     for same in by_family.values():
         proof: _CommandRun | None = None
+        # From the last run back: the proof is the next run that succeeded; without one nothing was overcome.
         for following, failed in pairwise([*reversed(same)]):
             proof = proof if following.result.is_error else following
             if proof is None or not failed.result.is_error or not _is_resolved(failed, following):
@@ -151,6 +152,7 @@ def identify_command(command: str) -> str:
     program = words[0].replace("\\", "/").rpartition("/")[2]
     if program in _LOOKING or not re.match(r"[\w.@-]+$", program):
         return ""
+    # `npm run build` and `npm run test` are two commands, `npm test` and `npm test --watch` are one.
     plain_words = [word for word in words[1:] if not word.startswith("-")]
     if "-c" in words[1:3] or "-e" in words[1:3]:
         return ""  # `python -c …` is another program each time

@@ -154,8 +154,9 @@ def _is_block_end(row: ProsePiece, block: _MarkedBlock | None) -> bool:
     """Return whether *row*, which opens nothing, stands behind *block* rather than in it."""
     if block is None or _parse_field(row):
         return False
+    # “## Context” (## 背景) may hold many paragraphs; “[D] use Redis” ends at the first line that is no field of it.
     if block.by_heading or (row.what != "code" and not block.explicit):
-        return False  # below headings the text goes on until the next heading
+        return False
     return row.after_gap or row.what in ("heading", "code") or not block.current
 
 
@@ -181,6 +182,7 @@ def _parse_field(row: ProsePiece) -> tuple[str, str] | None:
     if row.what == "heading":
         name = resolve_section_name(strip_markdown(row.text.lstrip("# ")))
         return (name, "") if name else None
+    # “Why: …”, “- **理由**：…”; any other “word: …” is text.
     match = _FIELD.match(row.text)
     name = resolve_section_name(match.group(1)) if match else ""
     return (name, match.group(2).strip()) if match and name else None

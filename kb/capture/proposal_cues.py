@@ -71,6 +71,7 @@ def find_notable_sentence(prompt: str) -> NotableSentence | None:
     for sentence in _iter_sentences(prompt):
         folded = _fold_case(sentence)
         kind = next((kind for kind, pattern in _find_likely_signs(folded) if pattern.search(folded)), "")
+        # “Should we always use UTC?”, 要不要统一用 UTC: a question or a plan sounds like a rule and is none.
         if kind and not any(pattern.search(folded) for pattern in (_ASKS, _OPEN, _ONCE, _TASK)):
             bare = _ASKED.sub("", sentence).strip(" \t:：,，")
             return NotableSentence(kind, bare if count_words(bare) >= _SHORTEST - 1 else sentence)

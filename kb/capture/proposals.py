@@ -205,6 +205,7 @@ def apply_answer(kb: Workspace, session: str, said: ProposalAnswer, folder: str 
     """
     mine = [one for one in list_proposals(kb) if one.session == session]
     pending = [one for one in mine if one.status == PENDING]
+    # Hosts in SILENT show nothing at the end of a turn; “mb:write” there means what waits unseen.
     pending = pending or [one for one in mine if one.status == NEW and one.candidate.host in SILENT]
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
     if not pending:
@@ -270,6 +271,7 @@ def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, t
                 save_proposal(kb, proposal._replace(tries=proposal.tries + 1))
             raise NeedsPerson(msg("this is not the code shown"), hint=_ASK)
         return False
+    # An agent can type into a terminal as well: what tells is the variable that its host sets.
     if not terminal or is_agent_shell(kb.environment):
         raise NeedsPerson(msg("only a person may decide on a proposal"), hint=_ASK)
     return True

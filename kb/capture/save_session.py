@@ -175,6 +175,7 @@ class _SessionSave:
         found, notes = self._find_new_candidates()
         lasting = [candidate for candidate in found if classify_karma(candidate) != NEUTRAL]
         passing = [candidate for candidate in found if classify_karma(candidate) == NEUTRAL]
+        # Before the write: where that fails, the form is there all the same.
         self._update_compact(lasting, passing)
         try:
             verdicts = self._write_candidates(lasting, passing)
@@ -221,6 +222,7 @@ class _SessionSave:
                 for candidate in safe
                 if not active_sessions.is_repeated(candidate, known)
             ]
+        # Of a session that has ended nobody will answer: the gate judges.
         has_ended = bool(self.landing) and not self.active.is_session_running
         consulted = consult_proposals(kb, candidates, "" if has_ended else self.job.session)
         self.asked = consulted.waiting

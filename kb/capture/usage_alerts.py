@@ -100,6 +100,7 @@ def raise_alerts(
     now = find_usage_band(used)
     # A context that was compacted to less than a half may light orange and red again.
     lit = {"yellow"} & set(before.lit) if used.percent < _AGAIN else set(before.lit)
+    # A tool call has no time for a pruning report or an archive: only the reminder is given there.
     waits = now.light != "yellow" if only_told else now.light == "yellow" and not heard
     alert = UsageAlert(before.untold if heard else "")
     if now.light and now.light not in lit and not waits:

@@ -94,6 +94,7 @@ def find_relevant_hits(
         synonyms=tuple(iter_synonym_terms(query, groups)),
         worth={term: weight * compute_idf(known.get(term, 0), total) for term, weight in query.weights.items()},
     )
+    # One record that is surely about the question vouches for the search: its best ones come with it.
     live = [hit for hit in hits if hit.record.status in LIVE]
     chosen = {hit.record.path for hit in (*about, *(live[:first] if about else ()))}
     return [hit for hit, _ in insert_successors(index, [hit for hit in hits if hit.record.path in chosen])]
@@ -211,6 +212,7 @@ def compute_relevances(hits: Sequence[SearchHit], query: Query) -> list[float]:
     asked = max(count_query_words(query), 1.0)
     found: list[float] = []
     for hit in hits:
+        # A record that holds the question as a whole answers all of it, however its words are cut.
         share = 1.0 if hit.whole else min(1.0, score_evidence(hit.record, query) / asked)
         found.append(round(min([share, *found[-1:]]), 2))
     return found

@@ -104,6 +104,7 @@ def build_read_filter(
 
     def is_readable(path: str) -> bool:
         parts = path.split("/")
+        # A glob may name the file, any folder above it, or a path from the root: "docs", "src/gen/*", "*.lock".
         ways = [path, *parts, *("/".join(parts[: n + 1]) for n in range(1, len(parts) - 1))]
         if any(map(denied, ways)) or (allow and not any(map(allowed, ways))):
             return False
@@ -120,6 +121,7 @@ def _load_project_tree(kb: Workspace, folder: str) -> ProjectTree:
         return ProjectTree((), {})
     top = around[0]
     root = os.path.relpath(kb.root, top).replace(os.sep, "/")
+    # A knowledge base in the project: its records are no evidence for themselves.
     ours = () if root.startswith("..") else tuple(os.path.normpath(f"{root}/{part}") for part in _OWN)
     names = [name for name in list_tracked_files(kb, top) if not any(f"{name}/".startswith(f"{one}/") for one in ours)]
     may_read = build_read_filter(kb.config.pack_allow, kb.config.pack_deny)

@@ -156,6 +156,7 @@ class Route(NamedTuple):
 def find_intents(text: str) -> tuple[TaskIntent, ...]:
     """Return what *text* wants to do, in the order of the table; several files to change count as shared code."""
     found = [intent for intent in INTENTS if intent.pattern.search(text)]
+    # “rename it in src/a.py and src/b.py”, 批量修改: several files at once are as shared code.
     touched = bool(_FILES.search(text)) or len(set(_PATH.findall(text))) > 1
     if touched and _OPERATION.search(text) and not any(intent.name == "shared" for intent in found):
         found = [intent for intent in INTENTS if intent in found or intent.name == "shared"]
@@ -205,6 +206,7 @@ def route(kb: Workspace, text: str, *, project: str = GLOBAL) -> Route:
         return Route()
     wanted = find_intents(query.text)
     about = [hit.record.path for hit in find_relevant_hits(kb, query, project=project, first=0)][:MAX_FILES]
+    # “What is OAuth?” (什么是 OAuth) in a project that has recorded nothing about it leads nowhere.
     if not about and not any(intent.conventions for intent in wanted) and not _PATH.search(query.text):
         return Route()
     conventions, missing = [CONVENTIONS], ""

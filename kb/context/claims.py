@@ -173,6 +173,7 @@ def _extract_line_claims(line: str, number: int, *, impact: bool) -> Iterator[Cl
         yield Claim("port", f"port {port}", number, port)
     if impact:
         return
+    # HTTP_OK in a sentence is a word; in code, or beside “environment” / 环境变量, it is a variable.
     spoken = _ENV_WORD.search(line)
     for name, value in _ENV.findall(line if spoken else " ".join(ticked)):
         yield Claim("env", f"{name}={value}" if value else name, number, name, value)
@@ -235,6 +236,7 @@ _CHECKS = {
 def _is_compatible_version(claimed: str, operator: str, version: str) -> bool:
     """Return whether a record that says *claimed* ("3.11" or ">=3.11") and a manifest can both be right."""
     said, least = (tuple(int(part) for part in each.lstrip(">=").split(".")) for each in (claimed, version))
+    # “Python 3” and “==3.11.4” agree: only the parts that both name are compared.
     size = min(len(said), len(least))
     if said[:size] == least[:size]:
         return True

@@ -126,6 +126,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str) -> list[Rec
 def _find_current(kb: Workspace, find_records: Callable[[], list[Record]]) -> list[Record]:
     """Return what *find_records* finds; where a file of it was edited in place, what it finds in the new index."""
     records = find_records()
+    # A hint looks at no file beforehand; only of what it is about to tell it asks whether that still stands.
     if all(kb.index.is_current(record.path) for record in records):
         return records
     kb.sync_index()
@@ -262,6 +263,7 @@ def _is_reference_to(kb: Workspace, reference: Reference, record: Record, scope:
         return False
     if reference.project:
         return record.scope in (reference.project, f"project/{reference.project}")
+    # A bare id means the own project first: [D001] there hides the global one.
     if record.scope == GLOBAL and scope != GLOBAL:
         return not any(one.scope == scope for one in kb.index.find_by_id(record.id))
     return record.scope == scope

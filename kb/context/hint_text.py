@@ -190,6 +190,7 @@ def _render_parts(
     """Return the hint for *moment* with those *lines* of its *parts* that have room, `hint_items` in a part at most."""
     words = choose_phrases(config.language)
     few: list[_HintLine] = []
+    # A part that is full must not take the room of the others: risks, constraints and patterns are all told.
     for line in lines:
         if sum(other.part == line.part for other in few) < config.hint_items:
             few.append(line)
@@ -380,6 +381,7 @@ def render_spawn_prompt(
     """
     words = choose_phrases(language)
     target = one_line(pointer).replace("\\", "\\\\").replace('"', '\\"')
+    # The compact form may begin with the heading that the layout puts above it: it stands there once.
     rows = _split_compact(compact)
     parts = (
         (words["compact"], "\n".join(rows[1:] if rows and rows[0].startswith("## 🔸") else rows)),

@@ -106,6 +106,7 @@ def _refuse_edited(text: str, path: str) -> None:
     """Raise NeedsPerson where the MACHINE block is not as it was written."""
     span = find_blocks(text, path).machine
     block = text[span.start : span.end]
+    # The block begins with a hash of the rest: that tells an edit by hand from an older template.
     seal = _SEAL.match(block)
     if seal and seal.group().strip() == f"<!-- kb:{_compute_seal(normalise_newlines(block[seal.end() :]))} -->":
         return

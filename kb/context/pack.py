@@ -108,6 +108,7 @@ def select_quotes(text: str, question: Query) -> list[Quote]:
     quotes = list(_iter_paragraphs(text))
     scored = [(_score_text(quote.text, wanted), quote) for quote in quotes]
     scored.sort(key=lambda one: (-one[0], one[1].line))
+    # A second quote that says little of the question only takes room; without any hit the first words must do.
     best = [quote for worth, quote in scored[:PER_RECORD] if worth and worth >= _SECOND * scored[0][0]] or quotes[:1]
     return sorted((_shorten_quote(quote, wanted) for quote in best), key=lambda quote: quote.line)
 

@@ -165,6 +165,7 @@ def _find_max_rarity(part: str, rarity: Mapping[str, float]) -> float:
 
 def _find_title_threshold(record: Record, query: Query) -> float:
     """Return the evidence that makes *record* relevant where most of its title was asked for."""
+    # Unspaced words are asked for by their bigrams: 支付回调 has 支付, 付回 and 回调.
     bigrams = {piece[i : i + 2] for piece in query.pieces for i in range(len(piece) - 1)}
     terms = extract_subjects(record.title)
     named = [term for term in terms if term in bigrams or stem(term) in query.words]

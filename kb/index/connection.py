@@ -38,6 +38,7 @@ def open_index(path: str) -> tuple[Connection, bool]:
         try:
             return _connect(path)
         except IndexFailed as error:
+            # A locked index is somebody at work, not damage.
             if "locked" in str(error):
                 raise
             _delete_index_files(path)
@@ -142,6 +143,7 @@ class Connection(sqlite3.Connection):
 
 def _convert_error(error: sqlite3.Error, connection: sqlite3.Connection) -> IndexFailed:
     """Return the error to raise; what is damaged is thrown away, and the next to open the index builds it anew."""
+    # Nothing is lost: the index is a cache of files that git keeps.
     if "malformed" in str(error) and isinstance(connection, Connection) and connection.path:
         _delete_index_files(connection.path)
         return IndexFailed(msg("the index was damaged and has been thrown away"), hint=msg("try again"))

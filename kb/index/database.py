@@ -104,6 +104,7 @@ class Index:
         known = {path: (stamp, tally) for path, stamp, tally in self._db.execute("SELECT * FROM folders")}
         seen = {path: stamp for top in self.folders for path, stamp in iter_folders(self.root, top)}
         stale = {path for path, stamp in seen.items() if path not in known or known[path][0] != stamp}
+        # An edit in place leaves the stamp of the folder as it was: then the sum over its files tells.
         if edited is None:
             stale |= {path for path in seen.keys() - stale if sum_stamps(self.root, path) != known[path][1]}
         gone = known.keys() - seen.keys()
@@ -180,6 +181,7 @@ class Index:
         try:
             stamp = format_stamp(os.stat(os.path.join(self.root, *record.path.split("/"))))
         except FileNotFoundError:
+            # The file comes with the commit: `save_stamps` then sets what it was written with.
             stamp = "planned"
         self._replace_record(record.path, record, stamp)
 
@@ -364,6 +366,7 @@ class Index:
         """
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
+        # The scope stands as a word of its own in the column of tags: so FTS5 finds and filters in one step.
         here = " OR ".join(map(build_scope_term, scopes))
         for asked in filter(None, (expression and f"title : ({expression})", telling)):
             best = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 8.0, 3.0, 1.0) LIMIT ?"

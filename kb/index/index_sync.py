@@ -120,6 +120,7 @@ def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
         return
     compared = _collect_differences(kb, looking.compared) if looking.compared else None
     is_known = bool(looking.stamp) and looking.stamp == looking.notes.stamp
+    # Without a comparison with the commit of the last look, only a look at every file is sure.
     if len(watched) > _MANY or not (is_known or (compared and looking.stamp == _read_index_stamp(kb))):
         kb.index.refresh()
         watched = _list_unvouched_files(kb, looking.tip) | edited
@@ -131,6 +132,7 @@ def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
         if new := {*read, *edited} - watched:
             _save_sync_state(kb, SyncState(looking.stamp, looking.notes.base, _encode_paths(watched | new)))
         return
+    # Whoever touched git's index meanwhile may have staged what this look has not seen: it is not trusted again.
     is_sure = looking.stamp == _read_index_stamp(kb)
     _save_sync_state(kb, SyncState(*(looking.stamp, looking.tip) if is_sure else ("", ""), _encode_paths(watched)))
 
@@ -183,6 +185,7 @@ def _list_unvouched_files(kb: Workspace, tip: str) -> set[str]:
 
 def _parse_unvouched_files(listed: bytes) -> set[bytes]:
     """Return the files that `git ls-files -v -z` has *listed* with another mark than that of an ordinary file."""
+    # Mostly every file is ordinary, of ten thousand too: counting is quicker than cutting them apart.
     if listed.count(b"\0H ") + listed.startswith(b"H ") == listed.count(b"\0"):
         return set()
     return {row[2:] for row in listed.split(b"\0") if row and not row.startswith(b"H ")}

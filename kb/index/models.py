@@ -140,6 +140,7 @@ class HttpModel:
         rows = answer.get(name) if isinstance(answer, dict) else answer
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise _build_answer_error(msg("the answer has no list of {name}", name=name))
+        # Services may answer in any order; a reranker answers best first.
         places = {row.get("index", number): row for number, row in enumerate(rows)}
         if len(rows) != wanted or set(places) != set(range(wanted)):
             raise _build_count_error(len(rows), wanted)
@@ -176,6 +177,7 @@ class CommandModel:
         """Return the list *name*, *wanted* long, of what the command answers to *request*; raise KbError."""
         from kb.state.json_clients import JsonProcess
 
+        # The time covers the start of the command too: a model may take long to load.
         until = time.monotonic() + seconds
         try:
             self._process = self._process or JsonProcess(self._variable, self._command)

@@ -52,6 +52,7 @@ class Passages:
     def find_rows(self, digests: Sequence[int], wanted: Filter = ALL) -> dict[int, list[int]]:
         """Return the rows of each of *digests* whose records are *wanted*."""
         condition, values = build_condition(wanted)
+        # Without a filter the table alone answers: a join would read every record.
         joined = f"JOIN records r ON r.n = p.n WHERE {condition} AND" if wanted != ALL else "WHERE"
         found: dict[int, list[int]] = {}
         statement = f"SELECT p.digest, p.n FROM passages p {joined} p.digest IN ({build_placeholders(digests)})"

@@ -81,6 +81,7 @@ def _compute_weights(record: Record, terms: Callable[[_PieceTerms], Iterable[T]]
     for field, text in fields:
         pieces = [(_analyse_piece(piece), times) for piece, times in Counter(text.split()).items()]
         length = sum(piece.length * times for piece, times in pieces)
+        # BM25F: a term counts for less in a long text, and for more in a title than in a body.
         each = field.weight / (1 - B + B * length / field.length)
         for piece, times in pieces:
             for term in terms(piece):
@@ -160,6 +161,7 @@ class Postings:
 
     def update_row(self, n: int, known: Record | None, record: Record | None) -> None:
         """Let the row *n*, so far found by the terms of *known*, be found by those of *record*; None has none."""
+        # Most edits leave most terms as they were: only the difference is written.
         before = compute_hashed_weights(known) if known else {}
         after = compute_hashed_weights(record) if record else {}
         gone = [(term, n) for term in before.keys() - after.keys()]

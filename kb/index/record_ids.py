@@ -61,6 +61,7 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
     named = named or find_renumbered(index, record_id.upper())
     if project:
         named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
+    # The own project's record comes first, also an unreadable one: [D001] must not quietly mean the global D001.
     for wanted in (scope, GLOBAL):
         here = [r for r in named if r.scope == wanted]
         if here:
@@ -182,6 +183,7 @@ def load_shared_numbers(kb: Workspace) -> None:
     stamp, known = _read_stamp(path), kb.index.get_note("numbers")
     if stamp and stamp == known:
         return
+    # The file is gone, so numbers that other worktrees gave out may be forgotten: history knows them.
     if known and not stamp:
         reserve_ids_from_history(kb)
     for scope, prefix, number in _load_numbers(path):

@@ -65,6 +65,7 @@ class Filter(NamedTuple):
 
 ALL = Filter()
 
+# `impact` names a file, a folder or a glob: "src/auth" and "src/auth/*.py" both govern src/auth/token.py.
 _GOVERNS = (
     "r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND (rtrim(value, '/') = ? OR ? GLOB value"
     " OR ? GLOB rtrim(value, '/') || '/*'))"
@@ -174,6 +175,7 @@ _SECTIONS = Record._fields.index("sections")
 @lru_cache(maxsize=4096)
 def load_record(path: str, data: bytes) -> Record:
     """Return the record that a row keeps."""
+    # JSON has no tuples: lists become tuples again, and sections their own type.
     kept = json.loads(zlib.decompress(data))
     fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in kept]
     fields[_SECTIONS] = tuple(Section(*section) for section in fields[_SECTIONS])

@@ -116,6 +116,7 @@ class Vectors:
         is_other[:2] = False
         counts = len(kept) - is_other.sum(), is_other.sum()
         vectors[:2] = 0
+        # The mean of a few vectors says what they are about; only of many it is that of their language.
         if min(counts) >= _LEAST:
             vectors[1] = vectors[is_other].mean(axis=0)
             vectors[0] = vectors[2:][~is_other[2:]].mean(axis=0)
