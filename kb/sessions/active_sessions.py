@@ -201,6 +201,7 @@ def add_agent_results(
     known = str(active.load_cursor().get("transcript") or "")
     around = os.path.dirname(os.path.dirname(job.transcript)) + ".jsonl"
     parent = next((path for path in (known, around) if has_content(path)), "")
+    # without it there is no session to add to; what the agent found is in the store by now
     if not parent:
         return
     with kb.state.hold_lock(os.path.realpath(parent)):

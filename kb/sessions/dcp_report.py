@@ -66,15 +66,14 @@ def _describe_cuts(strategy: str, cuts: Sequence[Cut]) -> Message:
     count, covered = len(cuts), sum(cut.why == "covered" for cut in cuts)
     if strategy == DEDUP and covered:
         return msg("{count} repeated reads, {held} held by newer ones", count=count - covered, held=covered)
-    if strategy == DEDUP:
-        return msg("{count} repeated reads", count=count)
-    if strategy == SUPERSEDE:
-        return msg("{count} outdated writes", count=count)
-    if strategy == ERRORS:
-        return msg("{count} failed calls", count=count)
-    if strategy == TRUNCATE:
-        return msg("{count} long outputs", count=count)
-    return msg("{count} dropped", count=count)
+    said = {
+        DEDUP: msg("{count} repeated reads", count=count),
+        SUPERSEDE: msg("{count} outdated writes", count=count),
+        ERRORS: msg("{count} failed calls", count=count),
+        TRUNCATE: msg("{count} long outputs", count=count),
+        DISCARD: msg("{count} dropped", count=count),
+    }
+    return said[strategy]
 
 
 def _iter_protected(plan: PrunePlan, turns: int) -> Iterator[Message]:
@@ -91,12 +90,12 @@ def _iter_protected(plan: PrunePlan, turns: int) -> Iterator[Message]:
     for by in (TURNS, ANCHORS, PATTERNS):
         sizes = [kept.tokens for kept in plan.kept if kept.by == by]
         counted = {"count": len(sizes), "tokens": f"{sum(sizes):,}"}
-        if sizes and by == TURNS:
-            yield msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", **counted)
-        elif sizes and by == ANCHORS:
-            yield msg("citations kept {count} texts (~{tokens} tokens) from being pruned", **counted)
-        elif sizes:
-            yield msg("file names kept {count} texts (~{tokens} tokens) from being pruned", **counted)
+        said = {
+            TURNS: msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", **counted),
+            ANCHORS: msg("citations kept {count} texts (~{tokens} tokens) from being pruned", **counted),
+            PATTERNS: msg("file names kept {count} texts (~{tokens} tokens) from being pruned", **counted),
+        }
+        yield from [said[by]] if sizes else []
 
 
 def _iter_usage_after(plan: PrunePlan) -> Iterator[Message]:
@@ -139,15 +138,13 @@ def explain_plan(plan: PrunePlan, language: str) -> str:
         values = {"by": protectors[kept.by], "what": one_line(kept.what), "tokens": f"{kept.tokens:,}"}
         rows.append(msg("turn {turn}: kept by {by}: {what}: ~{tokens} tokens", turn=kept.step, **values))
     if plan.cuts and plan.usage.tokens:
-        rows.append(_describe_cache_cost(plan))
+        # what stands below the first change is cached anew; the saving has to outweigh that
+        behind = max(plan.usage.tokens - plan.in_context, 0)
+        cost, gain = behind * (_WRITE_PRICE - _READ_PRICE), plan.in_context * _READ_PRICE
+        sums = {"behind": f"{behind:,}", "turns": int(-(-cost // gain)) if gain else 0}
+        rows.append(
+            msg("the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all", **sums)
+            if gain
+            else msg("no token is saved in the running context: what was cut has been compacted away")
+        )
     return "\n".join(row.translate(language) for row in rows)
-
-
-def _describe_cache_cost(plan: PrunePlan) -> Message:
-    """Say after how many turns the saving outweighs that what stands below the first change is cached anew."""
-    if not plan.in_context:
-        return msg("no token is saved in the running context: what was cut has been compacted away")
-    behind = max(plan.usage.tokens - plan.in_context, 0)
-    turns = -(-behind * (_WRITE_PRICE - _READ_PRICE) // (plan.in_context * _READ_PRICE))
-    sums = {"behind": f"{behind:,}", "turns": int(turns)}
-    return msg("the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all", **sums)

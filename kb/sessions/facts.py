@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from kb.sessions.prose import make_relative, split_sentences, strip_markdown
 from kb.sessions.transcript import (
@@ -24,18 +24,18 @@ from kb.sessions.transcript import (
 )
 from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, one_line
 
-if TYPE_CHECKING:
-    from typing import Any
-
 _MOST = 0.6
 """The share of the words of a step that have to come back where it is done."""
 _MOST_STEPS = 200
 """Steps still to be done that are gathered, and things done that they are compared with, at most."""
+# TaskCreate answers “Task #3 created”: the number by which TaskUpdate names the task later
 _CREATED = re.compile(r"#(\d{1,9})\b")
+# git commit -m "Fix it", -am '修复登录', or -m "$(cat <<'EOF' … EOF)", of which the first line is the subject
 _COMMIT = re.compile(
     r"git commit\b[^\n]{0,400}?\s(?:-[A-Za-z]{0,8}m|--message)[\s=]*+"
     r"[\"'](?:\$\(cat <<-?\s*+['\"]?\w++['\"]?[^\S\n]*+\n)?\s*+([^\n\"']+)"
 )
+# a line that declares something: “async def fetch(url):”, “pub fn parse(text: &str) -> Tree {”
 _SIGNATURE = re.compile(
     r"^[ \t]*+((?:(?:export|default|pub(?:\([a-z]+\))?|public|static|async|abstract)[ \t]++)*+"
     r"(?:def|func|fn|function|class|interface|struct|trait|enum|defmodule|defmacro)\s+[A-Za-z][^\n]{0,140}?)"
@@ -44,12 +44,15 @@ _SIGNATURE = re.compile(
 )
 _CODE = re.compile(r"\.(?:py|pyi|js|mjs|ts|tsx|jsx|go|rs|ex|exs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|php|scala)$")
 _TEST = re.compile(r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_|_test\.|\.(?:test|spec)\.")
+# “def _helper(”, “def test_login(”: nobody outside calls these
 _PRIVATE = re.compile(r" (?:_|test_|test$)")
+# “Next: add tests”, “还需要补测试”: what the agent says is left
 _NEXT = re.compile(
     r"\b(?:next(?: step)?s?(?: is| are|:)|remaining|still (?:to do|needs?|missing)|not yet|left to do|to-?do:)"
     r"|下一步|待处理|剩下|剩余|还需要?|尚未|接下来",
     re.IGNORECASE,
 )
+# “All tests pass”, “已全部完成”; “the tests pass” alone says nothing of the task
 _ALL_DONE = re.compile(
     r"\ball (?:\w+ )?(?:tasks?|steps?|tests?|beads?) (?:are |were |have been )?(?:done|complete|pass|finish)"
     r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
@@ -68,12 +71,15 @@ _FAREWELL = re.compile(
     re.IGNORECASE,
 )
 """With this a person ends a session: nothing is under way."""
+# “webhook tomorrow”, “明天继续做 webhook”: put off, and so still open
 _LATER = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", re.IGNORECASE)
+# “I added the tests”, “测试写了”: what takes a step off the list of open ones
 _DONE = re.compile(
     r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|passes?)\b"
     r"|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了",
     re.IGNORECASE,
 )
+# “Let me look”, “让我看一下”: an announcement says nothing of where the session stands
 _NOISE = re.compile(
     r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", re.IGNORECASE
 )
@@ -169,6 +175,7 @@ def _find_completion_claim(transcript: Transcript) -> str:
     """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
     since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
     texts = [text for _, text in list_agent_texts(transcript._replace(messages=transcript.messages[since:]))]
+    # the claim stands in the last texts; an earlier “done” was followed by more work
     for text in texts[:-4:-1]:
         for row in _iter_matching_sentences(_ALL_DONE, text):
             if 3 < count_words(row) < 60 and not _NEXT.search(row):

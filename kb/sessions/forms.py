@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from kb.i18n import Message, msg
 from kb.records.model import Candidate
@@ -16,9 +16,6 @@ from kb.sessions import facts
 from kb.sessions.facts import SessionProgress, find_progress, find_task
 from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
 from kb.text.segment import clip, count_words, iter_sentence_spans, one_line, split_sentences
-
-if TYPE_CHECKING:
-    from typing import Any
 
 COMPACT, NORMAL, EXPANDED = "compact", "normal", "expanded"
 FORMS = (COMPACT, NORMAL, EXPANDED)
@@ -99,6 +96,7 @@ def render_compact(
     }
     rows = {part: [shorten_text(row, longest) for row in given] for part, given in wanted.items()}
     empty = dict.fromkeys(_COMPACT_PARTS, ())
+    # the task has the longest share that leaves the rest of the template its room
     for share in (2 * longest, longest, 5, 0):
         shown = shorten_text(task, share) if share else _CUT * bool(task)
         if count_words(write({**empty, "task": shown})) <= limit:
@@ -156,10 +154,11 @@ def render_expanded(transcript: Transcript, known: FormFacts, anchors: Sequence[
         if one.kind == "pitfall"
     ]
     edits = facts.list_edits(transcript)
+    fences = [max([2, *map(len, re.findall("`{3,}", one.diff))]) + 1 for one in edits]  # longer than any in the diff
     values: dict[str, object] = {
         "history": facts.list_entries(transcript),
         "decisions": [_build_decision(c, known.ids) for c in known.found if c.kind not in ("preference", "pitfall")],
-        "changes": [{**one._asdict(), "fence": _choose_fence(one.diff)} for one in edits],
+        "changes": [{**one._asdict(), "fence": "`" * fence} for one, fence in zip(edits, fences, strict=True)],
         "problems": [*pitfalls, *(one._asdict() for one in facts.list_failed_calls(transcript))],
         "preferences": [one.title for one in known.found if one.kind == "preference"],
         "anchors": list(anchors),
@@ -224,6 +223,7 @@ def shorten_text(text: str, limit: int) -> str:
     ends = [end for _, end in list(iter_sentence_spans(line, with_breaks=False))[:-1]]
     if fits := [end for end in ends if count_words(line[:end]) <= limit]:
         return line[: fits[-1]]
+    # “use SQLite, which needs no server” → “use SQLite…”; “用 SQLite，因为不需要服务器” → “用 SQLite…”
     fits = [match.start() for match in _CLAUSE.finditer(line) if count_words(line[: match.end()]) <= limit]
     if fits and count_words(line[: fits[-1]]):
         return line[: fits[-1]].rstrip() + _CUT
@@ -231,6 +231,7 @@ def shorten_text(text: str, limit: int) -> str:
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if count_words(line[:middle]) <= limit else (low, middle - 1)
+    # not “use SQLi…”: a word is whole or not there
     while low > 1 and _WITHIN.match(line, low - 1):
         low -= 1
     return line[:low].rstrip() + _CUT
@@ -252,6 +253,7 @@ def _list_titles(
     found = []
     for one in sorted((c for c in reversed(candidates) if c.kind in kinds), key=lambda c: kinds.index(c.kind)):
         room = longest - count_words(one.title) - 1
+        # “Use tabs because tabs are wanted” needs no reason beside its title
         has_news = one.why and one.why not in one.title and room > _LEAST_REASON
         why = shorten_text(one.why, room).rstrip("。.") if has_news else ""
         found.append(f"{one.title} ({reason}: {why})" if why else one.title)
@@ -267,13 +269,6 @@ def _build_decision(one: Candidate, ids: Mapping[str, str]) -> dict[str, Any]:
 def _is_document_named(path: str, words: Sequence[str]) -> bool:
     name = path.rpartition("/")[2].lower()
     return name.endswith((".md", ".txt", ".rst")) and any(word in name for word in words)
-
-
-def _choose_fence(text: str) -> str:
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return fence
 
 
 # -- what is wrong with a form that somebody wrote (RUYI-55) ---------------------------------------
@@ -337,7 +332,13 @@ def find_problems(text: str) -> tuple[str, list[FormProblem]]:
         if start is not None:
             end = next((n for n in range(start + 1, len(rows)) if rows[n].startswith("## ")), len(rows))
             own = rows[start:end]
-            found = [*_check_sections(form, own), *_check_size(form, own)]
+            found, size = [*_check_sections(form, own)], count_words("\n".join(own))
+            if form == COMPACT and size > LIMIT:
+                sizes = {"size": size, "most": LIMIT + 1}
+                problem = msg("the compact form has {size} words; it must have fewer than {most}", **sizes)
+                found.append(FormProblem(1, problem))
+            if form == NORMAL and (misfit := check_normal_size(size)):
+                found.append(FormProblem(1, misfit, is_warning=size < NORMAL_LEAST))
             found += _check_references(own) if form != EXPANDED else []
             placed = (one._replace(line=start + one.line) for one in found)
             return form, sorted(placed, key=lambda one: one.line)
@@ -351,6 +352,7 @@ def _check_sections(form: str, rows: Sequence[str]) -> Iterator[FormProblem]:
     language = TITLES[form].index(rows[0].strip())
     for headings in SECTIONS[form]:
         heading = headings[language]
+        # a heading counts in either language, as people translate single ones
         lines = [number for number, row in enumerate(rows, 1) if row.startswith(headings)]
         if not lines:
             yield FormProblem(last, msg("the section {heading} is missing", heading=heading))
@@ -365,16 +367,6 @@ def _check_sections(form: str, rows: Sequence[str]) -> Iterator[FormProblem]:
             yield FormProblem(1, msg("the line {words} is missing", words=words[language]))
     if form == COMPACT and any(row.strip() in SECTIONS[COMPACT][0] for row in rows):
         yield FormProblem(1, msg("the task is empty"))
-
-
-def _check_size(form: str, rows: Sequence[str]) -> Iterator[FormProblem]:
-    size = count_words("\n".join(rows))
-    if form == COMPACT and size > LIMIT:
-        most = LIMIT + 1
-        problem = msg("the compact form has {size} words; it must have fewer than {most}", size=size, most=most)
-        yield FormProblem(1, problem)
-    if form == NORMAL and (misfit := check_normal_size(size)):
-        yield FormProblem(1, misfit, is_warning=size < NORMAL_LEAST)
 
 
 def check_normal_size(size: int) -> Message | None:

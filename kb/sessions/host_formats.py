@@ -102,6 +102,7 @@ def _translate_codex(record: Record) -> Translated:
         yield {"type": "mode", "cwd": payload.get("cwd")}
     elif kind == "compacted":
         yield from _build_compaction(payload.get("message"))
+    # the only record that says how full the context is; it belongs to no message, so it comes as an empty one
     elif (kind, what) == ("event_msg", "token_count"):
         if isinstance(last := _get(payload, "info", "last_token_usage"), dict):
             window = _get(payload, "info", "model_context_window")
@@ -112,12 +113,14 @@ def _translate_codex(record: Record) -> Translated:
             yield from _translate_codex_nested(item)
     elif (kind, what) == ("response_item", "message"):
         parts, role = payload.get("content"), payload.get("role")
+        # a text, or a list of parts
         texts = [part.get("text") for part in _as_dicts(parts)] if isinstance(parts, list) else [parts]
         if role in ("user", "assistant"):
             content = _build_texts(*texts)
             is_meta = role == "user" and any(_CODEX_NOTICE.match(block["text"]) for block in content)
             yield {**_build_message(role, content), "isMeta": is_meta}
     elif kind == "response_item" and what in ("function_call", "custom_tool_call", "local_shell_call"):
+        # JSON within JSON for a function, plain text for a custom tool, an action for the local shell
         given = payload.get("arguments", payload.get("input", payload.get("action")))
         calls = _build_codex_calls(str(payload.get("name") or "local_shell"), _parse_json(given), call)
         yield _build_message("assistant", calls, id=call)
@@ -274,6 +277,7 @@ def _translate_copilot_event(kind: str, data: Record) -> Translated:
 
 
 def _is_cursor(record: Record) -> bool:
+    # the end of a turn is a record with a type; its messages have a role instead
     if record.get("type") == "turn_ended":
         return "message" not in record
     return "role" in record and isinstance(record.get("message"), dict) and "type" not in record
@@ -288,6 +292,7 @@ def _translate_cursor(record: Record) -> Translated:
     elif isinstance(content, str | list):
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _as_dicts(content)
         results = [block for block in blocks if block.get("type") == "tool_result"]
+        # Cursor writes the answers of tools into the message of the agent; here they are the user's, as elsewhere
         if role == "assistant" and results:
             yield _build_message("user", results)
             blocks = [block for block in blocks if block.get("type") != "tool_result"]
@@ -317,6 +322,7 @@ def is_gemini(record: Record) -> bool:
 
 
 def _translate_gemini(record: Record) -> Translated:
+    # in a file that is one object the session's own fields come with its first message: see parse_whole_session
     head, kind = _as_dict(record.get("session", record)), record.get("type")
     if session := head.get("sessionId"):
         folders = head.get("directories")
@@ -410,6 +416,7 @@ def _translate_opencode_message(info: Record, parts: list[dict[str, Any]]) -> Tr
 
 def _format_opencode_time(info: Record) -> str:
     created = _get(info, "time", "created")
+    # milliseconds since 1970; what is larger is no date that datetime can hold
     if not isinstance(created, int | float) or not 0 < created < 1e14:
         return ""
     from datetime import UTC, datetime  # late: no other host's session needs it

@@ -78,6 +78,7 @@ def extract_typed_text(prompt: str) -> str:
     A text that begins with a sub-agent's result is one to its end: what follows the result is the host's advice.
     """
     if "<" in prompt or FILES_BEGIN in prompt or prompt.lstrip().startswith(_WHOLE):
+        # “<task-notification>…</task-notification> Read the output file …”: the advice behind it is the host's, too
         if prompt.lstrip().startswith(("<task-notification", "<subagent_notification")):
             return ""
         if "<user_query>" in prompt and "</user_query>" in prompt:  # Cursor: around what the person typed
@@ -90,6 +91,7 @@ def extract_typed_text(prompt: str) -> str:
 
 def strip_injected(text: str) -> str:
     """Return *text* without the elements that hosts and hooks put into it; one that is not closed stays."""
+    # up to the last end mark: a file may hold the mark itself
     begin, end = text.find(FILES_BEGIN), text.rfind(FILES_END)
     if 0 <= begin < end:
         text = f"{text[:begin]}{text[end + len(FILES_END) :]}"

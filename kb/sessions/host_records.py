@@ -102,6 +102,7 @@ def parse_whole_session(data: bytes) -> list[dict[str, Any]] | None:
     except (ValueError, RecursionError):
         return None
     messages = value.get("messages") if isinstance(value, dict) else value
+    # Gemini's {"$set": {"messages": …}} is a record a line that takes the others back, not a session
     if not isinstance(messages, list) or (isinstance(value, dict) and "$set" in value):
         return None
     found = [message for message in messages if isinstance(message, dict)]

@@ -66,6 +66,7 @@ def iter_project_sessions(kb: Workspace, found: Sequence[KnownSession], scope: s
                 folder = parse_transcript(file.read(_HEAD)).cwd
         if (own or (kb.project(folder) if folder else "")) == scope:
             yield known
+    # outside of every project a person means whatever ran last
     if scope in ("", GLOBAL):
         yield from found
 

@@ -65,28 +65,21 @@ def split_pieces(text: str) -> list[ProsePiece]:
         elif not line.strip():
             after_gap = True
         else:
-            piece = _read_line(line, start, pieces[-1] if pieces else None, after_gap=after_gap)
-            if piece is None:
-                ends[-1] = start + len(line)
-            else:
-                pieces.append(piece)
-                ends.append(start + len(line))
+            what = next((name for name, pattern in _STARTS if pattern.match(line)), "prose")
+            before = pieces[-1].what if pieces else ""
+            if what == "prose" and not after_gap and before in ("prose", "item", "quote"):
+                ends[-1] = start + len(line)  # it continues the last piece
+                continue
+            if what == "prose" and after_gap and _INDENTED.match(line) and before != "item":
+                what = "code"
+            heading = _HEADING.match(line)
+            pieces.append(ProsePiece(what, "", start, len(heading[1]) if heading else 0, after_gap=after_gap))
+            ends.append(start + len(line))
             after_gap = False
     if fence:
         pieces.append(ProsePiece("code", "", opened, info=info))
         ends.append(len(text))
     return [piece._replace(text=text[piece.start : end]) for piece, end in zip(pieces, ends, strict=True)]
-
-
-def _read_line(line: str, start: int, last: ProsePiece | None, *, after_gap: bool) -> ProsePiece | None:
-    """Return the piece that *line* begins, None where it continues the *last* one."""
-    what = next((name for name, pattern in _STARTS if pattern.match(line)), "prose")
-    if what == "prose" and last and not after_gap and last.what in ("prose", "item", "quote"):
-        return None
-    if what == "prose" and after_gap and _INDENTED.match(line) and not (last and last.what == "item"):
-        what = "code"
-    heading = _HEADING.match(line)
-    return ProsePiece(what, line, start, len(heading[1]) if heading else 0, after_gap=after_gap)
 
 
 def blank_code(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from kb.i18n import Message, msg
 from kb.sessions.dcp_settings import ANSWERS, DcpSettings
@@ -35,9 +35,6 @@ from kb.sessions.prune_strategies import (
 from kb.sessions.transcript import AGENT, AnsweredCall, Transcript, parse_records
 from kb.sessions.usage import ContextUsage
 from kb.text.segment import estimate_tokens, first_sentence, normalise
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class PrunePlan(NamedTuple):
@@ -97,6 +94,7 @@ def build_plan(
     order = (*STRATEGIES, DISCARD)
     chosen = tuple(sorted(cuts.values(), key=lambda cut: (order.index(cut.strategy), cut.place)))
     protected = [one for one in pruned.calls if pruned.is_protected_path(one.request.path)]
+    # what stands above the last compaction is out of the context: cutting it makes the file smaller only
     boundary = max(session.compactions, default=0)
     called = (t for one in pruned.calls for t in (one.output, json.dumps(one.request.input, ensure_ascii=False)))
     texts = (*called, *(one.text for one in _list_agent_texts(session)))
@@ -162,6 +160,7 @@ def _prune_record(record: Mapping[str, Any], cuts: Iterable[Cut]) -> Mapping[str
     content = list(message["content"])
     for cut in cuts:
         block = content[cut.place.block]
+        # an answer that was a list of blocks stays one: hosts read the shape they wrote
         key, value = ("content", cut.value) if cut.part == "output" else (cut.part, cut.value)
         if cut.part == "output" and not isinstance(block.get("content"), str):
             value = [{"type": "text", "text": value}]
@@ -172,6 +171,7 @@ def _prune_record(record: Mapping[str, Any], cuts: Iterable[Cut]) -> Mapping[str
 
 def _encode_record(record: Mapping[str, Any], row: bytes) -> bytes:
     """Return *record* as it stands in a transcript, with what stood around it in *row*."""
+    # a BOM or a carriage return around the record stays
     start, end = row.index(b"{"), row.rindex(b"}") + 1
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     try:
@@ -309,6 +309,7 @@ def _iter_settled_texts(session: Transcript, pruned: PruneSession) -> Iterator[D
     for one in texts:
         size = estimate_tokens(one.text)
         is_recent = pruned.is_recent(one.step, one.turn, ANSWERS)
+        # a text that cites an anchor is a reason to keep it, never one to drop it
         if size < _LEAST or one.text.startswith(DROPPED) or is_recent or pruned.find_anchors(one.text):
             continue
         what = first_sentence(one.text, 60)

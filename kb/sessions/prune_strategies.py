@@ -113,6 +113,7 @@ class PruneSession:
 
     def can_prune(self, call: AnsweredCall, size: int) -> bool:
         """Return whether *call* may be touched; note what protects it where not."""
+        # a text that both protect counts for the turns: these pass, the pattern stays
         by = PATTERNS if self.is_protected_path(call.request.path) else ""
         by = TURNS if self.is_recent(call.step, call.turn) else by
         if by:
@@ -199,10 +200,12 @@ def find_repeats(session: PruneSession) -> Iterator[Cut]:
     """
     same: dict[str, list[AnsweredCall]] = {}
     for call in session.calls:
+        # an input that was cut before (FAILED) no longer tells calls apart
         signature = call.request.name + dump_canonical(call.request.input)
         if call.request.name in session.settings.dedup_scope and call.is_text and FAILED not in signature:
             same.setdefault(signature, []).append(call)
     for repeats in same.values():
+        # a newer call that failed answered nothing: the answer before it stays
         good = [number for number, call in enumerate(repeats) if not call.is_error]
         newest = good[-1] if good else len(repeats) - 1
         for call in repeats[:newest]:
@@ -226,6 +229,7 @@ def _find_covered_reads(session: PruneSession) -> Iterator[Cut]:
             if any(one.request.input == call.request.input for one, _ in reads[number + 1 :]):
                 continue  # a repeated call, found above
             newer = reads[number + 1 : number + 1 + _LOOKED_AT]
+            # whole lines only: “1→a” is not held by “11→a”
             is_covered = body.strip() and any(f"\n{body}\n" in f"\n{other}\n" for _, other in newer)
             if is_covered and session.can_prune(call, estimate_tokens(call.output)):
                 yield from build_output_cut(DEDUP, call, COVERED, "covered")
@@ -251,6 +255,7 @@ def find_overwritten(session: PruneSession) -> Iterator[Cut]:
 def _is_whole_read(call: AnsweredCall) -> bool:
     """Return whether a read returned the whole file; of one that was pruned only its input tells."""
     given = call.request.input
+    # the answer is gone, so its number of lines cannot tell
     if call.is_pruned:
         return not {"offset", "limit"} & given.keys()
     is_limited = given.get("offset") not in (None, 0, 1) or given.get("limit") is not None
@@ -342,6 +347,7 @@ def shorten_output(
     if (not rows or filled <= rows) and estimate_tokens(text) <= most:
         return text
     note = _LEFT_OUT.format(left=len(lines), all=len(lines))
+    # the note is written even where it is all that fits
     room = most - estimate_tokens(f"\n{note}")
     if room <= 0:
         return _TOO_LONG.format(size=estimate_tokens(text))

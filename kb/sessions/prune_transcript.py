@@ -222,6 +222,7 @@ def plan_live_edits(kb: Workspace, messages: object, *, begun: bool) -> list[dic
     rows = [one if isinstance(one, dict) else {} for one in messages] if isinstance(messages, list) else []
     session = parse_records(rows)
     usage = _compute_usage(session, -1.0, kb.config)
+    # each call to the model sends all messages again: once cut, they must be cut in every call
     if not begun and usage.percent < _FULL:
         return []
     edits = []
@@ -247,6 +248,7 @@ class ToolRewrite(NamedTuple):
 def limit_read(kb: Workspace, given: Mapping[str, Any], lines: int) -> ToolRewrite | None:
     """Return the input of a Read that takes a part of a file of *lines* lines; None where it needs none."""
     settings = load_settings(kb)
+    # an agent that names an offset reads on from there
     most, first = settings.read_chunk_size, given.get("offset") or 1
     if not (settings.enabled and settings.truncation and most) or not isinstance(first, int) or lines - first < most:
         return None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import traceback
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.errors import BadInput
 from kb.files import resolve_within
@@ -28,8 +29,6 @@ from kb.templates import FOLDER
 from kb.text.segment import count_words, first_sentence
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from kb.config import Masking
     from kb.workspace import Workspace
 
@@ -94,7 +93,9 @@ def render_template(source: str, values: Mapping[str, Any], path: str) -> str:
         raise BadTemplate(problem, path=path, line=error.lineno, hint=hint) from None
     except (TemplateError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         problem = msg("the template cannot be filled: {problem}", problem=error)
-        raise BadTemplate(problem, path=path, line=_find_error_line(error), hint=hint) from None
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno or 0 for frame in frames if frame.filename == "<template>"]
+        raise BadTemplate(problem, path=path, line=[0, *lines][-1], hint=hint) from None
 
 
 def _create_environment() -> Any:
@@ -102,6 +103,7 @@ def _create_environment() -> Any:
     from jinja2.runtime import Macro
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    # a template can come with a clone: it gets no method, no large product, nothing that runs
     class Environment(ImmutableSandboxedEnvironment):
         intercepted_binops = frozenset({"*", "**", "%", "//"})
 
@@ -119,20 +121,11 @@ def _create_environment() -> Any:
     environment = Environment(
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined, autoescape=False
     )
+    # without these a template could loop over range(10**9)
     environment.globals.clear()
     environment.filters = {name: filter_ for name, filter_ in environment.filters.items() if name in _FILTERS}
     environment.filters["cell"] = lambda value: " ".join(str(value).replace("|", "\\|").split())
     return environment
-
-
-def _find_error_line(error: BaseException) -> int:
-    """Return the line of the template at which *error* came up; 0 where nobody knows."""
-    found, trace = 0, error.__traceback__
-    while trace:
-        if trace.tb_frame.f_code.co_filename == "<template>":
-            found = trace.tb_lineno
-        trace = trace.tb_next
-    return found
 
 
 class FormWriter:
@@ -220,6 +213,7 @@ def _render_compact(
         clean = redaction.redact_text(text, kb.config.masking)[0]
         if count_words(clean) <= longest or limit < _SHORTEST:
             return clean
+        # a mask may be longer than what it hides: “hunter2” → “[REDACTED]”
         limit -= count_words(clean) - longest
 
 
@@ -300,23 +294,18 @@ def build_shi_result(verdicts: Sequence[Verdict], errors: Sequence[str] = ()) ->
     """
     report: dict[str, list[Any]] = {key: [] for key in (*_REPORTS.values(), "errors")}
     for number, verdict in enumerate(verdicts, 1):
-        key = _REPORTS.get(verdict.verdict)
-        if key is None:
-            report["errors"].append({"id": str(number), "title": verdict.title, "error": verdict.verdict})
-        else:
-            spooled = {"spooled": True} if verdict.spooled else {}
-            report[key].append({**_format_verdict(str(number), verdict), **spooled})
+        kind, reason = verdict.verdict, "; ".join(verdict.reasons)
+        row: dict[str, Any] = {"id": str(number), "title": verdict.title, "reason": reason}
+        if kind not in _REPORTS:
+            row = {"id": str(number), "title": verdict.title, "error": kind}
+        elif kind == "created":
+            row = {"candidate_id": str(number), "new_id": verdict.id, "type": verdict.kind, "title": verdict.title}
+        elif kind in ("updated", "appended", "unchanged"):
+            row = {"id": str(number), "existing_id": verdict.id, "title": verdict.title}
+        elif kind == "conflict":
+            existing = verdict.similar[0].id if verdict.similar else ""
+            row |= {"new_id": verdict.id, "existing_id": existing, "branch": verdict.branch}
+        spooled = {"spooled": True} if verdict.spooled and kind in _REPORTS else {}
+        report[_REPORTS.get(kind, "errors")].append({**row, **spooled})
     report["errors"] += [{"error": error} for error in errors]
     return report
-
-
-def _format_verdict(number: str, verdict: Verdict) -> dict[str, Any]:
-    if verdict.verdict == "created":
-        return {"candidate_id": number, "new_id": verdict.id, "type": verdict.kind, "title": verdict.title}
-    if verdict.verdict in ("updated", "appended", "unchanged"):
-        return {"id": number, "existing_id": verdict.id, "title": verdict.title}
-    row = {"id": number, "title": verdict.title, "reason": "; ".join(verdict.reasons)}
-    if verdict.verdict == "conflict":
-        existing = verdict.similar[0].id if verdict.similar else ""
-        row |= {"new_id": verdict.id, "existing_id": existing, "branch": verdict.branch}
-    return row

@@ -12,7 +12,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.errors import BadInput, UnknownId
 from kb.files import resolve_within
@@ -22,8 +22,6 @@ from kb.records.record_paths import CONTENT
 from kb.text.segment import normalise, slugify
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from kb.workspace import Workspace
 
 INDEX = "sessions.json"
@@ -61,6 +59,7 @@ def list_sessions(kb: Workspace) -> list[SessionArchive]:
             known = {row["name"]: SessionArchive(*(row[field] for field in SessionArchive._fields)) for row in rows}
         except (KeyError, TypeError):
             known = {}
+        # archives are written once: what is older than the index is in it
         since = _get_mtime(kb.state.path(INDEX)) if known else 0
         top = os.path.join(kb.root, CONTENT, "sessions")
         names = os.listdir(top) if os.path.isdir(top) and os.path.realpath(top) == top else []
@@ -137,6 +136,7 @@ def find_sessions(kb: Workspace, name: str, folder: str = "") -> list[SessionArc
     """
     everything, words = list_sessions(kb), normalise(name)
     own = filter_own_project(kb, everything, folder)
+    # “shop-20261120” means all of that day, “退款” the sessions whose task has the word
     named = [session for session in everything if session.name.startswith(name)]
     if named := named or [session for session in everything if name in session.name]:
         return [session for session in named if session in own] or named

@@ -283,7 +283,12 @@ class _TranscriptReader:
                 step = self.steps.setdefault(name, len(self.steps) + 1)
             if used := count_context_tokens(record):
                 self.tokens, self.model = used, str(message.get("model") or "")
-        self._add_message(made._replace(calls=tuple(_iter_calls(content, made.line)), blocks=blocks, step=step))
+        calls = []
+        for at, block in _iter_blocks(content, "tool_use"):
+            given = block.get("input")
+            call = ToolCall(to_text(block.get("id")), to_text(block.get("name")), {}, made.line, -1)
+            calls.append(call._replace(input=given, block=at) if isinstance(given, dict) else call)
+        self._add_message(made._replace(calls=tuple(calls), blocks=blocks, step=step))
 
     def _add_message(self, message: TranscriptMessage) -> None:
         if message.texts or message.calls or message.results:
@@ -321,13 +326,6 @@ def _read_texts(content: object) -> tuple[tuple[str, ...], tuple[int, ...]]:
         return (content,) if content.strip() else (), ()
     found = {at: block["text"] for at, block in _iter_blocks(content, "text") if to_text(block.get("text")).strip()}
     return tuple(found.values()), tuple(found)
-
-
-def _iter_calls(content: object, number: int) -> Iterator[ToolCall]:
-    for at, block in _iter_blocks(content, "tool_use"):
-        given = block.get("input")
-        call = ToolCall(to_text(block.get("id")), to_text(block.get("name")), {}, number, -1)
-        yield call._replace(input=given, block=at) if isinstance(given, dict) else call
 
 
 def _iter_results(content: object, number: int) -> Iterator[ToolResult]:
@@ -388,6 +386,7 @@ def list_calls(transcript: Transcript, *, in_context: bool = False) -> list[Answ
         for call in message.calls:
             unanswered[call.id] = len(found)
             found.append(AnsweredCall(call, None, message.step, message.turn))
+        # the id goes once it is answered: a resumed session may repeat the call with its answer
         for result in message.results:
             if (at := unanswered.pop(result.id, None)) is not None:
                 found[at] = found[at]._replace(result=result)

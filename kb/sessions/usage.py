@@ -163,6 +163,7 @@ def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, peak: i
         tokens = left or 0
         if left is None and record.get("isSidechain") is not True:
             tokens = count_context_tokens(record)
+        # after a compaction no message has said yet which model goes on
         if left is None and tokens:
             model = str(record["message"].get("model") or "")
             named = _get_count(record, "message", "usage", "context_window")
@@ -179,6 +180,7 @@ def _learn_window(window: ContextWindow, data: bytes) -> ContextWindow:
     Where the host compacts by itself it takes the context for full: that is the window where nobody names another. A
     window is never smaller than what it has held.
     """
+    # found in the bytes: a transcript of 100 MB is not parsed at every prompt
     at = data.rfind(b'"compact_boundary"')
     record = parse_line(data[data.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0]) if at >= 0 else None
     compaction = record.get("compactMetadata") if isinstance(record, dict) else None

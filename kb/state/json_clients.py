@@ -52,6 +52,7 @@ def post_json(url: str, request: Mapping[str, object], key: str, seconds: float)
     until = time.monotonic() + seconds
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     data = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+    # a proxy of the environment must not see what is asked of this machine
     proxies = [urllib.request.ProxyHandler({})] if is_here else []
     body = bytearray()
     try:
@@ -171,6 +172,7 @@ def _run_process(words: list[str], request: dict[str, Any], deadline: float) -> 
             except subprocess.TimeoutExpired:
                 raise TimeoutError from None
             finally:
+                # the command may have left children that hold its output open
                 _kill_group(process.pid)
                 process.wait()
         complaints.seek(0)

@@ -31,8 +31,8 @@ _PROTOCOL = regex(r"^[a-z+]+://")
 _USER = regex(r"^[^/]*@")
 
 
-def resolve_scope(kb: Workspace, folder: str) -> str:
-    """Return the scope for work in *folder*.
+def resolve_scope(kb: Workspace, folder: str, *, claim: bool = False) -> str:
+    """Return the scope for work in *folder*; with *claim*, under the lock, it is that project's alone from now on.
 
     `$KB_PROJECT` names it outright. Work inside the knowledge base's own repository belongs to the project that
     `kb.toml` names, or is global. Any other repository is known by its remote, or by its path where it has none.
@@ -42,27 +42,15 @@ def resolve_scope(kb: Workspace, folder: str) -> str:
     home, git_dir = _find_home(folder)
     if home == kb.root or (git_dir and git_dir == kb.repository.common_dir):
         return f"project/{slugify(kb.config.project)}" if kb.config.project else GLOBAL
-    known = kb.state.load(_KNOWN)
-    if isinstance(known, dict) and isinstance(scope := known.get(_build_cache_key(home, git_dir)), str):
+    known, key = kb.state.load(_KNOWN) or {}, _build_cache_key(home, git_dir)
+    if isinstance(scope := known.get(key), str):
         return scope
-    return f"project/{_choose_name(kb, home, find_identity(kb, home, git_dir))}"
-
-
-def claim_scope(kb: Workspace, folder: str) -> str:
-    """Return the scope for work in *folder*, from now on that project's alone; to be called under the lock."""
-    scope = resolve_scope(kb, folder)
-    home, git_dir = _find_home(folder)
-    is_own = home == kb.root or (git_dir and git_dir == kb.repository.common_dir)
-    if is_own or scope == GLOBAL or kb.environment.get("KB_PROJECT"):  # set by somebody, and not found out
-        return scope
-    found = kb.state.load(_KNOWN)
-    known = found if isinstance(found, dict) else {}
-    key = _build_cache_key(home, git_dir)
-    if known.get(key) != scope:
-        claims = load_claims(kb) | {scope.removeprefix("project/"): find_identity(kb, home, git_dir)}
-        kb.state.save(claims, _CLAIMS)
-        kb.state.save(known | {key: scope}, _KNOWN)
-    return scope
+    own = find_identity(kb, home, git_dir)
+    name = _choose_name(kb, home, own)
+    if claim:
+        kb.state.save(load_claims(kb) | {name: own}, _CLAIMS)
+        kb.state.save(known | {key: f"project/{name}"}, _KNOWN)
+    return f"project/{name}"
 
 
 def find_identity(kb: Workspace, home: str, git_dir: str) -> str:
@@ -93,6 +81,7 @@ def _choose_name(kb: Workspace, home: str, own: str) -> str:
 
         folder, _ = redact_text(folder, kb.config.masking)
     base, mark = slugify(folder), sha256(own.encode()).hexdigest()
+    # two projects “api” of two owners: the second is “api-3f9a1c” everywhere, as its remote says
     names = (base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}")
     for name in names:
         # whose it is says its mark, or a claim of this clone
@@ -105,8 +94,7 @@ def _choose_name(kb: Workspace, home: str, own: str) -> str:
 
 def load_claims(kb: Workspace) -> dict[str, str]:
     """Return name → identity of the projects that have written in this clone and have no mark yet."""
-    found = kb.state.load(_CLAIMS)
-    return {str(name): str(own) for name, own in found.items()} if isinstance(found, dict) else {}
+    return {str(name): str(own) for name, own in (kb.state.load(_CLAIMS) or {}).items()}
 
 
 def parse_owners(data: bytes | None) -> list[str] | None:

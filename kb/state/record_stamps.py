@@ -121,6 +121,7 @@ def _read_part(file: int) -> tuple[bytes, bytes, list[bytes]]:
     header, folders, files = read.split(b"\0\0\0", 2)
     start = len(read) - len(files)
     rows = _read_rows(file, start, MOST + 1)
+    # a part that differs from call to call: every file is looked at after some calls
     if len(rows) > MOST:
         length = os.fstat(file).st_size - start
         rows = _read_rows(file, start + time.monotonic_ns() // 1000 % length, MOST + 1)[1:]  # the first is cut

@@ -112,6 +112,7 @@ class StateFolder:
 
     def verify_signed(self, value: Any) -> dict[str, Any] | None:
         """Return what this clone has signed, without its mark; None for what came with files from elsewhere."""
+        # files of a folder that was copied or unpacked here are another clone's
         if not isinstance(value, dict) or not self.clone_mark or value.pop(CLONE, "") != self.clone_mark:
             return None
         return value
@@ -194,6 +195,7 @@ class StateFolder:
             return
         try:
             end = time.monotonic() + patience
+            # an endless wait is for short work only; a push can hang on a password
             while patience and not try_lock(file):
                 if time.monotonic() > end:
                     said = msg("another kb is already working on {path}", path=os.path.dirname(self.folder))

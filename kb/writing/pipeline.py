@@ -199,7 +199,7 @@ def _plan_request(
     Unless it is a dry run, the scope is from now on that of the project around the folder.
     """
     kb = transaction.kb
-    resolve_scope = kb.project if transaction.dry_run else partial(project.claim_scope, kb)
+    resolve_scope = kb.project if transaction.dry_run else partial(project.resolve_scope, kb, claim=True)
     scope = request.scope or resolve_scope(request.folder)
     parsed = []
     for raw, rules in zip(request.candidates, request.masked or [()] * len(request.candidates), strict=True):
