@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
-from xml.sax.saxutils import escape, quoteattr
 
 from kb.i18n import msg
 from kb.records.model import LIVE, Record, Status, list_aliases
@@ -21,7 +20,7 @@ from kb.text.segment import first_sentence, one_line
 from kb.wiki.build_cache import PageFingerprints, hash_parts
 from kb.wiki.library import sanitise_path_part
 from kb.wiki.page_parts import STATUSES, format_title
-from kb.wiki.render import START, encode_json
+from kb.wiki.render import encode_json
 from kb.wiki.wiki_model import SiteFile, Wiki
 
 # -- all records as JSON --------------------------------------------------------------------------
@@ -70,8 +69,6 @@ def _build_record(wiki: Wiki, position: int, url: Callable[[str], str]) -> dict[
 FEED = "feed.xml"
 ENTRIES = 50
 """Entries of one feed, at most."""
-_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF))
-"""Characters that no XML may hold and that `one_line` lets through."""
 _NEVER = "1970-01-01T00:00:00Z"
 
 
@@ -89,20 +86,15 @@ def render_feed(wiki: Wiki, scope: str, name: str, address: Callable[[str], str]
     """
     title = f"{wiki.config.name} · {wiki.label_scope(scope) if scope else wiki.translate(msg('decisions'))}"
     decisions = [
-        (_format_update_time(wiki, record), record.id, n)
+        (_format_update_time(wiki, record), record.id, -n)
         for n, record in enumerate(wiki.library.records)
         if record.kind == "decision" and record.status == Status.ACCEPTED and scope in ("", record.scope)
     ]
-    latest = sorted(decisions, key=lambda one: one[:2], reverse=True)[:ENTRIES]
-    entries = "".join(_render_feed_entry(wiki, position, updated, address) for updated, _, position in latest)
+    latest = sorted(decisions, reverse=True)[:ENTRIES]
     own = address(name)
     identity = own if "://" in own else f"urn:kb:{sanitise_path_part(wiki.config.name)}:{name}"
-    return (
-        '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
-        f"<title>{_escape_xml(title)}</title>\n<id>{_escape_xml(identity)}</id>\n"
-        f"<updated>{latest[0][0] if latest else _NEVER}</updated>\n"
-        f'<link rel="self" href={quoteattr(own)}/>\n{entries}</feed>\n'
-    )
+    rows = [(updated, -position) for updated, _, position in latest]
+    return wiki.render("feed.page", title, identity, own, rows[0][0] if rows else _NEVER, rows, address)
 
 
 def _format_update_time(wiki: Wiki, record: Record) -> str:
@@ -114,25 +106,6 @@ def _format_update_time(wiki: Wiki, record: Record) -> str:
         return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError):
         return _NEVER
-
-
-def _render_feed_entry(wiki: Wiki, position: int, updated: str, address: Callable[[str], str]) -> str:
-    record = wiki.library.records[position]
-    versions = wiki.list_versions(record)
-    key = record.uid or f"{record.scope}:{record.id}"
-    tags = "".join(f"<category term={quoteattr(one_line(tag).translate(_NO_XML))}/>" for tag in record.tags)
-    summary = escape(render_short_form(record, wiki.config.language).translate(_NO_XML))
-    return (
-        f"<entry>\n<title>{_escape_xml(f'[{record.id}] {record.title}')}</title>\n"
-        f"<id>urn:kb:{_escape_xml(key)}</id>\n<updated>{updated}</updated>\n"
-        f"<author><name>{_escape_xml(versions[-1].author if versions else wiki.config.name)}</name></author>\n"
-        f"<link href={quoteattr(address(wiki.library.uris[position]))}/>\n"
-        f"{tags}<summary>{summary}</summary>\n</entry>\n"
-    )
-
-
-def _escape_xml(text: str) -> str:
-    return escape(one_line(text).translate(_NO_XML))
 
 
 # -- data for the scripts of the pages ------------------------------------------------------------
@@ -148,21 +121,24 @@ LONGEST_SENTENCE = 240
 def iter_chunks(fingerprints: PageFingerprints, url: Callable[[str], str]) -> Iterator[SiteFile]:
     """Yield every piece; *url* returns the address of a page, relative to the wiki's top."""
     wiki = fingerprints.wiki
-    records = range(len(wiki.library.records))
-    yield SiteFile(START, "", lambda: _render_script("lists", _build_start(wiki)))
-    for number in range(_count_pieces(wiki, ROWS)):
-        here = records[number * ROWS : (number + 1) * ROWS]
+    count = len(wiki.library.records)
+    row_pieces, card_pieces = (max(1, -(-count // size)) for size in (ROWS, CARDS))
+
+    def build_piece(name: str, made_of: str, build: Callable[[], object]) -> SiteFile:
+        return SiteFile(f"data/{name}.js", made_of, lambda: f"kbData({json.dumps(name)},{encode_json(build())});\n")
+
+    yield build_piece("lists", "", partial(_build_start, wiki, row_pieces, card_pieces))
+    for number in range(row_pieces):
+        here = range(count)[number * ROWS : (number + 1) * ROWS]
         made_of = hash_parts([fingerprints.record_hashes[n] for n in here])
-        make = partial(_render_rows, wiki, f"rows-{number}", here, url)
-        yield SiteFile(f"data/rows-{number}.js", made_of, make)
-    pieces: list[dict[str, int]] = [{} for _ in range(_count_pieces(wiki, CARDS))]
-    for position in records:
+        yield build_piece(f"rows-{number}", made_of, partial(_build_rows, wiki, here, url))
+    pieces: list[dict[str, int]] = [{} for _ in range(card_pieces)]
+    for position in range(count):
         name = unquote(url(wiki.library.uris[position]))
-        pieces[hash_to_piece(name, len(pieces))][name] = position
+        pieces[hash_to_piece(name, card_pieces)][name] = position
     for number, cards in enumerate(pieces):
         made_of = hash_parts([fingerprints.page_hashes[n] for n in cards.values()])
-        make = partial(_render_cards, wiki, f"cards-{number}", cards)
-        yield SiteFile(f"data/cards-{number}.js", made_of, make)
+        yield build_piece(f"cards-{number}", made_of, partial(_build_cards, wiki, cards))
 
 
 def hash_to_piece(name: str, pieces: int) -> int:
@@ -173,15 +149,7 @@ def hash_to_piece(name: str, pieces: int) -> int:
     return number % pieces
 
 
-def _count_pieces(wiki: Wiki, size: int) -> int:
-    return max(1, -(-len(wiki.library.records) // size))
-
-
-def _render_script(name: str, value: object) -> str:
-    return f"kbData({json.dumps(name)},{encode_json(value)});\n"
-
-
-def _build_start(wiki: Wiki) -> dict[str, Any]:
+def _build_start(wiki: Wiki, row_pieces: int, card_pieces: int) -> dict[str, Any]:
     """Return the names of the other pieces, and what the fields above a list offer."""
     words = {
         "text": msg("Filter"),
@@ -200,8 +168,8 @@ def _build_start(wiki: Wiki) -> dict[str, Any]:
     statuses = (*STATUSES, *sorted({record.status for record in wiki.library.records} - {*STATUSES}))
     return {
         "records": len(wiki.library.records),
-        "rows": _count_pieces(wiki, ROWS),
-        "cards": _count_pieces(wiki, CARDS),
+        "rows": row_pieces,
+        "cards": card_pieces,
         "kind": {kind: wiki.label_kind(kind) for kind in wiki.kinds},
         "scope": {scope: wiki.label_scope(scope) for scope in wiki.scopes},
         "status": {status: wiki.label_status_with_sign(status) for status in statuses},
@@ -211,16 +179,18 @@ def _build_start(wiki: Wiki) -> dict[str, Any]:
     }
 
 
-def _render_rows(wiki: Wiki, name: str, positions: range, url: Callable[[str], str]) -> str:
-    rows = []
+def _build_rows(wiki: Wiki, positions: range, url: Callable[[str], str]) -> list[list[object]]:
+    """Return what the lists show of the records at *positions*."""
+    rows: list[list[object]] = []
     for position in positions:
         record = wiki.library.records[position]
         address = url(wiki.library.uris[position])
         rows.append([*_list_common_fields(record), address, list(record.tags), list(record.impact)])
-    return _render_script(name, rows)
+    return rows
 
 
-def _render_cards(wiki: Wiki, name: str, positions: Mapping[str, int]) -> str:
+def _build_cards(wiki: Wiki, positions: Mapping[str, int]) -> dict[str, list[str]]:
+    """Return the cards of the records at *positions*, by the addresses of their pages."""
     cards, library = {}, wiki.library
     for address, position in positions.items():
         record = library.records[position]
@@ -229,7 +199,7 @@ def _render_cards(wiki: Wiki, name: str, positions: Mapping[str, int]) -> str:
         over = f"{wiki.translate(msg('No longer accepted. Read instead:'))} {newer}" if newer else ""
         sentence = first_sentence(record.section("decision"), LONGEST_SENTENCE)
         cards[address] = [*_list_common_fields(record), sentence, over]
-    return _render_script(name, cards)
+    return cards
 
 
 def _list_common_fields(record: Record) -> list[str]:

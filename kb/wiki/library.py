@@ -9,8 +9,9 @@ import math
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from kb.records.citations import find_citations, find_record_links
@@ -21,6 +22,10 @@ from kb.wiki.render import iter_wiki_links, number_duplicates, parse_reference
 
 Key = tuple[str, str]
 """Scope and id."""
+Edge = tuple[int, int, str]
+"""The positions of two records, and the relation of the first to the second: supersedes, amends, cites or path."""
+SHARED = 8
+"""A path of more records than this joins none of them: it would join everything."""
 QUOTE = 240
 """Characters of a sentence that cites a record."""
 
@@ -71,6 +76,18 @@ class Library(NamedTuple):
         record = self.records[position]
         found = (self.find(parse_reference(name), record.scope) for name in getattr(record, field))
         return [other for other in found if other is not None and other != position]
+
+    def iter_edges(self) -> Iterator[Edge]:
+        """Yield each relation of two records: from, to, and what it is."""
+        by_path: dict[tuple[str, str], list[int]] = {}
+        for position, record in enumerate(self.records):
+            for field in ("supersedes", "amends"):
+                yield from ((position, old, field) for old in self.list_targets(position, field))
+            yield from ((citing, position, "cites") for citing in self.cited_by.get(position, ()))
+            for path in dict.fromkeys(record.impact):
+                by_path.setdefault((record.scope, path), []).append(position)
+        pairs = (pair for positions in by_path.values() if len(positions) <= SHARED for pair in pairwise(positions))
+        yield from ((one, other, "path") for one, other in dict.fromkeys(pairs))
 
     def list_chain(self, position: int) -> list[int]:
         """Return what the record replaced, itself, and what replaced it, oldest first; [] for one that is alone."""

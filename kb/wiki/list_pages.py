@@ -1,4 +1,4 @@
-"""Pages that lead to records: the first page, the views in the words of a memory, and the lists.
+"""Pages that lead to records: the first page, the views in the words of a memory, the lists, the map and the chart.
 
 There is a list for each kind, scope, status, tag, month and impact folder.
 """
@@ -8,20 +8,20 @@ from __future__ import annotations
 import datetime
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kb.i18n import msg
 from kb.records.kinds import BY_NAME
 from kb.records.model import GLOBAL, Status, recency_key
+from kb.text.segment import one_line
 from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
 from kb.wiki.data_files import FEED, RECORDS, list_feeds
-from kb.wiki.graph import render_chart
 from kb.wiki.page_parts import STATUSES
 from kb.wiki.pending_pages import HEALTH, INBOX, REVIEWS
 from kb.wiki.record_pages import SESSIONS
-from kb.wiki.render import Html, escape_markdown
+from kb.wiki.render import Html, encode_json, escape_markdown
 from kb.wiki.wiki_model import Listing, PageDraft, Wiki, WikiPage, build_list_page
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ CHANGED = 12
 WEEK = 7
 MONTHS = 12
 """Months of the timeline that the home page shows."""
+GRAPH, DATA = "graph.md", "graph-data.js"
+ALONG_TIME = f"{GRAPH}#time"
+"""The map with its records along the time: the script knows it by the anchor."""
 VIEWS, ALL_RECORDS, KINDS, SCOPES = "views.md", "records.md", "kinds/index.md", "scopes/index.md"
 
 
@@ -186,3 +189,85 @@ def _build_sheet(
         parts.append(wiki.render("lists.pager", listing, number))
     parts += [Html("</div>"), Html("</div>")]
     return WikiPage(listing.get_sheet_uri(number), tuple(parts), listing=True, name="" if number else title)
+
+
+# -- the map of all records -----------------------------------------------------------------------
+
+RELATIONS = {
+    "supersedes": msg("supersedes"),
+    "amends": msg("amends"),
+    "cites": msg("cites"),
+    "path": msg("refers to the same file"),
+}
+
+
+def build_graph_page(wiki: Wiki) -> WikiPage:
+    """Return the page with the map; its script draws what the file DATA holds."""
+    intro = msg(
+        "Each point is a record, hollow if it is no longer accepted. Drag to move, scroll to zoom, click to read."
+    )
+    found = Counter(name for _, _, name in wiki.library.iter_edges())
+    counts = [(label, found[name]) for name, label in RELATIONS.items()]
+    parts = (wiki.format_message(intro), wiki.render("lists.map", DATA), wiki.render("lists.relations", counts))
+    return build_list_page(GRAPH, wiki.translate(msg("Map")), *parts)
+
+
+def render_graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
+    """Return nodes and edges as a script, which pages opened from the disk can load; *url* is relative to it."""
+    nodes = [
+        [
+            one_line(record.id),
+            one_line(record.title),
+            record.kind,
+            wiki.label_scope(record.scope),
+            record.status,
+            wiki.label_status_with_sign(record.status),
+            record.date[:10],
+            url(wiki.library.uris[position]),
+        ]
+        for position, record in enumerate(wiki.library.records)
+    ]
+    words = {
+        "kinds": {kind: wiki.label_kind(kind) for kind in wiki.kinds},
+        "relations": {name: wiki.translate(label) for name, label in RELATIONS.items()},
+        "all": wiki.translate(msg("all scopes")),
+        "map": wiki.translate(msg("Map")),
+        "time": wiki.translate(msg("Timeline")),
+        "find": wiki.translate(msg("find in the map")),
+        "alone": wiki.translate(msg("records without relations")),
+    }
+    data = {"words": words, "nodes": nodes, "edges": list(wiki.library.iter_edges())}
+    return f"window.kbGraph={encode_json(data)};\n"
+
+
+# -- the chart: each decision joined by an arc to what it replaced; it needs no script ------------
+
+MOST_IN_CHART = 36
+"""Decisions on the line, at most: those that replaced another one or were replaced, then the newest."""
+STEP, HEIGHT, LINE = 26, 190, 140
+"""Units from one point to the next; height of the drawing; where the line runs."""
+
+
+def render_chart(wiki: Wiki) -> Html:
+    """Return the drawing; "" without a decision that has a date."""
+    library, records = wiki.library, wiki.library.records
+    dated = [n for n, record in enumerate(records) if record.kind == "decision" and record.date[:4].isdigit()]
+    dated.sort(key=lambda n: records[n].date, reverse=True)
+    linked = [n for n in dated if library.superseded_by.get(n) or library.list_targets(n, "supersedes")]
+    chosen = [*dict.fromkeys([*linked, *dated])][:MOST_IN_CHART]
+    chosen.sort(key=lambda n: (records[n].date, records[n].id))
+    at = {position: STEP * (n + 1) for n, position in enumerate(chosen)}
+    arcs, months = [], []
+    last, free = "", 0
+    for position, x in at.items():
+        for begin in (at[old] for old in library.list_targets(position, "supersedes") if old in at):
+            high = max(10, LINE - 14 - abs(x - begin) // 3)
+            arcs.append(f"M{begin} {LINE} C{begin} {high} {x} {high} {x} {LINE}")
+        # Each month is named once, where it begins, unless the last name is too near.
+        month = records[position].date[:7]
+        if month != last and x >= free:
+            months.append((x - 6, month))
+            free = x + 3 * STEP
+        last = month
+    width = STEP * (len(chosen) + 1)
+    return wiki.render("lists.chart", at, arcs, months, width, HEIGHT, LINE, STEP, ALONG_TIME)

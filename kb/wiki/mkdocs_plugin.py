@@ -28,7 +28,7 @@ from kb.records.model import is_imported
 from kb.wiki.build_cache import BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
 from kb.wiki.collect import collect_wiki
 from kb.wiki.data_files import RECORDS
-from kb.wiki.render import PageHeading, render_page, sanitise_title
+from kb.wiki.render import render_page, sanitise_title
 from kb.wiki.search_docs import SearchDoc, build_engine_script, iter_page_docs, iter_wiki_docs
 from kb.wiki.search_index import FOLDER, TermCache, build_changed_files, iter_index_files
 from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage
@@ -109,7 +109,15 @@ class KbPage(MkDocsPage):
             page.parts, lambda href: self._resolve_href(page, href, files), lambda uri: top + urls.get(uri, uri)
         )
         self.content = done.html
-        self.toc = get_toc(_build_toc(done.headings))
+        toc: list[Any] = []
+        path: list[Any] = []
+        for level, anchor, text in done.headings:
+            token = {"level": level, "id": anchor, "name": sanitise_title(text), "children": []}
+            while path and path[-1]["level"] >= level:
+                path.pop()
+            (path[-1]["children"] if path else toc).append(token)
+            path.append(token)
+        self.toc = get_toc(toc)
         self.present_anchor_ids = {heading.anchor for heading in done.headings}
         self.title = sanitise_title(page.name or done.headings[0].text)
         for words in page.broken:
@@ -133,19 +141,6 @@ class KbPage(MkDocsPage):
             if position is None or not is_imported(wiki.library.records[position].extra):
                 self.problems.append(f"{page.source}: {msg('the link {target} leads nowhere', target=href)}")
         return ""
-
-
-def _build_toc(headings: tuple[PageHeading, ...]) -> list[Any]:
-    """Return *headings* as the tree of which mkdocs makes the table of contents."""
-    top: list[Any] = []
-    path: list[Any] = []
-    for heading in headings:
-        token = {"level": heading.level, "id": heading.anchor, "name": sanitise_title(heading.text), "children": []}
-        while path and path[-1]["level"] >= heading.level:
-            path.pop()
-        (path[-1]["children"] if path else top).append(token)
-        path.append(token)
-    return top
 
 
 class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]

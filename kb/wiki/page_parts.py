@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
+from xml.sax.saxutils import escape, quoteattr
 
 from kb.i18n import Message, msg
 from kb.records.model import FIXED_BY, GLOBAL, LIVE, Record, Status, list_aliases
@@ -71,7 +72,7 @@ TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 def load_macros(wiki: Wiki) -> Callable[[str], Any]:
     """Return a function that gives the macros of a template of TEMPLATES by its name; they know *wiki*."""
     templates = _load_templates(wiki.config.language)
-    return cache(lambda name: templates.get_template(f"{name}.html").make_module({"wiki": wiki}))
+    return cache(lambda name: templates.select_template([f"{name}.html", f"{name}.xml"]).make_module({"wiki": wiki}))
 
 
 @cache
@@ -81,10 +82,10 @@ def _load_templates(language: str) -> Environment:
     from jinja2.ext import Extension
 
     class OneLine(Extension):
-        """Takes the line ends and the indentation out of a template: neither is meant for the page."""
+        """Takes the line ends and the indentation out of a template of HTML: neither is meant for the page."""
 
         def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
-            return "".join(map(str.strip, source.splitlines()))
+            return source if name and name.endswith(".xml") else "".join(map(str.strip, source.splitlines()))
 
     def show(value: object) -> Html:
         if hasattr(value, "__html__"):
@@ -101,15 +102,26 @@ def _load_templates(language: str) -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         finalize=show,
+        trim_blocks=True,
     )
     found.filters |= {"join": join, "one_line": one_line, "first_sentence": first_sentence, "quote": quote}
     found.filters |= {"title": format_title, "author": format_author, "reference": parse_reference}
     found.filters |= {"sign": get_status_sign, "class": get_status_class, "folder": get_path_folder}
     found.filters |= {"aliases": list_aliases, "extra": get_extra_field}
     found.filters["short_form"] = partial(render_short_form, language=language)
+    found.filters |= {"xml": escape_xml, "quote_xml": lambda text: Html(quoteattr(text.translate(_NO_XML)))}
     found.globals |= {"msg": msg, "GLOBAL": GLOBAL, "LIVE": LIVE, "diff_lines": diff_lines}
     found.globals |= {"propose_url": build_proposal_url, "commit_url": build_commit_url}
     return found
+
+
+_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF))
+"""Characters that no XML may hold and that `one_line` lets through."""
+
+
+def escape_xml(text: str, *, lines: bool = False) -> Html:
+    """Return *text* as XML: on one line, or with its *lines*."""
+    return Html(escape((text if lines else one_line(text)).translate(_NO_XML)))
 
 
 def get_extra_field(record: Record, key: str) -> str:

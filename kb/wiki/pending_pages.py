@@ -9,7 +9,6 @@ from kb.i18n import Message, msg
 from kb.records.kinds import SECTIONS, section_label
 from kb.records.model import LIVE, Record, Status
 from kb.text.segment import one_line
-from kb.wiki.graph import iter_edges
 from kb.wiki.page_parts import format_title, render_side_by_side
 from kb.wiki.render import Html, escape_markdown
 from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page
@@ -108,7 +107,7 @@ def build_health_page(wiki: Wiki) -> WikiPage:
 
 def find_orphans(wiki: Wiki) -> list[int]:
     """Return the live records that no relation joins to another one, and that name no path."""
-    joined = {position for edge in iter_edges(wiki) for position in edge[:2]}
+    joined = {position for edge in wiki.library.iter_edges() for position in edge[:2]}
     records = enumerate(wiki.library.records)
     return [n for n, record in records if record.status in LIVE and n not in joined and not record.impact]
 

@@ -95,27 +95,30 @@ def replace_citations(text: str, citation: Callable[[Reference], str], named: Ca
     rows = text.split("\n")
     tokens = _parse_blocks(text)
     in_code = _find_code_rows(tokens)
+    for number, row in enumerate(rows):
+        pieces: list[str] = []
+        start = 0
+        for mention in _iter_mentions(row) if number not in in_code else ():
+            stop = mention.end()
+            if mention[1]:
+                shown = named(mention[1].strip(), (mention[2] or "").strip())
+            else:
+                # In `[D001][C002](url)` the last bracket is a link's label: it stays.
+                stop = row.rindex("[", mention.start(), stop) if row[stop : stop + 1] in ("(", "[") else stop
+                shown = _CITATION.sub(lambda m: citation(Reference(m[1] or "", m[2])), row[mention.start() : stop])
+            pieces += [row[start : mention.start()], shown]
+            start = stop
+        rows[number] = "".join(pieces) + row[start:]
     # A fence left open would swallow what the page shows behind the text.
-    out = [row if n in in_code else _replace_line_citations(row, citation, named) for n, row in enumerate(rows)]
-    return "\n".join(out) + _find_missing_fence(tokens, rows)
+    return "\n".join(rows) + _find_missing_fence(tokens, rows)
 
 
 def iter_wiki_links(text: str) -> Iterator[tuple[str, str]]:
     """Yield what each `[[wiki link]]` of *text* outside code names, with the row it stands in."""
-    if "[[" not in text:
-        return
-    in_code = _find_code_rows(_parse_blocks(text))
-    found: list[str] = []
-
-    def collect(words: str, label: str) -> str:
-        found.append(words)
-        return label
-
+    in_code = _find_code_rows(_parse_blocks(text)) if "[[" in text else ()
     for number, row in enumerate(text.split("\n")):
         if "[[" in row and number not in in_code:
-            found.clear()
-            _replace_line_citations(row, lambda reference: reference.id, collect)
-            yield from [(words, row) for words in found]
+            yield from ((mention[1].strip(), row) for mention in _iter_mentions(row) if mention[1])
 
 
 def _find_code_rows(tokens: Sequence[Any]) -> set[int]:
@@ -123,33 +126,18 @@ def _find_code_rows(tokens: Sequence[Any]) -> set[int]:
     return {n for token in tokens if token.type in ("fence", "code_block") for n in range(*token.map)}
 
 
-def _replace_line_citations(line: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:
-    """Return *line* with its citations replaced; in a link, its definition or code they are none."""
+def _iter_mentions(line: str) -> Iterator[re.Match[str]]:
+    """Yield the citations and wiki links of *line*; in the definition of a link and in code there are none."""
     if _DEFINITION.match(line):
-        return line
+        return
     # Code and mentions both come from left to right, so one pass over both is enough.
     spans = iter([*_iter_code_spans(line), (len(line), len(line))])
     first, end = next(spans)
-    pieces: list[str] = []
-    start = 0
     for mention in _MENTION.finditer(line):
         while end <= mention.start():
             first, end = next(spans)
-        if first < mention.start():
-            continue
-        stop = mention.end()
-        if mention[1]:
-            shown = named(mention[1].strip(), (mention[2] or "").strip())
-        else:
-            # In `[D001][C002](url)` the last bracket is a link's label: it stays.
-            if line[stop : stop + 1] in ("(", "["):
-                stop = line.rindex("[", mention.start(), stop)
-            shown = _CITATION.sub(
-                lambda match: citation(Reference(match[1] or "", match[2])), line[mention.start() : stop]
-            )
-        pieces += [line[start : mention.start()], shown]
-        start = stop
-    return "".join(pieces) + line[start:]
+        if first >= mention.start():
+            yield mention
 
 
 def _iter_code_spans(line: str) -> Iterator[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -142,38 +142,38 @@ def build_answer(doc: SearchDoc, kept: IndexedDoc, numbers: Mapping[str, int], l
     ]
 
 
+def _name_scope(scope: str, language: str = "") -> str:
+    return scope.removeprefix("project/")
+
+
 def build_columns(docs: Sequence[SearchDoc], language: str) -> dict[str, Any]:
-    """Return by what answers are chosen: for each field its values with their words, and the value of every page."""
-    records = [doc.record if doc.record.id else None for doc in docs]
-    present = [one for one in records if one]
-    used = {one.status for one in present}
-    statuses = [*(status for status in STATUSES if status in used), *sorted(used.difference(STATUSES))]
-    kinds, scopes = sorted({one.kind for one in present}), sorted({one.scope for one in present})
-    tags = Counter(one_line(tag) for one in present for tag in one.tags)
-    common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:TAGS]
+    """Return by what answers are chosen: for each field its values with their words, and the value of every page.
 
-    def list_names(translate: Callable[[str, str], str], value: str) -> list[str]:
-        # A filter can be typed in any language kb speaks; that of the wiki comes first.
-        return list(dict.fromkeys(translate(value, spoken) for spoken in (language, *CHOICES["language"])))
-
-    fields = {
-        "kind": (msg("Kind"), {kind: list_names(kind_label, kind) for kind in kinds}),
-        "status": (msg("Status"), {status: list_names(translate_status, status) for status in statuses}),
-        "scope": (msg("Scope"), {scope: [scope.removeprefix("project/")] for scope in scopes}),
-    }
+    The value of a page is its place among them, as one digit or two; that of a page without an id is behind the last.
+    """
+    records = [doc.record for doc in docs if doc.record.id]
+    known = [status for status in STATUSES if any(record.status == status for record in records)]
     columns: dict[str, Any] = {}
-    for field, (label, names) in fields.items():
-        shown = [[value.removeprefix("project/"), *labels] for value, labels in names.items()]
-        column = _encode_column([*names], [one and getattr(one, field) for one in records])
-        columns[field] = {"label": label.translate(language), "names": shown, **column}
+    for field, label, translate, first in (
+        ("kind", msg("Kind"), kind_label, []),
+        ("status", msg("Status"), translate_status, known),
+        ("scope", msg("Scope"), _name_scope, []),
+    ):
+        values = [*first, *sorted({getattr(record, field) for record in records}.difference(first))]
+        # A filter can be typed in any language kb speaks; that of the wiki comes first.
+        labels = [[translate(value, spoken) for spoken in (language, *CHOICES["language"])] for value in values]
+        names = [[_name_scope(value), *dict.fromkeys(own)] for value, own in zip(values, labels, strict=True)]
+        at = {value: number for number, value in enumerate(values)}
+        numbers = [at[getattr(doc.record, field)] if doc.record.id else len(values) for doc in docs]
+        columns[field] = {"label": label.translate(language), "names": names, **_encode_column(numbers, len(values))}
+    tags = Counter(one_line(tag) for record in records for tag in record.tags)
+    common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:TAGS]
     return {**columns, "tag": {"label": msg("Tags").translate(language), "names": [[tag, ""] for tag in common]}}
 
 
-def _encode_column(names: Sequence[str], values: Iterable[str | None]) -> dict[str, Any]:
-    """Return the place of each of *values* among *names* as one digit or two; that of None is behind the last."""
-    at = {name: number for number, name in enumerate(names)}
-    numbers = [len(names) if value is None else at[value] for value in values]
+def _encode_column(numbers: Sequence[int], count: int) -> dict[str, Any]:
+    """Return *numbers* up to *count* as one digit or two each."""
     size = len(DIGITS)
-    if len(names) < size:
+    if count < size:
         return {"width": 1, "column": "".join(DIGITS[n] for n in numbers)}
     return {"width": 2, "column": "".join(DIGITS[min(n // size, size - 1)] + DIGITS[n % size] for n in numbers)}

@@ -11,9 +11,20 @@ from urllib.parse import unquote
 from kb.records.model import list_aliases
 from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
 from kb.wiki.data_files import RECORDS, iter_chunks, list_feeds, render_feed, render_records_json
-from kb.wiki.graph import DATA, GRAPH, build_graph_page, render_graph_data
 from kb.wiki.library import get_scope_folder, sanitise_path_part
-from kb.wiki.list_pages import ALL_RECORDS, KINDS, SCOPES, VIEWS, build_home_page, build_views_page, iter_list_drafts
+from kb.wiki.list_pages import (
+    ALL_RECORDS,
+    DATA,
+    GRAPH,
+    KINDS,
+    SCOPES,
+    VIEWS,
+    build_graph_page,
+    build_home_page,
+    build_views_page,
+    iter_list_drafts,
+    render_graph_data,
+)
 from kb.wiki.pending_pages import HEALTH, INBOX, REVIEWS, build_health_page, build_inbox_page, build_reviews_page
 from kb.wiki.record_pages import SESSIONS, build_record_page, iter_session_pages
 from kb.wiki.wiki_model import PageDraft, SiteFile, Wiki, WikiPage
@@ -23,11 +34,6 @@ if TYPE_CHECKING:
 
 
 # -- pages ----------------------------------------------------------------------------------------
-
-
-def build_pages(wiki: Wiki) -> list[WikiPage]:
-    """Return every page of the wiki, the home page first."""
-    return [draft.make() for draft in iter_drafts(PageFingerprints(wiki))]
 
 
 def iter_drafts(fingerprints: PageFingerprints) -> Iterator[PageDraft]:

@@ -20,7 +20,7 @@ from kb.records.model import Candidate, Evidence, Record, Section, Status
 from kb.text.segment import one_line
 from kb.wiki.build_cache import PageFingerprints
 from kb.wiki.data_files import iter_chunks
-from kb.wiki.graph import iter_edges, render_graph_data
+from kb.wiki.list_pages import render_graph_data
 from kb.wiki.render import (
     escape_markdown,
     format_link,
@@ -31,7 +31,7 @@ from kb.wiki.render import (
 )
 from kb.wiki.wiki_model import SessionForms, Wiki, WikiPage, WikiSources, build_wiki
 from kb.wiki.wiki_site import (
-    build_pages,
+    iter_drafts,
     iter_site_files,
     list_navigation,
     map_permalinks,
@@ -68,13 +68,18 @@ class Made(dict[str, WikiPage]):
     files: set[str]
 
 
+def pages_of(wiki: Wiki) -> list[WikiPage]:
+    """Return every page of *wiki*."""
+    return [draft.make() for draft in iter_drafts(PageFingerprints(wiki))]
+
+
 def made(
     *records: Record, language: str = "en", sessions: tuple[Archived, ...] = (), compact: str = "", **told: object
 ) -> Made:
     """Return the pages of *records* by their place."""
     archives = [SessionForms(session, {"compact": compact}) for session in sessions]
     whole = build_wiki(records, WikiSources(sessions=archives, **told), Config(language=language))  # type: ignore[arg-type]
-    found = Made({page.uri: page for page in build_pages(whole)})
+    found = Made({page.uri: page for page in pages_of(whole)})
     found.wiki = whole
     found.files = {file.path for file in iter_site_files(PageFingerprints(whole), {uri: uri for uri in found})}
     return found
@@ -534,7 +539,7 @@ def test_a_session_page_shows_all_forms_and_no_endless_one() -> None:
     archive = SessionForms(Archived("a"), {"compact": "short", "expanded": "long " * 30_000, "dcp-report": "told"})
     page = next(
         page
-        for page in build_pages(build_wiki([], WikiSources(sessions=[archive]), Config()))
+        for page in pages_of(build_wiki([], WikiSources(sessions=[archive]), Config()))
         if page.uri == "sessions/a.md"
     )
     assert [part for part in page.parts if part.startswith("##")] == [
@@ -783,7 +788,7 @@ def test_the_map_has_every_record_and_relation() -> None:
     )
     ids = {record.id: place for place, record in enumerate(known.wiki.library.records)}
     one, two = ids["D001"], ids["D002"]
-    assert set(iter_edges(known.wiki)) == {(two, one, "supersedes"), (two, one, "cites"), (one, two, "path")}
+    assert set(known.wiki.library.iter_edges()) == {(two, one, "supersedes"), (two, one, "cites"), (one, two, "path")}
     data = render_graph_data(known.wiki, lambda uri: uri.replace(".md", ".html"))
     told = json.loads(data.removeprefix("window.kbGraph=").removesuffix(";\n"))
     assert told["nodes"][one][1] == ATTACK
@@ -793,4 +798,4 @@ def test_the_map_has_every_record_and_relation() -> None:
 
 def test_a_file_that_everything_speaks_of_joins_nothing() -> None:
     known = made(*(record(f"D{n:03}", impact=("README.md",)) for n in range(1, 20)))
-    assert not list(iter_edges(known.wiki))
+    assert not list(known.wiki.library.iter_edges())
