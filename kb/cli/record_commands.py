@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
@@ -151,8 +150,6 @@ def search_records(
     from kb.knowledge_base import Filter
 
     since, until = (kb.day_named(day) if day else "" for day in (since, until))
-    # `./src/pay.py` and `src/pay.py` are one file to the index, which knows no "./"
-    path = os.path.normpath(path).replace(os.sep, "/") if path else ""
     wanted = Filter(
         options.resolve_kind(kind),
         options.as_filter_values(status),

@@ -125,7 +125,7 @@ def _find_governing_record(kb: Workspace, project: str, paths: Sequence[str]) ->
     """Return an accepted record whose impact names one of *paths*, or a folder above; None for none."""
     scopes = tuple({project, GLOBAL})
     for path in paths[:_MOST_PATHS]:
-        wanted = Filter(scopes=scopes, statuses=(Status.ACCEPTED,), path=path.rstrip("/"))
+        wanted = Filter(scopes=scopes, statuses=(Status.ACCEPTED,), path=path)
         if found := kb.sync_index(thorough=False).records(wanted):
             return found[0]
     return None
@@ -259,7 +259,7 @@ def _load_settings(kb: Workspace, mode: policy.GuardMode, log: SessionLog) -> tu
 def _quote_constraints(kb: Workspace, constraints: Filter, written: Sequence[str], log: SessionLog) -> HookResponse:
     """Quote the constraints on what is written, each once in a session."""
     known = set(log.list_session_values(QUOTED))
-    on_paths = [(path, kb.index.records(constraints._replace(path=path.rstrip("/")))) for path in written[:_MOST_PATHS]]
+    on_paths = [(path, kb.index.records(constraints._replace(path=path))) for path in written[:_MOST_PATHS]]
     found = {record.uid: record for _, records in on_paths for record in records if record.uid not in known}
     if not found:
         return HookResponse()

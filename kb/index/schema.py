@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Iterable
 from functools import lru_cache
@@ -60,7 +61,7 @@ class Filter(NamedTuple):
     tag: str = ""
     since: str = ""  # ISO day: records of that day or later
     until: str = ""  # ISO day: records of that day or earlier
-    path: str = ""  # a file of the project: records that name it, or a folder it is in, as what they are about
+    path: str = ""  # as typed, from the project's root: records that name it, or a folder it is in, in their impact
 
 
 ALL = Filter()
@@ -91,8 +92,9 @@ def build_condition(wanted: Filter) -> tuple[str, list[str]]:
             parts.append(term)
             values.append(value)
     if wanted.path:
+        # ./src/pay.py, src/pay.py and src/pay.py/ are one path to the index: callers pass it as it was typed
         parts.append(_GOVERNS)
-        values += [wanted.path] * 3
+        values += [os.path.normpath(wanted.path).replace(os.sep, "/")] * 3
     return " AND ".join(parts), values
 
 

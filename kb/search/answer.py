@@ -31,7 +31,6 @@ LONGEST = 4_000
 FEW = 3
 """Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)."""
 
-
 MIN_WIDTH = 8
 _SHORT = 2
 """Letters of a word that is marked only where it stands alone."""
@@ -117,9 +116,14 @@ def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, pro
         best = _list_newest(index, wanted)[:limit]
     adding = wanted._replace(scopes=()) == ALL
     named = {hit.record.path for hit in best if is_named(hit.record, query, project)}
-    answers = [
-        _build_answer(hit, note, query) for hit, note in insert_successors(index, best, adding=adding, named=named)
-    ]
+    answers = []
+    for hit, note in insert_successors(index, best, adding=adding, named=named):
+        record = hit.record
+        text = "\n".join([*(section.text for section in record.sections), record.user]) or record.title
+        if not note and hit.parts.get("meaning") and not hit.parts.get("terms"):
+            note = msg("close in meaning; it has none of the words")
+        snippet = build_snippet(text, query).highlight_matches("«", "»")
+        answers.append(SearchAnswer(record, round(hit.score, 4), snippet, note, hit.parts))
     terms = tuple((term.term, term.frequency, term.worth / SCALE) for term in found.terms)
     return SearchResult(asked.intent, strategy.name, terms, answers[:limit], ran)
 
@@ -141,15 +145,6 @@ def _list_newest(index: Index, wanted: Filter) -> list[SearchHit]:
     """Return the live records *wanted*, the newest first."""
     records = index.records(wanted._replace(statuses=wanted.statuses or tuple(LIVE)))
     return [SearchHit(record) for record in sorted(records, key=recency_key, reverse=True)]
-
-
-def _build_answer(hit: SearchHit, note: Message | str, query: Query) -> SearchAnswer:
-    record = hit.record
-    text = "\n".join([*(section.text for section in record.sections), record.user]) or record.title
-    if not note and hit.parts.get("meaning") and not hit.parts.get("terms"):
-        note = msg("close in meaning; it has none of the words")
-    snippet = build_snippet(text, query).highlight_matches("«", "»")
-    return SearchAnswer(record, round(hit.score, 4), snippet, note, hit.parts)
 
 
 def insert_successors(
@@ -236,21 +231,20 @@ def _find_matches(line: str, query: Query) -> list[tuple[int, int]]:
 
 
 def _build_pattern(needles: Sequence[str], ends: str) -> re.Pattern[str] | None:
-    """Return the pattern for any of *needles*, the longest first so that a part does not hide the whole."""
-    distinct = sorted(dict.fromkeys(needles), key=lambda needle: (-len(needle), needle))
-    parts = [re.escape(needle) if ends == _ANYWHERE else _build_word_pattern(needle, ends) for needle in distinct]
-    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+    """Return the pattern for any of *needles*, the longest first so that a part does not hide the whole.
 
-
-def _build_word_pattern(needle: str, ends: str) -> str:
-    """Return the pattern for *needle* where a spaced word begins with it; beside CJK characters a word ends anyway.
-
-    A needle of one or two letters is a word by itself: "is" does not mark "island".
+    A spaced word begins with a needle; beside CJK characters a word ends anyway. A needle of one or two letters is a
+    word by itself: "is" does not mark "island".
     """
-    before = f"(?<!{_LETTER})" if re.match(_LETTER, needle) else ""
-    is_wider = ends == _WIDENED and len(needle) > _SHORT
-    after = "" if not re.match(_LETTER, needle[-1]) else f"{_LETTER}*+" if is_wider else f"(?!{_LETTER})"
-    return before + re.escape(needle) + after
+    parts = []
+    for needle in sorted(dict.fromkeys(needles), key=lambda needle: (-len(needle), needle)):
+        before = after = ""
+        if ends != _ANYWHERE and re.match(_LETTER, needle):
+            before = f"(?<!{_LETTER})"
+        if ends != _ANYWHERE and re.match(_LETTER, needle[-1]):
+            after = f"{_LETTER}*+" if ends == _WIDENED and len(needle) > _SHORT else f"(?!{_LETTER})"
+        parts.append(before + re.escape(needle) + after)
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
 
 def _find_window_start(found: Sequence[tuple[int, int]], width: int, length: int) -> int:

@@ -14,9 +14,8 @@ from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import has_cjk, one_line
 
-IDENTITY, PREFERENCE, EXPERIENCE, CODE, KNOWLEDGE, GENERAL = (
-    "identity", "preference", "experience", "code", "knowledge", "general",
-)  # fmt: skip
+IDENTITY, PREFERENCE, EXPERIENCE = "identity", "preference", "experience"
+CODE, KNOWLEDGE, GENERAL = "code", "knowledge", "general"
 
 
 class RetrievalStrategy(NamedTuple):
@@ -83,78 +82,54 @@ _MINE_ZH = (
     r"(?:名字|姓名|称呼|昵称|角色|职位|职业|工作|身份|岗位|背景|偏好|喜好|爱好|习惯|风格|特点|资料|画像|档案|兴趣"
     r"|目标)"
 )
-_IDENTITY_EN: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("who ",), r"who (?:am i|i am)"),
-    (("you ",), rf"(?:do|did|don't|can) you (?:still |even |really )?{_KNOWS} (?:me|who i am)"),
-    (
-        (" me",),
-        rf"what (?:else )?(?:do|did|have|can) you (?:\w+ )?{_KNOWS}(?: learn(?:ed|t)| noted| stored)?"
-        r" (?:about|of|on) me",
-    ),
-    ((" i t",), r"what (?:did|have) i (?:tell|told) you(?: about (?:me|myself))?"),
-    (
-        ("tell me", "describe", "introduce", "summari", "sum up"),
-        r"(?:please )?(?:tell me (?:more )?about|describe|introduce|summari[sz]e|sum up) (?:me|myself)",
-    ),
-    (
-        ("about me",),
-        rf"(?:please )?(?:summari[sz]e|list|show(?: me)?|tell me) (?:what|everything|all) you {_KNOWS} about me",
-    ),
-    ((" my ",), rf"what(?:'s| is| are| were)(?: in)? my {_MINE}"),
-    ((" my ",), rf"(?:do|did|can|have) you (?:still |even |really )?{_KNOWS} (?:about )?my {_MINE}"),
-    (
-        ("what d",),
-        r"what (?:do|did) i (?:usually |really |normally )?(?:like|dislike|prefer|hate|care about|want|do|work on)",
-    ),
-    (
-        ("what am i", "what was i", "what have i"),
-        r"what (?:am i|was i|have i been) (?:currently )?(?:working on|doing|up to|called|interested in|good at)",
-    ),
-    (
-        ("have we ", "did we "),
-        r"(?:have|did) we (?:ever )?(?:met|meet|talked|talk|spoken|speak|worked together)(?: before)?",
-    ),
-    ((" am i",), r"what (?:kind|sort|type) of (?:person|developer|engineer|user|programmer) am i"),
-    (("how do i ",), r"how do i (?:usually|normally|like to) (?:work|code|write|name things)"),
-    ((" my ",), r"(?:show|display|open|print|view)(?: me)? my (?:profile|preferences|details|habits)"),
-)
-"""Each pattern behind texts one of which is in all it matches: a prompt hook compiles none that cannot match."""
-_IDENTITY_ZH: tuple[tuple[tuple[str, ...], str], ...] = (
-    (
-        ("我是", "我叫", "我到", "我究"),
-        r"(?:你)?(?:还)?(?:知道|记得|清楚)?我(?:到底|究竟)?(?:是|叫)(?:谁|什么|什么名字|啥|哪位|做什么的|干什么的|干嘛的|哪个团队的)",
-    ),
-    (("你",), r"你(?:还)?(?:认识|认得|记得|知道|了解|熟悉)(?:得)?我(?:是谁)?"),
-    (
-        ("你",),
-        r"你(?:都|还)?(?:知道|记得|了解|掌握)(?:了)?我(?:的)?(?:些|哪些|多少|什么|啥)(?:什么|事|事情|信息|情况)?",
-    ),
-    (("你对我",), r"你对我(?:有)?(?:的)?(?:多少|什么|哪些|都)?(?:了解|知道|认识|印象|熟悉)(?:多少|什么|哪些|吗)?"),
-    (
-        ("关于我", "有关我"),
-        r"(?:关于|有关)我(?:自己|的)?(?:，|,)?(?:你)?(?:都|还)?(?:知道|记得|了解|有)(?:些)?(?:什么|哪些|多少|啥)",
-    ),
-    (("我的",), rf"我的{_MINE_ZH}(?:是|有|都)?(?:是|有)?(?:什么|哪些|啥|谁|怎样的|怎么样的)?"),
-    (
-        ("我的",),
-        rf"你(?:还|都)?(?:记得|记不记得|知道|知不知道|了解|清楚|记住)(?:了)?我的{_MINE_ZH}(?:了)?(?:是什么|有哪些|是啥)?",
-    ),
-    (("我有", "我都", "我存"), r"我(?:都)?(?:有|存)(?:什么|哪些|啥)(?:偏好|习惯|喜好|爱好|特点)"),
-    (
-        ("喜欢", "讨厌", "在意", "关心", "擅长", "偏爱"),
-        r"我(?:最|平时|一般|通常|比较)?(?:喜欢|讨厌|在意|关心|擅长|偏爱)(?:什么|哪些|啥|做什么|干什么)",
-    ),
-    (
-        ("我平时", "我一般", "我通常", "我习惯", "我最近", "我现在", "我目前", "我之前"),
-        r"我(?:平时|一般|通常|习惯|最近|现在|目前|之前)(?:都)?(?:是)?(?:在|怎么|怎样|如何)(?:做|忙|干|工作|写代码|搞)?(?:些)?(?:什么|啥|的)?",
-    ),
-    (
-        ("描述", "介绍", "形容", "说说", "总结", "概括", "评价"),
-        r"(?:请)?(?:描述|介绍|形容|说说|总结|概括|评价)(?:一下)?(?:你)?(?:眼中的)?(?:对)?我(?:自己|这个人|的了解|的印象|的偏好)?",
-    ),
-    (("我的",), r"(?:请)?(?:查看|看看|显示|打开|列出|展示)(?:一下)?我的(?:资料|画像|档案|偏好|习惯|信息)"),
-    (("我们",), r"我们(?:以前|之前|曾经)?(?:是不是|有没有)?(?:聊|见|谈|合作|说)过(?:话|面)?"),
-)
+
+
+def _parse_questions(table: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Return the rows of *table*: texts between slashes, one of which is in all that the pattern behind them matches.
+
+    A row goes on in an indented line. By the texts a prompt hook compiles no pattern that cannot match.
+    """
+    rows = (row.split(": ", 1) for row in table.strip("\n").replace("\n  ", "").split("\n"))
+    return tuple((tuple(needles.split("/")), pattern) for needles, pattern in rows)
+
+
+_IDENTITY_EN = _parse_questions(rf"""
+who : who (?:am i|i am)
+you : (?:do|did|don't|can) you (?:still |even |really )?{_KNOWS} (?:me|who i am)
+ me: what (?:else )?(?:do|did|have|can) you (?:\w+ )?{_KNOWS}(?: learn(?:ed|t)| noted| stored)? (?:about|of|on) me
+ i t: what (?:did|have) i (?:tell|told) you(?: about (?:me|myself))?
+tell me/describe/introduce/summari/sum up: (?:please )?(?:tell me (?:more )?about|describe|introduce|summari[sz]e
+  |sum up) (?:me|myself)
+about me: (?:please )?(?:summari[sz]e|list|show(?: me)?|tell me) (?:what|everything|all) you {_KNOWS} about me
+ my : what(?:'s| is| are| were)(?: in)? my {_MINE}
+ my : (?:do|did|can|have) you (?:still |even |really )?{_KNOWS} (?:about )?my {_MINE}
+what d: what (?:do|did) i (?:usually |really |normally )?(?:like|dislike|prefer|hate|care about|want|do|work on)
+what am i/what was i/what have i: what (?:am i|was i|have i been) (?:currently )?(?:working on|doing|up to|called
+  |interested in|good at)
+have we /did we : (?:have|did) we (?:ever )?(?:met|meet|talked|talk|spoken|speak|worked together)(?: before)?
+ am i: what (?:kind|sort|type) of (?:person|developer|engineer|user|programmer) am i
+how do i : how do i (?:usually|normally|like to) (?:work|code|write|name things)
+ my : (?:show|display|open|print|view)(?: me)? my (?:profile|preferences|details|habits)
+""")
+_IDENTITY_ZH = _parse_questions(rf"""
+我是/我叫/我到/我究: (?:你)?(?:还)?(?:知道|记得|清楚)?我(?:到底|究竟)?(?:是|叫)(?:谁|什么|什么名字|啥|哪位|做什么的
+  |干什么的|干嘛的|哪个团队的)
+你: 你(?:还)?(?:认识|认得|记得|知道|了解|熟悉)(?:得)?我(?:是谁)?
+你: 你(?:都|还)?(?:知道|记得|了解|掌握)(?:了)?我(?:的)?(?:些|哪些|多少|什么|啥)(?:什么|事|事情|信息|情况)?
+你对我: 你对我(?:有)?(?:的)?(?:多少|什么|哪些|都)?(?:了解|知道|认识|印象|熟悉)(?:多少|什么|哪些|吗)?
+关于我/有关我: (?:关于|有关)我(?:自己|的)?(?:，|,)?(?:你)?(?:都|还)?(?:知道|记得|了解|有)(?:些)?(?:什么|哪些|多少|啥)
+我的: 我的{_MINE_ZH}(?:是|有|都)?(?:是|有)?(?:什么|哪些|啥|谁|怎样的|怎么样的)?
+我的: 你(?:还|都)?(?:记得|记不记得|知道|知不知道|了解|清楚|记住)(?:了)?我的{_MINE_ZH}(?:了)?(?:是什么|有哪些|是啥)?
+我有/我都/我存: 我(?:都)?(?:有|存)(?:什么|哪些|啥)(?:偏好|习惯|喜好|爱好|特点)
+喜欢/讨厌/在意/关心/擅长/偏爱: 我(?:最|平时|一般|通常|比较)?(?:喜欢|讨厌|在意|关心|擅长|偏爱)(?:什么|哪些|啥|做什么
+  |干什么)
+我平时/我一般/我通常/我习惯/我最近/我现在/我目前/我之前: 我(?:平时|一般|通常|习惯|最近|现在|目前
+  |之前)(?:都)?(?:是)?(?:在|怎么|怎样|如何)(?:做|忙|干|工作|写代码|搞)?(?:些)?(?:什么|啥|的)?
+描述/介绍/形容/说说/总结/概括/评价: (?:请)?(?:描述|介绍|形容|说说|总结|概括
+  |评价)(?:一下)?(?:你)?(?:眼中的)?(?:对)?我(?:自己|这个人|的了解|的印象|的偏好)?
+我的: (?:请)?(?:查看|看看|显示|打开|列出|展示)(?:一下)?我的(?:资料|画像|档案|偏好|习惯|信息)
+我们: 我们(?:以前|之前|曾经)?(?:是不是|有没有)?(?:聊|见|谈|合作|说)过(?:话|面)?
+""")
 _ASKER = regex(r"\b(?:i|me|my|myself|we)\b|我")
 _POLITE = regex(r"^(?:hey|hi|hello|ok|so|well|please|请问|那么|那|嗨|你好|喂)[\s,，、!！:：]+", re.IGNORECASE)
 _ENDING = regex(r"(?<![\s?？!！。.~～吗呢吧呀啊嘛])[\s?？!！。.~～吗呢吧呀啊嘛]++$")

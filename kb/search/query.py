@@ -10,7 +10,7 @@ and more narrowly (no match inside a word): a caller that promises the plain sca
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 
 from kb.records.kinds import BY_PREFIX
 from kb.records.model import Reference
@@ -201,29 +201,19 @@ def _rank_subjects(runs: Iterable[QueryRun]) -> list[str]:
     """Return the meaningful terms of *runs*, those that look rarest first."""
     rarity: dict[str, int] = {}
     for run in runs:
-        for term, rare in _iter_bigrams(run.parts) if run.is_unspaced else _iter_name_parts(run):
+        found: list[tuple[str, int]] = []
+        if run.is_unspaced:
+            # Bigrams that begin a likely word look rarer than those across two: 订单 and 超时 than 单超
+            for piece in run.parts:
+                begins = {0, *accumulate(map(len, _segment_words(piece)))}
+                found += [(piece[i : i + 2], 8 if i in begins else 4) for i in range(len(piece) - 1)]
+        else:
+            whole, *parts = run.parts
+            found = [(whole, _estimate_rarity(run.text, run.parts)), *((t, len(t)) for t in parts if len(t) > 2)]
+            found = [(term, rare) for term, rare in found if _is_meaningful(term)]
+        for term, rare in found:
             rarity[term] = max(rare, rarity.get(term, 0))
     return sorted(rarity, key=lambda term: -rarity[term])
-
-
-def _iter_bigrams(pieces: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield the bigrams of *pieces*; those that begin a likely word look rarer than those across two."""
-    for piece in pieces:
-        begins, at = set(), 0
-        for word in _segment_words(piece):
-            begins.add(at)
-            at += len(word)
-        for i in range(len(piece) - 1):
-            yield piece[i : i + 2], 8 if i in begins else 4
-
-
-def _iter_name_parts(run: QueryRun) -> Iterator[tuple[str, int]]:
-    whole, *parts = run.parts
-    if _is_meaningful(whole):
-        yield whole, _estimate_rarity(run.text, run.parts)
-    for part in parts:
-        if _is_meaningful(part) and len(part) > 2:
-            yield part, len(part)
 
 
 def extract_keywords(query: Query, limit: int = 5) -> list[str]:
@@ -269,23 +259,19 @@ _NUMBER_ALONE = regex(r"\s{0,9}0{1,6}([1-9]\d{0,6})\s{0,9}\Z")
 def find_references(text: str) -> list[Reference]:
     """Return the records *text* names by id, with or without brackets: `[D001]`, `shop:D001`."""
     text = truncate_prompt(text)
-    found = _CITATION.findall(text) if _has_digit(text) else ()
+    # Most prompts have no digit and so no id, and then no pattern is compiled for them
+    found = _CITATION.findall(text) if any(map(str.isdecimal, text)) else ()
     references = (Reference(project, id) for project, id in found if id.rstrip("0123456789") in BY_PREFIX)
     return list(dict.fromkeys(references))
 
 
 def _find_imported_numbers(text: str) -> frozenset[int]:
     """Return the numbers by which *text* asks for another tool's records: "ADR 303", "adr-0303", or "0303" alone."""
-    if not _has_digit(text):
+    if not any(map(str.isdecimal, text)):
         return frozenset()
     found = _NUMBERED.findall(truncate_prompt(text))
     alone = _NUMBER_ALONE.match(text)
     return frozenset(map(int, [*found, alone[1]] if alone else found))
-
-
-def _has_digit(text: str) -> bool:
-    """Return whether an id can be in *text*: most prompts have none, and then no pattern is compiled for them."""
-    return any(map(str.isdecimal, text))
 
 
 # -- expressions for the full-text index ----------------------------------------------------------
@@ -332,11 +318,7 @@ def _quote_phrases(group: Sequence[tuple[str, bool]]) -> Iterator[str]:
         return
     for at in range(0, len(terms), LONGEST_PHRASE):
         is_end = at + LONGEST_PHRASE >= len(terms)
-        star = "*" if is_end and _is_prefix_term(terms[-1], unspaced) else ""
+        # A single character is a prefix of a bigram, 缓* of 缓存; a word of three letters the beginning of a word
+        is_prefix = len(terms[-1]) == 1 if unspaced else len(terms[-1]) >= PREFIX_FROM and not terms[-1].isdigit()
+        star = "*" if is_end and is_prefix and (unspaced or not SEPARATOR.startswith(terms[-1])) else ""
         yield f'"{" ".join(terms[at : at + LONGEST_PHRASE])}"{star}'
-
-
-def _is_prefix_term(term: str, unspaced: bool) -> bool:
-    if unspaced:
-        return len(term) == 1
-    return len(term) >= PREFIX_FROM and not term.isdigit() and not SEPARATOR.startswith(term)

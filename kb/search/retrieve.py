@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.index.database import Index
-from kb.index.postings import SHORTEST, ScoredRow, WeightedTerm
+from kb.index.postings import SHORTEST, WeightedTerm
 from kb.index.schema import ALL, Filter
 from kb.search.query import Query, build_match_expression
 from kb.search.rank import SearchHit
@@ -109,28 +109,19 @@ def retrieve_hits(
         return whole
     known = {hit.record.path for hit in whole.hits}
     terms = _expand_query_terms(index, query, groups)
-    rows = _keep_word_matches(index, query, terms, index.postings.rank_rows(terms, wanted))
+    rows = index.postings.rank_rows(terms, wanted)
+    # A word that no record has is absent: 罚息 is not answered by a record for its 息 in 利息. Where single characters
+    # are all that was asked, they are words.
+    if not all(map(_is_cjk_character, query.weights)):
+        words = [term for term in terms if not _is_cjk_character(term.term)]
+        held = index.postings.find_held_terms(words, [row.n for row in rows])
+        rows = [row for row in rows if row.n in held]
     parts: ScoreParts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
     if meaning and (near := meaning.near()):
         parts = fuse_scores({n: part["terms"] for n, part in parts.items()}, near, meaning.share)
     _add_neighbour_boost(index, terms, parts)
     some = _load_hits(index, query, terms, parts, wanted, max(limit, READ))
     return RetrievedHits(tuple(terms), whole.hits + [hit for hit in some if hit.record.path not in known])
-
-
-def _keep_word_matches(
-    index: Index, query: Query, terms: Sequence[WeightedTerm], rows: Sequence[ScoredRow]
-) -> Sequence[ScoredRow]:
-    """Return those of *rows* that hold a word of *query*, not only single characters of its unspaced words.
-
-    A word that no record has is absent: 罚息 is not answered by a record for its 息 in 利息. Where single characters
-    are all that was asked, they are words.
-    """
-    if all(map(_is_cjk_character, query.weights)):
-        return rows
-    words = [term for term in terms if not _is_cjk_character(term.term)]
-    held = index.postings.find_held_terms(words, [row.n for row in rows])
-    return [row for row in rows if row.n in held]
 
 
 def _is_cjk_character(term: str) -> bool:
@@ -192,7 +183,7 @@ def _expand_query_terms(index: Index, query: Query, groups: Sequence[SynonymGrou
     known_terms = {term.term for term in known}
     for term in own:  # “cahce”, which no record has, is looked for as “cache”
         if term not in known_terms and (typos := _count_allowed_typos(term)):
-            similar = _find_nearest_words(term, index.postings.find_similar_words(term, typos))
+            similar = _find_nearest_words(index.postings.find_similar_words(term, typos), term, typos)
             meant = {other: MISSPELLED * own[term] for other in similar if other not in known_terms}
             known += index.postings.find_known_terms(meant)[:1]
     return sorted(known, key=lambda term: (-term.worth, term.term))
@@ -205,11 +196,10 @@ def _count_allowed_typos(word: str) -> int:
     return 2 if len(word) >= _LONG else 1
 
 
-def _find_nearest_words(word: str, words: Iterable[str], limit: int = 5) -> list[str]:
-    """Return those of *words* that differ from *word* by no more typing errors than it may have, the nearest first."""
+def _find_nearest_words(words: Iterable[str], word: str, most: int, limit: int = 5) -> list[str]:
+    """Return those of *words* that differ from *word* by at *most* so many typing errors, the nearest first."""
     from rapidfuzz.distance import OSA
 
-    most = _count_allowed_typos(word)
     distances = ((OSA.distance(word, other, score_cutoff=most), other) for other in words)
     return [other for _, other in sorted(pair for pair in distances if pair[0] <= most)[:limit]]
 
