@@ -18,7 +18,7 @@ import click
 
 import kb
 from docs import messages
-from kb.cli.group import ALIASES, COMMANDS, load_command
+from kb.cli.group import ALIASES, COMMANDS, load_command, name_hosts
 from kb.config import CHOICES, HELP, Config
 from kb.records.candidate import SCHEMA
 from kb.records.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS
@@ -105,7 +105,7 @@ def choices(kind: click.ParamType) -> str:
 
 def told(text: str | None) -> Iterator[str]:
     """Yield the paragraphs of a help text; those that keep their lines are code."""
-    for paragraph in cleandoc(text or "").split("\n\n"):
+    for paragraph in name_hosts(cleandoc(text or "")).split("\n\n"):
         if paragraph.startswith("\b"):
             yield "```sh\n" + paragraph.removeprefix("\b").strip("\n") + "\n```\n"
         else:

@@ -226,7 +226,15 @@ def _translate_help(text: str | None, language: str) -> str | None:
         return text
     catalogue = load_translations(language)
     parts = [(part, " ".join(part.split())) for part in cleandoc(text).split("\n\n")]
-    return "\n\n".join(part if catalogue.gettext(line) == line else catalogue.gettext(line) for part, line in parts)
+    said = (part if catalogue.gettext(line) == line else catalogue.gettext(line) for part, line in parts)
+    return name_hosts("\n\n".join(said))
+
+
+def name_hosts(text: str) -> str:
+    """Return a help *text* with the names of all hosts in the place of “{hosts}”."""
+    from kb.hosts import HOSTS
+
+    return text.replace("{hosts}", ", ".join(HOSTS))
 
 
 # -- usage errors ------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ host_options = options.add_options(
 def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestrators: str, events: str) -> None:
     """Write kb's hooks into the settings of HOST and show what that changes; again, it changes nothing.
 
-    HOST is claude, codex, gemini, copilot, cursor or opencode.
+    HOST is one of {hosts}.
     """
     found, folder = install.get_host(host), _resolve_project(is_user, is_project)
     if orchestrators:
@@ -302,8 +302,8 @@ client_options = options.add_options(
 def install_server(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
     """Write kb's server into the settings of CLIENT and show the change.
 
-    CLIENT is claude, codex, gemini, copilot, cursor or opencode. Everything else in the file stays as it is; again, it
-    changes nothing. With kb --kb PATH, that knowledge base is served wherever the client works.
+    CLIENT is one of {hosts}. Everything else in the file stays as it is; again, it changes nothing. With kb --kb
+    PATH, that knowledge base is served wherever the client works.
     """
     found = mcp_install.get_client(client)
     path = resolve_settings_path(found.mcp, _resolve_project(is_user, is_project), os.environ)
