@@ -83,11 +83,6 @@ class LoadedRecord(NamedTuple):
     text: str
 
     @property
-    def key(self) -> Key:
-        """Its scope and id."""
-        return self.record.scope, self.record.id
-
-    @property
     def age_key(self) -> tuple[str, str, str]:
         """What sorts the older of two records first."""
         return self.record.date or "9999", self.record.uid, self.record.path
@@ -185,10 +180,10 @@ def build_check_context(
     """Return what the rules look at, from what has been read."""
     by_key: dict[Key, tuple[LoadedRecord, ...]] = {}
     for one in sorted(records, key=lambda one: one.age_key):
-        by_key[one.key] = (*by_key.get(one.key, ()), one)
+        by_key[one.record.key] = (*by_key.get(one.record.key, ()), one)
     # a file that cannot be read keeps its id taken: D007-x.md is D007, whatever is wrong inside
     known = frozenset([*by_key, *(key for b in broken if all(key := parse_folder_key(b.source.path)))])
-    former = {(one.record.scope, alias): one.key for one in records for alias in list_aliases(one.record.extra)}
+    former = {(one.record.scope, alias): one.record.key for one in records for alias in list_aliases(one.record.extra)}
     successors: dict[Key, tuple[LoadedRecord, ...]] = {}
     for one in records:
         for reference in one.record.supersedes:

@@ -177,7 +177,7 @@ def _collect_branches(kb: Workspace, context: CheckContext) -> tuple[dict[str, d
     found = {name: _list_own_records(kb, head.oid, tip) for name, tip in tips.items() if tip != head.oid}
     if trunk:  # what the checkout has as the trunk has it was read already
         differing = revisions.list_changed_records(kb, tips[trunk])
-        settled = {one.key: one.record.uid for one in context.records if one.record.path not in differing}
+        settled = {one.record.key: one.record.uid for one in context.records if one.record.path not in differing}
         found[trunk] = {**settled, **found.get(trunk, {})}
     return found, trunk
 

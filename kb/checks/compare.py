@@ -12,7 +12,7 @@ from kb.checks.check_context import CheckContext, build_check_context, load_chec
 from kb.checks.collect_checks import collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource
 from kb.checks.merge_conflicts import MOST, DivergedRecords, MergeConflicts, load_divergence
-from kb.checks.record_diff import Comparison, RecordChange, diff_parts, diff_records, record_identity, summarise_merge
+from kb.checks.record_diff import Comparison, RecordChange, diff_parts, diff_records, summarise_merge
 from kb.checks.run_checks import RULES, apply_rules, collect_project_ids, filter_findings, is_below, qualify_findings
 from kb.git import revisions
 from kb.index.record_ids import qualify_message_ids
@@ -84,10 +84,10 @@ def _iter_changes(lines: DivergedRecords, conflicts: MergeConflicts) -> Iterator
     """
     olds = lines.before
     before = [r._replace(status=lines.there[key].status) if key in lines.there else r for key, r in olds.items()]
-    after = [lines.merged[record_identity(record)] for record in lines.mine]
+    after = [lines.merged[record.identity] for record in lines.mine]
     new = 0
     for change in diff_records(before, after, lines.merged):
-        key = record_identity(change.record)
+        key = change.record.identity
         if change.step == "new" and new < MOST:
             new += 1
             yield change._replace(similar=conflicts.there.find_similar(change.record))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, timedelta
 from difflib import get_close_matches
@@ -190,20 +189,18 @@ def _take_free_id(context: CheckContext, free: dict[Key, Iterator[str]], record:
 
 def check_duplicate_uids(context: CheckContext) -> Iterator[Finding]:
     """Report every record that carries the uid of another: a copy, or what a merge made of a renamed file."""
-    owners: dict[str, list[LoadedRecord]] = defaultdict(list)
+    owners: dict[str, LoadedRecord] = {}
     for one in sorted(context.records, key=lambda one: one.age_key):
-        if one.record.uid:
-            owners[one.record.uid].append(one)
-    for first, *others in owners.values():
-        for one in others:
-            path = first.record.path
-            if one.record.title == first.record.title or one.key == first.key:
-                message = msg("this is a second copy of the record in {other}", other=path)
-                fix = msg("compare both files and remove one: git rm {path}", path=one.record.path)
-            else:
-                message = msg("this uid is already that of {other}", other=path)
-                fix = msg("delete the uid in the copy, then: kb check --fix")
-            yield one.report("duplicate-uid", "uid", message, fix)
+        first = owners.setdefault(one.record.uid, one) if one.record.uid else one
+        if first is one:
+            continue
+        if one.record.title == first.record.title or one.record.key == first.record.key:
+            message = msg("this is a second copy of the record in {other}", other=first.record.path)
+            fix = msg("compare both files and remove one: git rm {path}", path=one.record.path)
+        else:
+            message = msg("this uid is already that of {other}", other=first.record.path)
+            fix = msg("delete the uid in the copy, then: kb check --fix")
+        yield one.report("duplicate-uid", "uid", message, fix)
 
 
 def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
@@ -214,13 +211,13 @@ def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
     branches, trunk = context.surroundings.branches, context.surroundings.trunk
     free: dict[Key, Iterator[str]] = {}
     for one in context.records:
-        uid, id = one.record.uid, one.record.scoped_id
-        others = {name: other for name, ids in branches.items() if (other := ids.get(one.key, "")) not in ("", uid)}
+        uid, id, key = one.record.uid, one.record.scoped_id, one.record.key
+        others = {name: ids[key] for name, ids in branches.items() if ids.get(key, "") not in ("", uid)}
         if not uid or not others:
             continue
         names = ", ".join(sorted(others))
         message = msg("on the branch {branch}, {id} names another record", branch=names, id=id)
-        is_settled = branches.get(trunk, {}).get(one.key) == uid
+        is_settled = branches.get(trunk, {}).get(key) == uid
         if trunk in others or (not is_settled and min(others.values()) < uid):
             new = _take_free_id(context, free, one.record)
             fix = msg("renumber this one; {new} is free: kb renumber {id}", new=new, id=id)

@@ -61,7 +61,7 @@ def check_missing_successors(context: CheckContext) -> Iterator[Finding]:
         if one.record.status != Status.SUPERSEDED:
             continue
         id = one.record.scoped_id
-        successors = [successor.record for successor in context.successors.get(one.key, ())]
+        successors = [successor.record for successor in context.successors.get(one.record.key, ())]
         pending = [record for record in successors if record.status in (Status.PROPOSED, Status.REJECTED)]
         if not successors and one.record.scope not in unread and not is_imported(one.record.extra):
             message = msg("it is superseded, but by no record")
@@ -119,7 +119,7 @@ def _collect_edges(context: CheckContext) -> dict[Key, list[Key]]:
     edges: dict[Key, list[Key]] = defaultdict(list)
     for old, successors in sorted(context.successors.items()):
         for one in successors:
-            edges[one.key].append(old)
+            edges[one.record.key].append(old)
     return edges
 
 
@@ -188,7 +188,7 @@ def check_claims(context: CheckContext) -> Iterator[Finding]:
         is_disputed = len({plain for _, _, _, plain in claims}) > 1
         for number, (one, key, value, plain) in enumerate(claims if is_disputed else ()):
             for other, _, theirs, other_plain in claims[:number]:
-                if other_plain != plain and not _is_explained(context, one, other):
+                if other_plain != plain and not _is_explained(context, one.record, other.record):
                     id = other.record.scoped_id
                     values = {"key": clip(key, 60), "ours": clip(value, 60), "theirs": clip(theirs, 60), "other": id}
                     message = msg("{key} is {ours} here, and {theirs} in {other}", **values)
@@ -204,12 +204,11 @@ def _normalise_words(words: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", words).casefold().split())
 
 
-def _is_explained(context: CheckContext, one: LoadedRecord, other: LoadedRecord) -> bool:
+def _is_explained(context: CheckContext, one: Record, other: Record) -> bool:
     """Return whether one of the two names its relation to the other."""
-    return any(
-        b.key in context.resolve_all(a.record.scope, (*a.record.coexists_with, *a.record.supersedes, *a.record.amends))
-        for a, b in ((one, other), (other, one))
-    )
+    pairs = ((one, other), (other, one))
+    named = ((*a.coexists_with, *a.supersedes, *a.amends) for a, _ in pairs)
+    return any(b.key in context.resolve_all(a.scope, ids) for (a, b), ids in zip(pairs, named, strict=True))
 
 
 def check_contradictions(context: CheckContext) -> Iterator[Finding]:

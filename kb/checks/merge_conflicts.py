@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.checks.check_context import CheckContext, Key
 from kb.checks.findings import Finding, Severity
 from kb.checks.lifecycle import suggest_choice
-from kb.checks.record_diff import has_reference_to, record_identity
+from kb.checks.record_diff import has_reference_to
 from kb.git import revisions
 from kb.git.revisions import DivergedHistory
 from kb.i18n import Message, msg
@@ -63,8 +63,8 @@ class NeighbourIndex:
                 else:
                     found.update(dict.fromkeys(numbers[:NEAR]))
             found.update(dict.fromkeys(nlargest(NEAR, weights, key=weights.__getitem__)))
-        own = record_identity(record)
-        return [other for other in map(self._records.__getitem__, found) if record_identity(other) != own]
+        own = record.identity
+        return [other for other in map(self._records.__getitem__, found) if other.identity != own]
 
     def find_similar(self, record: Record) -> tuple[SimilarRecord, ...]:
         """Return the records most like *record*, of its scope and the global one, as the gate would name them."""
@@ -133,17 +133,15 @@ def load_divergence(
     wanted = [(parted.base, path) for path in paths] + [(parted.tip, path) for path in paths | came]
     at = revisions.read_records_at(kb, wanted)
     now = {one.record.path: one.record for one in context.records}
-    before = {
-        record_identity(one): one for (commit, path), one in at.items() if commit == parted.base and path in paths
-    }
+    before = {one.identity: one for (commit, path), one in at.items() if commit == parted.base and path in paths}
     mine = tuple(now[path] for path in sorted(paths & now.keys()))
     theirs = [record for (commit, _), record in at.items() if commit == parted.tip]
-    there = {record_identity(record): record for path, record in now.items() if path not in paths | came}
-    there |= {record_identity(record): record for record in theirs}
-    arrived = frozenset(record_identity(record) for record in theirs if record.path in came)
+    there = {record.identity: record for path, record in now.items() if path not in paths | came}
+    there |= {record.identity: record for record in theirs}
+    arrived = frozenset(record.identity for record in theirs if record.path in came)
     merged = {key: record for key, record in there.items() if key not in before}
     for record in mine:
-        key = record_identity(record)
+        key = record.identity
         was, other = before.get(key), there.get(key)
         # a status that this line has not changed is that of the other line
         is_unchanged = was is not None and record.status == was.status
@@ -160,14 +158,14 @@ class MergeConflicts:
     def __init__(self, kb: Workspace, lines: DivergedRecords, context: CheckContext) -> None:
         """Read the open branches; *context* is the checkout."""
         self._lines = lines
-        self._touched = lines.before.keys() | set(map(record_identity, lines.mine))
+        self._touched = lines.before.keys() | {record.identity for record in lines.mine}
         """The identities of everything this line has changed, added or removed."""
         self._loaded = {one.record.path: one for one in context.records if one.record.path in lines.paths}
         self._elsewhere: dict[str, tuple[str, Record]] = {}
         """Identity → branch and record."""
         scopes = {record.scope for record in lines.mine} | {GLOBAL}
         self.there = NeighbourIndex(record for record in lines.there.values() if record.scope in scopes)
-        merged = (lines.merged[record_identity(record)] for record in lines.mine)
+        merged = (lines.merged[record.identity] for record in lines.mine)
         self.movers = [record for record in merged if record.status in LIVE]
         """What this line changes and is live after the merge: it is compared with the others by its words."""
         self.branches: list[str] = []
@@ -190,38 +188,36 @@ class MergeConflicts:
             self.unseen += paths is None
         self.unseen += len(branches[revisions.MOST_BRANCHES :])
         for at, record in revisions.read_records_at(kb, wanted).items():
-            if record_identity(record) not in self._touched:
-                self._elsewhere.setdefault(record_identity(record), (wanted[at], record))
-
-    # ids
+            if record.identity not in self._touched:
+                self._elsewhere.setdefault(record.identity, (wanted[at], record))
 
     def find_taken_ids(self) -> Iterator[Finding]:
         """Yield the ids of this line that name another record there or on an open branch."""
         lines = self._lines
-        taken = {_record_key(record): record for record in lines.there.values()}
-        on_branches: dict[Key, list[tuple[str, Record]]] = defaultdict(list)
-        for branch, record in self._elsewhere.values():
-            if record_identity(record) not in lines.there:
-                on_branches[_record_key(record)].append((branch, record))
+        rivals: dict[Key, list[tuple[str, Record]]] = defaultdict(list)
+        for key, other in {record.key: record for record in lines.there.values()}.items():
+            after = lines.merged.get(other.identity)
+            if after is not None and after.key == key:
+                rivals[key].append((lines.revision, other))
+        for branch, other in self._elsewhere.values():
+            if other.identity not in lines.there:
+                rivals[other.key].append((branch, other))
         for record in lines.mine:
-            key, old = _record_key(record), self._lines.before.get(record_identity(record))
-            if old is not None and _record_key(old) == key:
+            key, old = record.key, lines.before.get(record.identity)
+            if old is not None and old.key == key:
                 continue  # neither new nor renumbered by this line
-            if (theirs := taken.get(key)) and record_identity(theirs) != record_identity(record):
-                after = lines.merged.get(record_identity(theirs))
-                if after is not None and _record_key(after) == key:
-                    yield self._report_taken_id(record, theirs, lines.revision, must_yield=True)
-            for branch, other in on_branches.get(key, ()):
-                yield self._report_taken_id(record, other, branch, must_yield=record.uid > other.uid)
-
-    def _report_taken_id(self, record: Record, other: Record, branch: str, *, must_yield: bool) -> Finding:
-        message = msg("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=clip(other.title, 80))
-        fix = msg("the other one is newer and should be renumbered; else: kb renumber {id}", id=record.scoped_id)
-        if must_yield:
-            fix = msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
-        return self._loaded[record.path].report("branch-id", "id", message, fix)
-
-    # contradictions
+            for branch, other in rivals[key]:
+                if other.identity == record.identity:
+                    continue
+                title = clip(other.title, 80)
+                message = msg("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=title)
+                # what is on the other line keeps its id; between two branches the older uid does
+                fix = msg(
+                    "the other one is newer and should be renumbered; else: kb renumber {id}", id=record.scoped_id
+                )
+                if branch == lines.revision or record.uid > other.uid:
+                    fix = msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
+                yield self._loaded[record.path].report("branch-id", "id", message, fix)
 
     def find_contradictions(self) -> Iterator[Finding]:
         """Yield what cannot hold beside what this line changes; what could not before either is left out."""
@@ -230,7 +226,7 @@ class MergeConflicts:
         elsewhere = NeighbourIndex(record for _, record in self._elsewhere.values())
         for record in movers:
             there = self.there.find_contradicted(record)
-            untouched = [found for found in there if record_identity(found[0]) not in self._touched]
+            untouched = [found for found in there if found[0].identity not in self._touched]
             for other, reason in (*untouched, *among.find_contradicted(record)):
                 if (other.path, record.id) in self.clashing or self._had_contradiction(record, other):
                     continue
@@ -241,7 +237,7 @@ class MergeConflicts:
                 yield self._loaded[record.path].report("contradiction", "title", reason, fix, severity=severity)
             for other, reason in elsewhere.find_contradicted(record):
                 if not self._had_contradiction(record, other):
-                    branch, _ = self._elsewhere[record_identity(other)]
+                    branch, _ = self._elsewhere[other.identity]
                     message = msg("on {branch}: {reason}", branch=branch, reason=reason)
                     fix = msg(
                         "resolve it with the other branch: what is merged second has to replace what was merged first"
@@ -250,11 +246,8 @@ class MergeConflicts:
 
     def _had_contradiction(self, record: Record, other: Record) -> bool:
         """Return whether *record* contradicted *other* before this line changed them."""
-        old, other = (
-            self._lines.before.get(record_identity(record)),
-            self._lines.before.get(record_identity(other), other),
-        )
-        if old is None or old.status not in LIVE or record_identity(other) not in self._lines.there:
+        old, other = self._lines.before.get(record.identity), self._lines.before.get(other.identity, other)
+        if old is None or old.status not in LIVE or other.identity not in self._lines.there:
             return False
         return find_contradiction(_build_candidate(old), other) is not None
 
@@ -264,7 +257,7 @@ class MergeConflicts:
         came = [lines.there[key] for key in lines.came - self._touched if key in lines.there]
         rivals = [record for record in came if record.supersedes and record.status == Status.ACCEPTED]
         for record in lines.mine:
-            old = self._lines.before.get(record_identity(record))
+            old = self._lines.before.get(record.identity)
             new = set(record.supersedes) - set(old.supersedes if old else ())
             for rival in rivals if new and record.status == Status.ACCEPTED else ():
                 both = new & set(rival.supersedes)
@@ -278,7 +271,3 @@ class MergeConflicts:
                     )
                     fix = suggest_choice(rival, record)
                     yield self._loaded[record.path].report("heirs", "supersedes", message, fix, severity="warning")
-
-
-def _record_key(record: Record) -> Key:
-    return record.scope, record.id

@@ -84,18 +84,13 @@ class Comparison(NamedTuple):
     """The ids of records of projects: a global record with such an id needs its scope to be found."""
 
 
-def record_identity(record: Record) -> str:
-    """Return what tells *record* from others, through new numbers and names."""
-    return record.uid or record.path
-
-
 def diff_records(before: Iterable[Record], after: Iterable[Record], world: Mapping[str, Record]) -> list[RecordChange]:
     """Return what became of the records of the changed files, as they were *before* and are *after*.
 
     *world* holds every record as it will be after the merge, by identity; who amends or supersedes is found there.
     """
-    olds = {record_identity(record): record for record in before}
-    news = {record_identity(record): record for record in after}
+    olds = {record.identity: record for record in before}
+    news = {record.identity: record for record in after}
     changes = [RecordChange("removed", record, record) for key, record in olds.items() if key not in news]
     for key, record in news.items():
         old = olds.get(key)
@@ -105,7 +100,7 @@ def diff_records(before: Iterable[Record], after: Iterable[Record], world: Mappi
     amending = _find_amending(changes, world)
     shown: list[RecordChange] = []
     for change in changes:
-        by = amending.pop(record_identity(change.record), ())
+        by = amending.pop(change.record.identity, ())
         if change.step != "changed" or change.parts or change.status_change or by:
             shown.append(change._replace(by=_find_successors(change.record, world) or by))
     shown += [RecordChange("amended", world[key], world[key], by=by) for key, by in amending.items()]
@@ -129,7 +124,7 @@ def _find_amending(changes: Iterable[RecordChange], world: Mapping[str, Record])
         earlier = change.before.amends if change.before else ()
         for reference in (reference for reference in change.record.amends if reference not in earlier):
             for record in by_name.get((change.record.scope, reference), ()):
-                by[record_identity(record)] = (*by.get(record_identity(record), ()), change.record)
+                by[record.identity] = (*by.get(record.identity, ()), change.record)
     return by
 
 

@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kb.doctor import base_checks, git_checks, host_checks
+from kb.doctor import base_checks as base
+from kb.doctor import git_checks as git
+from kb.doctor import host_checks as host
 from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, DoctorCheck, DoctorFinding, DoctorTarget
 from kb.errors import KbError
 from kb.i18n import Message, msg
@@ -71,60 +73,52 @@ def _run_check(check: DoctorCheck, target: DoctorTarget) -> DoctorFinding:
 
 
 CHECKS: tuple[DoctorCheck, ...] = (
-    DoctorCheck("git", git_checks.check_git_version, msg("install git 2.38 or newer"), needs_kb=False),
-    DoctorCheck("settings", base_checks.check_settings, msg("see: kb config"), needs_kb=False),
-    DoctorCheck("versions", base_checks.check_versions, msg("install Python 3.11 or newer"), needs_kb=False),
-    DoctorCheck("permissions", git_checks.check_permissions, msg("make it yours: chown")),
+    DoctorCheck("git", git.check_git_version, msg("install git 2.38 or newer"), needs_kb=False),
+    DoctorCheck("settings", base.check_settings, msg("see: kb config"), needs_kb=False),
+    DoctorCheck("versions", base.check_versions, msg("install Python 3.11 or newer"), needs_kb=False),
+    DoctorCheck("permissions", git.check_permissions, msg("make it yours: chown")),
     DoctorCheck(
-        "locks",
-        git_checks.check_locks,
-        msg("if no git process works there: kb doctor --fix"),
-        git_checks.remove_stale_locks,
+        "locks", git.check_locks, msg("if no git process works there: kb doctor --fix"), git.remove_stale_locks
     ),
-    DoctorCheck("repository", git_checks.check_repository, msg("make sure git status works there")),
-    DoctorCheck("refs", git_checks.check_refs, msg("see: git fsck, git reflog")),
-    DoctorCheck("driver", git_checks.check_merge_driver, _FIX, git_checks.install_merge_driver),
+    DoctorCheck("repository", git.check_repository, msg("make sure git status works there")),
+    DoctorCheck("refs", git.check_refs, msg("see: git fsck, git reflog")),
+    DoctorCheck("driver", git.check_merge_driver, _FIX, git.install_merge_driver),
     DoctorCheck(
         "identity",
-        git_checks.check_identity,
+        git.check_identity,
         msg("run: git config --global user.name NAME; git config --global user.email ADDRESS"),
     ),
-    DoctorCheck("state folder", git_checks.check_state_folder, _FIX, git_checks.ignore_state_folder),
-    DoctorCheck("index", base_checks.check_index, _FIX, base_checks.rebuild_index),
-    DoctorCheck("records", base_checks.check_record_files, msg("see: kb check")),
-    DoctorCheck("reviews", base_checks.check_reviews, msg("decide them: kb review")),
-    DoctorCheck("inbox", base_checks.check_inbox, msg("look who wrote them: git log -p refs/kb/inbox")),
+    DoctorCheck("state folder", git.check_state_folder, _FIX, git.ignore_state_folder),
+    DoctorCheck("index", base.check_index, _FIX, base.rebuild_index),
+    DoctorCheck("records", base.check_record_files, msg("see: kb check")),
+    DoctorCheck("reviews", base.check_reviews, msg("decide them: kb review")),
+    DoctorCheck("inbox", base.check_inbox, msg("look who wrote them: git log -p refs/kb/inbox")),
     DoctorCheck(
-        "spool",
-        base_checks.check_spool,
-        msg("write something, or start a session; if they remain, see the repository check"),
+        "spool", base.check_spool, msg("write something, or start a session; if they remain, see the repository check")
     ),
-    DoctorCheck("queue", base_checks.check_queue, msg("write something: the next write includes it")),
+    DoctorCheck("queue", base.check_queue, msg("write something: the next write includes it")),
     DoctorCheck(
         "set aside",
-        base_checks.check_unreadable_spool,
+        base.check_unreadable_spool,
         msg("run: kb doctor --fix; copy what remains by hand, then delete it"),
-        base_checks.retry_unreadable_spool,
+        base.retry_unreadable_spool,
     ),
-    DoctorCheck("edits", base_checks.check_edit_drafts, msg("copy what is still right: kb edit; then delete the file")),
-    DoctorCheck("checkout", git_checks.check_checkout, _FIX, git_checks.update_checkout),
-    DoctorCheck("leftovers", base_checks.check_leftovers, _FIX, base_checks.remove_leftovers),
-    DoctorCheck("sessions", base_checks.check_abandoned_sessions, _FIX, base_checks.remove_abandoned_sessions),
+    DoctorCheck("edits", base.check_edit_drafts, msg("copy what is still right: kb edit; then delete the file")),
+    DoctorCheck("checkout", git.check_checkout, _FIX, git.update_checkout),
+    DoctorCheck("leftovers", base.check_leftovers, _FIX, base.remove_leftovers),
+    DoctorCheck("sessions", base.check_abandoned_sessions, _FIX, base.remove_abandoned_sessions),
     DoctorCheck(
         "hook failures",
-        host_checks.check_hook_failures,
+        host.check_hook_failures,
         msg("fix the cause, then: kb doctor --fix"),
-        host_checks.clear_failures,
+        host.clear_failures,
         needs_kb=False,
     ),
-    DoctorCheck("hooks", host_checks.check_hooks, msg("run: kb hooks install claude"), needs_kb=False),
-    DoctorCheck("hook line", host_checks.check_hook_lines, msg("run: kb hooks install claude")),
-    DoctorCheck("transcripts", host_checks.check_transcripts, msg("kb has yet to learn it; nothing is lost")),
+    DoctorCheck("hooks", host.check_hooks, msg("run: kb hooks install claude"), needs_kb=False),
+    DoctorCheck("hook line", host.check_hook_lines, msg("run: kb hooks install claude")),
+    DoctorCheck("transcripts", host.check_transcripts, msg("kb has yet to learn it; nothing is lost")),
     DoctorCheck(
-        "model",
-        host_checks.check_llm_command,
-        msg("set KB_LLM_CMD to a command that can be run, or unset it"),
-        needs_kb=False,
+        "model", host.check_llm_command, msg("set KB_LLM_CMD to a command that can be run, or unset it"), needs_kb=False
     ),
 )
 """What is examined, in order. A new check is a function and a line here."""

@@ -61,7 +61,7 @@ class ChangeLog(NamedTuple):
 def build_change_log(kb: Workspace, older: str, newer: str) -> ChangeLog:
     """Return what became of the records from commit *older* ("": nothing) to commit *newer*, by what and by id."""
     with contextlib.closing(open_index_at(kb, newer)) as index:
-        world = {record_diff.record_identity(record): record for record in index.records()}
+        world = {record.identity: record for record in index.records()}
     if older:
         paths = list_differing_records(kb, older, newer)
         found = read_records_at(kb, {(commit, path) for commit in (older, newer) for path in paths})

@@ -102,6 +102,16 @@ class Record(NamedTuple):
     """Where the file stands, relative to the knowledge base, with forward slashes."""
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Its scope and id: what names it within one knowledge base."""
+        return self.scope, self.id
+
+    @property
+    def identity(self) -> str:
+        """What tells it from others, through new numbers and names."""
+        return self.uid or self.path
+
+    @property
     def scoped_id(self) -> ScopedId:
         """The id as a message names it."""
         return ScopedId(self.id, self.scope)
