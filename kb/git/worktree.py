@@ -350,8 +350,10 @@ def _merge_keeping_line_ends(repository: Repository, mine: bytes, base: bytes, o
     return merge_file_versions(repository, mine, base, other)
 
 
-def merge_file_versions(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
-    """Return the three-way merge of three versions of a file; None where they conflict."""
+def merge_file_versions(
+    repository: Repository, mine: bytes, base: bytes, other: bytes, *, prefer_other: bool = False
+) -> bytes | None:
+    """Return the three-way merge of three versions of a file; None where they conflict, unless *other* decides."""
     if mine in (base, other) or base == other:
         return other if mine == base else mine
     folder = os.path.join(repository.private, f"{_MERGE}{os.getpid()}")
@@ -359,7 +361,7 @@ def merge_file_versions(repository: Repository, mine: bytes, base: bytes, other:
     try:
         for name, data in zip(names, (mine, base, other), strict=True):
             write_file(name, data)
-        output = repository.run_git(["merge-file", "-p", *names])
+        output = repository.run_git(["merge-file", "-p", *(["--theirs"] if prefer_other else []), *names])
     finally:
         for name in names:
             remove_file(name)

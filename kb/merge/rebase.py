@@ -7,14 +7,13 @@ other line's version stays, and ours is kept apart for a person.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, GitFailed, NeedsPerson
-from kb.files import write_file
 from kb.git import revisions, worktree
 from kb.git.git_log import FileDifference, diff_trees, read_objects, resolve_tree
+from kb.git.git_process import build_git_error
 from kb.git.objects import patch_tree
 from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record
@@ -95,8 +94,7 @@ def _run_merge_tree(kb: Workspace, keeps: str, gives: str) -> tuple[str, list[st
     options = ["--write-tree", "-z", "--name-only", "--no-messages"]
     output = kb.repository.run_git([*_NO_DRIVER, "merge-tree", *options, keeps, gives])
     if output.code > 1:
-        problem = output.error.strip()
-        raise GitFailed(msg("git {command} failed: {problem}", command="merge-tree", problem=problem))
+        raise build_git_error(["merge-tree"], output)
     tree, *names = output.out.decode("utf-8", "surrogateescape").split("\0")
     return tree.strip(), [name for name in names if name]
 
@@ -249,13 +247,9 @@ def merge_preferring_ours(kb: Workspace, one: UnmergedFile, there: bytes) -> byt
     """
     if one.ours is None or not is_record_path(one.path):
         return None
-    with kb.state.open_stage() as stage:
-        names = [os.path.join(stage, name) for name in ("there", "base", "ours")]
-        for name, data in zip(names, (there, one.base or b"", one.ours), strict=True):
-            write_file(name, data)
-        output = kb.repository.run_git(["merge-file", "-p", "--theirs", *names])
     try:
-        record_file.read(output.out, one.path)
-    except BadRecord:
+        merged = worktree.merge_file_versions(kb.repository, there, one.base or b"", one.ours, prefer_other=True)
+        record_file.read(merged or b"", one.path)
+    except (BadRecord, GitFailed):
         return one.ours
-    return one.ours if output.code else output.out
+    return merged
