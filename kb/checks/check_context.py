@@ -197,6 +197,7 @@ def build_check_context(
 
 def _resolve_key(known: frozenset[Key], former: Mapping[Key, Key], scope: str, reference: str) -> Key | None:
     """Return which of *known* the *reference* means in a text of *scope*; else what had that number before."""
+    # "D004" in shop is shop's, else the global one; "global:D004" and "shop:D004" are what they say
     project, _, id = reference.rpartition(":")
     named = (project if project == GLOBAL else f"project/{project}", id)
     keys = [named] if project else [(scope, id), (GLOBAL, id)]

@@ -116,6 +116,7 @@ def _split_findings(
     across = apply_rules(context, _ACROSS)
     alone = apply_rules(context, [rule for rule in RULES if rule not in (*_ACROSS, *_SCANNING)])
     findings = [*across, *alone, *apply_rules(changed, _SCANNING)]
+    # a link to a record that this branch renames breaks in a file that it leaves alone: only what is new counts
     spread = [finding for finding in across if finding.path not in lines.paths]
     earlier = apply_rules(_load_base_context(kb, lines, context), _ACROSS) if spread else ()
     before = {(finding.rule, finding.path, str(finding.message)) for finding in earlier}

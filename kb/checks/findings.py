@@ -76,7 +76,7 @@ def build_fixes(
             is_as_meant = parse_front_matter(new, path) == {**parse_front_matter(old, path), **changes}
         except BadRecord:
             continue
-        if is_same_body and is_as_meant:
+        if is_same_body and is_as_meant:  # else a person has to look at it
             fixed[path] = new.encode()
     return fixed
 
@@ -129,6 +129,7 @@ def _escape_value(text: str) -> str:
 
 
 def _escape_property(text: str) -> str:
+    # in a property "::error file=a%2Cb.md,line=1" a comma or colon would end the value
     return _escape_value(text).replace(":", "%3A").replace(",", "%2C")
 
 

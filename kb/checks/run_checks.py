@@ -112,7 +112,7 @@ def run_check(kb: Workspace, *, fix: bool = False, below: Sequence[str] = (), re
     context = add_other_branches(kb, collect_context(kb, sources))
     findings = [*apply_rules(context), *check_staged_changes(kb), *_find_dropped_records(kb), *_find_stale_memory(kb)]
     findings = filter_findings(qualify_findings(kb, findings, context, reader), below)
-    if fix and _write_fixes(kb, findings, sources):
+    if fix and _write_fixes(kb, findings, sources):  # one fix may show what another problem has hidden
         return run_check(kb, below=below, reader=reader)
     return CheckResult(findings, len(context.records), collect_project_ids(context))
 
@@ -230,6 +230,7 @@ def _list_staged(kb: Workspace) -> dict[str, str]:
     repository = kb.repository
     folders = [f"{CONTENT}/{folder}" for folder in sorted({kind.folder for kind in KINDS})]
     folders += [f"{CONTENT}/sessions", BANK]
+    # `git commit FILE` hands its hooks an index of its own, below .git; any other path may be anybody's
     index = os.path.realpath(os.path.join(repository.top, kb.environment.get("GIT_INDEX_FILE") or os.devnull))
     own = index if index.startswith(os.path.realpath(repository.git_dir) + os.sep) else ""
     options = ("--cached", "--raw", "--no-abbrev", "--no-renames", "-z")

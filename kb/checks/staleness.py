@@ -96,6 +96,7 @@ def check_stale_records(context: CheckContext) -> Iterator[Finding]:
             if share is None and not is_tree_known:
                 message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
                 yield one.report("stale", "impact", message, fix, item=path, severity="warning")
+        # once for a record, at the path that changed most
         share, path = max(((share, path) for path, share in changes.items() if share is not None), default=(0.0, ""))
         if share >= STALE_SHARE:
             day = one.record.confirmed or one.record.date or "?"

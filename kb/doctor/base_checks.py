@@ -37,6 +37,7 @@ def check_settings(target: DoctorTarget) -> DoctorFinding:
         problem = msg("{where}: {message}", where=where, message=error.message) if where else error.message
         remedy = error.hint if str(error.hint) else msg("fix {path}", path="kb.toml")
         return DoctorFinding(FAILED, msg("{problem}", problem=problem), remedy)
+    # a folder such as /tmp, where anybody can leave a kb.toml for the next one who works below it
     if untrusted := find_untrusted_root(target.folder, target.environment):
         said = msg("{path} belongs to somebody else and is skipped", path=os.path.join(untrusted, "kb.toml"))
         remedy = msg("if you trust its owner, name it: KB_HOME={path}", path=untrusted)
@@ -63,6 +64,7 @@ def check_index(target: DoctorTarget) -> DoctorFinding:
     known = {*records, *(path for path, _, _ in index.list_broken())}
     if wrong := _find_record_files(kb.root) ^ known:
         return DoctorFinding(FAILED, msg("the index and the files differ in {n} paths", n=len(wrong)))
+    # all of 50,000 records would take a minute to read again: every hundredth tells whether the index is another one's
     step = max(1, len(records) // _SAMPLE)
     for path in sorted(records)[::step]:
         with open(os.path.join(kb.root, *path.split("/")), "rb") as file:
@@ -86,6 +88,7 @@ def rebuild_index(target: DoctorTarget) -> None:
     """Delete the index and build it again."""
     kb = target.base
     kb.close()
+    # SQLite's journal of an index that is gone would be taken for that of the new one
     for end in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(kb.state.path("index.db") + end)

@@ -40,6 +40,7 @@ def check_permissions(target: DoctorTarget) -> DoctorFinding:
     paths += [repository.git_dir, repository.common_dir, repository.private]
     paths += [os.path.join(repository.common_dir, name) for name in ("objects", "refs", "refs/heads", "logs")]
     paths += [os.path.join(repository.git_dir, "index"), kb.state.path("index.db")]
+    # a read-only refs/heads is found by no git command but the next commit
     for path in filter(os.path.exists, paths):
         if not os.access(path, os.W_OK | (os.X_OK if os.path.isdir(path) else 0)):
             remedy = msg("run: chmod u+w {path}", path=path)
@@ -125,6 +126,7 @@ def list_names(folder: str) -> list[str]:
 
 def is_old(path: str) -> bool:
     """Return whether *path* has been there for a minute, or comes from a time that is yet to come."""
+    # a file from the future was written under another clock: its age says nothing
     try:
         return abs(time.time() - os.stat(path).st_mtime) >= STALE
     except OSError:
@@ -134,6 +136,7 @@ def is_old(path: str) -> bool:
 def remove_stale_locks(target: DoctorTarget) -> None:
     """Remove old locks where it is sure that no git process works here; elsewhere a person decides."""
     repository = target.base.repository
+    # kb's own lock first: whoever holds it is alive, and then nothing here is stale
     with contextlib.suppress(LockWaitCancelled, Busy), repository.hold_lock(given_up=lambda: True):
         worktree.release_abandoned_lock(repository)
     if not can_git_be_running(repository.top, repository.git_dir, repository.common_dir):
@@ -153,6 +156,7 @@ def check_refs(target: DoctorTarget) -> DoctorFinding:
     repository = target.base.repository
     if not _can_run_git(repository):
         return DoctorFinding(SKIPPED, _SEE_ABOVE)
+    # asked for the type, git opens every object: a torn one is named on stderr, and the exit code is 0 all the same
     output = repository.run_git(["for-each-ref", "--format=%(objecttype)", "refs/heads", "refs/kb"])
     problems = [line for line in output.error.splitlines() if line.strip()]
     if output.code or problems:

@@ -40,6 +40,7 @@ def check_hook_failures(target: DoctorTarget) -> DoctorFinding:
         last = {"event": failures[-1].event, "time": failures[-1].time}
         return DoctorFinding(OK, msg("what failed has succeeded since; last {event} at {time}", **last))
     ours = [row for row in rows if not row.by_host]
+    # one event that failed once a week ago was an accident; twice, or today, it may go on
     is_repeated = len(ours) > len({row.event for row in ours})
     lasts = is_repeated or any(_is_recent(row, target.now()) for row in ours)
     named = ours if lasts else rows
@@ -134,6 +135,7 @@ def _run_hook_line(line: str, target: DoctorTarget) -> tuple[Message | None, str
     """Return what is wrong with *line*, and else its name, how long it took, and `{…}` where it printed an answer."""
     words = shlex.split(line)
     with tempfile.TemporaryDirectory() as nowhere:
+        # a session-end that is tried out must archive nothing in the real knowledge base
         home = target.root if words[1] in _READING else nowhere
         payload = {**_SAMPLE, "hook_event_name": EVENTS.get(words[1], words[1]), "cwd": home}
         environment = {**target.environment, "KB_HOME": home}

@@ -148,6 +148,7 @@ def _merge_by_key(base: str | None, ours: str, theirs: str, report: MergeReport)
     order = order_names(*names, bodies, lambda key: KEYS.index(key) if key in KEYS else len(KEYS))
     source = "".join(_merge_lead(key, *names) + bodies[key] for key in order)
     source += _merge_comments(old.tail, mine.tail, other.tail)
+    # what was put together has to say what was merged: a comment or a quote may have made something else of it
     read = _split_front_keys(source)
     if read is None or {key: repr(value) for key, value in read.values.items()} != values:
         return None
@@ -160,6 +161,7 @@ def _merge_key(
     """Return the rows of one key, None where it goes, and what became of its value."""
     base, ours, theirs = versions
     bodies = [part and part.body for part in versions]
+    # "occurrences: 3" on both sides, and 2 before: each has seen one more, so they are 4
     both_counted = key == _COUNTER and ours is not None and base != ours == theirs
     if not both_counted and is_trivial_merge(*bodies):
         part = theirs if bodies[1] == bodies[0] else ours
@@ -194,7 +196,7 @@ def _build_body(
         if isinstance(said, list) and sorted(map(repr, said)) == sorted(map(repr, field.value)):
             return rows
     if any(len(split_lines(part.body)) > 1 and "#" in part.body for part in parts):
-        return None
+        return None  # written anew, the value would lose the comments between its rows
     body = (fitting or parts)[0].body
     text = edit_front_matter(f"---\n{body}---\n", {key: field.value})
     span = find_front_matter(text)
@@ -294,7 +296,7 @@ def _merge_counter(fronts: Sequence[Mapping[str, Any]], *, has_base: bool) -> Me
         return _build_disputed([front.get(_COUNTER) for front in fronts])
     base, ours, theirs = counts
     old, mine, other = (frozenset(map(repr, _coerce_list(front.get("sources"), "sources") or ())) for front in fronts)
-    shared = len((mine & other) - old)
+    shared = len((mine & other) - old)  # sessions that both sides have counted
     if not has_base and (ours, mine) == (theirs, other):
         return MergedField(ours)
     if not has_base:
@@ -335,6 +337,7 @@ def _index_items(items: list[Any], key: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for item in items:
         name = repr(item).casefold() if key == "tags" else repr(item)
+        # "steps: [test, build, test]" is not kb's: its second "test" is an item of its own
         while name in found and key not in _LISTS:
             name += " again"
         found.setdefault(name, item)

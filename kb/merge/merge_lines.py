@@ -69,6 +69,7 @@ def iter_merge_runs(
     hunks = sorted(hunk for number, side in enumerate(sides) for hunk in _iter_hunks(base, side, number))
     while hunks:
         start, end, group = hunks[0].start, hunks[0].end, [hunks.pop(0)]
+        # a row that is added right behind one that the other side changed touches it, and is apart from it all the same
         while hunks and (
             hunks[0].start < end or (hunks[0].start == end and (not apart or start == end == hunks[0].end))
         ):
@@ -120,6 +121,7 @@ def _match_items(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, in
             found.append((a_end, b_end))
         if a == a_end or b == b_end:
             continue
+        # what stands once is surely the same row; a lone "```" or "- yes" would be matched with any other
         held = _match_unique_items(one[a:a_end], other[b:b_end])
         if not held:
             found += [(a + i, b + j) for i, j in _match_with_difflib(one[a:a_end], other[b:b_end])]
@@ -172,6 +174,7 @@ def merge_ignoring_line_ends(base: str, ours: str, theirs: str, merge: Callable[
     before, mine, other = (_detect_line_end(text) for text in (base, ours, theirs))
     if before is None or mine is None or other is None or not (before + mine + other).strip("\n"):
         return merge(base, ours, theirs)
+    # an editor on Windows saved ours with \r\n, theirs added a row: one change of the line ends, and one row
     mine, other = mine or before, other or before
     end = merge_or_default(before, mine, other, before or min(mine, other))
     return merge(normalise_newlines(base), normalise_newlines(ours), normalise_newlines(theirs)).replace("\n", end)
@@ -196,5 +199,6 @@ def split_common_ends(run: MergeRun) -> tuple[list[str], MergeRun, list[str]]:
 
 def has_new_duplicates(found: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> bool:
     """Return whether something stands in *found* more often than on either side."""
+    # ours moved "- a" to the top and theirs moved it to the end: kept by both, it would stand there twice
     once, *sides = (Counter(item.strip() for item in items) for items in (found, ours, theirs))
     return any(item and count > 1 and all(count > side[item] for side in sides) for item, count in once.items())

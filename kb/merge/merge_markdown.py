@@ -111,7 +111,7 @@ def _is_table_start(rows: Sequence[str], at: int) -> bool:
 
 def _find_item_end(rows: list[str], code: Collection[int], first: int) -> int:
     """Return the row behind the item at row *first*: what is indented deeper belongs to it, but for other items."""
-    depth = _measure_depth(rows[first])
+    depth = _measure_depth(rows[first])  # "- a", "  more of a", "", "  a second paragraph of a", "  - b" is an item
     end = first + 1
     for number in range(first + 1, len(rows)):
         row = rows[number]
@@ -213,6 +213,7 @@ def _merge_code(run: MergeRun, report: MergeReport, location: ConflictLocation) 
     """Merge a block of code that both sides changed by its lines, where that leaves no conflict."""
     if any(len(side) != 1 or not _FENCE.match(side[0]) or len(split_lines(side[0])) < 2 for side in run):
         return None
+    # markers inside a fence are code to every reader: where the lines conflict, the whole block is shown
     alone = MergeReport()
     text = merge_lines(run.base[0], run.ours[0], run.theirs[0], alone, location)
     is_one = tokenise_markdown(text) == [text] and text.endswith(detect_newline(text))

@@ -252,6 +252,7 @@ def _merge_parts(
 def _has_two_records(base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, report: MergeReport) -> bool:
     """Return whether two records of different origin stand under one name."""
     mine, other = (_parse_values(side.front) for side in (ours, theirs))
+    # one id, two uids: both sides have written a D007-retry.md of their own
     one, two = (str(values.get("uid") or "") for values in (mine, other))
     if not (one and two):
         one, two = (str(values["id"]) if base is None else "" for values in (mine, other))

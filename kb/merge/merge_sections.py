@@ -100,6 +100,7 @@ def _parse_piece(text: str, title: str, *, is_last: bool) -> SectionPiece:
 
 def _match_renamed(side: Pieces, old: Pieces, other: Pieces) -> Pieces:
     """Return the pieces of a *side*, under its old name what has only got a new heading."""
+    # "## Costs" became "## Price" on one side: the same text under a heading that nobody else has
     gone = {piece.text: name for name, piece in old.items() if name not in side and piece.text}
     new = Counter(piece.text for name, piece in side.items() if name not in old and name not in other)
     return {
@@ -159,6 +160,7 @@ def _merge_trail(key: str, sides: tuple[Pieces, Pieces, Pieces], *, is_last: boo
     """Return the empty rows behind a piece, as they are where it stands likewise: at the end, or before another."""
     if is_last:
         return _merge_blank_rows(*(next(reversed(side.values())).trail for side in sides))
+    # the last piece of a block has no empty row behind it; one that comes to stand in the middle needs one
     within = [side[key].trail if key in side and not side[key].is_last else None for side in sides]
     if within == [None] * 3:
         return "\n"

@@ -184,6 +184,7 @@ class Rebase:
         if step.old != step.path:
             changes = self._apply_merge(step, there or b"") if there != step.before else {step.path: step.now}
             return {**changes, step.old: None} if step.path in changes else {}
+        # the other line has left it alone, or has it already as we do
         if there in (step.before, step.now):
             return {} if there == step.now else {step.path: step.now}
         if there is None or step.now is None:
@@ -220,6 +221,7 @@ def _list_steps(kb: Workspace, differences: Sequence[FileDifference], blobs: Map
     """Return what a commit did, file by file; a record that went and came again under another name was moved."""
     own = kb.repository.to_kb_path
     all_steps = [FileStep(own(d.name), own(d.name), blobs.get(d.old), blobs.get(d.new)) for d in differences]
+    # D004-cache.md that went and D007-cache.md that came are one record, renumbered
     gone = {uid: step for step in all_steps if step.now is None and (uid := _read_uid(step.path, step.before))}
     come = {uid: step for step in all_steps if step.before is None and (uid := _read_uid(step.path, step.now))}
     moved = [FileStep(gone[u].path, come[u].path, gone[u].before, come[u].now) for u in gone.keys() & come.keys()]

@@ -27,7 +27,7 @@ Key = tuple[str, str]
 IdMapper = Callable[[str, str], str]
 """From a project ("" for none) and an id, as they are written, to the new id; "" where the old one stays."""
 _REFERENCE = re.compile(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,3})([0-9]{3,9})\]")
-_MARK = 900_000_000
+_MARK = 900_000_000  # no record has such a number
 _PATH, _AGAINST = "Kb-Path: ", "Kb-Against: "
 _ID_OF_FILE = re.compile(r"([A-Z]{1,3}[0-9]{3,9})[-.]")
 _SESSION = re.compile(rf"{CONTENT}/sessions/(.+)-\d{{8}}-\d{{6}}-.{{8}}/[^/]+\.md")
@@ -67,7 +67,7 @@ class IdRenaming(NamedTuple):
         """Return the file *path* of the old line as the new one has it; raise BadRecord where its front defies it."""
         scope = find_text_scope(path)
         if not scope or not any(old.encode() in data for _, old in self.ids):
-            return data
+            return data  # most files name no id that changes, and need not be parsed
         old = parse_file_id(path)
         new = self.ids.get((scope, old), "") if path in self.paths else ""
         own = (old, new, (scope, old) not in self.unseen) if new else None
@@ -243,6 +243,7 @@ def resolve_renaming(
                 ids[key] = parse_file_id(place)
     introduced = {**more, **_read_files(kb, ours, [path for path in files[ours] if path not in files[base]])}
     known = frozenset(key for path in (*files[ours], *introduced) if (key := parse_file_key(path)))
+    # before the first new id is given out: it must be free on both lines, and on the reviews elsewhere
     _reserve_highest_ids(kb, (*by_key, *known, *elsewhere))
     for path, data in introduced.items():
         key, values = parse_file_key(path), parse_front_values(data, path)

@@ -109,6 +109,7 @@ def order_names(
     and then by name.
     """
     known = _order_known([name for name in base if name in kept], ours, theirs)
+    # a new name is remembered by the known one before it: in "why, costs, impact" costs stands behind why
     place = {name: number for number, name in enumerate(known)}
     new: dict[str, int] = {}
     for side in (ours, theirs):
@@ -122,6 +123,7 @@ def order_names(
         behind[at].append(name)
 
     def order_new(names: list[str]) -> list[str]:
+        # one side has both "costs" and "risks": its order holds, also where the other has only one of them
         orders = [order for side in (ours, theirs) if len(order := _filter_names(side, names)) == len(names)]
         if orders and all(order == orders[0] for order in orders):
             return orders[0]
@@ -142,6 +144,7 @@ def _order_known(old: list[str], ours: Collection[str], theirs: Collection[str])
     """Return the names of the base as the side that moved them has them; what it lacks stays behind its neighbour."""
     mine, other = (_filter_names(side, old) for side in (ours, theirs))
     moved = [side for side in (mine, other) if side != _filter_names(old, side)]
+    # base "why, impact, rollback": ours "rollback, why, impact" moved one, theirs "why, impact" only lacks one
     if not moved or (len(moved) == 2 and _filter_names(mine, other) != _filter_names(other, mine)):
         return old
     leading: list[str] = max(moved, key=lambda names: (len(names), names))
