@@ -72,7 +72,7 @@ class CheckSurroundings(NamedTuple):
     """Path of a record that both sides of the last merge have changed → what they made of it."""
     clean: frozenset[str] = frozenset()
     """Digests of texts in which the rules that look at one text alone have found nothing before."""
-    clashes: Mapping[tuple[str, str], Message] = {}
+    contradictions: Mapping[tuple[str, str], Message] = {}
     """Paths of two records, of which the first has just changed → why, by their words, they cannot both hold."""
 
 

@@ -155,8 +155,10 @@ def _find_fix_commits(kb: Workspace, records: list[Record], projects: Mapping[st
 def add_other_branches(kb: Workspace, context: CheckContext) -> CheckContext:
     """Return *context* with the records of other branches, and those that what is new here contradicts."""
     branches, trunk = _collect_branches(kb, context)
-    clashes = _find_contradictions(kb, context)
-    return context._replace(surroundings=context.surroundings._replace(branches=branches, trunk=trunk, clashes=clashes))
+    contradictions = _find_contradictions(kb, context)
+    return context._replace(
+        surroundings=context.surroundings._replace(branches=branches, trunk=trunk, contradictions=contradictions)
+    )
 
 
 def _collect_branches(kb: Workspace, context: CheckContext) -> tuple[dict[str, dict[Key, str]], str]:

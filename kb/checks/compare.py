@@ -72,7 +72,7 @@ def compare_with_revision(kb: Workspace, revision: str, *, below: Sequence[str] 
         uncommitted=len(revisions.list_changed_records(kb, parted.head)),
         branches=tuple(conflicts.branches),
         unseen=conflicts.unseen,
-        uncompared=len(conflicts.movers[MOST:]),
+        uncompared=len(conflicts.changed_live[MOST:]),
         shared=shared,
     )
 
@@ -150,6 +150,6 @@ def _drop_repeated(
     for finding in findings:
         other = str(finding.message.values.get("other", ""))
         is_id_reported = finding.rule == "duplicate-id" and finding.path in numbered
-        is_claim_reported = finding.rule == "claims" and (finding.path, other) in conflicts.clashing
+        is_claim_reported = finding.rule == "claims" and (finding.path, other) in conflicts.contradicting
         if not is_id_reported and not is_claim_reported:
             yield finding

@@ -15,7 +15,7 @@ from kb.checks.check_context import CheckContext, CheckedText, FileTree, Key
 from kb.checks.findings import Finding, Severity
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
-from kb.records.citations import find_citations
+from kb.records.citations import find_citations, list_destinations
 from kb.records.front_matter import decode_record, find_body_start, find_front_matter, parse_front_matter
 from kb.records.kinds import BY_PREFIX, status_name
 from kb.records.model import LIVE, Status, is_imported, qualify_id
@@ -219,7 +219,7 @@ def check_links(context: CheckContext) -> Iterator[Finding]:
         targets = {target for _, target in links}
         lost = {target for target in targets if not _is_valid_target(tree, text.path, target)}
         missing = sorted(found for found in links if found[1] in lost)
-        for line, target in dict.fromkeys(_filter_outside_code(text.text, missing)):  # once a line is enough
+        for line, target in dict.fromkeys(_filter_links(text.text, missing)):  # once a line is enough
             message = msg("the link leads nowhere: {target}", target=clip(target, 120))
             fix = msg("correct the link, or add the file it leads to")
             if moved := tree.find_moved(_resolve_link(text.path, target)):
@@ -238,19 +238,13 @@ def _find_links(text: str) -> Iterator[tuple[int, str]]:
                     yield match.start(match.lastindex or 0), target
 
 
-def _filter_outside_code(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the 1-based line and the target of each of the links *found* that is not in code, in order."""
-    code = locate_code_lines(text) if found else set()
-    row_start = at = marks = 0
-    for (offset, target), line in zip(found, iter_line_numbers(text, (offset for offset, _ in found)), strict=True):
-        start = max(text.rfind("\n", at, offset), text.rfind("\r", at, offset)) + 1
-        if start:
-            row_start, at, marks = start, start, 0
-        marks += text.count("`", max(at, row_start), offset)  # counted on from the link before: a row may be long
-        at = offset
-        in_span = (marks + target.count("`")) % 2
-        if line not in code and not in_span:
-            yield line, target
+def _filter_links(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the 1-based line and the target of those that are *found* and are links, not code, in order."""
+    start = find_body_start(text)
+    shown = {start + span.start for span in list_destinations(text[start:])} if found else set()
+    links = [(offset, target) for offset, target in found if offset in shown]
+    lines = iter_line_numbers(text, (offset for offset, _ in links))
+    yield from zip(lines, (target for _, target in links), strict=True)
 
 
 def _is_valid_target(tree: FileTree, path: str, target: str) -> bool:

@@ -77,7 +77,7 @@ def check_missing_successors(context: CheckContext) -> Iterator[Finding]:
 
 def check_unmarked_records(context: CheckContext) -> Iterator[Finding]:
     """Report a live record that an accepted one supersedes as a whole; rings and double ids are left to their rules."""
-    tangle = _find_cycle_records(_collect_edges(context))
+    on_cycles = _find_cycle_records(_collect_edges(context))
     for key, successors in context.successors.items():
         owners = context.by_key.get(key, ())
         accepted = [
@@ -86,7 +86,7 @@ def check_unmarked_records(context: CheckContext) -> Iterator[Finding]:
             if successor.record.status == Status.ACCEPTED
             and key not in context.resolve_all(successor.record.scope, successor.record.amends)
         ]
-        if len(owners) == 1 and accepted and key not in tangle and owners[0].record.status in LIVE:
+        if len(owners) == 1 and accepted and key not in on_cycles and owners[0].record.status in LIVE:
             new, status = accepted[0].scoped_id, status_name(owners[0].record.status)
             message = msg("{new} supersedes it, and it is still {status}", new=new, status=status)
             change = {"status": str(Status.SUPERSEDED)}
@@ -96,9 +96,9 @@ def check_unmarked_records(context: CheckContext) -> Iterator[Finding]:
 def check_cycles(context: CheckContext) -> Iterator[Finding]:
     """Report the rings of records that supersede one another; of rings that share a record, one at a time."""
     edges = _collect_edges(context)
-    tangle = _find_cycle_records(edges)
+    on_cycles = _find_cycle_records(edges)
     # one way out of each record makes rings that share none: the others are found when the first is mended
-    follow = {key: next(old for old in edges[key] if old in tangle) for key in tangle}
+    follow = {key: next(old for old in edges[key] if old in on_cycles) for key in on_cycles}
     walked: set[Key] = set()
     for key in sorted(follow):
         walk: dict[Key, int] = {}
@@ -217,8 +217,8 @@ def check_contradictions(context: CheckContext) -> Iterator[Finding]:
 
     Only records that have just changed were compared so, and not with those that either of the two explains.
     """
-    by_path = {one.record.path: one for one in context.records if context.surroundings.clashes}
-    for (path, other_path), reason in context.surroundings.clashes.items():
+    by_path = {one.record.path: one for one in context.records if context.surroundings.contradictions}
+    for (path, other_path), reason in context.surroundings.contradictions.items():
         one, other = by_path.get(path), by_path.get(other_path)
         if one and other and not _has_claim_conflict(one.record, other.record):
             # what comes from another tool is only a warning: its authors let both stand there

@@ -167,13 +167,13 @@ class MergeConflicts:
         scopes = {record.scope for record in lines.mine} | {GLOBAL}
         self.there = NeighbourIndex(record for record in lines.there.values() if record.scope in scopes)
         merged = (lines.merged[record.identity] for record in lines.mine)
-        self.movers = [record for record in merged if record.status in LIVE]
+        self.changed_live = [record for record in merged if record.status in LIVE]
         """What this line changes and is live after the merge: it is compared with the others by its words."""
         self.branches: list[str] = []
         """The open branches with records of their own."""
         self.unseen = 0
         """Open branches that were not looked at."""
-        self.clashing: set[tuple[str, str]] = set()
+        self.contradicting: set[tuple[str, str]] = set()
         """Path of one and id of the other of the records that were found to contradict each other, both ways."""
         self._read_branches(kb)
 
@@ -222,16 +222,16 @@ class MergeConflicts:
 
     def find_contradictions(self) -> Iterator[Finding]:
         """Yield what cannot hold beside what this line changes; what could not before either is left out."""
-        movers = self.movers[:MOST]
-        among = NeighbourIndex(movers)
+        changed = self.changed_live[:MOST]
+        among = NeighbourIndex(changed)
         elsewhere = NeighbourIndex(record for _, record in self._elsewhere.values())
-        for record in movers:
+        for record in changed:
             there = self.there.find_contradicted(record)
             untouched = [found for found in there if found[0].identity not in self._touched]
             for other, reason in (*untouched, *among.find_contradicted(record)):
-                if (other.path, record.id) in self.clashing or self._had_contradiction(record, other):
+                if (other.path, record.id) in self.contradicting or self._had_contradiction(record, other):
                     continue
-                self.clashing |= {(record.path, other.id), (other.path, record.id)}
+                self.contradicting |= {(record.path, other.id), (other.path, record.id)}
                 is_error = record.status == other.status == Status.ACCEPTED
                 severity: Severity = "error" if is_error else "warning"
                 fix = suggest_choice(other, record)

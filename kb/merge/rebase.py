@@ -36,7 +36,7 @@ class MergedTree(NamedTuple):
     conflicts: tuple[str, ...] = ()
     """The files that only a person can merge, from the top of the repository."""
     renumbered: tuple[RenumberedRecord, ...] = ()
-    told: tuple[Message, ...] = ()
+    removed: tuple[Message, ...] = ()
 
 
 def merge_commits(
@@ -63,17 +63,17 @@ def merge_commits(
         return MergedTree("", tuple(strange))
     blobs = read_objects(repository, [oid for one in records for oid in (one.old, one.new)])
     renaming = resolve_renaming(kb, base=base, there=keeps, ours=gives, elsewhere=elsewhere, unseen=unseen)
-    upon = Rebase(kb, keeps, renaming, labels)
-    upon.prefetch_files(repository.to_kb_path(one.name) for one in records)
-    changes = upon.apply_commit(records, blobs)
-    conflicts = [repository.to_git_path(path) for path in upon.unmerged]
+    rebase = Rebase(kb, keeps, renaming, labels)
+    rebase.prefetch_files(repository.to_kb_path(one.name) for one in records)
+    changes = rebase.apply_commit(records, blobs)
+    conflicts = [repository.to_git_path(path) for path in rebase.unmerged]
     merged = tree
     if any(not is_content_file(kb, one.name) for one in mine):
         merged, more = _run_merge_tree(kb, keeps, gives)
         conflicts += [name for name in more if not is_content_file(kb, name)]
     if not conflicts:
         merged = _replace_content(kb, merged, tree, changes)
-    return MergedTree(merged, tuple(dict.fromkeys(conflicts)), tuple(renaming.renumbered), tuple(upon.told))
+    return MergedTree(merged, tuple(dict.fromkeys(conflicts)), tuple(renaming.renumbered), tuple(rebase.removed))
 
 
 def is_content_file(kb: Workspace, name: str) -> bool:
@@ -146,7 +146,7 @@ class Rebase:
         self._labels = labels
         self._files: dict[str, bytes | None] = {}
         self.unmerged: dict[str, UnmergedFile] = {}
-        self.told: list[Message] = []
+        self.removed: list[Message] = []
         """What one of the lines removed and the other had left alone."""
 
     def prefetch_files(self, paths: Iterable[str]) -> None:
@@ -206,7 +206,7 @@ class Rebase:
             if found.conflicts:
                 return self._note_unmerged(step, *(conflict.said for conflict in found.conflicts))
             now = found.data
-            self.told += [msg("{path}: {problem}", path=step.path, problem=said) for said in found.removed]
+            self.removed += [msg("{path}: {problem}", path=step.path, problem=said) for said in found.removed]
             if known := self.unmerged.get(step.old):
                 self.unmerged[step.old] = known._replace(ours=step.now)
         else:

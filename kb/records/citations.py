@@ -138,7 +138,7 @@ def rewrite_links(text: str, new: Callable[[str], str]) -> str:
     """
     out: list[str] = []
     at = 0
-    for span in _list_destinations(text):
+    for span in list_destinations(text):
         written = text[span.start : span.end]
         path = "" if _ELSEWHERE.match(written) else _decode_path(written)
         lead = new(path) if path else ""
@@ -149,7 +149,7 @@ def rewrite_links(text: str, new: Callable[[str], str]) -> str:
 
 
 @lru_cache(maxsize=4)
-def _list_destinations(text: str) -> tuple[TextSpan, ...]:
+def list_destinations(text: str) -> tuple[TextSpan, ...]:
     """Return where the paths of links, images and link definitions stand, outside code, without their anchors.
 
     One text is asked for them several times in a row: for its links to records, and for those that lead elsewhere.
@@ -201,7 +201,7 @@ def find_record_links(text: str) -> Iterator[tuple[str, str, int]]:
         return
     start = find_body_start(text)
     body = text[start:]
-    for span in _list_destinations(body):
+    for span in list_destinations(body):
         folder, _, name = _decode_path(body[span.start : span.end]).rpartition("/")
         match = _RECORD_FILE.search(f"{folder}/{name}" if folder else name)
         if match and not _ELSEWHERE.match(body[span.start : span.end]):

@@ -177,7 +177,7 @@ def _plan_merge(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection
     # where only numbers change there is nothing of theirs to merge, and one parent is enough
     theirs = [] if is_ancestor(kb.repository, upstream.tip, ours) else [upstream.tip]
     new = kb.repository.commit_tree(merge.tree, [ours, *theirs], message)
-    return SyncPlan(new, MERGED, renumbered=merge.renumbered, notes=merge.told)
+    return SyncPlan(new, MERGED, renumbered=merge.renumbered, notes=merge.removed)
 
 
 # -- replaying ------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def replay_commits(
         message = _update_message(commit.message, renaming, [one for one in renaming.renumbered if one.path in changes])
         identity = commit.build_identity_environment()
         new = kb.repository.commit_tree(tree, [new, *commit.parents[1:]], message, by=identity)
-    return SyncPlan(new, REPLAYED, len(kept), tuple(renaming.renumbered), rebase.unmerged, tuple(rebase.told))
+    return SyncPlan(new, REPLAYED, len(kept), tuple(renaming.renumbered), rebase.unmerged, tuple(rebase.removed))
 
 
 def _build_trees(kb: Workspace, tip: str, steps: Sequence[Mapping[str, bytes | None]]) -> list[str]:
