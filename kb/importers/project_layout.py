@@ -96,37 +96,28 @@ def _encode_anchors(kb: Workspace) -> bytes:
 
 def _build_tree(kb: Workspace, tip: str, back: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of the tree as the records and the commit *tip*, with *back* above it, have them."""
-    names = [_DCP, *map(_template_path, _FORMS), *kb.repository.list_files(tip, f"{CONTENT}/sessions")]
+    defaults = _load_defaults(kb)
+    names = [*defaults, *kb.repository.list_files(tip, f"{CONTENT}/sessions")]
     here = {**read_at_revision(kb, tip, names), **back}
     anchors = _encode_anchors(kb)
-    files = {
-        "anchors.md": SNAPSHOT.encode() + anchors if anchors else b"",
-        ".gitignore": b"current/\n",
-        _DCP: here[_DCP] or _render_default_settings(),
-    }
-    for form in _FORMS:
-        files[f"templates/{form}.md"] = here[_template_path(form)] or _read_builtin_template(kb, form)
+    files = {"anchors.md": SNAPSHOT.encode() + anchors if anchors else b"", ".gitignore": b"current/\n"}
+    for path, default in defaults.items():
+        files[path.removeprefix(f"{CONTENT}/")] = here[path] or default
     for path, data in here.items():
         name, _, file = path.removeprefix(f"{CONTENT}/sessions/").partition("/")
         if file and (match := _ARCHIVE.fullmatch(name)):
             project, year, month, day, rest = match.groups()
-            folder = f"{year}-{month}-{day}-{project}-{rest}"
-            files[f"sessions/{folder}/{file}"] = data or b""
+            files[f"sessions/{year}-{month}-{day}-{project}-{rest}/{file}"] = data or b""
     return {f"{TREE}/{name}": data for name, data in files.items()}
 
 
-def _template_path(form: str) -> str:
-    return f"{CONTENT}/templates/{form}.md"
-
-
-def _read_builtin_template(kb: Workspace, form: str) -> bytes:
-    with open(os.path.join(FOLDER, kb.config.language, f"{form}.md"), "rb") as file:
-        return file.read()
-
-
-def _render_default_settings() -> bytes:
-    """Return the settings of pruning as kb has them of itself."""
-    return render_settings(load_root_settings(""), "").encode()
+def _load_defaults(kb: Workspace) -> dict[str, bytes]:
+    """Return the settings of pruning and the templates that kb brings, by their paths in the knowledge base."""
+    found = {_DCP: render_settings(load_root_settings(""), "").encode()}
+    for form in _FORMS:
+        with open(os.path.join(FOLDER, kb.config.language, f"{form}.md"), "rb") as file:
+            found[f"{CONTENT}/templates/{form}.md"] = file.read()
+    return found
 
 
 # -- the way back ---------------------------------------------------------------------------------
@@ -140,15 +131,19 @@ def _find_new_anchors(kb: Workspace) -> list[Record]:
     if not data or not data.strip():
         return []
     own = {(record.scope, record.id): record for record in kb.records()}
-    found = parse_anchors(decode_record(data, path), GLOBAL, path)
-    twins = [(record, own[record.scope, record.id]) for record in found if (record.scope, record.id) in own]
-    edited = [mine.id for theirs, mine in twins if _normalise_text(theirs) != _normalise_text(mine)]
+    new, edited = [], []
+    for record in parse_anchors(decode_record(data, path), GLOBAL, path):
+        mine = own.get((record.scope, record.id))
+        if mine is None:
+            new.append(record)
+        elif _normalise_text(record) != _normalise_text(mine):
+            edited.append(mine.id)
     if edited:
         raise NeedsPerson(
             msg("{path} differs from the records {ids}", path=path, ids=", ".join(edited[:10])),
             hint=msg("repeat the change with kb edit, or undo it in {path}", path=path),
         )
-    return [record for record in found if (record.scope, record.id) not in own]
+    return new
 
 
 def _normalise_text(record: Record) -> str:
@@ -158,17 +153,15 @@ def _normalise_text(record: Record) -> str:
 
 def _find_tree_only_files(kb: Workspace, tip: str, kept: Mapping[str, bytes | None]) -> dict[str, bytes]:
     """Return the files that the tree has and `content/` lacks: settings, templates and archives."""
+    defaults = _load_defaults(kb)
     back: dict[str, bytes] = {}
     for path, data in kept.items():
         name = path.removeprefix(f"{TREE}/")
-        head, _, rest = name.partition("/")
-        form = rest.removesuffix(".md")
-        if name == _DCP and data != _render_default_settings():
-            back[_DCP] = data or b""
-        elif head == "templates" and form in _FORMS and data != _read_builtin_template(kb, form):
-            back[_template_path(form)] = data or b""
-        elif head == "sessions" and "/" in rest:
-            folder, _, file = rest.partition("/")
+        own = name if name == _DCP else f"{CONTENT}/{name}"
+        if own in defaults and data != defaults[own]:
+            back[own] = data or b""
+        elif name.startswith("sessions/") and name.count("/") > 1:
+            _, folder, file = name.split("/", 2)
             if match := _FOLDER.fullmatch(folder):
                 year, month, day, project, end = match.groups()
                 folder = f"{project}-{year}{month}{day}-{end}"
@@ -184,7 +177,7 @@ def _edit_layout_setting(kb: Workspace, tip: str, layout: str) -> Mapping[str, b
     row = f'layout = "{layout}"'
     if _SET.search(text):
         return {_SETTINGS: _SET.sub(row, text, count=1).encode()}
-    if "[" in text and re.search(r"(?m)^\[", text):
+    if re.search(r"(?m)^\[", text):  # a line behind it would belong to the table
         raise KbError(msg("{path} has a table: put `{row}` above it by hand", path=_SETTINGS, row=row))
     gap = "" if not text or text.endswith("\n") else "\n"
     return {_SETTINGS: f"{text}{gap}{row}\n".encode()}

@@ -7,6 +7,7 @@ too; only CRLF and blanks inside a heading do not. Inside a section headings cou
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -14,18 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import msg
+from kb.importers.adr_fields import parse_date, parse_status
 from kb.importers.adr_text import PREAMBLES, choose_preamble_heading
-from kb.importers.wukong_fields import (
-    FORM,
-    HEAD,
-    format_field_line,
-    get_written_value,
-    is_field_needed,
-    parse_field_line,
-)
 from kb.records.blocks import escape_block, escape_section
-from kb.records.kinds import BY_PREFIX, resolve_section_name, section_label
-from kb.records.model import GLOBAL, Record, Section
+from kb.records.kinds import BY_PREFIX, find_kind, kind_label, resolve_section_name, section_label
+from kb.records.model import GLOBAL, Record, Section, Status
 from kb.text.line_ends import split_lines
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import one_line
@@ -33,6 +27,8 @@ from kb.text.segment import one_line
 if TYPE_CHECKING:
     from typing import Any
 
+FORM = "anchors_md"
+"""The key in `Record.extra` that remembers how a file departs from the canonical form."""
 USER_HEADING = "User notes (用户笔记)"
 SNAPSHOT = (
     "<!-- A copy of the records under content/, which may be newer. Make it anew: kb layout migrate project -->\n"
@@ -157,7 +153,7 @@ def _parse_head(head: str) -> tuple[dict[str, Any], str]:
     values: dict[str, Any] = {}
     rest: list[str] = []
     for row in split_lines(head):
-        read = parse_field_line(row)
+        read = _parse_field_line(row)
         if read and read[0] not in values:
             values[read[0]] = read[1]
         else:
@@ -274,14 +270,14 @@ def _join_sections(pieces: Sequence[tuple[str, str]], form: Mapping[str, Any], *
 
 def _render_head(record: Record, preamble: str, language: str, scope: str) -> str:
     """Return the canonical head of an anchor: its field lines, then the lines that are no fields."""
-    fields = "\n".join(format_field_line(name, record, language) for name in _list_needed_fields(record, scope))
+    fields = "\n".join(_format_field_line(name, record, language) for name in _list_needed_fields(record, scope))
     return f"{fields}\n\n{preamble}" if preamble else fields
 
 
 def _list_needed_fields(record: Record, scope: str) -> list[str]:
     """Return the names of the fields that a head must have, so that reading it gives the record again."""
     derived = parse_impact_paths(record.section("impact"))
-    return [name for name in HEAD if is_field_needed(name, record, scope, derived)]
+    return [name for name in HEAD if _is_field_needed(name, record, scope, derived)]
 
 
 def _render_kept_head(record: Record, form: Mapping[str, Any], preamble: str, language: str, scope: str) -> str:
@@ -294,17 +290,17 @@ def _render_kept_head(record: Record, form: Mapping[str, Any], preamble: str, la
     last = 0
     seen: set[str] = set()
     for row in split_lines(kept):
-        read = parse_field_line(row)
+        read = _parse_field_line(row)
         name = read[0] if read and read[0] not in seen else ""
         if read and name:
             seen.add(name)
-            if read[1] != get_written_value(name, record):
-                row = format_field_line(name, record, language) + "\n"
+            if read[1] != _get_written_value(name, record):
+                row = _format_field_line(name, record, language) + "\n"
             last = len(rows) + 1
         rows.append(row)
     unsaid = {"status"} if record.status == Record("", "", "").status else set()
     missing = [name for name in _list_needed_fields(record, scope) if name not in values and name not in unsaid]
-    added = [format_field_line(name, record, language) + "\n" for name in missing]
+    added = [_format_field_line(name, record, language) + "\n" for name in missing]
     if added and last and not rows[last - 1].endswith("\n"):
         rows[last - 1] += "\n"
     return "".join([*rows[:last], *added, *rows[last:]]).strip("\n")
@@ -337,3 +333,109 @@ def _shift_headings(text: str, by: int) -> str:
         _HASHES.sub(shift_match, row, count=1) if n not in code and _HASHES.match(row) else row
         for n, row in enumerate(split_lines(text))
     )
+
+
+# -- the field lines of an anchor: `**状态**: ✅ 生效`, `**Date**: 2024-01-15` -----------------------
+
+HEAD: Mapping[str, Sequence[str]] = {
+    "id": ("ID", "ID", "编号"),
+    "date": ("日期", "Date", "创建时间", "创建日期", "created"),
+    "status": ("状态", "Status"),
+    "kind": ("类型", "Kind", "type"),
+    "scope": ("范围", "Scope"),
+    "tags": ("标签", "Tags"),
+    "impact": ("影响路径", "Impact paths"),
+    "supersedes": ("取代", "Supersedes"),
+    "amends": ("修订", "Amends"),
+    "coexists_with": ("并存", "Coexists with"),
+    "claims": ("声明", "Claims"),
+    "occurrences": ("出现次数", "Occurrences"),
+    "sources": ("来源", "Sources"),
+    "confirmed": ("确认日期", "Confirmed"),
+    "extra": ("其他字段", "Other fields"),
+}
+"""The fields in the order in which a head shows them: in Chinese, in English, and other words that are read."""
+
+STATUS_LABELS: Mapping[str, Sequence[str]] = {
+    Status.ACCEPTED: ("✅ 生效", "✅ Accepted"),
+    Status.PROPOSED: ("⚠️ 待验证", "⚠️ Proposed"),
+    Status.DEPRECATED: ("❌ 已废弃", "❌ Deprecated"),
+    Status.REJECTED: ("❌ 已拒绝", "❌ Rejected"),
+    Status.SUPERSEDED: ("❌ 已被取代", "❌ Superseded"),
+}
+_SIGNS = {"✅": Status.ACCEPTED, "⚠️": Status.PROPOSED, "⚠": Status.PROPOSED, "❌": Status.DEPRECATED}
+_LINE = re.compile(
+    r"(?:[-*+][ \t]+)?\*\*([^*:：\n]{1,30})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
+)
+_NAMES = {word.lower(): name for name, words in HEAD.items() for word in words}
+_LISTS = frozenset({"tags", "impact", "supersedes", "amends", "sources"})
+_MAPS = frozenset({"coexists_with", "claims", "extra"})
+
+
+def _parse_field_line(row: str) -> tuple[str, Any] | None:
+    """Return the field and the value of a head line, or None for a line that is no field or is not understood."""
+    match = _LINE.match(row.rstrip("\n"))
+    name = _NAMES.get(match[1].strip().lower(), "") if match else ""
+    if not match or not name or not match[2]:
+        return None
+    value = _parse_value(name, match[2])
+    return None if value is None else (name, value)
+
+
+def _parse_value(name: str, text: str) -> Any:
+    """Return the value that *text* has as the field *name*, or None where it is not understood."""
+    if name in _LISTS or name in _MAPS:
+        wanted = list if name in _LISTS else dict
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, wanted):
+            return tuple(map(str, value)) if wanted is list else value
+        words = [word.strip().strip("[]`") for word in re.split(r"[,，、]", text) if word.strip()]
+        return tuple(words) or None if wanted is list else None
+    if name == "date":
+        return parse_date(text).date or None
+    if name == "status":
+        read = parse_status(text)
+        return read.status if read.certain else _SIGNS.get(text.strip())
+    if name == "kind":
+        kind = find_kind(text)
+        return kind.name if kind else None
+    if name == "scope":
+        return text if re.fullmatch(r"global|(?:project|agent)/\S+", text) else None
+    if name == "occurrences":
+        return int(text) if text.isascii() and text.isdigit() and 0 < int(text) < 10**9 else None
+    return text
+
+
+def _is_field_needed(name: str, record: Record, scope: str, derived: tuple[str, ...]) -> bool:
+    """Return whether a head needs the field; *derived* are the paths that the impact section gives by itself."""
+    kind = BY_PREFIX.get(record.id.rstrip("0123456789"))
+    implied = {"kind": kind.name if kind else "", "scope": scope, "impact": derived, "occurrences": 1}
+    if name in implied:
+        return bool(getattr(record, name) != implied[name])
+    return name == "status" or (name != "id" and bool(_get_written_value(name, record)))
+
+
+def _get_written_value(name: str, record: Record) -> Any:
+    """Return the value of a field as it is written; what remembers a file's form is no field."""
+    value = getattr(record, name)
+    return {key: item for key, item in value.items() if key != FORM} if name == "extra" else value
+
+
+def _format_field_line(name: str, record: Record, language: str) -> str:
+    """Return the field *name* of *record* as a line of a head."""
+    value, column = _get_written_value(name, record), 0 if language == "zh" else 1
+    if name == "status":
+        text = STATUS_LABELS[value][column] if value in STATUS_LABELS else str(value)
+    elif name == "kind":
+        text = kind_label(value, language)
+    elif name in _MAPS:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    elif name in _LISTS:
+        is_simple = all(word.strip("[]` \t") == word and re.fullmatch(r"[^,，、\n]+", word) for word in value)
+        text = ", ".join(value) if value and is_simple else json.dumps(value, ensure_ascii=False)
+    else:
+        text = str(value)
+    return f"**{HEAD[name][column]}**: {text}"
