@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 
 READ, WRITE, EDIT, PATCH, SHELL, MCP = "read", "write", "edit", "patch", "shell", "mcp"
 _TOOLS: Mapping[str, str] = {
-    **dict.fromkeys(("read", "readfile", "readmanyfiles", "view", "notebookread", "beforereadfile", "grep", "glob",
-                     "ls", "list", "listdirectory", "searchfilecontent", "grepsearch"), READ),
-    **dict.fromkeys(("write", "writefile", "create", "createfile", "savefile"), WRITE),
-    **dict.fromkeys(("edit", "editfile", "replace", "multiedit", "strreplace", "strreplaceeditor", "notebookedit",
-                     "strreplacebasededittool", "searchreplace", "insert", "delete", "deletefile"), EDIT),
-    **dict.fromkeys(("applypatch", "patch"), PATCH),
-    **dict.fromkeys(("bash", "shell", "powershell", "runshellcommand", "localshell", "exec", "execcommand",
-                     "runterminalcmd", "runcommand", "unifiedexec", "writestdin", "terminal"), SHELL),
-}  # fmt: skip
+    name: kind
+    for kind, names in (
+        (READ, "read readfile readmanyfiles view notebookread beforereadfile grep glob ls list listdirectory"),
+        (READ, "searchfilecontent grepsearch"),
+        (WRITE, "write writefile create createfile savefile"),
+        (EDIT, "edit editfile replace multiedit strreplace strreplaceeditor notebookedit strreplacebasededittool"),
+        (EDIT, "searchreplace insert delete deletefile"),
+        (PATCH, "applypatch patch"),
+        (SHELL, "bash shell powershell runshellcommand localshell exec execcommand runterminalcmd runcommand"),
+        (SHELL, "unifiedexec writestdin terminal"),
+    )
+    for name in names.split()
+}
 """The tools of all hosts by their names in small letters without anything between."""
 
-_PATHS = ("file_path", "filePath", "filepath", "path", "absolute_path", "relative_path", "file", "filename", "uri",
-          "notebook_path", "target_file", "source", "destination", "target", "old_path", "new_path", "from", "to",
-          "src", "dst", "oldPath", "newPath", "targetFile", "target_path", "pathInProject", "output",
-          "dest")  # fmt: skip
+_PATHS = """file_path filePath filepath path absolute_path relative_path file filename uri notebook_path target_file
+    source destination target old_path new_path from to src dst oldPath newPath targetFile target_path pathInProject
+    output dest""".split()
 _PATH_LISTS = ("paths", "files", "filePaths", "edits", "changes", "operations")
 _COMMANDS = ("command", "cmd", "script", "input", "chars")
 _FOLDERS = ("workdir", "cwd", "directory", "dir_path")
 _PATCHES = ("patch", "patch_text", "patchText", "diff", "input", "command", "content", "changes")
 _CONTENTS = ("content", "file_text", "contents")
 _OLD, _NEW = ("old_string", "old_str", "oldString"), ("new_string", "new_str", "newString")
-_WRITE_VERBS = frozenset([
-    "write", "edit", "create", "make", "move", "rename", "delete", "remove", "patch", "apply", "append", "insert",
-    "replace", "update", "save", "put", "push", "copy", "set", "upload", "modify", "overwrite", "touch", "truncate",
-])  # fmt: skip
-_READ_VERBS = frozenset([
-    "read", "get", "view", "cat", "open", "show", "search", "grep", "glob", "find", "list", "tree", "fetch", "load",
-    "head", "tail",
-])  # fmt: skip
+_WRITE_VERBS = frozenset(
+    """write edit create make move rename delete remove patch apply append insert replace update save put push copy
+    set upload modify overwrite touch truncate""".split()
+)
+_READ_VERBS = frozenset("read get view cat open show search grep glob find list tree fetch load head tail".split())
 _RUN_VERBS = frozenset(["run", "exec", "execute", "shell", "bash", "command", "terminal", "process"])
 _PART = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _ESCAPED = regex(r"%([0-7][0-9A-Fa-f])")

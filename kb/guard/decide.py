@@ -64,8 +64,11 @@ def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
     refused = _refuse_forbidden(kb, pending, call, folders)
     if refused.permission == DENY or not (call.writes or call.many):
         return refused
-    paths = [path + "/" if each.whole and os.path.isdir(path) else path
-             for each in call.writes for path in expand_call_path(each, folders)]  # fmt: skip
+    paths = [
+        path + "/" if each.whole and os.path.isdir(path) else path
+        for each in call.writes
+        for path in expand_call_path(each, folders)
+    ]
     written = filter_project_paths(paths, folders)
     if not written and not call.many:
         return refused

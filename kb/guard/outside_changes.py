@@ -39,8 +39,10 @@ DAYS = 90
 """Days for which a text is kept at least that no file needs: what a person has stashed may come back."""
 
 
-_LOG = ("log", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature", "-z",
-        "--format=%x01%H %ct %at%x02%(trailers)%x02")  # fmt: skip
+_LOG = (
+    *"log --raw --no-abbrev --no-renames --no-show-signature -z".split(),
+    "--format=%x01%H %ct %at%x02%(trailers)%x02",
+)
 _MOST_MOVES = 400
 """Moves of HEAD that are looked at: so many commits no call makes."""
 _MOST_COMMITS = "5000"
@@ -371,10 +373,13 @@ def _find_committed_changes(
     since = next((at for at, (oid, _) in enumerate(moves) if oid == before), 0)
     reasons = dict(moves[:since])  # why HEAD came to each commit: of several the first, by which it was made
     is_moved_by_kb = bool(moves) and moves[0][1].startswith("kb")  # as by a sync that gives commits new parents
-    fresh = [one for one in made if reasons.get(one.oid, "").startswith("commit")
-             or (min(one.when, one.written) >= start and not one.is_kbs)]  # fmt: skip
-    older = [one for one in made if one not in fresh and not reasons.get(one.oid, "").startswith(_BROUGHT)
-             and not (one.is_kbs and is_moved_by_kb)]  # fmt: skip
+    fresh, older = [], []
+    for one in made:
+        reason = reasons.get(one.oid, "")
+        if reason.startswith("commit") or (min(one.when, one.written) >= start and not one.is_kbs):
+            fresh.append(one)
+        elif not reason.startswith(_BROUGHT) and not (one.is_kbs and is_moved_by_kb):
+            older.append(one)
     if any(one.when < start for one in older):  # of a branch that was there before, or made to look so
         others = [f"--exclude={now.ref.removeprefix('refs/heads/')}", "--branches", "--tags"]
         alone = {one.oid for one in _iter_commits(kb, [*words, *others, "--", *paths])}

@@ -47,8 +47,10 @@ def resolve_mode(word: str | None, configured: str) -> GuardMode:
     name = word.strip().lower()
     if name in MODES:
         return GuardMode(name)
-    return GuardMode(WARN, msg("{variable} is {value}; known: {modes}; using warn", variable=MODE, value=word[:40],
-                          modes=", ".join(MODES)))  # fmt: skip
+    known = ", ".join(MODES)
+    return GuardMode(
+        WARN, msg("{variable} is {value}; known: {modes}; using warn", variable=MODE, value=word[:40], modes=known)
+    )
 
 
 # -- rulings -----------------------------------------------------------------------------------------
@@ -80,13 +82,12 @@ def rule_on_unread(mode: str, risk: RiskLevel, step: Message | None) -> Ruling:
     """
     if mode == OFF or step is None:
         return Ruling()
+    values = {"why": risk.reason, "step": step}
     if mode == BLOCK and risk.name == HIGH:
-        reason = msg("kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}",
-                   why=risk.reason, step=step)  # fmt: skip
-        return Ruling(DENY, reason)
-    reason = msg("kb: read what is recorded for this project before you go on ({why}). Next: {step}",
-               why=risk.reason, step=step)  # fmt: skip
-    return Ruling(WARN, reason)
+        said = msg("kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}")
+        return Ruling(DENY, said._replace(values=values))
+    said = msg("kb: read what is recorded for this project before you go on ({why}). Next: {step}")
+    return Ruling(WARN, said._replace(values=values))
 
 
 _RULINGS: Mapping[str, tuple[str, Message, Message | None]] = {

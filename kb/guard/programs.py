@@ -76,8 +76,7 @@ _OVERRULING = ("edit", "rm", "status", "supersede", "write")
 them at a terminal; else they open a review."""
 _TYPED = regex(rf"\bkb\W{{1,6}}(?:-\S{{1,40}}\W{{1,6}})?(?:{'|'.join(_OVERRULING)})\b")
 """What in such a terminal passes for typed by a person."""
-_ASKING = ("show", "search", "list", "hint", "context", "history", "refs", "log", "review", "anchors", "锚点", "load",
-           "加载", "spawn")  # fmt: skip
+_ASKING = "show search list hint context history refs log review anchors 锚点 load 加载 spawn".split()
 """The commands of kb that show records."""
 _DECIDING = {"inbox": ("promote",), "review": ("accept", "reject")}
 """The commands of kb that let something through which kb has kept back."""
@@ -94,8 +93,8 @@ def analyse_command_line(
     """Return what running *words* in *folder* touches; *as_text*: the first is a text for a shell."""
     if not as_text:
         return _analyse_command(ShellCommand(tuple(words), folder), known, depth)
-    return merge_effects([_analyse_command(one._replace(folder=_join_folder(folder, one.folder)), known, depth)
-                     for one in parse_commands(words[0], known)])  # fmt: skip
+    commands = [one._replace(folder=_join_folder(folder, one.folder)) for one in parse_commands(words[0], known)]
+    return merge_effects([_analyse_command(one, known, depth) for one in commands])
 
 
 def merge_effects(calls: Sequence[CallEffects]) -> CallEffects:
@@ -254,11 +253,13 @@ def _analyse_find(command: ShellCommand, known: Mapping[str, str], depth: int) -
 
 def _list_edited_files(words: Sequence[str]) -> list[str]:
     """Return the files that are edited in place: all but the script."""
-    is_script = [word in ("--expression", "--file") or (word[:1] == "-" != word[1:2] and word[-1] in "ef")
-                 for word in words]  # fmt: skip
-    files = [word for word, is_given in zip(words, [False, *is_script], strict=False)
-             if not (is_given or word.startswith("-"))]  # fmt: skip
-    return files if any(is_script) or any(word.startswith(("--expression", "--file")) for word in words) else files[1:]
+    files, is_script, has_script = [], False, False
+    for word in words:
+        if not (is_script or word.startswith("-")):
+            files.append(word)
+        is_script = word in ("--expression", "--file") or (word[:1] == "-" != word[1:2] and word[-1] in "ef")
+        has_script = has_script or is_script or word.startswith(("--expression", "--file"))
+    return files if has_script else files[1:]
 
 
 def _analyse_patch(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:

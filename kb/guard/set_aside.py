@@ -168,23 +168,22 @@ def _revert_changes(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: 
     ref = save_to_kept_ref(kb, {_build_kept_path(change): change.data for change in others}) if others else ""
     lost = [change.path for change in changes if not _restore_file(kb, change)]
     _unstage(kb, inside)
-    where = ", ".join(filter(None, (branch, ref)))
     if lost:
-        return msg(
-            "kb: {paths} changed outside kb and cannot be restored; this version is kept as {ref}. Ask the person.",
-            paths=_format_paths(lost), ref=where,
-        )  # fmt: skip
-    if all(change.path in SETTINGS for change in changes):
-        return msg(
+        said = msg(
+            "kb: {paths} changed outside kb and cannot be restored; this version is kept as {ref}. Ask the person."
+        )
+    elif all(change.path in SETTINGS for change in changes):
+        said = msg(
             "kb: {paths} was restored: only the person may change the settings of the knowledge base. The new "
-            "version is kept as {ref}. Next: ask the person",
-            paths=_format_paths([change.path for change in changes]), ref=where,
-        )  # fmt: skip
-    return msg(
-        "kb: {paths} changed outside kb and was restored; the new version is kept as {ref}. Next: submit it with "
-        "kb write",
-        paths=_format_paths([change.path for change in changes]), ref=where,
-    )  # fmt: skip
+            "version is kept as {ref}. Next: ask the person"
+        )
+    else:
+        said = msg(
+            "kb: {paths} changed outside kb and was restored; the new version is kept as {ref}. Next: submit it with "
+            "kb write"
+        )
+    paths = _format_paths(lost or [change.path for change in changes])
+    return said._replace(values={"paths": paths, "ref": ", ".join(filter(None, (branch, ref)))})
 
 
 def _list_committed(kb: Workspace, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> list[str]:
@@ -207,8 +206,9 @@ def _format_commit_warning(kb: Workspace, diff: SnapshotDiff, paths: Sequence[st
         restore = _format_git_command(kb, "rm", "-q", "--cached", "--", *paths)
     return msg(
         "kb: a commit holds the changed {paths} as well, so git shows them as edited. Next, to undo that: {command}",
-        paths=_format_paths(paths), command=_append_commit(kb, restore),
-    )  # fmt: skip
+        paths=_format_paths(paths),
+        command=_append_commit(kb, restore),
+    )
 
 
 def _commit_review_branch(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
@@ -221,9 +221,13 @@ def _commit_review_branch(kb: Workspace, caller: Caller, diff: SnapshotDiff, cha
     name = record.id if record else os.path.basename(first.path).partition(".")[0]
     against = [known.id for change in changes if (known := _read_record(kb, change))]
     trailers = {
-        "Kb-Op": "review", "Kb-Session": caller.session, "Kb-Host": caller.host,
-        "Kb-Uid": record.uid if record else "", "Kb-Path": first.path, "Kb-Against": ",".join(dict.fromkeys(against)),
-    }  # fmt: skip
+        "Kb-Op": "review",
+        "Kb-Session": caller.session,
+        "Kb-Host": caller.host,
+        "Kb-Uid": record.uid if record else "",
+        "Kb-Path": first.path,
+        "Kb-Against": ",".join(dict.fromkeys(against)),
+    }
     masked = {change.path: _redact_data(kb, change.data) for change in changes}
     paths = [change.path for change in changes]
     shown = _format_paths(paths)
@@ -331,9 +335,10 @@ def _keep_lost_text(kb: Workspace, changes: Sequence[OutsideChange]) -> Message:
     return msg(
         "kb: {paths} had uncommitted text that a command of the agent discarded; it is kept as {ref}. Restore it "
         "with: {command}",
-        paths=_format_paths([change.path for change in changes]), ref=ref,
+        paths=_format_paths([change.path for change in changes]),
+        ref=ref,
         command=_format_git_command(kb, "restore", f"--source={ref}", "--", *paths[:_NAMED]),
-    )  # fmt: skip
+    )
 
 
 def save_to_kept_ref(kb: Workspace, contents: Mapping[str, bytes | None]) -> str:
@@ -363,16 +368,17 @@ def _format_moved_warning(diff: SnapshotDiff, changes: Sequence[OutsideChange]) 
     command = f"git switch {diff.before.ref.removeprefix('refs/heads/')}" if diff.before.ref else ""
     if diff.before.ref == diff.now.ref or not command:
         command = f"git log {diff.before.head[:12]}"
-    if gone:
-        return msg(
-            "kb: with the commit that is checked out now these records are gone: {paths}. They are in {before}: "
-            "{command}", paths=_format_paths(gone), before=diff.before.head[:12], command=command,
-        )  # fmt: skip
-    return msg(
+    said = msg(
         "kb: with the commit that is checked out now these records have another status: {paths}. "
-        "They are as they were in {before}: {command}",
-        paths=_format_paths([change.path for change in changes]), before=diff.before.head[:12], command=command,
-    )  # fmt: skip
+        "They are as they were in {before}: {command}"
+    )
+    if gone:
+        said = msg(
+            "kb: with the commit that is checked out now these records are gone: {paths}. They are in {before}: "
+            "{command}"
+        )
+    paths = _format_paths(gone or [change.path for change in changes])
+    return said._replace(values={"paths": paths, "before": diff.before.head[:12], "command": command})
 
 
 def _format_paths(paths: Sequence[str]) -> str:

@@ -21,8 +21,7 @@ _MANY = 2_000
 """Simple commands that are looked at."""
 _DEEP = 8
 _ASSIGNED = regex(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", DOTALL)
-_KEYWORDS = frozenset(["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time", "fi", "done",
-                       "exec", "command", "builtin", "nohup", "setsid"])  # fmt: skip
+_KEYWORDS = frozenset("if then else elif do while until ! { } time fi done exec command builtin nohup setsid".split())
 _EXPANDED = r"(?P<inside>\$\(|`%s)|(?P<variable>\$(?:\{[^}]{0,80}\}?|[A-Za-z_][A-Za-z0-9_]*|[@*#?!0-9-]))"
 _TOKEN = regex(
     r"(?P<nothing>\\\n|\$(?=\")|(?<![^\s;&|()])#[^\n]*)|(?P<gap>[ \t\r]+|\d?[<>]&[\d-])|(?P<single>'[^']*'?)"

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write < candidates.json"
 
 MAX_PAYLOAD = 32_000_000
-_TEXTS = ("session_id", "cwd", "transcript_path", "agent_transcript_path", "prompt", "prompt_id", "source", "tool_name",
-          "tool_use_id", "agent_id", "agent_type", "last_assistant_message", "prompt_response")  # fmt: skip
+_TEXTS = """session_id cwd transcript_path agent_transcript_path prompt prompt_id source tool_name tool_use_id agent_id
+    agent_type last_assistant_message prompt_response""".split()
 """The fields of a payload that are text, or not there."""
 _owns_process = False
 """Whether this process is a hook and nothing else: then it may be ended at once."""

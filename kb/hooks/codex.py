@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.hosts import CODEX, resolve_settings_path
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from kb.hooks.install import Hook
 
 _DEAF = ("SessionEnd", "PreCompact")

@@ -8,14 +8,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.hosts import COPILOT, resolve_user_folder
 from kb.sessions.host_input import clip_bytes, restore_host_names, translate_tool
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _ITS_OWN = ("UserPromptSubmit", "Stop", "SubagentStop")
 """Events that a sub-agent has itself besides its start: they are neither the person's nor the session's."""

@@ -9,14 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.hosts import CURSOR
 from kb.sessions.host_input import restore_host_names, translate_tool
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:

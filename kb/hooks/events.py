@@ -361,16 +361,13 @@ def format_report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = 
         if verdict.verdict not in _REPORTED:
             continue
         name, path = qualify_name(kb, verdict), resolve_openable_path(kb.root, verdict.path, folder)
+        text = msg("kb: changed: [{id}] {title} ({path})")
         if verdict.branch:
-            text = msg(
-                "kb: [{id}] {title} contradicts what is decided; see: kb review show {branch}",
-                id=name, title=verdict.title, branch=verdict.branch,
-            )  # fmt: skip
+            text = msg("kb: [{id}] {title} contradicts what is decided; see: kb review show {branch}")
         elif verdict.verdict == "created":
-            text = msg("kb: new: [{id}] {title} ({path}); undo it: kb rm {id}", id=name, title=verdict.title, path=path)
-        else:
-            text = msg("kb: changed: [{id}] {title} ({path})", id=name, title=verdict.title, path=path)
-        rows.append(kb.localise(text))
+            text = msg("kb: new: [{id}] {title} ({path}); undo it: kb rm {id}")
+        values = {"id": name, "title": verdict.title, "path": path, "branch": verdict.branch}
+        rows.append(kb.localise(text._replace(values=values)))
     return "\n".join(rows)
 
 

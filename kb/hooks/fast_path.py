@@ -50,8 +50,8 @@ _BUSY = regex(
 """What stands in a command that may write a file or ask kb for something; `cat` and `pytest` are not looked into."""
 _DISCARDS = regex(r"\bgit\b[^\n]{0,200}\b(?:checkout|restore|reset|stash|clean|switch|read-tree)\b")
 _QUOTES = regex(r"[\\'\"]")
-_WRITE_VERBS = ("write", "edit", "create", "move", "rename", "delete", "remove", "patch", "append", "insert", "replace",
-                "update", "save", "put", "copy", "push")  # fmt: skip
+_WRITE_VERBS = """write edit create move rename delete remove patch append insert replace update save put copy
+    push""".split()
 _VERBS = (*_WRITE_VERBS, "read", "get", "search", "list", "run", "exec", "shell", "command")
 _RUNNERS = ("exec", "run", "shell", "command", "terminal", "process", "patch")
 """What stands in the names of tools that run programs, or apply patches."""

@@ -7,18 +7,16 @@ the program takes for a denial.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kb.guard.response import HookResponse
 from kb.hooks import claude
 from kb.hooks.settings_file import find_project_root
 from kb.hosts import Host, find_guest, resolve_settings_path
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _FIELDS: Mapping[str, Mapping[str, str]] = {
     "Read": {"path": "file_path"},
@@ -45,16 +43,12 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
 def _has_own_hooks(host: Host, payload: Mapping[str, Any]) -> bool:
     folder = payload.get("cwd")
     folders = ["", find_project_root(folder)] if isinstance(folder, str) and folder else [""]
-    mark = f"--host {host.name}".encode()  # as `install.build_hooks` writes it
-    return any(mark in _read_bytes(resolve_settings_path(host.hooks, each, os.environ)) for each in folders)
-
-
-def _read_bytes(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError):
-        return b""
+    for each in folders:
+        path = resolve_settings_path(host.hooks, each, os.environ)
+        with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
+            if f"--host {host.name}".encode() in file.read():  # as `install.build_hooks` writes it
+                return True
+    return False
 
 
 def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:

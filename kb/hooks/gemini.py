@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kb.guard.response import ASK, DENY, HookResponse
 from kb.hosts import GEMINI
 from kb.sessions.host_input import restore_host_names, translate_tool
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:

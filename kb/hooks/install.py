@@ -9,9 +9,8 @@ import json
 import math
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from kb.errors import BadInput, UnknownId
 from kb.hooks import plugin, text_edit
@@ -20,6 +19,7 @@ from kb.hooks.settings_file import (
     SettingsEdit,
     encode_text,
     find_origin,
+    find_own_program,
     find_project_root,
     parse_json_object,
     read_settings,
@@ -27,9 +27,6 @@ from kb.hooks.settings_file import (
 from kb.hosts import COMMAND, EVENTS, HOSTS, MILLISECONDS, SECONDS, Host, resolve_settings_path
 from kb.i18n import msg
 from kb.text.line_ends import find_line_number
-
-if TYPE_CHECKING:
-    from typing import Any
 
 PROGRAM = "kb-hook"
 PART = "hooks"
@@ -66,8 +63,7 @@ def list_settings_paths(host: str, folder: str, environment: Mapping[str, str]) 
 
 def find_hook_program() -> str:
     """Return the `kb-hook` that belongs to the running Python."""
-    beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
-    return beside if os.path.exists(beside) else PROGRAM
+    return find_own_program(PROGRAM)
 
 
 def build_hooks(host: Host, program: str, events: Sequence[str] = ()) -> list[Hook]:

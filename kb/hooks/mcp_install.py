@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kb.errors import BadInput, UnknownId
 from kb.hooks import text_edit
@@ -16,14 +15,12 @@ from kb.hooks.settings_file import (
     decode_text,
     encode_text,
     find_origin,
+    find_own_program,
     parse_json_object,
     read_settings,
 )
 from kb.hosts import HOSTS, SERVER_ARGUMENTS, SERVER_LINE, SERVER_PROGRAM, Host
 from kb.i18n import msg
-
-if TYPE_CHECKING:
-    from typing import Any
 
 PROGRAM, SERVER = "kb", "kb"
 PART = "mcp"
@@ -40,15 +37,15 @@ def get_client(name: str) -> Host:
 
 def find_program(*, shared: bool) -> str:
     """Return what starts kb: the one of the running Python, or in *shared* settings the one on everybody's path."""
-    beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
-    return beside if os.path.exists(beside) and not shared else PROGRAM
+    return PROGRAM if shared else find_own_program(PROGRAM)
 
 
 def build_server_entry(client: Host, command: Sequence[str]) -> dict[str, Any]:
     """Return what stands in the settings of *client* for a server that *command* starts."""
     values: dict[str, Any] = {SERVER_PROGRAM: command[0], SERVER_ARGUMENTS: [*command[1:]], SERVER_LINE: [*command]}
-    return {key: values.get(value, value) if isinstance(value, str) else value
-            for key, value in client.mcp_entry.items()}  # fmt: skip
+    return {
+        key: values.get(value, value) if isinstance(value, str) else value for key, value in client.mcp_entry.items()
+    }
 
 
 def plan_installation(client: Host, path: str, command: Sequence[str], environment: Mapping[str, str]) -> SettingsEdit:

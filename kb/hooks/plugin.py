@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kb import __version__
 from kb.errors import BadInput
@@ -14,9 +14,6 @@ from kb.hooks.settings_file import SettingsEdit, read_settings
 from kb.hosts import CLAUDE, OPENCODE, resolve_settings_path
 from kb.i18n import msg
 from kb.templates import FOLDER
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _FIRST = "// kb's plugin for opencode."
 _PROGRAM, _SECONDS = 'const PROGRAM = "kb-hook"\n', "const SECONDS = {}\n"
@@ -73,8 +70,11 @@ def read_opencode_plugin(path: str) -> tuple[str, Mapping[str, int]]:
 def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = False) -> dict[str, str]:
     """Return a marketplace with kb as its one plugin, by paths within its folder; *words* are those of the events."""
     about: dict[str, Any] = {
-        "name": "kb", "version": __version__, "description": _ABOUT, "author": {"name": "the kb project"},
-    }  # fmt: skip
+        "name": "kb",
+        "version": __version__,
+        "description": _ABOUT,
+        "author": {"name": "the kb project"},
+    }
     hooks = {}
     for event, timeout in CLAUDE.timeouts.items():
         matched = {"matcher": CLAUDE.matchers[event]} if event in CLAUDE.matchers else {}
@@ -82,12 +82,15 @@ def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = 
         hooks[event] = [{**matched, "hooks": [call]}]
     files = {
         ".claude-plugin/marketplace.json": {
-            "name": _MARKETPLACE, "owner": {"name": "the kb project"}, "metadata": {"description": _ABOUT},
-            "description": _ABOUT, "plugins": [{**about, "source": "./kb"}],
+            "name": _MARKETPLACE,
+            "owner": {"name": "the kb project"},
+            "metadata": {"description": _ABOUT},
+            "description": _ABOUT,
+            "plugins": [{**about, "source": "./kb"}],
         },
         "kb/.claude-plugin/plugin.json": {**about, "license": "MIT", "keywords": ["adr", "knowledge-base", "memory"]},
         "kb/hooks/hooks.json": {"description": _ABOUT, "hooks": hooks},
-    }  # fmt: skip
+    }
     if mcp:
         files["kb/.mcp.json"] = {"mcpServers": {"kb": {"command": "kb", "args": ["mcp"]}}}
     written = {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in files.items()}

@@ -11,17 +11,15 @@ import contextlib
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from kb.errors import BadInput
 from kb.files import json_bytes, remove_file
 from kb.hooks.text_edit import strip_comments
 from kb.i18n import msg
 from kb.paths import state_home
-
-if TYPE_CHECKING:
-    from typing import Any
 
 MEND = msg("fix the file and try again; nothing was changed")
 
@@ -100,6 +98,12 @@ def find_project_root(folder: str) -> str:
             return os.path.abspath(folder)
         top = os.path.dirname(top)
     return top
+
+
+def find_own_program(name: str) -> str:
+    """Return the program *name* that belongs to the running Python, or the bare name where it has none."""
+    beside = os.path.join(os.path.dirname(sys.executable), name)
+    return beside if os.path.exists(beside) else name
 
 
 def apply_edit(change: SettingsEdit, environment: Mapping[str, str]) -> None:

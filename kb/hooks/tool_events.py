@@ -135,9 +135,15 @@ def raise_usage_alert(
 
     try:
         return usage_alerts.raise_alerts(
-            kb, payload.get("session_id", ""), path, percent=usage_alerts.parse_host_percent(payload),
-            folder=payload.get("cwd", ""), host=payload.get("host") or CLAUDE.name, only_told=only_told, heard=heard,
-        )  # fmt: skip
+            kb,
+            payload.get("session_id", ""),
+            path,
+            percent=usage_alerts.parse_host_percent(payload),
+            folder=payload.get("cwd", ""),
+            host=payload.get("host") or CLAUDE.name,
+            only_told=only_told,
+            heard=heard,
+        )
     except (KbError, OSError) as error:
         remember_failure(kb.root, "context use", error)
         return None
