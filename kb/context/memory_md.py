@@ -93,29 +93,23 @@ def _build_page(kb: Workspace, path: str, template: str, values: Mapping[str, ob
         text = "\n".join((MACHINE_START, inside + MACHINE_END, "", USER_START, notes + USER_END, ""))
     else:
         old = decode_record(before, path)
-        if not force:
-            _refuse_edited(old, path)
+        span = find_blocks(old, path).machine
+        block = old[span.start : span.end]
+        # The block begins with a hash of the rest: that tells an edit by hand from an older template.
+        seal = _SEAL.match(block)
+        known = f"<!-- kb:{_compute_seal(normalise_newlines(block[seal.end() :]))} -->" if seal else ""
+        if not force and not (seal and seal.group().strip() == known):
+            raise NeedsPerson(
+                msg("somebody has edited the MACHINE block"),
+                path=path,
+                line=find_line_number(old, span.start),
+                hint=msg("move the text into the USER block, then: kb memory --force"),
+            )
         text = replace_machine_block(old, inside, path)
     answers: Any = values.get("answers", ())
     thin = ", ".join(answer["id"] for answer in answers if answer["is_thin"])  # these say only of which scope they are
     warnings = [msg("these apply to no particular path: {ids}", ids=thin)] if thin else []
     return MemoryPage(path, before, text.encode(), (*writer.report_broken(kb), *warnings))
-
-
-def _refuse_edited(text: str, path: str) -> None:
-    """Raise NeedsPerson where the MACHINE block is not as it was written."""
-    span = find_blocks(text, path).machine
-    block = text[span.start : span.end]
-    # The block begins with a hash of the rest: that tells an edit by hand from an older template.
-    seal = _SEAL.match(block)
-    if seal and seal.group().strip() == f"<!-- kb:{_compute_seal(normalise_newlines(block[seal.end() :]))} -->":
-        return
-    raise NeedsPerson(
-        msg("somebody has edited the MACHINE block"),
-        path=path,
-        line=find_line_number(text, span.start),
-        hint=msg("move the text into the USER block, then: kb memory --force"),
-    )
 
 
 def _compute_seal(text: str) -> str:

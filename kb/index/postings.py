@@ -89,16 +89,14 @@ def _compute_weights(record: Record, terms: Callable[[_PieceTerms], Iterable[T]]
     return {term: round(SCALE * much / (much + K1)) for term, much in said.items()}
 
 
-def collect_vocabulary(record: Record) -> set[str]:
-    """Return the terms of *record* that somebody might misspell: words of letters only."""
-    text = " ".join((record.title, *record.tags, *(section.text for section in record.sections)))
-    return {word for piece in set(text.split()) for word in _analyse_piece(piece).words}
-
-
-def collect_spellings(record: Record) -> set[str]:
-    """Return the spaced words of *record* as a plain scan reads them."""
-    text = f"{record.title} {join_tags(record)}\n{join_body(record)}"
-    return {word for piece in set(text.split()) for word in _analyse_piece(piece).spelled}
+def _collect_words(record: Record | None) -> tuple[set[str], set[str]]:
+    """Return the words of *record* that somebody might misspell, and its spaced words as a plain scan reads them."""
+    if record is None:
+        return set(), set()
+    said = " ".join((record.title, *record.tags, *(section.text for section in record.sections)))
+    plain = f"{record.title} {join_tags(record)}\n{join_body(record)}"
+    words = {word for piece in set(said.split()) for word in _analyse_piece(piece).words}
+    return words, {word for piece in set(plain.split()) for word in _analyse_piece(piece).spelled}
 
 
 class _PieceTerms(NamedTuple):
@@ -168,9 +166,9 @@ class Postings:
         new = [(term, n, weight) for term, weight in after.items() if before.get(term) != weight]
         self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", gone)
         self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?)", new)
-        for table, said in (("vocabulary", collect_vocabulary), ("spellings", collect_spellings)):
-            words = (said(record) if record else set()) - (said(known) if known else set())
-            values = [(word,) for word in sorted(words)]
+        tables, held_words, said_words = ("vocabulary", "spellings"), _collect_words(known), _collect_words(record)
+        for table, held, words in zip(tables, held_words, said_words, strict=True):
+            values = [(word,) for word in sorted(words - held)]
             self._db.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", values)
 
     def count_frequencies(self, words: Iterable[str]) -> dict[str, int]:
