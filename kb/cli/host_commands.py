@@ -14,7 +14,7 @@ from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn
 from kb.errors import KbError
 from kb.guard import decide, policy
-from kb.hooks import agent_files, codex, install, mcp_install, orchestrator, plugin
+from kb.hooks import agent_files, codex, install, mcp_install, plugin
 from kb.hooks.agent_files import find_protocol_files, resolve_skill_folder
 from kb.hooks.settings_file import SettingsEdit, apply_edit, find_project_root
 from kb.hosts import HOSTS, resolve_settings_path
@@ -85,8 +85,8 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
     found, folder = install.get_host(host), _resolve_project(is_user, is_project)
     if orchestrators:
         path = _resolve_orchestrator_path(host, folder)
-        names = orchestrator.parse_names(orchestrators)
-        change = orchestrator.plan_installation(path, names, options.resolve_language(), os.environ)
+        names = plugin.parse_names(orchestrators)
+        change = plugin.plan_amendment(path, names, options.resolve_language(), os.environ)
     else:
         path = resolve_settings_path(found.hooks, folder, os.environ)
         chosen = [event.strip() for event in events.split(",") if event.strip()]
@@ -113,8 +113,8 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
     if not orchestrators:
         path = resolve_settings_path(found.hooks, folder, os.environ)
         changes.append(install.plan_removal(found, path, os.environ))
-    if orchestrators or (host == "opencode" and orchestrator.list_amended(_resolve_orchestrator_path(host, folder))):
-        changes.append(orchestrator.plan_removal(_resolve_orchestrator_path(host, folder), os.environ))
+    if orchestrators or (host == "opencode" and plugin.list_amended(_resolve_orchestrator_path(host, folder))):
+        changes.append(plugin.plan_amendment_removal(_resolve_orchestrator_path(host, folder), os.environ))
     # what install may have put into prompts goes too: who uninstalls does not say which way it was installed
     for change in changes:
         nothing = msg("{path} has no hooks of kb", path=change.path)
@@ -124,7 +124,7 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
 def _resolve_orchestrator_path(host: str, folder: str) -> str:
     if host != "opencode":
         raise options.usage_error(msg("--orchestrator is for opencode"))
-    return orchestrator.resolve_settings_path(folder, os.environ)
+    return plugin.resolve_agents_path(folder, os.environ)
 
 
 @hooks.command("status", short_help="Show the hooks.")

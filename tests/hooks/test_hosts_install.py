@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from kb.cli.host_commands import hooks as command
 from kb.errors import BadInput, UnknownId
-from kb.hooks import codex, install, orchestrator, plugin, settings_file, text_edit
+from kb.hooks import codex, install, plugin, settings_file, text_edit
 from kb.hooks.install import get_host
 from kb.hosts import EVENTS, resolve_settings_path
 
@@ -198,27 +198,27 @@ AGENTS = """{
 def test_orchestrators_are_told_to_ask_first_and_forget_it_again(
     text: str | None, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    path = Path(orchestrator.resolve_settings_path("", environment))
+    path = Path(plugin.resolve_agents_path("", environment))
     if text is not None:
         path.parent.mkdir(parents=True)
         path.write_text(text)
     for _ in range(2):
         settings_file.apply_edit(
-            orchestrator.plan_installation(str(path), ("sisyphus", "atlas"), "en", environment), environment
+            plugin.plan_amendment(str(path), ("sisyphus", "atlas"), "en", environment), environment
         )
-    assert orchestrator.list_amended(str(path)) == ("sisyphus", "atlas")
+    assert plugin.list_amended(str(path)) == ("sisyphus", "atlas")
     agents = json.loads(text_edit.strip_comments(path.read_text()))["agents"]
     told = agents["sisyphus"]["prompt_append"]
     assert told.count("AMENDMENT to Phase 0: insert Step 0") == 1 and ("Be brief." in told) == (text == AGENTS)
     assert "user_question" in agents["atlas"]["prompt_append"] and "Opt-out" in told
     if text == AGENTS:
         path.write_text(path.read_text() + "// later\n")
-        settings_file.apply_edit(orchestrator.plan_removal(str(path), environment), environment)
+        settings_file.apply_edit(plugin.plan_amendment_removal(str(path), environment), environment)
         assert path.read_text() == AGENTS + "// later\n"
     else:
-        settings_file.apply_edit(orchestrator.plan_removal(str(path), environment), environment)
+        settings_file.apply_edit(plugin.plan_amendment_removal(str(path), environment), environment)
         assert (path.read_text() if path.exists() else None) == text
-    assert not orchestrator.plan_removal(str(path), environment).has_changes
+    assert not plugin.plan_amendment_removal(str(path), environment).has_changes
 
 
 def test_the_command_amends_prompts_and_takes_that_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,10 +300,10 @@ def test_taking_opencodes_hooks_out_takes_its_prompts_back(tmp_path: Path, monke
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     assert run("install", "opencode", "--orchestrator", "sisyphus")[0] == 0
-    path = orchestrator.resolve_settings_path("", dict(os.environ))
-    assert orchestrator.list_amended(path) == ("sisyphus",)
+    path = plugin.resolve_agents_path("", dict(os.environ))
+    assert plugin.list_amended(path) == ("sisyphus",)
     code, out, _ = run("uninstall", "opencode")
-    assert code == 0 and "KB:sisyphus" in out and orchestrator.list_amended(path) == ()
+    assert code == 0 and "KB:sisyphus" in out and plugin.list_amended(path) == ()
     assert run("install", "opencode")[0] == run("install", "opencode", "--orchestrator", "atlas")[0] == 0
     assert run("uninstall", "opencode", "--orchestrator", "atlas")[0] == 0
     assert Path(resolve_settings_path(get_host("opencode").hooks, "", dict(os.environ))).exists(), (
