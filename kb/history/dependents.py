@@ -85,6 +85,7 @@ def resolve_citation(index: Index, citing: Record, project: str, record_id: str)
     Where nothing has the number, what once had it.
     """
     scopes = [GLOBAL if project == GLOBAL else f"project/{project}"] if project else [citing.scope, GLOBAL]
+    # A number given to a new record means that one, though another record had it before it was renumbered.
     for find in (index.find_by_id, partial(find_renumbered, index)):
         named = {record.scope: record for record in find(record_id)}
         if found := next((named[scope] for scope in scopes if scope in named), None):
@@ -151,6 +152,7 @@ def _find_related_records(kb: Workspace, record: Record) -> Iterator[Dependent]:
     for relation, names in (("supersedes", record.supersedes), ("amends", record.amends)):
         aims = (resolve_citation(index, record, "", name) for name in names)
         yield from (Dependent(relation, aim) for aim in aims if aim)
+    # The same key or path in another project is another thing (`timeout`, src/main.py); but a global one governs all.
     scopes = {record.scope, GLOBAL}
     for relation, facet, values in (("same claim", "claim", record.claims), ("same files", "impact", record.impact)):
         for value in values:
@@ -170,6 +172,7 @@ def _find_code_references(kb: Workspace, record: Record, tops: list[str]) -> Ite
     left = MOST_LINES
     for top in dict.fromkeys([*tops, kb.repository.top]):
         rows: list[str] = []
+        # git grep fails where it finds nothing, and in a folder that is no repository.
         with contextlib.suppress(GitFailed, Busy):
             repository = Repository(top, kb.environment)
             if repository.top == top:

@@ -102,6 +102,7 @@ def search_history(
     with contextlib.ExitStack() as stack:
         index = stack.enter_context(contextlib.closing(open_index_at(kb, commit))) if commit else None
         most = limit
+        # The index knows no agents: more answers are looked through until enough of them are the agent's, or all are.
         while True:
             found = search_records(kb, query, wanted=wanted, project=project, limit=most, index=index)
             answers = [one for one in found.answers if paths is None or one.record.path in paths]
@@ -127,10 +128,11 @@ def open_index_at(kb: Workspace, commit: str) -> Index:
         index = _open_index(kb, path)
         if index.get_note(_NOTE) == mark:
             with contextlib.suppress(OSError):
-                os.utime(path)
+                os.utime(path)  # the ones last asked are kept
             return index
         index.close()  # another clone's, or one of another schema
         _remove_index(path)
+    # Made under another name and moved: a second process that asks at the same time never opens half an index.
     unfinished = kb.state.path(f"{_BEGIN}{mark[:16]}.{os.getpid()}{_END}")
     index = _build_index(kb, files, mark, unfinished)
     if not os.path.exists(unfinished):  # nothing can be written here: it is in memory

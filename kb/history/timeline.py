@@ -86,6 +86,8 @@ def _collect_versions(kb: Workspace) -> dict[str, tuple[RecordVersion, ...]]:
         if letter in "MR" and len(found) < SHOWN:
             wanted += [(f"{version.commit}^", before), (version.commit, path)]
         found.append((version, before, path))
+        # The newest commit comes first, so a rename is met before what happened under the old name: a.md → b.md → c.md
+        # leaves both older names pointing to c.md.
         if letter == "R":
             path_now[before] = path_now.get(path, path)
     blobs = kb.repository.read_blobs(wanted)
@@ -109,6 +111,8 @@ def _iter_file_changes(kb: Workspace) -> Iterator[tuple[RecordVersion, str, str,
     log = _read_record_log(kb, "--raw", "--no-abbrev", f"--format={_VERSION_FORM}")
     words = iter(log.decode("utf-8", "replace").split("\0"))
     version = RecordVersion("", "", "", "", "")
+    # A row of --raw is ":100644 100644 <oid> <oid> R100", with its one or two paths behind it; a word of letters and
+    # digits alone is the hash with which a commit begins. A subject may look like either, so it is taken with its commit.
     for word in words:
         row = word.lstrip("\n")
         if row.startswith(":"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,8 +19,6 @@ from kb.wiki.wiki_model import SessionForms, Wiki, WikiSources, build_wiki
 if TYPE_CHECKING:
     from kb.checks.findings import Finding
     from kb.knowledge_base import KnowledgeBase
-    from kb.writing.inbox import HeldCandidate
-    from kb.writing.reviews import ReviewSides
 
 
 class WikiExclusions(NamedTuple):
@@ -61,14 +60,26 @@ def collect_wiki(kb: KnowledgeBase) -> Wiki:
     records = kb.records()
     without = parse_exclusions(kb.config.wiki_without)
     private = [record for record in records if without.is_record_excluded(record)]
+    reviews = [kb.sides(review.branch) for review in kb.reviews()]
     sources = WikiSources(
         sessions=list(_collect_sessions(kb, without, private)) if kb.config.wiki_sessions == "show" else (),
         timeline=_hide_private_subjects(build_timeline(kb), private),
-        reviews=list(_collect_reviews(kb, without, private)),
-        held=list(_collect_held(kb, without, private)),
+        reviews=[
+            sides
+            for sides in reviews
+            if not any(map(without.is_record_excluded, (sides.review.record, *sides.old)))
+            and not is_revealing(sides.reasons, private)
+        ],
+        held=[
+            held
+            for held in kb.held()
+            if not without.is_excluded(held.candidate.scope or GLOBAL, held.candidate.kind, held.candidate.tags)
+            and not is_revealing("\n".join((held.candidate.title, *held.reasons)), private)
+        ],
         findings=list(_collect_findings(kb, records, private)),
         hidden=private,
         today=kb.today(),
+        # The team's own synonyms may be words of a private record, so the search of such a wiki has none.
         word_lists=collect_word_lists(() if private else load_synonyms(kb)),
     )
     return build_wiki((record for record in records if not without.is_record_excluded(record)), sources, kb.config)
@@ -79,10 +90,8 @@ def _collect_sessions(kb: KnowledgeBase, without: WikiExclusions, private: Seque
         scope = GLOBAL if session.project in ("", GLOBAL) else f"project/{session.project}"
         forms = {}
         for name in FORMS:
-            try:
+            with contextlib.suppress(FileNotFoundError):  # an archive may have lost some
                 forms[name] = read_session_file(kb, session, f"{name}.md")
-            except FileNotFoundError:  # an archive may have lost some
-                continue
         if scope not in without.scopes and not is_revealing("\n".join((session.task, *forms.values())), private):
             yield SessionForms(session, forms)
 
@@ -96,22 +105,6 @@ def _hide_private_subjects(timeline: Timeline, private: Sequence[Record]) -> Tim
         for path, versions in timeline.versions.items()
     }
     return timeline._replace(versions=shown)
-
-
-def _collect_reviews(kb: KnowledgeBase, without: WikiExclusions, private: Sequence[Record]) -> Iterator[ReviewSides]:
-    for review in kb.reviews():
-        sides = kb.sides(review.branch)
-        is_excluded = any(map(without.is_record_excluded, (review.record, *sides.old)))
-        if not is_excluded and not is_revealing(sides.reasons, private):
-            yield sides
-
-
-def _collect_held(kb: KnowledgeBase, without: WikiExclusions, private: Sequence[Record]) -> Iterator[HeldCandidate]:
-    for held in kb.held():
-        candidate = held.candidate
-        is_excluded = without.is_excluded(candidate.scope or GLOBAL, candidate.kind, candidate.tags)
-        if not is_excluded and not is_revealing("\n".join((candidate.title, *held.reasons)), private):
-            yield held
 
 
 def _collect_findings(kb: KnowledgeBase, records: Sequence[Record], private: Sequence[Record]) -> Iterator[Finding]:

@@ -50,6 +50,7 @@ def build_home_page(wiki: Wiki) -> WikiPage:
         "Press / to search: what has every word comes first; quotes keep a phrase together; a word with - is left out."
     )
     counts = Counter((record.kind, record.status) for record in records)
+    # In the order of the table; a status that it does not have is counted in the last column only.
     used = [status for status in STATUSES if any(status == found for _, found in counts)]
     proposed = sum(record.status == Status.PROPOSED for record in records)
     pending = (

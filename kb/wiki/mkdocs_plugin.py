@@ -194,6 +194,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         finally:
             if self.opened:
                 self.knowledge.close()
+        # A site without pages in its navigation counts as one without pages: the wiki is the whole of it.
         own = [file.src_uri for file in files.documentation_pages() if file.inclusion.is_in_nav()]  # type: ignore[no-untyped-call]
         folder = self.config.folder.strip("/") + "/" if own else ""
         self.published = PublishedWiki(wiki, folder, self.knowledge.root, {})

@@ -87,6 +87,7 @@ def _load_templates(language: str) -> Environment:
         def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
             return source if name and name.endswith(".xml") else "".join(map(str.strip, source.splitlines()))
 
+    # What a macro returns is markupsafe's Markup, what Python made is Html; both say so by __html__.
     def show(value: object) -> Html:
         if hasattr(value, "__html__"):
             return Html(value)

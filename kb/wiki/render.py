@@ -132,6 +132,7 @@ def _iter_mentions(line: str) -> Iterator[re.Match[str]]:
         return
     # Code and mentions both come from left to right, so one pass over both is enough.
     spans = iter([*_iter_code_spans(line), (len(line), len(line))])
+    # `[D001]` in backticks is code, and so is "``a ` [D001]``".
     first, end = next(spans)
     for mention in _MENTION.finditer(line):
         while end <= mention.start():
