@@ -177,6 +177,7 @@ def detect_language(environment: Mapping[str, str], place: str = "") -> str:
             return load(root).language
     except (KbError, OSError):
         pass
+    # settings that cannot be read must not keep the error about them from being said
     return "zh" if environment.get("LANG", "").startswith("zh") else "en"
 
 
@@ -210,6 +211,7 @@ def _save_cached(cache: str, stamp: list[int], values: Mapping[str, Any]) -> Non
     try:
         with open(f"{cache}.{os.getpid()}", "w", encoding="utf-8") as file:
             json.dump({"stamp": stamp, "values": values}, file)
+        # two processes may write it at once: each its own, and the last one holds
         os.replace(f"{cache}.{os.getpid()}", cache)
     except (OSError, TypeError):
         return

@@ -16,6 +16,7 @@ class KbError(Exception):
 
     def __init__(self, message: Message | str, *, hint: Message | str = "", path: str = "", line: int = 0) -> None:
         """Say *message*; *path* and *line* (1-based) say where the cause is."""
+        # a plain text is no template: its braces are text ("{x}" in a path or in what git says)
         self.message = (
             message if isinstance(message, Message) else Message(message.replace("{", "{{").replace("}", "}}"), {})
         )

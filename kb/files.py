@@ -39,6 +39,7 @@ def resolve_within(root: str, path: str) -> str:
     A clone can hold links to anything on the machine of its reader, so nothing is read through one. *root* is real.
     """
     full = os.path.join(root, *path.split("/"))
+    # one comparison for both: a link on the way, and `..` in the path
     if os.path.realpath(full) != full:
         raise FileNotFoundError(errno.ENOENT, "a link leads there", path)
     return full
@@ -185,6 +186,7 @@ def iter_folders(root: str, folder: str, counts: bool = False) -> Iterator[tuple
     try:
         full = resolve_within(root, folder)
         stat = os.stat(full)
+        # on ext4 and the like a folder has a link for itself, for its name and for each folder in it
         if not counts or stat.st_nlink != 2:
             with os.scandir(full) as entries:
                 below = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]

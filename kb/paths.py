@@ -56,6 +56,7 @@ def _iter_roots_above(start: str) -> Iterator[str]:
     while True:
         if os.path.isfile(os.path.join(folder, FILE)):
             yield folder
+        # the root is its own parent
         if folder == (folder := os.path.dirname(folder)):
             return
 

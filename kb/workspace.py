@@ -47,6 +47,7 @@ class Workspace:
         self.environment = environment
         self.now = now
         self.state = StateFolder(self.root, environment)
+        # before anything is written there: a clone may bring .kb/ as a link to any folder
         self.state.refuse_links()
         self.config = config.load(self.root, self.state.path("config.json"))
         self._repository: Repository | None = None
@@ -82,6 +83,7 @@ class Workspace:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        # a message is made where no one knows who reads it: `D001` becomes `shop:D001` where the reader needs that
         if isinstance(error, KbError):
             qualify_error_ids(self, error)
         self.close()
@@ -160,6 +162,7 @@ class Workspace:
         """
         scope = scope or self.caller_scope
         record = find_record(self.sync_index(thorough=False), name, scope)
+        # one file is looked at instead of all; only where it has changed, or is gone, are they scanned
         return record if self.index.is_current(record.path) else find_record(self.sync_index(), name, scope)
 
     def list_unreadable(self) -> list[BadRecord]:

@@ -87,8 +87,10 @@ def _warn_before_build(kb: KnowledgeBase, own_config: bool) -> None:
     """Name what the wiki will do without: broken records, and settings that nobody has said yes to."""
     from kb.wiki.build import has_own_config
 
+    # read first: only now is it known which files are broken
     kb.records()
     warn_of_broken_files(kb)
+    # mkdocs.yml names plugins and hooks, which are programs: a clone must not run them by being read
     if has_own_config(kb) and not own_config:
         said = msg("mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config")
         warn(kb, f"kb: {kb.localise(said)}")
@@ -113,6 +115,7 @@ def build_vectors(kb: KnowledgeBase, anew: bool) -> Answer:
     def report_vectors(done: int, number: int) -> None:
         nonlocal last
         line = kb.localise(msg("vectors: {done} of {number}", done=done, number=number))
+        # one line that is written over; a log gets a line now and then instead
         if sys.stderr.isatty():
             print(f"\r{line}", end="\n" if done == number else "", file=sys.stderr, flush=True)
         elif done == number or monotonic() - last > _VECTOR_PAUSE:
@@ -132,6 +135,7 @@ def show_vector_status(kb: KnowledgeBase) -> Answer:
 
 def _describe_vectors(kb: KnowledgeBase) -> Answer:
     status = get_vector_status(kb)
+    # an embedder that is set and not installed is no error here: this command is asked why search has no vectors
     problem = [msg("it cannot be used: {problem}", problem=status.problem)] if status.problem else []
     values = {"n": status.vectors, "m": status.waiting, "size": f"{status.bytes / 1e6:.1f}", "file": ".kb/vectors.bin"}
     counted = msg("records with a vector: {n}, without: {m}; {size} MB in {file}", **values)

@@ -66,6 +66,7 @@ def check(
     """
     below = [_resolve_relative_path(kb, path) for path in paths]
     form = "json" if as_json else form
+    # --against judges what is committed and what is not; a fix would change it while it is judged
     if revision is not None and fix:
         raise options.usage_error(msg("give --fix or --against, not both"))
     found = _run_check(kb, below, form, fix) if revision is None else _run_comparison(kb, revision, below, form)
@@ -77,6 +78,7 @@ def _resolve_relative_path(kb: KnowledgeBase, path: str) -> str:
     if not os.path.lexists(path):
         raise BadInput(msg("there is no such file or folder"), path=path)
     inside = os.path.relpath(os.path.realpath(path), kb.root)
+    # a link that leads out of the knowledge base is outside, too: realpath above
     if inside.split(os.sep)[0] == os.pardir:
         raise BadInput(msg("it is not in the knowledge base {root}", root=kb.root), path=path)
     return "" if inside == os.curdir else inside.replace(os.sep, "/")
@@ -176,8 +178,10 @@ def _require_consent(
     if not commands:
         hint = msg("write it in a block ```sh, or behind “$ ”: kb edit {id}", id=record.scoped_id)
         raise KbError(msg("[{id}] names no command", id=record.scoped_id), path=record.path, hint=hint)
+    # before consent: nobody can agree to what does not show ("rm -rf ~" behind a zero-width space)
     refuse_hidden(commands, record.path)
     words = "\n".join((record.title, *(section.text for section in record.sections), record.user))
+    # said, not refused: a record may quote such words, and a person is there to read them
     if order := find_instruction(words):
         warn(kb, msg("caution: the text {problem}: {words}", problem=order.problem, words=order.words))
     if yes:

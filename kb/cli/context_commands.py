@@ -100,6 +100,7 @@ def route_work(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
     if not found.reads:
         return Answer(found, [build_routes.NONE])
     notes = []
+    # the route names the conventions whether they are there or not, so that the same words lead to the same files
     if not os.path.exists(os.path.join(kb.root, build_routes.CONVENTIONS)):
         notes.append(msg("{path} is not written yet: kb memory", path=build_routes.CONVENTIONS))
     return Answer(found, (f"{read.path}  ({read.why})" for read in found.reads), notes)
@@ -126,6 +127,7 @@ def drill_down(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
     else:
         values = {"n": plan.further, "command": plan.escalate}
         further = msg("{n} more files are about this; make a pack: {command}", **values)
+    # without a file the form of a citation is shown, for whoever finds the answer elsewhere
     cite = ", ".join(f"[{file.id}]" for file in plan.files) or "[ID]"
     return Answer(plan, [*files, further, msg("cite what you answer from: {ids}", ids=cite)])
 
@@ -240,6 +242,7 @@ def show_context_usage(kb: KnowledgeBase, transcript: str | None, percent: float
     used, band = usage_alerts.measure_band(kb, path, percent=percent, model=model)
     size = {"percent": used.percent, "tokens": used.tokens, "window": used.window, "window_known": used.is_known}
     rest = {"model": used.model, "left": used.left, "band": band.name, "light": band.light, "form": band.form}
+    # where --percent gave the figure, no tokens are known
     of = f" ({used.tokens:,} / {used.window:,})" if used.tokens else ""
     line = f"{_LIGHTS.get(band.light, '')}{used.percent:.1f}%{of}: {kb.localise(_ADVICE[band.name])}"
     unknown = msg(

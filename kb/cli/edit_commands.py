@@ -113,6 +113,7 @@ def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candida
     """Return what the options give; with --updates, kind, title and scope are those of the record."""
     from kb.records.candidate import build_candidates
 
+    # without a knowledge base (its settings are broken) the candidate is kept as it was given
     if kb and given["updates"] and not (given["kind"] and given["title"]):
         record = kb.record(given["updates"], scope=given["scope"] or "")
         known = {"kind": record.kind, "title": record.title, "scope": record.scope}
@@ -121,6 +122,7 @@ def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candida
         raise options.usage_error(msg("give a file, - for stdin, or --kind and --title"))
     value: dict[str, Any] = {"host": "cli"}
     for key, said in given.items():
+        # an option that was not given says nothing; --not-reusable is False and says something
         if said in (None, "", ()):
             continue
         if key in ("claims", "coexists_with"):
@@ -232,6 +234,7 @@ def _edit_until_valid(
         _open_editor(record, draft.path, editor)
         try:
             text = decode_record(edit_text.read_draft(draft), os.path.basename(draft.path))
+            # an emptied file is no record: as in git commit, it means "never mind"
             if text in (base, ""):
                 same = (record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status))
                 return Verdict("unchanged", *same)
@@ -254,6 +257,7 @@ def _open_editor(record: Record, path: str, editor: str) -> None:
     try:
         click.edit(filename=path)
     except click.ClickException as error:
+        # click wraps both: an editor that is not there, and one that ended with an exit code
         if not isinstance(error.__cause__, OSError):
             said = msg("the editor {editor} ended with a failure: nothing was committed", editor=editor)
             raise KbError(said, hint=msg("edit again: kb edit {id}", id=record.scoped_id)) from None

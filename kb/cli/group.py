@@ -117,6 +117,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first of *args* names, translated where help is wanted; UsageError for none."""
+        # said here and not by click, so that it comes in the language of the knowledge base
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise usage_error(msg("there is no command {name}", name=args[0]))
         name, command, rest = super().resolve_command(ctx, args)
@@ -210,6 +211,7 @@ def translate_command(command: click.Command, context: click.Context, language: 
 def _translate_copy(command: click.Command, help_names: Sequence[str], language: str) -> click.Command:
     made = copy.copy(command)
     made.help, made.short_help = (_translate_help(text, language) for text in (command.help, command.short_help))
+    # the commands are shared by all calls of a process, in either language
     made.params = [copy.copy(param) for param in command.params]
     click.help_option(*help_names, help="Show this message and exit.")(made)  # click keeps the first it made
     for param in made.params:

@@ -130,6 +130,7 @@ def _format_entry(kb: KnowledgeBase, entry: ChangeLogEntry, style: PageStyle) ->
     line = style.text(f"[{qualify_name(kb, record)}] {record.title} ({record.scope})")
     if entry.by:
         line += " → " + style.text(comma.join(f"[{qualify_name(kb, one)}] {one.title}" for one in entry.by))
+    # "edited" has no one reason: which parts changed is said in its place
     elif entry.what == "edited":
         names = [section_label(part, language) if part in LABELS else part for part in entry.parts]
         line += colon + style.text(comma.join(names)) if names else ""
@@ -212,6 +213,7 @@ def show_impact(kb: KnowledgeBase, name: str, scope: str) -> Answer:
         detail = f"  {one.detail}" if one.relation.startswith("same") else ""
         lines.append(f"{relation} {format_record_line(kb, one.record)}{detail}")
     for place in found.places:
+        # code is looked for in other projects as well, whose paths are absolute
         path = os.path.relpath(place.path) if os.path.isabs(place.path) else place.path
         line = f"{path}:{place.line}: {clip(place.text, _LINE)}" if place.line else path
         lines.append(f"{pad_text(kb.localise(_PLACES[place.kind]), 14)} {line}")

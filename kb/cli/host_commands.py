@@ -46,6 +46,7 @@ def _show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done:
         return
     # a byte order mark stays in the file and is no change to show
     sides = [[] if data is None else data.decode("utf-8-sig").splitlines() for data in (change.before, change.after)]
+    # as diff and git write a file that is made or removed
     names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]
     for line in difflib.unified_diff(sides[0], sides[1], names[0], names[1], lineterm=""):
         click.echo(line)
@@ -93,6 +94,7 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
         change = install.plan_installation(found, path, install.find_hook_program(), os.environ, chosen)
     nothing = msg("the hooks are already in {path}", path=path)
     _show_and_apply(change, dry_run, nothing, msg("hooks written to {path}", path=path))
+    # codex says nothing of hooks that it does not run, so that they would seem to be there
     if host == "codex" and not (dry_run or orchestrators) and codex.find_untrusted_events(path, os.environ):
         said = msg(
             "codex runs them only after you have trusted them: start codex and answer “Hooks need review”; "

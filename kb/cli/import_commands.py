@@ -103,11 +103,13 @@ def _iter_markdown_files(path: str) -> Iterator[tuple[str, str]]:
     """
     if not os.path.exists(path):
         raise BadInput(msg("there is no such file or folder"), path=path)
+    # the name goes into findings and commits: no folder of this machine is to stand in it
     start = os.path.dirname(os.path.abspath(path)) if os.path.relpath(path).startswith(os.pardir) else os.getcwd()
     files = [path]
     if os.path.isdir(path):
         files = []
         for folder, folders, names in os.walk(path):
+            # in place: os.walk goes on into what is left in it, in this order
             folders[:] = sorted(name for name in folders if name not in _PASSED_OVER and not name.endswith("_cache"))
             wanted = (name for name in sorted(names) if name.lower().endswith((".md", ".markdown")) and name[0] != ".")
             files += [os.path.join(folder, name) for name in wanted]

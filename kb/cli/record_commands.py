@@ -92,6 +92,7 @@ def list_records(
     from kb.records.short_form import render_table
 
     scopes = options.as_filter_values(scope)
+    # the records of a project and those that hold for all; a scope that is named says more than --here
     if is_here and not scope and kb.caller_scope != GLOBAL:
         scopes = (kb.caller_scope, GLOBAL)
     since = kb.day_named(since) if since else ""
@@ -159,6 +160,7 @@ def search_records(
         until,
         path,
     )
+    # all records are what `kb list` is for
     if not words and wanted == Filter() and not given["agent"]:
         raise options.usage_error(msg("give words to look for, or a filter"))
     commit = _resolve_commit(kb, as_of, revision)

@@ -57,6 +57,7 @@ def _iter_review_lines(kb: KnowledgeBase, review: Review) -> Iterator[str]:
 def show_review(kb: KnowledgeBase, name: str) -> Answer:
     """Print both sides of a review beside each other, why they contradict, and the diff."""
     sides = kb.sides(name)
+    # a review may be against several records
     beside = [render_side_by_side(old, sides.review.record, kb.config.language) for old in sides.old]
     return Answer(sides, [sides.reasons.partition("\n\nKb-Op: ")[0], *beside, sides.diff])
 
@@ -112,6 +113,7 @@ def list_held(kb: KnowledgeBase) -> Answer:
     held = kb.held()
     lines = [f"{one.name}  ×{len(one.sightings)}  {_format_candidate(kb, one.candidate)}" for one in held]
     notes = [] if held else [msg("nothing is held")]
+    # what was refused is kept nowhere to be promoted, and whoever looks here looks for it
     if refused := list_refusals(kb, kb.now() - LATELY):
         notes.append(msg("refused in sessions of the last 7 days: {n}; which: kb digest", n=len(refused)))
     return Answer(held, lines, notes=notes)

@@ -105,6 +105,7 @@ def load(kb: KnowledgeBase, name: str) -> Answer:
     NAME is a unique part of the archive's name, or words of its task.
     """
     named = session_archive.find_sessions(kb, name)
+    # `session load` takes a part of the name alone; words of a task fit several sessions sooner
     if len(named) > 1:
         choices = ", ".join(session.name for session in named[-10:])
         raise options.usage_error(msg("{id} names several sessions: {choices}", id=name, choices=choices))
@@ -203,6 +204,7 @@ def show_form(ctx: click.Context, words: tuple[str, ...], situation: str, percen
         rest = words[1:] if form else words
         if len(rest) > 1 or (situation and (form or situation not in SITUATIONS)):
             raise _form_usage_error(", ".join((*FORMS, _LINT)), ", ".join(SITUATIONS))
+        # for this call: the settings in kb.toml stay
         if limit is not None:
             kb.config = kb.config._replace(compact_limit=limit)
         made = form_choice.render_wanted_form(kb, form or SITUATIONS.get(situation, ""), "".join(rest), percent=percent)
@@ -238,6 +240,7 @@ class PruneGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first of *args* names, or the first of all with all of *args*."""
+        # a file called "report" has to be written ./report
         return super().resolve_command(ctx, args if args[0] in self.commands else ["transcript", *args])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -293,6 +296,7 @@ def prune_file(
         else:
             stdout = sys.stdout.buffer if out else None
             made = prune_transcript.prune(path, settings, wanted, out=stdout, out_path="stdout", **more)
+        # a report of nothing would hide the last one that says something
         if kb and not made.plan.idle:
             prune_transcript.save_report(kb, made.report)
         if as_json:

@@ -54,6 +54,7 @@ def init_base(
     if (path is not None) + here + user > 1:
         both = msg("give a PATH or --here, not both")
         raise usage_error(both if path and here else msg("give one of PATH, --here, --user"))
+    # --from writes nothing of its own, and would be taken for "clone it from there"
     if source and not ci:
         raise usage_error(msg("--from is for --ci"))
     if path or here:
@@ -63,6 +64,7 @@ def init_base(
     else:
         named = click.get_current_context().find_root().obj or os.environ.get("KB_HOME")
         folder = str(named or find_base_folder(os.getcwd(), os.environ))
+    # a knowledge base that is there keeps its language; this is for a new one
     given = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
     kb, files = make(folder, os.environ, inside=here, name=name, language=given, with_ci=ci, source=source)
     with kb:
@@ -128,6 +130,7 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
     root = ctx.find_root().obj or find_root(os.getcwd(), os.environ) or ""
     outcomes = run_checks(root, os.getcwd(), os.environ, fix=fix)
     language = resolve_language()
+    # a note, or a check that was skipped, is no failure
     code = 1 if any(outcome.state == FAILED for outcome in outcomes) else 0
     if as_json:
         rows = [(one, one.remedy and one.remedy.translate(language)) for one in outcomes]

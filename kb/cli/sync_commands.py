@@ -183,6 +183,7 @@ def merge(base: str, ours: str, theirs: str, path: str) -> int:
         traceback.print_exc()
         return _MERGE_FAILED
     messages = [*found.removed, *(conflict.said for conflict in found.conflicts)]
+    # it reads kb.toml, which a merge of many records need not do for each
     language = detect_language() if messages else ""
     for said in messages:
         click.echo(f"kb: {path}: {said.translate(language)}", err=True)

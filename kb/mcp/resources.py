@@ -150,6 +150,7 @@ def _render_hint(moment: str, kb: KnowledgeBase, folder: str, given: Mapping[str
         text = kb.hint_for_avatar(given["avatar"], given["task"], project=project)
     else:
         text = kb.hint(moment, given.get("keywords", "").split(), project=project).text
+    # some roles get none on purpose; an empty prompt would look like a fault
     if moment == "avatar" and not text:
         return kb.localise(msg("this role gets no hints"))
     return f"{disclose.render_quote_notice(kb)}\n\n{text}"
