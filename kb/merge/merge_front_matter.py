@@ -222,7 +222,7 @@ def _merge_comments(base: str, ours: str, theirs: str) -> str:
     found: list[str] = []
     for run in iter_merge_runs(split_lines(base), split_lines(ours), split_lines(theirs)):
         first, second = sorted((run.ours, run.theirs))
-        found += run.trivial_result if run.is_trivial else [*first, *(row for row in second if row not in first)]
+        found += [*first, *(row for row in second if row not in first)] if run.settled is None else run.settled
     return "".join(found)
 
 

@@ -31,14 +31,9 @@ class MergeRun(NamedTuple):
     theirs: list[str]
 
     @property
-    def is_trivial(self) -> bool:
-        """Whether at most one side changed it, or both alike."""
-        return is_trivial_merge(*self)
-
-    @property
-    def trivial_result(self) -> list[str]:
-        """What stands where it is settled."""
-        return merge_trivially(*self)
+    def settled(self) -> list[str] | None:
+        """What one side, both alike or nobody made of it; None where both changed it, each in its own way."""
+        return merge_trivially(*self) if is_trivial_merge(*self) else None
 
 
 class _Hunk(NamedTuple):
@@ -90,9 +85,9 @@ def merge_additions(base: Sequence[str], ours: Sequence[str], theirs: Sequence[s
     """Return the merge where both sides only add at one place, their items sorted; None where more is in dispute."""
     found: list[str] = []
     for run in iter_merge_runs(base, ours, theirs, apart=True):
-        if not run.is_trivial and run.base:
+        if run.settled is None and run.base:
             return None
-        found += run.trivial_result if run.is_trivial else sorted({*run.ours, *run.theirs})
+        found += sorted({*run.ours, *run.theirs}) if run.settled is None else run.settled
     return found
 
 

@@ -47,7 +47,7 @@ def merge_text(
     cut = [tokenise_markdown(text, structured=structured) for text in (base, ours, theirs)]
     for run in iter_merge_runs(*cut, apart=True):
         text = one_line("".join(run.base))
-        if text and run.is_trivial and not run.trivial_result:
+        if text and run.settled == []:
             side = report.name_removing_side(run.ours or None, run.theirs or None)
             where = location.describe()
             said = msg("{side} removed from {place}: {text}", side=side, place=where, text=clip(text, 60))
@@ -66,8 +66,8 @@ def merge_lines(base: str, ours: str, theirs: str, report: MergeReport, location
 
 
 def _merge_run(run: MergeRun, report: MergeReport, location: ConflictLocation, rules: Sequence[Rule]) -> list[str]:
-    if run.is_trivial:
-        return run.trivial_result
+    if run.settled is not None:
+        return run.settled
     head, middle, tail = split_common_ends(run)
     # an item "  - c" that both sides end with hangs below "- a" on one side and below "- b" on the other
     while tail and _measure_indent(tail[0]) > 0 and (middle.ours or middle.theirs):
@@ -147,7 +147,7 @@ def _merge_items(run: MergeRun, report: MergeReport, location: ConflictLocation)
         is_changed = not part.base == part.ours == part.theirs
         if last and is_changed and not _can_touch(last, part):
             return None
-        merged = part.trivial_result if part.is_trivial else _merge_added_items(part)
+        merged = _merge_added_items(part) if part.settled is None else part.settled
         if merged is None:
             return None
         found += merged
