@@ -45,9 +45,8 @@ _CONCLUSION = regex(
 """Sentences and field names that hand over a conclusion instead of a memory (SHI "禁忌"; one-way rule of hints)."""
 
 _MARKS = (
-    "final", "only", "definitive", "recommended", "must_use", "mustuse", "priority", "confidence",
-    "最终", "唯一", "最后", "推荐", "优先级", "置信度",
-)  # fmt: skip
+    "final only definitive recommended must_use mustuse priority confidence 最终 唯一 最后 推荐 优先级 置信度".split()
+)
 """Every conclusion holds one of these; most texts hold none, and looking for them costs a tenth of the expression."""
 
 

@@ -32,33 +32,31 @@ CAMEL = regex(r"[a-z][A-Z]")
 _HUMP = regex(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _DIGIT = regex(r"\d")
 _LETTER = regex(r"[^\W\d_]")
-_SAID = (
-    "a an the is are was be been must should may can will not no or and of to in on at for from by with as it its "
-    "this that your you my our their has have does do did if then than when never always only per enter please type "
-    "choose select confirm forgot reset change new old current wrong invalid required incorrect missing empty too "
-    "short long weak strong least characters password passwords secret token field input form label login log sign "
-    "user username email policy store file manager hash hashed hashing encoder validator provider length min max "
-    "minimum maximum auth config env string number value key keys using used use between into via grant flow based "
+_FUNCTION_WORDS = frozenset(
+    """
+    a an the is are was be been must should may can will not no or and of to in on at for from by with as it its this
+    that your you my our their has have does do did if then than when never always only per enter please type choose
+    select confirm forgot reset change new old current wrong invalid required incorrect missing empty too short long
+    weak strong least characters password passwords secret token field input form label login log sign user username
+    email policy store file manager hash hashed hashing encoder validator provider length min max minimum maximum auth
+    config env string number value key keys using used use between into via grant flow based
+    """.split()
 )
-_FUNCTION_WORDS = frozenset(_SAID.split())
 """Words of sentences and of forms; a passphrase has none of them."""
 
-_ISSUED = (
-    "ablk", "age-secret-key-1", "aiza", "akcp", "akia", "akid", "amzn1.oa2-cs.", "apify_api_", "aq.ab8", "asia",
-    "atatt3", "atbb", "atctt3", "bb_live_", "bkaj_", "bkua_", "ccipat_", "ccipt_", "cfpat-", "cio", "clojars_",
-    "dapi", "dckr_oat_", "dckr_pat_", "ddp_", "ddw_", "doo_v1_", "dop_v1_", "dor_v1_", "dp.audit.", "dp.ct.",
-    "dp.pt.", "dp.sa.", "dp.scim.", "dp.st.", "dt0c01.", "duffel_live_", "e2b_", "eaaa", "eaac", "eaag", "eyj",
-    "ezak", "figd_", "figu_", "fio-u-", "flwseck-", "fm1_", "fm2_", "fo1_", "fw_", "fwogzxivyxdz", "gho_", "ghp_",
-    "ghr_", "ghs_", "ghu_", "github_pat_", "glc_", "gldt-", "glpat-", "glrt-", "glsa_", "glwt-", "gocspx-",
-    "gr1348941", "gsk_", "hcaik_", "hf_", "hrku-", "hvb.", "hvr.", "hvs.", "ico-", "iqojb3jpz2lux2vj", "jina_",
-    "key-", "lin_api_", "lin_oauth_", "lsv2_", "ltai", "mlsn.", "napi_", "nfc_", "nfp_", "npm_", "nrak-", "ntn_",
-    "nvapi-", "ops_eyj", "oy2", "pat-eu1-", "pat-na1-", "pcsk_", "phx_", "pk.eyj", "pmak-", "pnu_", "pplx-",
-    "pscale_", "pul-", "pypi-", "r8_", "rdme_", "re_", "rk_", "rnd_", "rubygems_", "rzp_live_", "sb_secret_",
-    "sbp_", "secret_", "sg.", "sgp_", "sha256~", "shippo_live_", "shpat_", "shpca_", "shppa_", "shpss_", "sk-",
-    "sk.eyj", "sk_", "sl.", "sm_pat_", "sntrys_", "sntryu_", "snyk_uat.", "sq0atp-", "sq0csp-", "sqa_", "sqp_",
-    "squ_", "tfp_", "tgp_v1_", "tk-us-", "tskey-", "tvly-", "vcp_", "whsec_", "xai-", "xapp-", "xkeysib-", "xox",
-    "xsmtpsib-", "y0_", "ya29.",
-)  # fmt: skip
+_ISSUED = tuple(
+    """
+    ablk age-secret-key-1 aiza akcp akia akid amzn1.oa2-cs. apify_api_ aq.ab8 asia atatt3 atbb atctt3 bb_live_ bkaj_
+    bkua_ ccipat_ ccipt_ cfpat- cio clojars_ dapi dckr_oat_ dckr_pat_ ddp_ ddw_ doo_v1_ dop_v1_ dor_v1_ dp.audit.
+    dp.ct. dp.pt. dp.sa. dp.scim. dp.st. dt0c01. duffel_live_ e2b_ eaaa eaac eaag eyj ezak figd_ figu_ fio-u- flwseck-
+    fm1_ fm2_ fo1_ fw_ fwogzxivyxdz gho_ ghp_ ghr_ ghs_ ghu_ github_pat_ glc_ gldt- glpat- glrt- glsa_ glwt- gocspx-
+    gr1348941 gsk_ hcaik_ hf_ hrku- hvb. hvr. hvs. ico- iqojb3jpz2lux2vj jina_ key- lin_api_ lin_oauth_ lsv2_ ltai
+    mlsn. napi_ nfc_ nfp_ npm_ nrak- ntn_ nvapi- ops_eyj oy2 pat-eu1- pat-na1- pcsk_ phx_ pk.eyj pmak- pnu_ pplx-
+    pscale_ pul- pypi- r8_ rdme_ re_ rk_ rnd_ rubygems_ rzp_live_ sb_secret_ sbp_ secret_ sg. sgp_ sha256~
+    shippo_live_ shpat_ shpca_ shppa_ shpss_ sk- sk.eyj sk_ sl. sm_pat_ sntrys_ sntryu_ snyk_uat. sq0atp- sq0csp- sqa_
+    sqp_ squ_ tfp_ tgp_v1_ tk-us- tskey- tvly- vcp_ whsec_ xai- xapp- xkeysib- xox xsmtpsib- y0_ ya29.
+    """.split()
+)
 """Beginnings of tokens that services issue, in lower case; whether a token follows is seen from its characters."""
 
 
