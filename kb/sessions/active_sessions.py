@@ -75,17 +75,15 @@ class ActiveSession:
 
     def load_cursor(self) -> dict[str, Any]:
         """Return how far the session is extracted; {} before the first time."""
-        kept = self._kb.state.load(*self._cursor)
-        return kept if isinstance(kept, dict) else {}
+        return self._kb.state.load(*self._cursor) or {}
 
     def move_cursor(self, cursor: dict[str, Any], rows: Sequence[JudgedCandidate]) -> None:
         """Keep how far the session is extracted, and what it has brought; both without secrets."""
         masking = self._kb.config.masking
-        clean = [redaction.redact_candidate(row.candidate, masking)[0] for row in rows]
-        kept = [
-            {"candidate": candidate_to_json(candidate), "verdict": row.verdict._asdict()}
-            for candidate, row in zip(clean, rows, strict=True)
-        ]
+        kept = []
+        for candidate, verdict in rows:
+            clean = redaction.redact_candidate(candidate, masking)[0]
+            kept.append({"candidate": candidate_to_json(clean), "verdict": verdict._asdict()})
         self._kb.state.save({**cursor, "rows": kept}, *self._cursor)
 
     def add_judged(self, rows: Sequence[JudgedCandidate]) -> None:
@@ -259,9 +257,8 @@ def list_postponed(kb: Workspace, session: str = "") -> list[ExtractionJob]:
         return []
     beginning = f"{sanitise_session_id(session)}." if session else ""
     kept = [kb.state.load("pending", name) for name in names if name.startswith(beginning) and name.endswith(".json")]
-    fields = ExtractionJob._fields
-    whole = [job for job in kept if isinstance(job, dict) and all(isinstance(job.get(field), str) for field in fields)]
-    return [ExtractionJob(*(job[field] for field in fields)) for job in whole]
+    jobs = [[job.get(field) for field in ExtractionJob._fields] for job in kept if job]
+    return [ExtractionJob(*values) for values in jobs if all(isinstance(value, str) for value in values)]
 
 
 def remove_postponed(kb: Workspace, session: str, agent: str = "") -> None:
@@ -285,8 +282,7 @@ def spool_session(state: StateFolder, job: ExtractionJob, now: float) -> bool:
                 kept = (state.unwrap_job(path, json.load(file)) or {}).get("save") or {}
             if (kept.get("transcript"), kept.get("session")) == (job.transcript, job.session):
                 return False
-    wish = {"transcript": job.transcript, "session": job.session, "folder": job.folder, "host": job.host}
-    state.spool_job(now, {"save": wish})
+    state.spool_job(now, {"save": {name: value for name, value in job._asdict().items() if name != "agent"}})
     return True
 
 

@@ -53,9 +53,9 @@ def list_sessions(kb: Workspace) -> list[SessionArchive]:
     A folder is read again only when it is newer than the index (SHI-09: derived, can be deleted at any time).
     """
     with kb.state.hold_lock(INDEX):
-        kept = kb.state.load(INDEX)
+        kept = kb.state.load(INDEX) or {}
         try:
-            rows = kept["sessions"] if isinstance(kept, dict) else []
+            rows = kept.get("sessions", [])
             known = {row["name"]: SessionArchive(*(row[field] for field in SessionArchive._fields)) for row in rows}
         except (KeyError, TypeError):
             known = {}

@@ -19,7 +19,6 @@ from kb.text.line_ends import normalise_newlines, split_lines
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 MAX_NESTED = 100_000
 """Characters of a text with fences in lists or quotes: such a text can take time that grows with its square."""
@@ -75,9 +74,7 @@ def find_fenced_code(text: str) -> FencedCode:
     if "```" not in text and "~~~" not in text:
         return _NONE
     rows = split_lines(text)
-    return (
-        _parse_nested_fences(text, rows) if any(_may_be_nested(row) for row in rows) else _scan_top_level_fences(rows)
-    )
+    return _parse_nested_fences(text, rows) if any(map(_may_be_nested, rows)) else _scan_top_level_fences(rows)
 
 
 def find_code_lines(text: str) -> frozenset[int] | set[int]:
@@ -110,6 +107,7 @@ def scan_markdown(text: str) -> Iterator[MarkdownLine]:
 
 def _may_be_nested(row: str) -> bool:
     """Return whether *row* may open or close a fence inside a list or a quote."""
+    # “- ```” and “> ```” open one inside; in “use ``` for code” letters stand before it
     at = min((n for n in (row.find("```"), row.find("~~~")) if n >= 0), default=0)
     return at > 0 and row[:at] != " " and not row[:at].strip(_CONTAINERS)
 
@@ -125,6 +123,7 @@ def _scan_top_level_fences(rows: list[str]) -> FencedCode:
             found.add(number)
             if match and match.group(1).startswith(fence.marks) and not match.group(2).strip(" \t"):
                 fence = None
+        # “```a`b” is a code span that begins a line, no fence
         elif match and not (match.group(1)[0] == "`" and "`" in match.group(2)):
             found.add(number)
             openings.add(number)
@@ -136,8 +135,9 @@ def _parse_nested_fences(text: str, rows: list[str]) -> FencedCode:
     """Return the code of *text* as markdown-it-py sees it."""
     parser = _create_parser()
     if len(text) > MAX_NESTED:
+        about = {"limit": MAX_NESTED}
         raise BadRecord(
-            msg("the text has code fences in lists or quotes and is longer than {limit} characters", limit=MAX_NESTED)
+            msg("the text has code fences in lists or quotes and is longer than {limit} characters", **about)
         )
     tokens = parser.parse(_MARKER.sub(r"\1# -", normalise_newlines(text)))
     if any(token.level >= parser.options["maxNesting"] - 1 for token in tokens):
@@ -151,15 +151,11 @@ def _parse_nested_fences(text: str, rows: list[str]) -> FencedCode:
             first, after = token.map
             found.update(range(first, min(after, len(rows))))
             openings.add(first)
-            ends_here = token.level == 0 and after >= end and not _has_closing_fence(token, rows[first + 1 : after])
+            closing = _FENCE.match(rows[first + 1 : after][-1]) if rows[first + 1 : after] else None
+            is_closed = closing and closing[1].startswith(token.markup) and not closing[2].strip(" \t")
+            ends_here = token.level == 0 and after >= end and not is_closed
             left_open = OpenFence(token.markup, first) if ends_here else None
     return FencedCode(found, left_open, openings)
-
-
-def _has_closing_fence(fence: Token, inside: list[str]) -> bool:
-    """Return whether the last of the rows *inside* closes *fence*."""
-    match = _FENCE.match(inside[-1]) if inside else None
-    return bool(match and match.group(1).startswith(fence.markup) and not match.group(2).strip(" \t"))
 
 
 @cache

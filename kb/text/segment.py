@@ -186,6 +186,7 @@ def build_index_terms(text: str) -> str:
     terms: list[str] = []
     unspaced_before = False
     for run, unspaced in iter_runs(text):
+        # “数据库。缓存” has no phrase “库缓”
         if unspaced and unspaced_before:
             terms.append(SEPARATOR)
         terms += extract_run_terms(run) if unspaced else extract_word_terms(run)
@@ -206,10 +207,12 @@ def strip_inflection(word: str) -> str:
     """
     if len(word) < 4 or word in _UNINFLECTED or not word.isascii():
         return word
+    # “caches” and “cache” both become “cach”; “class” stays, since an s after an s is no plural
     for ending, instead in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: -len(ending)] + instead
             break
+    # “dropped” → “dropp” → “drop”; “calling” keeps its “call”
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
         word = word[:-1]
     return word.removesuffix("e") if len(word) > 3 else word
@@ -261,6 +264,7 @@ def slugify(title: str, limit: int = 48) -> str:
     *limit* counts characters and is at least 8; the part has at most twice as many bytes.
     """
     slug = normalise(title[: 20 * limit]).replace(" ", "-")[:limit]
+    # a Chinese title has three bytes a character; some file systems take 255 bytes
     while len(slug.encode()) > 2 * limit:
         slug = slug[:-1]
     slug = slug.strip("-")
