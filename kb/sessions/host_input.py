@@ -63,12 +63,11 @@ _FROM_HOSTS = (
 """Elements in which a host tells the agent something beside the prompt."""
 FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"
 """The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""
-_WHOLE = (
-    "<command-", "<local-command-", "<task-notification", "<subagent_notification", "<bash-",
-    "<user-prompt-submit-hook", "<ide_", "<hook_context", "<session_context", "<system-reminder",
-    "<environment_context", "<user_instructions", "<permissions", "<turn_aborted", "# AGENTS.md instructions",
-    "[Request interrupted", "Caveat: The messages below were generated",
-)  # fmt: skip
+_WHOLE = tuple(
+    "<command-|<local-command-|<task-notification|<subagent_notification|<bash-|<user-prompt-submit-hook|<ide_"
+    "|<hook_context|<session_context|<system-reminder|<environment_context|<user_instructions|<permissions"
+    "|<turn_aborted|# AGENTS.md instructions|[Request interrupted|Caveat: The messages below were generated".split("|")
+)
 """How a text begins that no person typed, to its end."""
 
 
