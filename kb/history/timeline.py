@@ -112,7 +112,7 @@ def _iter_file_changes(kb: Workspace) -> Iterator[tuple[RecordVersion, str, str,
     words = iter(log.decode("utf-8", "replace").split("\0"))
     version = RecordVersion("", "", "", "", "")
     # A row of --raw is ":100644 100644 <oid> <oid> R100", with its one or two paths behind it; a word of letters and
-    # digits alone is the hash with which a commit begins. A subject may look like either, so it is taken with its commit.
+    # digits alone is the hash with which a commit begins. A subject may look like either: it is taken with its commit.
     for word in words:
         row = word.lstrip("\n")
         if row.startswith(":"):
