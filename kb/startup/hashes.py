@@ -14,6 +14,7 @@ else:
     try:
         from _sha256 import sha256
     except ImportError:
+        # since Python 3.12 all of SHA-2 is one module
         try:
             from _sha2 import sha256
         except ImportError:

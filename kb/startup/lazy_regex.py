@@ -29,6 +29,7 @@ class _LazyPattern:
 
     def __getattr__(self, name: str) -> Any:
         compiled = re.compile(self._source, self._flags)
+        # what is an attribute of its own is found before __getattr__ is asked: from now on nothing is lost
         for method in _METHODS:
             setattr(self, method, getattr(compiled, method))
         self.pattern = compiled.pattern

@@ -20,6 +20,7 @@ else:
         """Makes a class of annotated names into a tuple with these names."""
 
         def __new__(cls, name, bases, body):
+            # NamedTuple itself has no fields: the classes derived from it do
             if not bases:
                 return super().__new__(cls, name, (tuple,), body)
             fields = tuple(body.get("__annotations__", ()))

@@ -32,6 +32,7 @@ def exit_process(code: int) -> NoReturn:
 
     A reader that has gone away (`| head`) is no failure of what was done.
     """
+    # the system frees the memory of a process faster than Python takes its objects apart
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         try:
