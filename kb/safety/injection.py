@@ -20,21 +20,16 @@ from kb.text.line_ends import iter_line_numbers
 from kb.text.segment import clip
 
 INSTRUCTION, COMMENT, HIDDEN = "instruction", "comment", "hidden"
-_SHOWN = 60
-"""Characters of a text that a message repeats."""
+_SHOWN = 60  # Characters of a text that a message repeats
 
 
 class Threat(NamedTuple):
     """One place in a text that is not to be trusted."""
 
-    kind: str
-    """instruction: it speaks to an agent; comment: prose that a page does not show; hidden: what nobody sees."""
-    problem: Message
-    """What it does: a sentence whose subject is the text."""
-    words: str
-    """The words, in lower case and without what hides in them, or the code of the character."""
-    line: int
-    """1-based."""
+    kind: str  # instruction: it speaks to an agent; comment: prose that a page does not show; hidden: what nobody sees
+    problem: Message  # What it does: a sentence whose subject is the text
+    words: str  # The words, in lower case and without what hides in them, or the code of the character
+    line: int  # 1-based
 
 
 class _LocatedThreat(NamedTuple):
@@ -99,11 +94,9 @@ _KIND = regex(f"(?P<bidi>[{_BIDI}])|(?P<mark>[{_MARKS}])|(?P<control>[{_CONTROL}
 _RIGHT_TO_LEFT = regex(
     "[\u05d0-\u05f2\u0620-\u064a\u066e-\u06d3\u0700-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff]"
 )
-_NEAR = 120
-"""So near to a mark of direction a letter of a script from the right makes it an ordinary one."""
+_NEAR = 120  # So near to a mark of direction a letter of a script from the right makes it an ordinary one
 _BREAK = regex("\r(?!\n)|[\u2028\u2029]")
-_TAG = regex("[\U000e0020-\U000e007e]")
-"""Invisible copies of the characters of ASCII, in which a text can be smuggled."""
+_TAG = regex("[\U000e0020-\U000e007e]")  # Invisible copies of the characters of ASCII, in which a text can be smuggled
 
 TURNS = msg("turns the direction of the line, so it shows other than it reads")
 _PROBLEMS = {
@@ -238,8 +231,8 @@ _BEFORE, _AFTER = 240, 160
 _OPENING = {"“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "《": "》"}
 _FENCE = regex(r"^[ >\t]{0,20}(?:```|~~~)", MULTILINE)
 _INLINE = regex(r"`[^`\n]*`")
+# Each of the words that are looked for has one of these letters inside
 _ALONE = regex(r"[g略视记](?<=[ .\-_*].)[ .\-_*]")
-"""Each of the words that are looked for has one of these letters inside."""
 _APART = regex(r"(?:(?<!\w)[^\W_][ .\-_*]{1,3}){5,}")
 _CLOSED_UP = regex(
     r"(?:ignore|disregard|forget)(?:all|any|the|your|of)*(?:previous|prior|above|earlier)+(?:instruction|prompt|rule)"
@@ -322,13 +315,12 @@ _COMMENT = regex(
     r"|color\s?:\s?(?:white|#fff|transparent)|\shidden(?=[\s/=>]))[^<>]{0,200}>(?P<style>[^<]*)",
     DOTALL | MULTILINE,
 )
+# One of these stands in everything that is found here
 _UNSEEN_SIGNS = ("<!--", "]:", "display", "visibility", "font-size", "opacity", "color", "hidden")
-"""One of these stands in everything that is found here."""
 _LINK = regex(r"!?\[[^\[\]\n]*+\]\([^()\n]*+\)|https?://\S+")
 _PROSE = regex(r"(?<!\S)[^\W\d_]{2,}[,.;:!?]*(?!\S)")
 _IDEOGRAPHS = regex(f"[{_IDEOGRAPH}]")
-_WORDS, _CHARACTERS = 4, 6
-"""So many words, or characters of Chinese, are prose."""
+_WORDS, _CHARACTERS = 4, 6  # So many words, or characters of Chinese, are prose
 _FOR_AUTHORS = regex(
     r"markdownlint|prettier|eslint|vale |cspell|spell|textlint|lint|gitleaks|nosec|noqa|pragma|spdx|licen[cs]e"
     r"|copyright|toc\b|generated|do not edit|(?:end|start|begin) of|todo|fixme|xxx\b|tbd|note to self|disable md\d"

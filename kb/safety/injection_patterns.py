@@ -19,14 +19,10 @@ class InjectionPattern(NamedTuple):
     """One way of giving orders."""
 
     problem: Message
-    heads: str
-    """The words, or pieces of Chinese, with which it begins."""
-    pattern: re.Pattern[str]
-    """It, from its head on."""
-    before: re.Pattern[str] | None = None
-    """What stands before it, to its very end; None: whatever."""
-    in_code: bool = True
-    """False: in code it is an example."""
+    heads: str  # The words, or pieces of Chinese, with which it begins
+    pattern: re.Pattern[str]  # It, from its head on
+    before: re.Pattern[str] | None = None  # What stands before it, to its very end; None: whatever
+    in_code: bool = True  # False: in code it is an example
     needs: tuple[str, ...] = ()
     """One of these stands in each such order; (): not stated. Where heads are common words ("user", 用户), this is
     looked for first: it takes less time than to compile the pattern."""
@@ -344,14 +340,11 @@ def _index_by_head(orders: _Orders, *, are_words: bool) -> Mapping[str, _Orders]
     return found
 
 
-WORDS = _index_by_head(_ENGLISH, are_words=True)
-"""First word → the orders that begin with it."""
-SIGNS = _index_by_head(_SIGNS, are_words=False)
-"""Beginning → the orders that begin so."""
+WORDS = _index_by_head(_ENGLISH, are_words=True)  # First word → the orders that begin with it
+SIGNS = _index_by_head(_SIGNS, are_words=False)  # Beginning → the orders that begin so
 SIGN = regex("|".join(map(re.escape, SIGNS)))
 WORD = regex("[a-z]+")
-ORDERS = (*_ENGLISH, *_SIGNS)
-"""A new way of giving orders is a row in one of the two."""
+ORDERS = (*_ENGLISH, *_SIGNS)  # A new way of giving orders is a row in one of the two
 
 AGENT = regex(
     rf"(?<![a-z]){_BOT}{_E}[^\n]{{0,100}}?(?<![a-z])(?:must|should|shall|please|always|never|do not|don['’]?t|ignore"

@@ -156,8 +156,7 @@ _SPEAKS_ZH = (
 _SPEAKS_ABOUT_ZH = (
     rf"^\W*用户(?!名|组|表|的?(?:{_WORK_NOUNS_ZH}|要求|希望)|{_ADVERBS_ZH}(?:{_WISHES_ZH}|{_WORKS_ZH}|喜欢))"
 )
-_LONGEST = 20_000
-"""Characters of a text that are looked at: what is longer is a document, and nobody's introduction."""
+_LONGEST = 20_000  # Characters of a text that are looked at: what is longer is a document, and nobody's introduction
 _CLAUSE = regex(r"[。！？!?；;，,、\n]+|\.(?=\s|$)|[:：](?=\s|[^\W\d_])|\b(?:because|since|so that)\b")
 
 

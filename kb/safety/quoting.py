@@ -12,17 +12,10 @@ from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, first_sentence, one_line
 
-TITLE_LIMIT = 80
-"""Characters of a title in a list."""
-
-CELL_LIMIT = 60
-"""Characters of a cell of the history table, and of a reason."""
-
-NAME_LIMIT = 40
-"""Characters of an id, a scope or a kind: what the front of a file says it is."""
-
-PATH_LIMIT = 160
-"""Characters of the path of a record."""
+TITLE_LIMIT = 80  # Characters of a title in a list
+CELL_LIMIT = 60  # Characters of a cell of the history table, and of a reason
+NAME_LIMIT = 40  # Characters of an id, a scope or a kind: what the front of a file says it is
+PATH_LIMIT = 160  # Characters of the path of a record
 
 _DECORATION = dict.fromkeys(map(ord, "*`\u200c\u200d\ufe0e\ufe0f"))
 _TAG = regex(r"<(?=[A-Za-z/!?|])")
@@ -129,10 +122,8 @@ class QuotedRecord(NamedTuple):
     """A record as an agent is told of it."""
 
     original: Record
-    record: Record
-    """The same; without its text where that speaks to an agent."""
-    warning: Message | None = None
-    """Why the text is not handed on."""
+    record: Record  # The same; without its text where that speaks to an agent
+    warning: Message | None = None  # Why the text is not handed on
 
 
 def quote_record(record: Record, untitled: str) -> QuotedRecord:

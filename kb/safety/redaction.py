@@ -34,10 +34,8 @@ class Redaction(NamedTuple):
     """One place that was masked."""
 
     rule: str
-    line: int
-    """1-based line in the text as it was handed in; in a candidate, in the text of the field."""
-    field: str = ""
-    """The candidate's field, or "" for a plain text."""
+    line: int  # 1-based line in the text as it was handed in; in a candidate, in the text of the field
+    field: str = ""  # The candidate's field, or "" for a plain text
 
 
 def redact_text(text: str, masking: Sequence[str] | Masking = ()) -> tuple[str, tuple[Redaction, ...]]:
@@ -128,14 +126,9 @@ def _mask_assignment(key: str, value: object, task: SearchTask, found: list[Reda
 
 # -- spans ----------------------------------------------------------------------------------------
 
-_RESCANNED = 100_000
-"""Characters that may be searched again in any text; in a long one, twice its length more."""
-
-_ROUND_COST = 8
-"""A further search costs at least this part of the text: the masks are put into all of it."""
-
-_REACH = 200
-"""Characters round a new mask in which it may uncover another secret."""
+_RESCANNED = 100_000  # Characters that may be searched again in any text; in a long one, twice its length more
+_ROUND_COST = 8  # A further search costs at least this part of the text: the masks are put into all of it
+_REACH = 200  # Characters round a new mask in which it may uncover another secret
 
 
 def _find_spans(text: str, task: SearchTask) -> list[SecretSpan]:
@@ -249,17 +242,11 @@ def _list_redactions(text: str, spans: list[SecretSpan]) -> tuple[Redaction, ...
 # megabyte. Where a few of them, drawn evenly from such a stretch, prove to be secrets, the stretch is masked as one
 # place instead, with its whole lines: more than need be.
 
-CROWD = 2000
-"""So many assignments side by side are a crowd."""
+CROWD = 2000  # So many assignments side by side are a crowd
+_GAP = 64  # Characters between two assignments that stand side by side
+_DRAWN = 32  # Assignments of a crowd that are looked at
 
-_GAP = 64
-"""Characters between two assignments that stand side by side."""
-
-_DRAWN = 32
-"""Assignments of a crowd that are looked at."""
-
-_BEFORE, _BEHIND = 16, 200
-"""Characters before and behind one of them that are looked at with it."""
+_BEFORE, _BEHIND = 16, 200  # Characters before and behind one of them that are looked at with it
 
 _NAMES = ("pass", "pwd", "secret", "token", "credential", "key", "密码", "密碼", "口令", "令牌", "密钥", "秘钥", "私钥")
 _ASSIGNED = regex(

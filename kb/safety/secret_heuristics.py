@@ -161,8 +161,8 @@ _HARMLESS_KEY = regex(
     r"|range|candidate|join|super|mon|tur|don|whis)[ _-]?$"
 )
 _KEY_OF = regex(r"(?i)(?:api|access|private|auth|account|signing|encryption|master|app|client|license|secret)[_ -]?$")
+# Names so short that only a value as if drawn by lot makes them those of a secret
 _WEAK = ("pat", "ak ", "sk ", "ak:", "sk:", "ak=", "sk=")
-"""Names so short that only a value as if drawn by lot makes them those of a secret."""
 _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _ID_CHECKS = "10X98765432"
 

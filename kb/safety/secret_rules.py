@@ -18,30 +18,23 @@ class SecretRule(NamedTuple):
     """One form of secret: its last matched group, or the whole match without one, is what gets masked."""
 
     name: str
-    starts: tuple[str, ...]
-    """What a match starts with, in lower case: only there the pattern is tried."""
+    starts: tuple[str, ...]  # What a match starts with, in lower case: only there the pattern is tried
     pattern: re.Pattern[str]
     check: Callable[[re.Match[str], int], bool] = secret_heuristics.accept_match
-    before: int = 0
-    """More than 0: the pattern is searched on the line of a start, from so many characters before it."""
+    before: int = 0  # More than 0: the pattern is searched on the line of a start, from so many characters before it
+    # Whether a match holds sixteen visible characters without a space: a text without such a run is not looked at
     in_run: bool = False
-    """Whether a match holds sixteen visible characters without a space: a text without such a run is not looked at."""
-    least: int = 0
-    """Characters that a match has at least: a shorter run is not looked at."""
-    holds: str = ""
-    """What stands in every match: a run without it is not looked at."""
+    least: int = 0  # Characters that a match has at least: a shorter run is not looked at
+    holds: str = ""  # What stands in every match: a run without it is not looked at
 
 
-NUMBER = ("0-9",)
-"""The start of a rule that is tried at every number of seven characters or more."""
-
-RUN = ("!-~",)
-"""The start of a rule that is searched in every run of sixteen visible characters or more."""
+NUMBER = ("0-9",)  # The start of a rule that is tried at every number of seven characters or more
+RUN = ("!-~",)  # The start of a rule that is searched in every run of sixteen visible characters or more
 
 # -- pieces -----------------------------------------------------------------------------------------
 
+# No ASCII word runs into what follows; a Chinese character or an escaped end of line may stand there
 _ALONE = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrt]))"
-"""No ASCII word runs into what follows; a Chinese character or an escaped end of line may stand there."""
 _FREE = r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))"
 _OVER = r"(?![A-Za-z0-9_-])"
 _SLASH, _ASKS, _EQUALS = r"(?:/|%2[Ff])", r"(?:\?|%3[Ff])", r"(?:=|%3[Dd])"
@@ -76,8 +69,7 @@ _LINK = (
     r")(?:\*\*)?"
 )
 _BARE = r"[^\s\"'`,;&<>|\\\[\](){}=\u3000-\u303f\u3400-\u9fff\uff00-\uffef‘’“”]"
-_INSIDE = r"[&,;|](?=[^\s\"'`,;&<>|\\\[\](){}=])"
-"""What ends a bare value, unless more of it follows at once."""
+_INSIDE = r"[&,;|](?=[^\s\"'`,;&<>|\\\[\](){}=])"  # What ends a bare value, unless more of it follows at once
 _VALUE = (
     r"(?:\\{1,7}\"([^\"\\\r\n]{1,1000})|\\{1,7}'([^'\\\r\n]{1,1000})|\"((?:[^\"\\\r\n]|\\.){1,1000})"
     r"|'((?:[^'\\\r\n]|\\.){1,1000})|`([^`\r\n]{1,1000})|[“「『‘]([^”」』’\r\n]{1,1000})"
@@ -366,5 +358,5 @@ NAMELESS = (
     ),
 )
 
+# In order of precedence: where two rules match the same place, the first one names it
 RULES = (*KEY_BLOCKS, *TOKENS, *HASHES, *CONNECTIONS, *HEADERS, *COMMAND_LINES, *ASSIGNED, *PEOPLE, *NAMELESS)
-"""In order of precedence: where two rules match the same place, the first one names it."""

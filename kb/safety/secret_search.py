@@ -27,16 +27,15 @@ class SecretSpan(NamedTuple):
     rule: str
 
 
-Area = tuple[int, int]
-"""A part of a text: its start and its end."""
+Area = tuple[int, int]  # A part of a text: its start and its end
 
 MASK = regex(r"\[redacted:[a-z0-9-]+\]")
 
+# Characters at the end of a match in which another one may start; in longer ones looking again costs squared time
 _LOOKED_INTO = 400
-"""Characters at the end of a match in which another one may start; in longer ones looking again costs squared time."""
 
+# Characters behind a word in which a rule that looks around it searches; what begins there is seen to its end
 _BEHIND = 170
-"""Characters behind a word in which a rule that looks around it searches; what begins there is seen to its end."""
 
 _NUMBERS = regex(r"[+(0-9][0-9 ().+-]{6,}")
 _NUMBER_START = regex(r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))(?=[+(]?[0-9][0-9 ().-]{6})")
@@ -62,12 +61,9 @@ _OF_NUMBERS = tuple(number for number, rule in enumerate(RULES) if rule.starts i
 class SearchTask(NamedTuple):
     """What is looked for."""
 
-    private: tuple[SecretRule, ...]
-    """The private words of the knowledge base, as rules."""
-    kept: tuple[str, ...]
-    """The names of the rules that are switched off."""
-    only: tuple[int, ...] = ()
-    """The numbers of the rules that can match at all, where that is known."""
+    private: tuple[SecretRule, ...]  # The private words of the knowledge base, as rules
+    kept: tuple[str, ...]  # The names of the rules that are switched off
+    only: tuple[int, ...] = ()  # The numbers of the rules that can match at all, where that is known
 
 
 class _PreparedText(NamedTuple):
@@ -75,13 +71,10 @@ class _PreparedText(NamedTuple):
 
     text: str
     lower: str
-    areas: tuple[Area, ...]
-    """Where words, runs and numbers are looked for."""
-    runs: tuple[Area, ...]
-    """Where sixteen visible characters or more follow one another."""
+    areas: tuple[Area, ...]  # Where words, runs and numbers are looked for
+    runs: tuple[Area, ...]  # Where sixteen visible characters or more follow one another
     numbers: tuple[int, ...]
-    places: dict[str, list[int]]
-    """Where a word stands; several rules start with the same one."""
+    places: dict[str, list[int]]  # Where a word stands; several rules start with the same one
 
 
 def find_secrets(text: str, task: SearchTask, areas: Sequence[Area] | None = None) -> Iterator[SecretSpan]:
@@ -231,8 +224,7 @@ _HEAD = regex(
 _WORDS = ("passw", "passphrase", "pwd", "secret", "token", "key", "密码", "口令", "密钥", "令牌")
 _RULER = regex(r"[\s:=-]*")
 _QUOTES = " \t\r\"'`*"
-_LONGEST = 4000
-"""Characters of a line that may be the head of a table."""
+_LONGEST = 4000  # Characters of a line that may be the head of a table
 
 
 def find_table_secrets(text: str) -> Iterator[tuple[int, int]]:
@@ -287,10 +279,9 @@ class DeobfuscatedText(NamedTuple):
     """A text as it reads without its disguise."""
 
     text: str
-    starts: list[int]
-    """Where a piece of it begins, rising."""
+    starts: list[int]  # Where a piece of it begins, rising
+    # Start and end of each piece in the text itself, and whether it stands there as it is
     pieces: list[tuple[int, int, bool]]
-    """Start and end of each piece in the text itself, and whether it stands there as it is."""
 
     def map_start(self, place: int) -> int:
         """Return where in the text itself begins what begins at *place* of the view."""

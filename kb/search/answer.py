@@ -25,35 +25,27 @@ from kb.text.segment import FIRST_CJK, fold_text, one_line, stem
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
+# Characters of a question that are looked for: what is longer is a text pasted in, and its beginning tells
 LONGEST = 4_000
-"""Characters of a question that are looked for: what is longer is a text pasted in, and its beginning tells."""
 
-FEW = 3
-"""Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)."""
+FEW = 3  # Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)
 
 MIN_WIDTH = 8
-_SHORT = 2
-"""Letters of a word that is marked only where it stands alone."""
-_LETTER = "[^\\W_\u2e80-\U0010ffff]"
-"""A letter or digit of a script that puts spaces between words."""
+_SHORT = 2  # Letters of a word that is marked only where it stands alone
+_LETTER = "[^\\W_\u2e80-\U0010ffff]"  # A letter or digit of a script that puts spaces between words
+# How a needle is looked for: as the beginning of a word, as a whole word, or wherever it stands
 _WIDENED, _ALONE, _ANYWHERE = "widened", "alone", "anywhere"
-"""How a needle is looked for: as the beginning of a word, as a whole word, or wherever it stands."""
-_MATCHES = 20
-"""So many matches decide where the window stands; a long text may have thousands."""
+_MATCHES = 20  # So many matches decide where the window stands; a long text may have thousands
 
 
 class SearchAnswer(NamedTuple):
     """A record that answers a query."""
 
     record: Record
-    score: float
-    """The higher the better; comparable within one answer list only."""
-    snippet: str
-    """The words around the first match, each match between « and »."""
-    note: Message | str = ""
-    """That it supersedes another record found, or was found by meaning alone."""
-    parts: Mapping[str, float] = {}
-    """What the score is made of: parts that are added, and factors ("×…")."""
+    score: float  # The higher the better; comparable within one answer list only
+    snippet: str  # The words around the first match, each match between « and »
+    note: Message | str = ""  # That it supersedes another record found, or was found by meaning alone
+    parts: Mapping[str, float] = {}  # What the score is made of: parts that are added, and factors ("×…")
 
 
 class SearchResult(NamedTuple):
@@ -61,11 +53,9 @@ class SearchResult(NamedTuple):
 
     intent: str
     strategy: str
-    terms: tuple[tuple[str, int, float], ...]
-    """Term, the number of records it stands in, and what it counts."""
+    terms: tuple[tuple[str, int, float], ...]  # Term, the number of records it stands in, and what it counts
     answers: list[SearchAnswer]
-    ran: Message | str = ""
-    """Which ways of searching took part; "" where no words were looked for."""
+    ran: Message | str = ""  # Which ways of searching took part; "" where no words were looked for
 
 
 def search_records(
@@ -178,8 +168,7 @@ class Snippet(NamedTuple):
     """A piece of a text on one line, and where in it the question's words stand."""
 
     text: str
-    matches: tuple[tuple[int, int], ...] = ()
-    """Start and end offsets in *text*, in order, not overlapping."""
+    matches: tuple[tuple[int, int], ...] = ()  # Start and end offsets in *text*, in order, not overlapping
 
     def highlight_matches(self, before: str, after: str) -> str:
         """Return the text with *before* and *after* around every match."""

@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
 FILE = "vectors.bin"
 BATCH = 32
-BATCH_SECONDS = 300.0
-"""What an embedder may take for one batch: a large model on a small machine."""
-FEW = 4
-"""Records without a vector that a search embeds itself; more of them wait for `kb vectors build`."""
+BATCH_SECONDS = 300.0  # What an embedder may take for one batch: a large model on a small machine
+FEW = 4  # Records without a vector that a search embeds itself; more of them wait for `kb vectors build`
 
 _CHUNK = 128
 _LOCK = "vectors"
@@ -46,16 +44,12 @@ _LOCK = "vectors"
 class VectorStatus(NamedTuple):
     """How things stand with the vectors."""
 
-    embedder: str
-    """Its name; what the settings say where it cannot be used."""
-    problem: Message | str
-    """Why it cannot be used, or ""."""
+    embedder: str  # Its name; what the settings say where it cannot be used
+    problem: Message | str  # Why it cannot be used, or ""
     vectors: int
-    waiting: int
-    """Records without one."""
+    waiting: int  # Records without one
     dimensions: int
-    bytes: int
-    """Of the file."""
+    bytes: int  # Of the file
 
 
 def get_vector_status(kb: Workspace) -> VectorStatus:

@@ -22,12 +22,9 @@ class RetrievalStrategy(NamedTuple):
     """How the records for an intent are looked for."""
 
     name: str
-    kinds: tuple[str, ...] = ()
-    """Kinds that answer it best."""
-    only: bool = False
-    """Whether records of no other kind are an answer."""
-    recent: float = 1.0
-    """How many times as much the age of a record counts."""
+    kinds: tuple[str, ...] = ()  # Kinds that answer it best
+    only: bool = False  # Whether records of no other kind are an answer
+    recent: float = 1.0  # How many times as much the age of a record counts
 
 
 STRATEGIES: Mapping[str, RetrievalStrategy] = {
@@ -44,8 +41,7 @@ class QueryIntent(NamedTuple):
     """What a question wants."""
 
     intent: str
-    weak_identity: bool = False
-    """Whether it may be about the person who asks, without saying so."""
+    weak_identity: bool = False  # Whether it may be about the person who asks, without saying so
 
     @property
     def strategy(self) -> RetrievalStrategy:
@@ -146,8 +142,8 @@ def is_identity_question(line: str) -> bool:
     return _ASKER.search(bare) is not None and any(pattern.fullmatch(bare) for pattern in likely)
 
 
+# A weak sign that a question is about the person who asks (ZCLAW-14)
 _SELF = regex(r"\b(?:I|me|my|mine|myself)\b|我(?!们)|本人", re.IGNORECASE)
-"""A weak sign that a question is about the person who asks (ZCLAW-14)."""
 
 
 # -- the other intents ----------------------------------------------------------------------------

@@ -28,26 +28,16 @@ from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import SEPARATOR, extract_run_terms, extract_word_terms, fold_text, iter_runs, stem
 
+# The most phrases of one question that are asked for; what stands behind them is left to the plain scan
 MAX_PHRASES = 32
-"""The most phrases of one question that are asked for; what stands behind them is left to the plain scan."""
 
-LONGEST_PHRASE = 64
-"""The most terms of one phrase: to look for a longer one takes its length times that of a record."""
+LONGEST_PHRASE = 64  # The most terms of one phrase: to look for a longer one takes its length times that of a record
 
-MAX_TERMS = 16
-"""The most terms of a broad question: a prompt may be a page, and each term costs a look into the index."""
-
-MAX_RANKED = 48
-"""The most terms of a question by which records are ranked."""
-
-MAX_PROMPT = 4000
-"""Characters of a prompt that are read: three quarters from its beginning, the rest from its end."""
-
-PREFIX_FROM = 3
-"""Letters a spaced word needs before it is asked for as the beginning of a word."""
-
-NAME_WEIGHT = 2.0
-"""What a name in code (`getUserName`, oauth2) says beside an ordinary word, which says 1.0."""
+MAX_TERMS = 16  # The most terms of a broad question: a prompt may be a page, and each term costs a look into the index
+MAX_RANKED = 48  # The most terms of a question by which records are ranked
+MAX_PROMPT = 4000  # Characters of a prompt that are read: three quarters from its beginning, the rest from its end
+PREFIX_FROM = 3  # Letters a spaced word needs before it is asked for as the beginning of a word
+NAME_WEIGHT = 2.0  # What a name in code (`getUserName`, oauth2) says beside an ordinary word, which says 1.0
 
 ACROSS, CHARACTER, PART = 0.3, 0.4, 0.7
 """What the lesser terms count in a ranking: a CJK bigram that reaches over a function word and so is a part of two
@@ -59,31 +49,25 @@ class QueryRun(NamedTuple):
 
     text: str
     is_unspaced: bool
+    # Of an unspaced run what it says without function words; of a word its index terms: getuser, get, user
     parts: Sequence[str]
-    """Of an unspaced run what it says without function words; of a word its index terms: getuser, get, user."""
 
 
 class Query(NamedTuple):
     """A question, a prompt or a task, cut into words once; whatever looks for records takes this value."""
 
-    text: str
-    """As it was asked."""
-    runs: tuple[QueryRun, ...] = ()
-    """Its words in their order."""
+    text: str  # As it was asked
+    runs: tuple[QueryRun, ...] = ()  # Its words in their order
+    # Its `MAX_TERMS` most meaningful terms, those that look rarest first: words in lower case and CJK bigrams
     subjects: tuple[str, ...] = ()
-    """Its `MAX_TERMS` most meaningful terms, those that look rarest first: words in lower case and CJK bigrams."""
+    # Stem → the word, and how much it says where it is found; only words among the subjects
     words: Mapping[str, tuple[str, float]] = {}
-    """Stem → the word, and how much it says where it is found; only words among the subjects."""
-    pieces: tuple[str, ...] = ()
-    """Its unspaced runs without function words, where a subject is in them."""
+    pieces: tuple[str, ...] = ()  # Its unspaced runs without function words, where a subject is in them
+    # The `MAX_RANKED` terms by which records are ranked, the heaviest first: 0.0–1.0
     weights: Mapping[str, float] = {}
-    """The `MAX_RANKED` terms by which records are ranked, the heaviest first: 0.0–1.0."""
-    references: tuple[Reference, ...] = ()
-    """The records it names by id."""
-    numbers: frozenset[int] = frozenset()
-    """The numbers of another tool's records that it asks for: "ADR 7"."""
-    folded: tuple[str, ...] = ()
-    """Its parts between white space, as a plain scan compares them."""
+    references: tuple[Reference, ...] = ()  # The records it names by id
+    numbers: frozenset[int] = frozenset()  # The numbers of another tool's records that it asks for: "ADR 7"
+    folded: tuple[str, ...] = ()  # Its parts between white space, as a plain scan compares them
 
 
 def parse_query(text: str) -> Query:

@@ -15,11 +15,8 @@ DEAD_WEIGHT = 0.3
 GLOBAL_WEIGHT = 0.9
 ELSEWHERE_WEIGHT = 0.6
 
-TITLE_WEIGHT = 0.5
-"""What it adds that all that was asked stands in the title."""
-
-FAVOUR = 1.25
-"""What it counts that a record is of a kind that answers such questions."""
+TITLE_WEIGHT = 0.5  # What it adds that all that was asked stands in the title
+FAVOUR = 1.25  # What it counts that a record is of a kind that answers such questions
 
 HEARD, HEARD_OFTEN = 0.05, 9
 """What a record gains at most by coming up again, and in how many further sessions it has to.
@@ -27,20 +24,17 @@ HEARD, HEARD_OFTEN = 0.05, 9
 The count stands in the record, so that an order never depends on whose machine it is.
 """
 
-AGED = 0.03
-"""What a record loses that is a year older than the newest one found: no more than a tie is worth."""
+AGED = 0.03  # What a record loses that is a year older than the newest one found: no more than a tie is worth
 
 
 class SearchHit(NamedTuple):
     """A record the index found."""
 
     record: Record
-    score: float = 0.0
-    """How well it answers, the higher the better; 0.0 for what only the plain scan found."""
+    score: float = 0.0  # How well it answers, the higher the better; 0.0 for what only the plain scan found
+    # True where every term of the question matched: the answer of a match expression or of the plain scan
     whole: bool = False
-    """True where every term of the question matched: the answer of a match expression or of the plain scan."""
-    parts: Mapping[str, float] = {}
-    """What the score is made of, where it was asked for."""
+    parts: Mapping[str, float] = {}  # What the score is made of, where it was asked for
 
 
 def rank_hits(

@@ -20,72 +20,48 @@ from kb.search.word_lists import FUNCTION_EN
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, fold_text, iter_runs
 
-READ = 24
-"""Records whose text is looked at; the others of those found keep the score of their terms."""
+READ = 24  # Records whose text is looked at; the others of those found keep the score of their terms
 
-WORDS, SENTENCE = 2, 6
-"""Below `WORDS` meaningful terms are a filter, from `SENTENCE` on they are a question."""
+WORDS, SENTENCE = 2, 6  # Below `WORDS` meaningful terms are a filter, from `SENTENCE` on they are a question
+FEW = 3  # Records that hold all that was asked and are no answer yet
 
-FEW = 3
-"""Records that hold all that was asked and are no answer yet."""
-
+# Records that hold all that was asked, from which on the full-text index takes too long to put them in order
 MANY = 200
-"""Records that hold all that was asked, from which on the full-text index takes too long to put them in order."""
 
-TELLING = 8
-"""Terms of a question whose closeness is measured."""
+TELLING = 8  # Terms of a question whose closeness is measured
+SYNONYM = 0.4  # What a synonym counts beside the word that was asked
+MISSPELLED = 0.7  # What a word counts that is spelled like one that no record has
 
-SYNONYM = 0.4
-"""What a synonym counts beside the word that was asked."""
-
-MISSPELLED = 0.7
-"""What a word counts that is spelled like one that no record has."""
-
+# What is added for words that stand close together, and for a title that was asked for
 CLOSE_WEIGHT, TITLE_WEIGHT = 0.2, 0.3
-"""What is added for words that stand close together, and for a title that was asked for."""
 
-BESIDE = 0.5
-"""What the better one of the two beside a record adds to it, as a share of its own score."""
-
-TOGETHER = 0.7
-"""What the best source adds to its records; the weakest adds nothing."""
-
-SATURATION = 0.9
-"""How soon a source that says a term again and again says no more by it (the k1 of BM25)."""
-
-TOP = 100
-"""Records of each way of searching that count: the scores of the others tell nothing."""
-
-WIDTH = 60
-"""Characters within which words say one thing together: half a sentence of English, two of Chinese."""
-
-_OFTEN = 8
-"""Places of one word that are looked at."""
+BESIDE = 0.5  # What the better one of the two beside a record adds to it, as a share of its own score
+TOGETHER = 0.7  # What the best source adds to its records; the weakest adds nothing
+SATURATION = 0.9  # How soon a source that says a term again and again says no more by it (the k1 of BM25)
+TOP = 100  # Records of each way of searching that count: the scores of the others tell nothing
+WIDTH = 60  # Characters within which words say one thing together: half a sentence of English, two of Chinese
+_OFTEN = 8  # Places of one word that are looked at
 
 _GRAMS = (3, 4)
-_LONG = 7
-"""Letters from which on two typing errors are allowed in a word."""
+_LONG = 7  # Letters from which on two typing errors are allowed in a word
 
 RowGroup = tuple[int, ...]
-ScoreParts = dict[int, dict[str, float]]
-"""Row → what its score is made of."""
+ScoreParts = dict[int, dict[str, float]]  # Row → what its score is made of
 
 
 class SemanticSource(NamedTuple):
     """What else than words can tell which records answer."""
 
+    # Asked once, where some of the words are enough: the rows nearest in meaning, the higher the nearer
     near: Callable[[], Mapping[int, float]]
-    """Asked once, where some of the words are enough: the rows nearest in meaning, the higher the nearer."""
-    share: float
-    """Of the score, 0.0–1.0."""
+    share: float  # Of the score, 0.0–1.0
 
 
 class RetrievedHits(NamedTuple):
     """What the index says to a question."""
 
     terms: tuple[WeightedTerm, ...]
-    hits: list[SearchHit]
-    """Not in order yet."""
+    hits: list[SearchHit]  # Not in order yet
 
 
 def retrieve_hits(

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 SYNONYMS = "synonyms.yaml"
-MAX_SYNONYMS = 1_000_000
-"""Characters of a file of synonyms that are read."""
+MAX_SYNONYMS = 1_000_000  # Characters of a file of synonyms that are read
 
 MAX_GROUPS = 5000
 _GROUP = regex(r"-\s*\[(.*)\]")
@@ -31,8 +30,7 @@ _GROUP = regex(r"-\s*\[(.*)\]")
 class SynonymGroup(NamedTuple):
     """Words that say the same."""
 
-    words: tuple[str, ...]
-    """Folded."""
+    words: tuple[str, ...]  # Folded
 
 
 def parse_groups(text: str, path: str) -> list[SynonymGroup]:

@@ -21,8 +21,8 @@ FUNCTION_EN = _parse_words(
     yet you your yours yourself yourselves
     """
 )
+# Words that only hold a sentence together, in English and, one character each, in Chinese
 FUNCTION_ZH = frozenset("的了吗呢吧啊呀嘛么是我你您他她它们这那哪谁就也都很把被给让和与或在个没嗯哦之其有什怎几")
-"""Words that only hold a sentence together, in English and, one character each, in Chinese."""
 
 STOP_EN = _parse_words(
     """
@@ -76,11 +76,11 @@ KEPT_ZH = _parse_words(
 """Words that hold a function character and are none."""
 
 LEADING_ZH = frozenset("为在对从到向将请")
+# Characters that hang on a word of two when a piece has an odd length: 为支付服务, 框架用
 TRAILING_ZH = frozenset("用时中里上下后前等")
-"""Characters that hang on a word of two when a piece has an odd length: 为支付服务, 框架用."""
 
+# Characters that close a word of three, as in 数据库 and 服务器
 WORD_ENDINGS_ZH = frozenset("库器化性率层端表键流图机量值区页栈链池")
-"""Characters that close a word of three, as in 数据库 and 服务器."""
 
 WORD_LISTS: Mapping[str, frozenset[str]] = {
     "function_en": FUNCTION_EN,

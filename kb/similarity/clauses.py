@@ -18,24 +18,19 @@ from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import strip_inflection
 
-SENTENCES = 8
-"""Sentences of a decision that a profile reads; what follows tells the circumstances."""
-CORE = 12
-"""Clauses of title and first sentence that are laid beside another record's; what has more is a list."""
+SENTENCES = 8  # Sentences of a decision that a profile reads; what follows tells the circumstances
+CORE = 12  # Clauses of title and first sentence that are laid beside another record's; what has more is a list
+# What a name, an identifier or a number weighs; any other word weighs 1, a single Chinese character one half
 NAME = 2.0
-"""What a name, an identifier or a number weighs; any other word weighs 1, a single Chinese character one half."""
-SUBJECT = 2.0
-"""What the words must weigh at least that two clauses share."""
+SUBJECT = 2.0  # What the words must weigh at least that two clauses share
 
 _PLAIN = frozenset(form for word in PLAIN.split("|") for form in (word, strip_inflection(word)))
-_SAYING = frozenset({"term", "undo", "besides"})
-"""Marks of the words that say something."""
-_LONGEST = 4
-"""Characters of the longest Chinese word in the loose rows."""
+_SAYING = frozenset({"term", "undo", "besides"})  # Marks of the words that say something
+_LONGEST = 4  # Characters of the longest Chinese word in the loose rows
 _MADE = regex(r"(?=[\w#+-]*?[\d._#+])[\w#+-]*+[\w.#+-]*+")
 """A word that somebody made: an identifier, a version, a file."""
+# Marks of the words behind which stands what is chosen
 _LEADING = frozenset({"use", "as", "as the", "is", "in", "to"})
-"""Marks of the words behind which stands what is chosen."""
 _OPEN = frozenset({"any", "anyone", "anybody", "everyone", "everybody", "every", "all", "任何", "所有", "任意", "一切"})
 _ONLY = frozenset({"only", "只有", "仅", "只"})
 
@@ -43,24 +38,16 @@ _ONLY = frozenset({"only", "只有", "仅", "只"})
 class Clause(NamedTuple):
     """What stands between two commas, read by the loose rows of the lexicon."""
 
-    text: str
-    """The sentence it stands in."""
-    words: tuple[Word, ...]
-    """The words and numbers that say something."""
-    texts: frozenset[str]
-    """Their texts."""
-    terms: tuple[str, ...]
-    """The words without the numbers; of Chinese without known words the bigrams."""
-    duty: str
-    """must, may, need not, must not, or "" where it says two things."""
+    text: str  # The sentence it stands in
+    words: tuple[Word, ...]  # The words and numbers that say something
+    texts: frozenset[str]  # Their texts
+    terms: tuple[str, ...]  # The words without the numbers; of Chinese without known words the bigrams
+    duty: str  # must, may, need not, must not, or "" where it says two things
     is_explicit: bool
     marks: frozenset[str]
-    is_open: bool
-    """True where it speaks of any or every one."""
-    bound: str
-    """≤ or ≥, where it bounds a number."""
-    before: frozenset[str] = frozenset()
-    """The words of the sentence that stand before it."""
+    is_open: bool  # True where it speaks of any or every one
+    bound: str  # ≤ or ≥, where it bounds a number
+    before: frozenset[str] = frozenset()  # The words of the sentence that stand before it
 
 
 def weigh_word(word: Word) -> float:
@@ -202,23 +189,15 @@ def is_fully_covered(one: Clause, other: Clause, own: Sequence[int]) -> bool:
 class Profile(NamedTuple):
     """What a record says in short, so that two records can be compared that say it in other words."""
 
-    terms: dict[str, float]
-    """Term → its weight."""
-    words: frozenset[str]
-    """The same by single words and characters."""
-    affirmed: frozenset[str]
-    """Words and numbers of the clauses that deny nothing."""
-    title: frozenset[str]
-    """Those of the title."""
-    stressed: frozenset[str]
-    """Terms that title and decision both say."""
+    terms: dict[str, float]  # Term → its weight
+    words: frozenset[str]  # The same by single words and characters
+    affirmed: frozenset[str]  # Words and numbers of the clauses that deny nothing
+    title: frozenset[str]  # Those of the title
+    stressed: frozenset[str]  # Terms that title and decision both say
     names: frozenset[str]
-    numbers: frozenset[tuple[str, str]]
-    """Amounts with what they measure."""
-    clauses: tuple[Clause, ...]
-    """The title's first."""
-    core: tuple[Clause, ...]
-    """Those of the title and the first sentence: what was decided."""
+    numbers: frozenset[tuple[str, str]]  # Amounts with what they measure
+    clauses: tuple[Clause, ...]  # The title's first
+    core: tuple[Clause, ...]  # Those of the title and the first sentence: what was decided
 
     def sum_weights(self, terms: Iterable[str]) -> float:
         """Return what *terms* weigh."""

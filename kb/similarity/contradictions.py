@@ -25,14 +25,11 @@ from kb.similarity.word_marks import UNITS
 from kb.startup.lazy_regex import regex
 from kb.text.segment import clip
 
-SENTENCES = 6
-"""Sentences of a decision that are compared; the first ones say what was decided."""
+SENTENCES = 6  # Sentences of a decision that are compared; the first ones say what was decided
+SHOWN = 120  # Characters of a sentence that a reason quotes
 
-SHOWN = 120
-"""Characters of a sentence that a reason quotes."""
-
+# Kinds that say what holds. A pitfall tells what went wrong and a checklist what to do: neither rules anything out.
 RULING = frozenset({"decision", "constraint", "interface", "pattern", "preference", "domain-note"})
-"""Kinds that say what holds. A pitfall tells what went wrong and a checklist what to do: neither rules anything out."""
 
 _CHOOSING = frozenset({"use", "as", "as the", "is", "in", "for", "to"})
 _CLAIM_NUMBER = regex(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")

@@ -26,20 +26,17 @@ from kb.text.segment import (
     strip_inflection,
 )
 
-THRESHOLD = 0.8
-"""Strictly above it two titles are compared further (SHI-23)."""
+THRESHOLD = 0.8  # Strictly above it two titles are compared further (SHI-23)
 
+# Share of the weighty terms of one decision that must stand in the other record (measured in bench/dedup.py)
 BODY_AGREEMENT = 0.5
-"""Share of the weighty terms of one decision that must stand in the other record (measured in bench/dedup.py)."""
 
-FAINT = 0.2
-"""Likeness of title and decision below which two records only share what many share."""
+FAINT = 0.2  # Likeness of title and decision below which two records only share what many share
 
+# Records that are read word by word where the titles do not tell; a candidate has hardly ever more near it
 CLOSEST = 6
-"""Records that are read word by word where the titles do not tell; a candidate has hardly ever more near it."""
 
-FACT_TERMS = 24
-"""Weighty terms of the longest text that is taken for a further fact: two or three sentences."""
+FACT_TERMS = 24  # Weighty terms of the longest text that is taken for a further fact: two or three sentences
 
 _DIGIT = regex(r"\d")
 
@@ -48,8 +45,7 @@ class DuplicateMatch(NamedTuple):
     """The record a candidate repeats or adds to."""
 
     record: Record
-    score: float
-    """Of the titles; where these differ and title and decision together say the same, theirs."""
+    score: float  # Of the titles; where these differ and title and decision together say the same, theirs
 
 
 # -- likeness -------------------------------------------------------------------------------------

@@ -29,27 +29,20 @@ from kb.similarity.statement_words import Word
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 
-AGREED = 0.4
-"""Share of what either decides that the other must tell of, but for the point in which they differ."""
+AGREED = 0.4  # Share of what either decides that the other must tell of, but for the point in which they differ
+READ = 600  # Characters of a text that decide whether it is worth comparing
 
-READ = 600
-"""Characters of a text that decide whether it is worth comparing."""
-
+# Share of the prefixes of the shorter text that the other must have; nineteen in twenty strangers have less
 NEAR = 0.16
-"""Share of the prefixes of the shorter text that the other must have; nineteen in twenty strangers have less."""
 
 RETOLD, LEAST, NAMED = 0.55, 0.35, 0.25
 """What must agree to be the same: of what both say, of what either says, of what either title says (this and what
 follows is chosen on the dev half of bench/pairs)."""
 
-APART = 0.65
-"""The share of what both say that must agree where one sign speaks against it."""
+APART = 0.65  # The share of what both say that must agree where one sign speaks against it
 
-EVIDENCE = 2.75
-"""What the words and numbers that both have must weigh, times the share: less could be any two records."""
-
-SHORT = 4
-"""Words of a denial that is about these words and not about what one of them does."""
+EVIDENCE = 2.75  # What the words and numbers that both have must weigh, times the share: less could be any two records
+SHORT = 4  # Words of a denial that is about these words and not about what one of them does
 
 _PREFIX = regex(r"(?<![a-z0-9])[a-z][a-z0-9]{3}")
 _UNSPACED = regex("[^\x00-\u2e7f]+")
@@ -64,8 +57,7 @@ _EXCLUSIVE_DUTIES = (
 class Difference(NamedTuple):
     """Two texts that cannot both hold."""
 
-    point: str
-    """duty, number, choice, or rejection: a choice that the other expressly turns down."""
+    point: str  # duty, number, choice, or rejection: a choice that the other expressly turns down
     old: str
     new: str
 
@@ -116,8 +108,7 @@ class _Side(NamedTuple):
 
     clause: Clause
     record: Profile
-    own: Sequence[int]
-    """Positions of the words that the other record does not say."""
+    own: Sequence[int]  # Positions of the words that the other record does not say
 
     @property
     def words(self) -> list[Word]:

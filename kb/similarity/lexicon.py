@@ -87,8 +87,8 @@ proxy|代理|反向代理|reverse proxy; template engine|模板引擎; separator
 """)
 """Words of one meaning; the first stands for all. Two languages meet here."""
 
+# Where a statement may hold without holding elsewhere
 PLACES = frozenset({"production", "staging", "development", "test"})
-"""Where a statement may hold without holding elsewhere."""
 
 SLOTS = frozenset(
     split_rows("""
@@ -194,8 +194,7 @@ def _build_rival_rows() -> dict[str, frozenset[int]]:
     return rows
 
 
-RIVAL_ROWS: Mapping[str, frozenset[int]] = _build_rival_rows()
-"""Name → the rows of RIVALS it stands in."""
+RIVAL_ROWS: Mapping[str, frozenset[int]] = _build_rival_rows()  # Name → the rows of RIVALS it stands in
 
 OPPOSITE_OF: Mapping[str, tuple[int, int]] = {
     word: (number, group)
@@ -206,11 +205,10 @@ OPPOSITE_OF: Mapping[str, tuple[int, int]] = {
 }
 """Word → its row in OPPOSITES and the group of writings it belongs to."""
 
-SENSES: Mapping[str, tuple[str, str]] = _build_senses()
-"""Phrase, folded → its mark and the word that stands for it."""
+SENSES: Mapping[str, tuple[str, str]] = _build_senses()  # Phrase, folded → its mark and the word that stands for it
 
+# The first words of phrases of several words
 PHRASE_STARTS = frozenset(phrase.partition(" ")[0] for phrase in SENSES if " " in phrase)
-"""The first words of phrases of several words."""
 
 
 @cache

@@ -22,33 +22,28 @@ from kb.text.line_ends import normalise_newlines
 from kb.text.markdown_scan import find_fenced_code, scan_markdown
 from kb.text.segment import normalise, split_sentences
 
+# The sections whose sentences are facts; of the others only what is missing as a whole is taken
 TELLING = ("decision", "alternatives", "why", "verification", "rollback")
-"""The sections whose sentences are facts; of the others only what is missing as a whole is taken."""
 
-SAID = 0.9
-"""Share of a sentence's weighty terms that stand in one sentence of the record where that has been said."""
+SAID = 0.9  # Share of a sentence's weighty terms that stand in one sentence of the record where that has been said
 
 SOURCES = 100
 """Sessions that a record names: the first, and those that saw it last. `occurrences` counts all; a list of 1,400 would
 fill its front matter, and nothing could be changed in it any more."""
 
 _FENCE = regex(r"```|~~~")
+# What `plan_merge` puts before a fact. Its numbers are not the fact's: “9 a second”, added on the 11th, is not 11.
 _DATED = regex(r"^- \d{4}-\d\d-\d\d(?: \([^()\n]*\))?: ", re.MULTILINE)
-"""What `plan_merge` puts before a fact. Its numbers are not the fact's: “9 a second”, added on the 11th, is not 11."""
 _TURNS = frozenset({"not", "off", "undo", "may", "need not", "except"})
 
 
 class CandidateMerge(NamedTuple):
     """What becomes of a record when a candidate says it again."""
 
-    verdict: str
-    """unchanged; appended: it says something new; updated: it was counted, or a gap was filled."""
-    changes: Mapping[str, object] = {}
-    """Keys of the front matter and their new values."""
-    filled: tuple[tuple[str, str], ...] = ()
-    """Sections the record lacks, by canonical name, with their text."""
-    lines: tuple[tuple[str, str], ...] = ()
-    """Lines to add at the end of a section, by canonical name."""
+    verdict: str  # unchanged; appended: it says something new; updated: it was counted, or a gap was filled
+    changes: Mapping[str, object] = {}  # Keys of the front matter and their new values
+    filled: tuple[tuple[str, str], ...] = ()  # Sections the record lacks, by canonical name, with their text
+    lines: tuple[tuple[str, str], ...] = ()  # Lines to add at the end of a section, by canonical name
 
 
 def format_source(candidate: Candidate) -> str:
@@ -119,11 +114,9 @@ class StatedFact(NamedTuple):
     """What a sentence says, as far as needed to find it again."""
 
     terms: frozenset[str]
-    order: tuple[str, ...]
-    """The terms in their order where it counts: masked before stored, 先脱敏后存储."""
+    order: tuple[str, ...]  # The terms in their order where it counts: masked before stored, 先脱敏后存储
     numbers: frozenset[str]
-    turns: frozenset[str]
-    """The marks that change what the terms say: not, may, except."""
+    turns: frozenset[str]  # The marks that change what the terms say: not, may, except
 
 
 def find_new_facts(texts: Mapping[str, str], already: Iterable[str]) -> list[tuple[str, str]]:

@@ -20,8 +20,7 @@ class Choice(NamedTuple):
     picked: frozenset[str] = frozenset()
     rejected: frozenset[str] = frozenset()
     role: frozenset[str] = frozenset()
-    slot: str = ""
-    """"any": the role takes one thing; "names": one product; "": it may take several."""
+    slot: str = ""  # "any": the role takes one thing; "names": one product; "": it may take several
     are_names: bool = False
 
 
@@ -29,12 +28,10 @@ class Statement(NamedTuple):
     """What one sentence states."""
 
     text: str
-    words: tuple[Word, ...] = ()
-    """Those of the reason it gives included."""
+    words: tuple[Word, ...] = ()  # Those of the reason it gives included
+    # The words that carry weight, in order, each once, one for all of a meaning; without numbers, units and reason
     terms: tuple[str, ...] = ()
-    """The words that carry weight, in order, each once, one for all of a meaning; without numbers, units and reason."""
-    duty: str = "must"
-    """must, may, need not, must not; "" where the sentence says more than one."""
+    duty: str = "must"  # must, may, need not, must not; "" where the sentence says more than one
     is_explicit: bool = False
     numbers: tuple[Word, ...] = ()
     places: frozenset[str] = frozenset()
@@ -87,8 +84,7 @@ def parse_titled_statement(title: str, sentence: str) -> Statement:
 
 
 _DIRECTED = frozenset({"order", "from", "over"})
-SEQUENCE = regex(r"先.*?[后再]|\bfirst\b.*?\bthen\b", re.IGNORECASE)
-"""Steps that are told in turn."""
+SEQUENCE = regex(r"先.*?[后再]|\bfirst\b.*?\bthen\b", re.IGNORECASE)  # Steps that are told in turn
 
 
 def has_order(statement: Statement) -> bool:
@@ -124,16 +120,14 @@ def resolve_duty(marks: list[str]) -> tuple[str, bool]:
 
 # -- choices --------------------------------------------------------------------------------------
 
-LONGEST_THING = 6
-"""Words of the longest thing that can be chosen; what is longer is a clause."""
-LONGEST_NAME = 3
-"""Words of the longest name of a product."""
+LONGEST_THING = 6  # Words of the longest thing that can be chosen; what is longer is a clause
+LONGEST_NAME = 3  # Words of the longest name of a product
 
 _NOTHING: frozenset[str] = frozenset()
+# Stems of the verbs that stand before "from A to B" and are no part of the role
 _MOVING = frozenset({"migrat", "mov", "switch", "chang", "迁移", "切换", "迁", "移"})
-"""Stems of the verbs that stand before "from A to B" and are no part of the role."""
+# Marks that part a choice from its role
 _CUTS = frozenset({"use", "as", "as the", "for", "over", "is", "in", "to", "from", "comma", "order", "except"})
-"""Marks that part a choice from its role."""
 
 
 def _parse_choice(words: list[Word], duty: str) -> Choice | None:

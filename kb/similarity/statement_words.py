@@ -16,12 +16,9 @@ from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, has_cjk, one_line, split_sentences, strip_inflection
 
-LONGEST_PHRASE = 4
-"""Words of the longest English phrase in the lexicon."""
-LONGEST_WORD = 5
-"""Characters of the longest Chinese word in the lexicon."""
-LONGEST_STATEMENT = 400
-"""Characters that are read of one statement; what is longer is no rule but a story."""
+LONGEST_PHRASE = 4  # Words of the longest English phrase in the lexicon
+LONGEST_WORD = 5  # Characters of the longest Chinese word in the lexicon
+LONGEST_STATEMENT = 400  # Characters that are read of one statement; what is longer is no rule but a story
 
 _TOKEN = regex(r"(\d+(?:[.,:]\d+)*)|([^\W\d](?:\w|[.+#'-](?=\w)|[+#])*)|[,，;；、:：=/|&()（）%％]")
 _NUMERAL = regex(
@@ -33,26 +30,19 @@ _REASON = regex("|".join(re.escape(word) for word in REASONS.split("|")), re.IGN
 _MARKUP = regex(r"!?\[([^\[\]\n]*+)\]\([^()\n]*+\)|[*`]+|^\s*(?:[-+>]|\d+[.)])\s+|^#+\s+")
 _ITEM_NUMBER = regex(r"(?:^|(?<=\s))\d{1,2}[.)、]\s*(?=\D)")
 _CJK = f"[{FIRST_CJK}-\U0010ffff]"
-_SCRIPT_CHANGE = regex(f"(?<={_CJK})(?!{_CJK})|(?<!{_CJK})(?={_CJK})")
-"""Where a script with spaces meets one without."""
+_SCRIPT_CHANGE = regex(f"(?<={_CJK})(?!{_CJK})|(?<!{_CJK})(?={_CJK})")  # Where a script with spaces meets one without
 _NOT_AFTER_COMMA = regex(r"[,，]\s*(?=not\s)|[,，]\s*(?=(?:而不是|而非|不选|不采用))", re.IGNORECASE)
 
 
 class Word(NamedTuple):
     """One word of a statement."""
 
-    mark: str
-    """A mark of MARKS, "term", "number", "unit", "comma", or "" for what has no weight."""
-    text: str
-    """The word that stands for it; of a number the amount in the measure of its unit, 60 for 1 minute."""
-    is_name: bool = False
-    """Whether it is written like the name of a product."""
-    unit: str = ""
-    """What a number measures: time, bytes, share or what is counted."""
-    is_setting: bool = False
-    """False for a number that belongs to a name: phase 2, CentOS 7."""
-    lead: str = ""
-    """In a clause, the mark of the word before where it leads a choice: use, in, is, …"""
+    mark: str  # A mark of MARKS, "term", "number", "unit", "comma", or "" for what has no weight
+    text: str  # The word that stands for it; of a number the amount in the measure of its unit, 60 for 1 minute
+    is_name: bool = False  # Whether it is written like the name of a product
+    unit: str = ""  # What a number measures: time, bytes, share or what is counted
+    is_setting: bool = False  # False for a number that belongs to a name: phase 2, CentOS 7
+    lead: str = ""  # In a clause, the mark of the word before where it leads a choice: use, in, is, …
 
 
 _NO_WORD = Word("", "")

@@ -21,17 +21,14 @@ from kb.text.segment import one_line
 _KEPT_CURRENT = ("impact", "verification", "rollback")
 """Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
 changes without a new decision, so a program may rewrite them."""
-_LISTS = ("evidence", "additions")
-"""Sections to which lines are added, each with its own origin."""
+_LISTS = ("evidence", "additions")  # Sections to which lines are added, each with its own origin
 
 
 class CandidateDecision(NamedTuple):
     """What to do with a candidate."""
 
-    step: str
-    """create, merge or conflict."""
-    record: Record | None = None
-    """The existing record, for merge and conflict."""
+    step: str  # create, merge or conflict
+    record: Record | None = None  # The existing record, for merge and conflict
     reason: Message | None = None
     similar: tuple[SimilarRecord, ...] = ()
 
