@@ -182,10 +182,10 @@ def strip_hidden(text: str) -> str:
 
 # -- letters that look alike ----------------------------------------------------------------------
 
+# Cyrillic and Greek letters that nobody can tell from Latin ones.
 _ALIKE = dict(
     zip("асԁеһіјӏорԛѕухԝАВСЕНІЈКМОРЅТХοΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "acdehijlopqsyxwABCEHIJKMOPSTXoABEZHIKMNOPTYX", strict=True)
 )
-"""Cyrillic and Greek letters that nobody can tell from Latin ones."""
 _LIKE = {"к": "k", "т": "t", "м": "m", "ѵ": "v", "ν": "v", "ι": "i", "υ": "u", "ρ": "p", "α": "a"}
 _FOLDED = str.maketrans({**_ALIKE, **_LIKE})
 _FOREIGN = regex("[\u0370-\u03ff\u0400-\u052f]")
@@ -210,23 +210,23 @@ def _normalise_text(text: str) -> str:
 
 # -- orders ---------------------------------------------------------------------------------------
 
+# Who writes of such texts says why.
 _ABOUT = regex(
     r"attack|inject|malicious|adversar|jailbreak|untrusted|hostile|exploit|payload|threat|phish|poison|smuggl|guardrail"
     r"|detect|filter|saniti[sz]e|block(?:s|ed|list)|flag(?:s|ged)|\bh(?:old|eld)\b|refus|reject|red.team|prevent"
     r"|defen[cds]|注入|攻击|恶意|越狱|威胁|对抗|不可信|投毒|检测|过滤|拦截|识别|防御|防止|拒绝|扣留"
 )
-"""Who writes of such texts says why."""
+# What stands before an order that is told of and not given, where somebody writes about such texts.
 _REPORTED = regex(
     r"(?<!you )(?<!have )(?<!need )(?:\b(?:to|that|which|may|might|could|can|cannot|would|will|not|never|of|like|says?"
     r"|said|or|and|as|with|from|to the agent)|(?:让|使|令|诱导|诱使|要求|试图|企图|指示|尝试|诸如|例如|比如|如|等|包含"
     r"|含有|含|出现|类似|的|是否)[^,，。\n]{0,8})[\s:,\"'“‘`(*]*\Z"
 )
-"""What stands before an order that is told of and not given, where somebody writes about such texts."""
+# The same, wherever it stands: "a page that instructs the model to …".
 _SOMEBODY_TOLD = regex(
     r"\b(?:instruct|tell|ask|trick|convinc|caus|persuad|forc|induc|coerc|command"
     r"|lead)\w{0,5} (?:(?!you\b)[\w'-]+ ){1,5}to\s*\Z"
 )
-"""The same, wherever it stands: "a page that instructs the model to …"."""
 _BEFORE, _AFTER = 240, 160
 _OPENING = {"“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "《": "》"}
 _FENCE = regex(r"^[ >\t]{0,20}(?:```|~~~)", MULTILINE)
@@ -321,6 +321,7 @@ _LINK = regex(r"!?\[[^\[\]\n]*+\]\([^()\n]*+\)|https?://\S+")
 _PROSE = regex(r"(?<!\S)[^\W\d_]{2,}[,.;:!?]*(?!\S)")
 _IDEOGRAPHS = regex(f"[{_IDEOGRAPH}]")
 _WORDS, _CHARACTERS = 4, 6  # So many words, or characters of Chinese, are prose
+# Comments of tools, of templates and of authors to themselves.
 _FOR_AUTHORS = regex(
     r"markdownlint|prettier|eslint|vale |cspell|spell|textlint|lint|gitleaks|nosec|noqa|pragma|spdx|licen[cs]e"
     r"|copyright|toc\b|generated|do not edit|(?:end|start|begin) of|todo|fixme|xxx\b|tbd|note to self|disable md\d"
@@ -329,7 +330,6 @@ _FOR_AUTHORS = regex(
     r"|state|summar|identify|see|cf\.?|link|reference|insert|replace|use this|this is|these are|here|you (?:may|might"
     r"|can))\b|可选|待补充|待定|待办|填写|说明|描述|示例|例如|如有|如适用|请补充|删除此|模板|在此|列出|参考|占位"
 )
-"""Comments of tools, of templates and of authors to themselves."""
 _SPEAKS_UNSEEN = msg("addresses an agent in text that a page does not show")
 _UNSHOWN = msg("has prose in a comment that a page does not show")
 

@@ -23,9 +23,9 @@ class InjectionPattern(NamedTuple):
     pattern: re.Pattern[str]  # It, from its head on
     before: re.Pattern[str] | None = None  # What stands before it, to its very end; None: whatever
     in_code: bool = True  # False: in code it is an example
+    # One of these stands in each such order; (): not stated. Where heads are common words ("user", 用户), this is
+    # looked for first: it takes less time than to compile the pattern.
     needs: tuple[str, ...] = ()
-    """One of these stands in each such order; (): not stated. Where heads are common words ("user", 用户), this is
-    looked for first: it takes less time than to compile the pattern."""
 
 
 PROBLEMS = {
@@ -90,6 +90,7 @@ _OPENS = (
 )
 _IMPERATIVE = regex(rf"{_OPENS}\Z")
 _ACTING = regex(rf"{_OPENS}{_ACT}\b[^.!?\n]{{0,80}} \Z")
+# What may stand before a pattern that is an order only there: "please reveal …", not "tools that reveal …".
 _BEFORE = {
     "imperative": _IMPERATIVE,
     "acting": _ACTING,
@@ -99,7 +100,6 @@ _BEFORE = {
     "please_zh": regex(r"(?:^|[\s。!,:请并])(?:完整|逐字)?地?\Z"),
     "start_zh": regex(r"(?:^|[\s。!:>*#-])\Z"),
 }
-"""What may stand before a pattern that is an order only there: "please reveal …", not "tools that reveal …"."""
 
 _PRIOR_ZH = (
     r"(?:之前|以上|上述|上面|前面|先前|此前|以前|早先|刚才|原来|原有|原始|初始|已有|既有|系统|开发者|安全|所有|全部"
@@ -259,6 +259,7 @@ _ENGLISH = _parse_table(rf"""
     |request)s?\b[^.\n]{{0,20}}?(?:from|by|of|in) this
 """)
 
+# Signs of a forged turn, and Chinese: nothing tells its words apart.
 _SIGNS = _parse_table(rf"""
 - forged outside code: </ <system <invoke <antml <function <tool_ <user_query <| <start_of_turn <end_of_turn [inst]
   [/inst] <<
@@ -323,7 +324,6 @@ _SIGNS = _parse_table(rf"""
 - commands behind start_zh: 新的指令 新指令 新的系统指令 新系统指令 真正的指令 更新的指令 隐藏指令
     (?:新的?|真正的|更新的|隐藏)(?:系统)?指令\s?:
 """)
-"""Signs of a forged turn, and Chinese: nothing tells its words apart."""
 
 
 _Orders = tuple[InjectionPattern, ...]
@@ -346,6 +346,7 @@ SIGN = regex("|".join(map(re.escape, SIGNS)))
 WORD = regex("[a-z]+")
 ORDERS = (*_ENGLISH, *_SIGNS)  # A new way of giving orders is a row in one of the two
 
+# In what a page does not show this is enough: an agent is named and told something.
 AGENT = regex(
     rf"(?<![a-z]){_BOT}{_E}[^\n]{{0,100}}?(?<![a-z])(?:must|should|shall|please|always|never|do not|don['’]?t|ignore"
     rf"|run|execute|delete|accept|approve|merge|send|skip|say|add|you){_E}|{_BOT_ZH}[^\n]{{0,60}}?(?:必须|请|务必|应当"
@@ -353,4 +354,3 @@ AGENT = regex(
     r"|(?<![a-z])(?:approve|merge|accept|trust) (?:this|any|all|every) (?:pr|pull request|merge request|change|commit"
     r"|patch|author)|(?:批准|通过|合并)(?:本|此|这个?|该|所有)(?:pr|合并请求|提交|改动)"
 )
-"""In what a page does not show this is enough: an agent is named and told something."""

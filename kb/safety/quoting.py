@@ -24,6 +24,7 @@ _NONE = frozenset(
     ["", "-", "–", "—", "/", "n/a", "na", "none", "nothing", "tbd", "无", "暂无", "不适用", "待定", "没有"]
 )
 
+# Sentences and field names that hand over a conclusion instead of a memory (SHI "禁忌"; one-way rule of hints).
 _CONCLUSION = regex(
     r"\b(?:recommended|final)[ _-]?(?:solution|decision)\s*[:=：]|\b(?:recommended_solution|final_decision|must_use|"
     r"priority_order|confidence_score)\b|\b(?:recommendedSolution|finalDecision|mustUse|priorityOrder|confidenceScore)\b|"
@@ -35,12 +36,11 @@ _CONCLUSION = regex(
     r"最终(?:方案|决定|决策|结论|选择)\s*(?:是|为|就是|必须|[:：=])|(?:推荐方案|优先级顺序|置信度)\s*[:：=]",
     re.IGNORECASE,
 )
-"""Sentences and field names that hand over a conclusion instead of a memory (SHI "禁忌"; one-way rule of hints)."""
 
+# Every conclusion holds one of these; most texts hold none, and looking for them costs a tenth of the expression.
 _MARKS = (
     "final only definitive recommended must_use mustuse priority confidence 最终 唯一 最后 推荐 优先级 置信度".split()
 )
-"""Every conclusion holds one of these; most texts hold none, and looking for them costs a tenth of the expression."""
 
 
 def has_conclusion(text: str) -> bool:

@@ -13,10 +13,10 @@ from itertools import pairwise
 
 from kb.startup.lazy_regex import regex
 
+# What stands where a value is to be put in.
 _FRAME = regex(
     r"^(?:<.*>?|\{.*\}?|\$(?:[({].*|[A-Za-z_][\w.:-]*|\d)|%\w+%?|%\(.*|\*+)$|\{\{|\$\{|\.\.\.|…(?!$)|^.{0,5}…$|\*{3}"
 )
-"""What stands where a value is to be put in."""
 _MODEL = regex(
     r"(?i)x{5}|^x+$|your|^(?:an?-?|my-?|the-?)?(?:example|sample)|placeholder|change-?_?me|dummy|redacted|hidden"
     r"|to-?_?do\b|insert-|replace-?_?|^(?:null|none|nil|true|false|undefined)$"
@@ -32,6 +32,7 @@ CAMEL = regex(r"[a-z][A-Z]")
 _HUMP = regex(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _DIGIT = regex(r"\d")
 _LETTER = regex(r"[^\W\d_]")
+# Words of sentences and of forms; a passphrase has none of them.
 _FUNCTION_WORDS = frozenset(
     """
     a an the is are was be been must should may can will not no or and of to in on at for from by with as it its this
@@ -42,8 +43,8 @@ _FUNCTION_WORDS = frozenset(
     config env string number value key keys using used use between into via grant flow based
     """.split()
 )
-"""Words of sentences and of forms; a passphrase has none of them."""
 
+# Beginnings of tokens that services issue, in lower case; whether a token follows is seen from its characters.
 _ISSUED = tuple(
     """
     ablk age-secret-key-1 aiza akcp akia akid amzn1.oa2-cs. apify_api_ aq.ab8 asia atatt3 atbb atctt3 bb_live_ bkaj_
@@ -57,7 +58,6 @@ _ISSUED = tuple(
     sqp_ squ_ tfp_ tgp_v1_ tk-us- tskey- tvly- vcp_ whsec_ xai- xapp- xkeysib- xox xsmtpsib- y0_ ya29.
     """.split()
 )
-"""Beginnings of tokens that services issue, in lower case; whether a token follows is seen from its characters."""
 
 
 def compute_entropy(value: str) -> float:
@@ -136,13 +136,13 @@ _UNITS = regex(r"(?i)\s?(?:bytes?|[kmg]i?b\b|[mnuμ]?s\b|ns\b|ops|rows?|字节|�
 _BASE64_LINE = regex(r"[A-Za-z0-9+/]{16,}={0,2}|-----.*|.*base64,.*|ssh-\S+ .*")
 _MASK = regex(r"\[redacted:[a-z0-9-]+\]")
 _UUID = regex(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+# Names that hosts and kb give to sessions, their files and projects; who has one can read nothing with it.
 _SESSION_NAME = regex(
     r"(?:ses_[0-9a-f]{10,12}[0-9A-Za-z]{8,16}"
     r"|rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
     r"|(?:project/[a-z0-9.-]{1,60}-|(?:[a-z]{1,20}\d{0,2}[.-]){1,4})(?:[0-9a-f]{6}){1,2}"
     r"|[\w.-]{1,80}-\d{8}-\d{6}-[\w-]{1,8}(?:-\d{1,3})?)(?:\.jsonl?|\.md)?"
 )
-"""Names that hosts and kb give to sessions, their files and projects; who has one can read nothing with it."""
 _TELLING_WORDS = (
     r"(?i)(?:passw(?:or)?d|passphrase|secret|token|credential|(?<![a-z])pat(?![a-z])|密码|口令|令牌|密钥|秘钥|私钥|加密串"
     r"|(?:api|access|private|auth|account|app|client|sign(?:ing)?|encryption|master|service|secret)[ _-]?key"

@@ -39,9 +39,9 @@ MAX_PROMPT = 4000  # Characters of a prompt that are read: three quarters from i
 PREFIX_FROM = 3  # Letters a spaced word needs before it is asked for as the beginning of a word
 NAME_WEIGHT = 2.0  # What a name in code (`getUserName`, oauth2) says beside an ordinary word, which says 1.0
 
+# What the lesser terms count in a ranking: a CJK bigram that reaches over a function word and so is a part of two
+# words; a single CJK character, which stands in many words; a part of a name in code, where the whole name is meant.
 ACROSS, CHARACTER, PART = 0.3, 0.4, 0.7
-"""What the lesser terms count in a ranking: a CJK bigram that reaches over a function word and so is a part of two
-words; a single CJK character, which stands in many words; a part of a name in code, where the whole name is meant."""
 
 
 class QueryRun(NamedTuple):

@@ -24,6 +24,8 @@ FUNCTION_EN = _parse_words(
 # Words that only hold a sentence together, in English and, one character each, in Chinese
 FUNCTION_ZH = frozenset("的了吗呢吧啊呀嘛么是我你您他她它们这那哪谁就也都很把被给让和与或在个没嗯哦之其有什怎几")
 
+# Words that say how something is asked, or that any piece of programming work is about; none tells two records
+# apart.
 STOP_EN = _parse_words(
     """
     about above actually add added adding after again ahead all already also always am an and another any anything are
@@ -47,8 +49,6 @@ STOP_EN = _parse_words(
     with within without won wonder work worked working works would wouldn write written wrong yes yet you your yours
     """
 )
-"""Words that say how something is asked, or that any piece of programming work is about; none tells two records
-apart."""
 
 STOP_ZH = _parse_words(
     """
@@ -67,13 +67,13 @@ STOP_ZH = _parse_words(
     任务 步骤 相关 报错 错误 有用 出现 发现 导致
     """
 )
+# Words that hold a function character and are none.
 KEPT_ZH = _parse_words(
     """
     在线 存在 正在 请求 目的 和解 饱和 参与 个人 与否 个性 被动 给定 就绪 都市 在途 对象 对话 对账 对比 从库 为空 到期
     到达 向量 将来
     """
 )
-"""Words that hold a function character and are none."""
 
 LEADING_ZH = frozenset("为在对从到向将请")
 # Characters that hang on a word of two when a piece has an odd length: 为支付服务, 框架用
@@ -82,6 +82,7 @@ TRAILING_ZH = frozenset("用时中里上下后前等")
 # Characters that close a word of three, as in 数据库 and 服务器
 WORD_ENDINGS_ZH = frozenset("库器化性率层端表键流图机量值区页栈链池")
 
+# The lists above by name, for a search that is no part of kb.
 WORD_LISTS: Mapping[str, frozenset[str]] = {
     "function_en": FUNCTION_EN,
     "function_zh": FUNCTION_ZH,
@@ -92,7 +93,6 @@ WORD_LISTS: Mapping[str, frozenset[str]] = {
     "trailing_zh": TRAILING_ZH,
     "endings_zh": WORD_ENDINGS_ZH,
 }
-"""The lists above by name, for a search that is no part of kb."""
 
 
 def is_function_word(word: str) -> bool:

@@ -27,8 +27,8 @@ SUBJECT = 2.0  # What the words must weigh at least that two clauses share
 _PLAIN = frozenset(form for word in PLAIN.split("|") for form in (word, strip_inflection(word)))
 _SAYING = frozenset({"term", "undo", "besides"})  # Marks of the words that say something
 _LONGEST = 4  # Characters of the longest Chinese word in the loose rows
+# A word that somebody made: an identifier, a version, a file.
 _MADE = regex(r"(?=[\w#+-]*?[\d._#+])[\w#+-]*+[\w.#+-]*+")
-"""A word that somebody made: an identifier, a version, a file."""
 # Marks of the words behind which stands what is chosen
 _LEADING = frozenset({"use", "as", "as the", "is", "in", "to"})
 _OPEN = frozenset({"any", "anyone", "anybody", "everyone", "everybody", "every", "all", "任何", "所有", "任意", "一切"})

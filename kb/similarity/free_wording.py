@@ -35,9 +35,9 @@ READ = 600  # Characters of a text that decide whether it is worth comparing
 # Share of the prefixes of the shorter text that the other must have; nineteen in twenty strangers have less
 NEAR = 0.16
 
+# What must agree to be the same: of what both say, of what either says, of what either title says (this and what
+# follows is chosen on the dev half of bench/pairs).
 RETOLD, LEAST, NAMED = 0.55, 0.35, 0.25
-"""What must agree to be the same: of what both say, of what either says, of what either title says (this and what
-follows is chosen on the dev half of bench/pairs)."""
 
 APART = 0.65  # The share of what both say that must agree where one sign speaks against it
 

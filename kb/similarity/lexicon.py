@@ -14,6 +14,7 @@ from functools import cache
 from kb.similarity.word_marks import MARKS, UNITS, WHOLE_WORDS, split_rows
 from kb.text.segment import strip_inflection
 
+# Words of one meaning; the first stands for all. Two languages meet here.
 SAME = split_rows("""
 backend|back end|server side|后端|服务端|服务器端; frontend|front end|client side|前端; framework|框架;
 database|db|数据库; cache|caching|缓存; queue|queues|queueing|queuing|队列;
@@ -85,11 +86,11 @@ proxy|代理|反向代理|reverse proxy; template engine|模板引擎; separator
 ~idempotent|idempotency|idempotently|幂等; ~atomic|atomically|atomicity|原子; ~unique|uniqueness|唯一;
 ~ban|banned|forbid|forbidden|禁止|禁用
 """)
-"""Words of one meaning; the first stands for all. Two languages meet here."""
 
 # Where a statement may hold without holding elsewhere
 PLACES = frozenset({"production", "staging", "development", "test"})
 
+# What has one filler at a time, whatever it is.
 SLOTS = frozenset(
     split_rows("""
         framework; language; library; format; protocol; broker; style; strategy; algorithm; convention; licence;
@@ -97,16 +98,16 @@ SLOTS = frozenset(
         bundler; compiler; tool; model; level; primary key; time zone; 模式; 方式; 机制
     """)
 )
-"""What has one filler at a time, whatever it is."""
 
+# What has one filler at a time where both fillers are names of products.
 HOLDERS = frozenset(
     split_rows("""
         database; cache; queue; storage; search; registry; configuration center; gateway; proxy;
         continuous integration; build; deployment; scheduler; provider; platform
     """)
 )
-"""What has one filler at a time where both fillers are names of products."""
 
+# Names of which one place takes one @ the words such a place is usually named by. Common ones only.
 RIVALS = split_rows("""
 fastapi|flask|django|tornado|sanic|express|koa|nestjs|fastify|spring boot|quarkus|micronaut|rails|laravel|gin|fiber|
 actix|axum|ktor @ web|backend|framework;
@@ -133,8 +134,8 @@ bcrypt|argon2|argon2id|scrypt|pbkdf2|md5 @ password|hash|密|码|哈|希; sha1|s
 monorepo|polyrepo|multirepo|单仓|多仓 @ repository;
 trunk based development|git flow|gitflow|github flow @ branch|branching|model; squash|rebase|merge commit @ merge
 """)
-"""Names of which one place takes one @ the words such a place is usually named by. Common ones only."""
 
+# Words that exclude each other only where all the rest of two statements is the same; `||` joins writings of one.
 OPPOSITES = split_rows("""
 go|rust|java|kotlin|python|c++|c#|ruby|php|scala|typescript|javascript; tab|tabs|制表符||space|spaces|空格;
 rest|graphql|grpc|soap; json|yaml|toml|xml|protobuf|avro|msgpack|csv|parquet|logfmt|plain text|纯文本;
@@ -154,21 +155,20 @@ clientside|serverside; 客户端渲染|服务端渲染; manual|automatic; manual
 ~串行|并行; ~横向|纵向; ~大写|小写; ~左|右; ~明文|密文; ~单数|复数; ~主动|被动; ~集中|分布; ~临时|永久;
 ~内网|外网|公网; ~长连接|短连接; ~横屏|竖屏; ~正序|倒序; ~前置|后置; ~必填|选填; ~批量|逐条
 """)
-"""Words that exclude each other only where all the rest of two statements is the same; `||` joins writings of one."""
 
+# One deed and its opposite: the deed, its words, the words of the opposite.
 OPPOSED_VERBS: tuple[tuple[str, str, str], ...] = (
     ("include", "include|includes|included|包含|包括", "exclude|excludes|excluded|排除|不包含|不包括"),
     ("show", "show|shows|shown|显示|展示", "hide|hides|hidden|隐藏"),
     ("accept", "accept|accepts|accepted|接受|接收", "reject|rejects|rejected|拒绝|拒收"),
 )
-"""One deed and its opposite: the deed, its words, the words of the opposite."""
 
+# Other names of what the rows above know.
 ALIASES = split_rows("""
 postgres = postgresql; k8s = kubernetes; mongo = mongodb; golang = go; js = javascript; ts = typescript;
 vuejs = vue; vue.js = vue; reactjs = react; react.js = react; kafka streams = kafka; elastic search = elasticsearch;
 gitlab ci cd = gitlab ci; argon2id = argon2; es = elasticsearch
 """)
-"""Other names of what the rows above know."""
 
 
 def _build_senses() -> dict[str, tuple[str, str]]:
@@ -196,6 +196,7 @@ def _build_rival_rows() -> dict[str, frozenset[int]]:
 
 RIVAL_ROWS: Mapping[str, frozenset[int]] = _build_rival_rows()  # Name → the rows of RIVALS it stands in
 
+# Word → its row in OPPOSITES and the group of writings it belongs to.
 OPPOSITE_OF: Mapping[str, tuple[int, int]] = {
     word: (number, group)
     for number, row in enumerate(OPPOSITES)
@@ -203,7 +204,6 @@ OPPOSITE_OF: Mapping[str, tuple[int, int]] = {
     for group, part in enumerate(row.split("||") if "||" in row else row.split("|"))
     for word in part.split("|")
 }
-"""Word → its row in OPPOSITES and the group of writings it belongs to."""
 
 SENSES: Mapping[str, tuple[str, str]] = _build_senses()  # Phrase, folded → its mark and the word that stands for it
 

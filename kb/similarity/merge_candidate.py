@@ -27,9 +27,9 @@ TELLING = ("decision", "alternatives", "why", "verification", "rollback")
 
 SAID = 0.9  # Share of a sentence's weighty terms that stand in one sentence of the record where that has been said
 
+# Sessions that a record names: the first, and those that saw it last. `occurrences` counts all; a list of 1,400 would
+# fill its front matter, and nothing could be changed in it any more.
 SOURCES = 100
-"""Sessions that a record names: the first, and those that saw it last. `occurrences` counts all; a list of 1,400 would
-fill its front matter, and nothing could be changed in it any more."""
 
 _FENCE = regex(r"```|~~~")
 # What `plan_merge` puts before a fact. Its numbers are not the fact's: “9 a second”, added on the 11th, is not 11.

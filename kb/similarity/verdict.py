@@ -18,9 +18,9 @@ from kb.similarity.duplicates import (
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import one_line
 
+# Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
+# changes without a new decision, so a program may rewrite them.
 _KEPT_CURRENT = ("impact", "verification", "rollback")
-"""Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
-changes without a new decision, so a program may rewrite them."""
 _LISTS = ("evidence", "additions")  # Sections to which lines are added, each with its own origin
 
 

@@ -14,6 +14,7 @@ def split_rows(table: str) -> tuple[str, ...]:
     return tuple(row.strip() for row in rows if row.strip())
 
 
+# Mark → the phrases that carry it.
 MARKS: Mapping[str, str] = {
     # what a statement obliges to
     "must": "must|shall|have to|has to|need to|needs to|should|always|required|requires|require|mandatory|"
@@ -66,8 +67,8 @@ MARKS: Mapping[str, str] = {
     "已|已经|有没有|是不是|能不能|要不要|会不会|可不可以|的|了|都|均|一律|统一|所有|全部|每个|每|各|各个|任何|一切|则|会|将|被|把|请|我们|本|该|其|并|进行|以|"
     "当前|目前|现在|今后|以后|项目|团队|系统|服务|中|里|内|上|时|后|我|个|地|着|过|就|再|要|改|设|等|类|性",
 }
-"""Mark → the phrases that carry it."""
 
+# Chinese words that stand whole although a shorter word of the table is inside.
 WHOLE_WORDS = (
     "应用|用户|作用|费用|可用|通用|专用|引用|调用|复用|重用|信用|可靠|可见|可变|可读|可写|可扩展|是否|选项|为了|因为|行为|作业|操作|工作|"
     "合作|不同|不变|一致|不一致|不可变|供应|响应|适应|对应|应答|需求|必要|做法|在线|存在|正在|从库|从属|主从|到期|到达|与否|"
@@ -76,22 +77,22 @@ WHOLE_WORDS = (
     "内存|内网|内部|内容|主键|主机|主题|主干|主线|对象|对外|对账|对内|方向|向量|面向|经验|过期|过滤|过程|通过率|要点|摘要|主从|重要|"
     "别人|别处|不错|不仅|不只|不断|不管|不论|差不多|不足|不良|不等|不限|合并|并发|并行|改动|改造|设计|设备|等级|等待|类型|属性|特性|一致性|幂等性|就绪|再次|只读|只写|得分|全局|更新|事务|任务|数据|文件|目录|表|列|行"
 )
-"""Chinese words that stand whole although a shorter word of the table is inside."""
 
+# Where a statement ends and its reason begins.
 REASONS = (
     " because | since | so that | in order to | due to | as it | as they |, as | given that |"
     "因为|由于|以便|从而|为了|因此|所以|以免|——"
 )
-"""Where a statement ends and its reason begins."""
 
+# Words whose number is a name, not a setting: phase 2, CentOS 7, 第 3 阶段.
 LABELS = frozenset(
     split_rows("""
         step; phase; stage; part; chapter; section; level; tier; sprint; milestone; adr; rfc; issue; ticket; epic;
         iteration; quarter; centos; ubuntu; debian; windows; http; tls; ipv; 阶段; 步骤; 第; 附录
     """)
 )
-"""Words whose number is a name, not a setting: phase 2, CentOS 7, 第 3 阶段."""
 
+# Words whose number is a setting: port 8000, 上限 20.
 SETTERS = frozenset(
     split_rows("""
         port; version; limit; timeout; size; count; ratio; rate; return; returns; respond; answer; status; budget;
@@ -99,7 +100,6 @@ SETTERS = frozenset(
         下限; 率; 数
     """)
 )
-"""Words whose number is a setting: port 8000, 上限 20."""
 
 _TIME = {
     "ms|millisecond|milliseconds|毫秒": 0.001,
@@ -120,13 +120,13 @@ _BYTES = {
 }
 _COUNTS = "次|人|位|条|份|台|倍|层|级|个|名|行|列|字|天内|笔|核|副本|轮"
 
+# Unit → what it measures and how much of it one is.
 UNITS: Mapping[str, tuple[str, float]] = {
     **{word: ("time", factor) for words, factor in _TIME.items() for word in words.split("|")},
     **{word: ("bytes", factor) for words, factor in _BYTES.items() for word in words.split("|")},
     **dict.fromkeys(("%", "percent", "per cent", "％"), ("share", 1)),
     **{word: (word, 1) for word in _COUNTS.split("|")},
 }
-"""Unit → what it measures and how much of it one is."""
 
 NUMERALS: Mapping[str, int] = {
     word: value
@@ -137,13 +137,14 @@ NUMERALS: Mapping[str, int] = {
 
 # -- what counts only where clauses are compared ----------------------------------------------------
 
+# Words for a bound and its direction; a bound is part of the number that it bounds.
 BOUNDS: Mapping[str, str] = {
     **dict.fromkeys(("at most", "以下", "以内"), "≤"),
     **dict.fromkeys(("at least", "later", "newer", "以上", "minimum"), "≥"),
     "limit": "",
 }
-"""Words for a bound and its direction; a bound is part of the number that it bounds."""
 
+# Words that MARKS reads for their place in a sentence, and what stands for each where it counts what they say.
 COUNTED: Mapping[str, str] = {
     **{"before": "before", "先于": "before", "之前": "before", "after": "after", "晚于": "after", "之后": "after"},
     **dict.fromkeys(("several", "multiple", "many", "多", "多个"), "several"),
@@ -151,8 +152,8 @@ COUNTED: Mapping[str, str] = {
     **{"above": "above", "大于": "above", "高于": "above", "below": "below", "小于": "below", "低于": "below"},
     **{"import": "import", "导入": "import", "export": "export", "导出": "export"},
 }
-"""Words that MARKS reads for their place in a sentence, and what stands for each where it counts what they say."""
 
+# What any record could say, by its stem: "keep" stands for "keeps" as well.
 PLAIN = (
     "about|across|after|again|against|ago|almost|along|already|although|among|another|anything|anyway|around|aside|"
     "away|back|because|become|been|behind|being|beside|better|both|bring|but|call|come|contain|could|did|different|"
@@ -169,4 +170,3 @@ PLAIN = (
     "即|方案|机制|方式|情况|相关|问题|规则|处理|实现|完成|直接|要求|需求|目前|之后|之前|同学|场景|时候|一遍|没问题|"
     "例如|比如|其余|其它|其他|自己|才|打|走|靠|带|做法|负责|提供|具体|整体|整个|部分|用于|产生|出现"
 )
-"""What any record could say, by its stem: "keep" stands for "keeps" as well."""
