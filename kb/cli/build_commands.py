@@ -10,13 +10,10 @@ import click
 
 from kb.cli.options import Answer, with_json, with_kb
 from kb.cli.prints import print_json, warn, warn_of_broken_files
-from kb.context import memory_md
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
 from kb.search import embedding
 from kb.search.embedding import delete_vectors, embed_text, get_vector_status
-from kb.search.synonyms import MAX_SYNONYMS
-from kb.writing.file_changes import add_groups, list_groups
 
 _PAUSE = 2.0
 """Seconds between two lines on how far a build of the wiki is."""
@@ -164,6 +161,8 @@ def drop_vectors(kb: KnowledgeBase) -> None:
 @with_json
 def keywords(kb: KnowledgeBase) -> Answer:
     """List the synonyms of this knowledge base, or load more; search, contexts and packs use them."""
+    from kb.writing.file_changes import list_groups
+
     groups = list_groups(kb)
     notes = [] if groups else [msg("no synonyms of your own yet; to load some: kb keywords load FILE")]
     return Answer([list(group.words) for group in groups], (", ".join(group.words) for group in groups), notes)
@@ -174,6 +173,9 @@ def keywords(kb: KnowledgeBase) -> Answer:
 @with_kb
 def load_keywords(kb: KnowledgeBase, file: str) -> Answer:
     """Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml."""
+    from kb.search.synonyms import MAX_SYNONYMS
+    from kb.writing.file_changes import add_groups
+
     with open(file, encoding="utf-8", errors="replace") as opened:
         added = add_groups(kb, opened.read(MAX_SYNONYMS), file)
     return Answer(None, (", ".join(group.words) for group in added), [msg("groups added: {n}", n=len(added))])
@@ -189,6 +191,8 @@ def write_memory(kb: KnowledgeBase, check: bool, force: bool) -> Answer:
     MEMORY.md has routing rules, the drill-down protocol, write safety and at most 8 quick answers. What stands in the
     USER block stays; a second run changes nothing. content/templates/memory.md and patterns.md replace the templates.
     """
+    from kb.context import memory_md
+
     pages = memory_md.build_pages(kb, force=force) if check else memory_md.write(kb, force=force)
     stale = msg("not up to date") if check else msg("written")
     lines = [f"{page.path}  {kb.localise(stale if page.is_stale else msg('up to date'))}" for page in pages]

@@ -6,18 +6,13 @@ import os
 
 import click
 
-from kb.capture import usage_alerts
 from kb.cli import options
 from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn
-from kb.context import build_routes
-from kb.context.build_context import load_knowledge, render_numbered_list, render_summary
-from kb.context.build_pack import find_pack_problems
 from kb.context.hint_text import AVATARS, is_avatar
 from kb.context.pack import SCHEMA, dump_yaml
 from kb.i18n import msg
 from kb.knowledge_base import Filter, KnowledgeBase
-from kb.sessions.known_sessions import find_latest_transcript, find_running_session
 from kb.text.segment import count_words, estimate_tokens
 
 _ADVICE = {
@@ -75,6 +70,8 @@ def print_hint(kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar
 @options.with_kb
 def spawn(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> Answer:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
+    from kb.sessions.known_sessions import find_running_session
+
     _require_known_avatar(avatar)
     session = find_running_session(kb, session) if session else ""
     return Answer(None, [kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd()), style=style)])
@@ -96,6 +93,8 @@ def route_work(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
     The same words always lead to the same files: records about them, the conventions when unsure and in five situations
     (choosing a technology, creating a module, architecture, shared code, refactoring), and the kinds that help.
     """
+    from kb.context import build_routes
+
     found = build_routes.route(kb, " ".join(words), project=kb.project(os.getcwd()))
     if not found.reads:
         return Answer(found, [build_routes.NONE])
@@ -114,6 +113,8 @@ def drill_down(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
 
     More than 3 files or 300 lines call for `kb pack`. An answer cites what it was read from.
     """
+    from kb.context import build_routes
+
     plan = build_routes.drill(kb, " ".join(words), project=kb.project(os.getcwd()))
     if plan.mode == "none":
         where = msg("what is missing, and where to look: {command}", command=plan.escalate)
@@ -143,6 +144,8 @@ def make_pack(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: st
     YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The code
     is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a person.
     """
+    from kb.context.build_pack import find_pack_problems
+
     if schema:
         print_json(SCHEMA)
         return 0
@@ -200,6 +203,8 @@ def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_l
 
     Relevance is how much of what was asked a record speaks of.
     """
+    from kb.context.build_context import load_knowledge, render_numbered_list, render_summary
+
     loaded = load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
     if not loaded.answers:
         warn(kb, _NOTHING)
@@ -238,6 +243,9 @@ def show_context_usage(kb: KnowledgeBase, transcript: str | None, percent: float
     Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning,
     above 95% an archive. Without TRANSCRIPT, the last session of this project.
     """
+    from kb.capture import usage_alerts
+    from kb.sessions.known_sessions import find_latest_transcript
+
     path = "" if percent >= 0 else transcript or find_latest_transcript(kb)
     used, band = usage_alerts.measure_band(kb, path, percent=percent, model=model)
     size = {"percent": used.percent, "tokens": used.tokens, "window": used.window, "window_known": used.is_known}

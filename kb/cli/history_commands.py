@@ -1,4 +1,4 @@
-"""What became of the records, and what hangs together: log, history, citations, changes, digest, impact."""
+"""What became of the records: between two commits, lately, and what depends on one of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from kb.context.disclose import quote_base_name
 from kb.history.changes import ChangeLog, ChangeLogEntry, Digest, build_change_log, build_digest
 from kb.history.dependents import find_dependents
 from kb.history.snapshot import resolve_range
-from kb.history.timeline import STAGES
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
@@ -41,59 +40,13 @@ _SHOWN = 10
 _RELATIONS = {
     said.template: said
     for said in (
-        *(msg("superseded by"), msg("amended by"), msg("cited by"), msg("cites"), msg("supersedes"), msg("amends")),
+        *(msg("superseded by"), msg("amended by"), msg("cited by"), msg("supersedes"), msg("amends")),
         *(msg("same claim"), msg("same files")),
     )
 }
 _PLACES = {"code": msg("cited in"), "file": msg("is about"), "session": msg("session")}
 _LINE = 80
 """Characters of a line of code that are shown."""
-
-
-@click.command()
-@click.option("-p", "--patch", is_flag=True, help="With what each commit changed.")
-@record_options
-def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | None:
-    """Print who changed a record, when and with which operation, newest first."""
-    if patch:
-        click.echo(kb.patches(name, scope=scope))
-        return None
-    changes = kb.log(name, scope=scope)
-    operations = [pad_text(change.operation or kb.localise(msg("by hand")), 10) for change in changes]
-    lines = (
-        f"{change.commit[:10]} {change.time[:16]} {operation} {change.subject}  ({change.author})"
-        for change, operation in zip(changes, operations, strict=True)
-    )
-    return Answer(changes, lines)
-
-
-@click.command()
-@record_options
-def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
-    """Tell the life of a record from git.
-
-    播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete.
-    """
-    moments = kb.history(name, scope=scope)
-    lines = []
-    for moment in moments:
-        stage = pad_text(STAGES[moment.stage] if kb.config.language == "zh" else moment.stage, 8)
-        commit = f"  {moment.commit[:10]}" if moment.commit else ""
-        lines.append(f"{moment.time[:16]}  {stage}  {moment.cause}{commit}")
-    return Answer(moments, lines)
-
-
-@click.command()
-@record_options
-def show_links(kb: KnowledgeBase, name: str, scope: str) -> Answer:
-    """Tell what a record cites, supersedes and amends, and what does so to it; dangling citations are marked."""
-    links = kb.refs(name, scope=scope)
-    lines = []
-    for link in dict.fromkeys(link._replace(line=0) for link in links):  # once, on however many lines
-        relation = pad_text(kb.localise(_RELATIONS[link.relation]), 11)
-        title = link.title or kb.localise(msg("not found"))
-        lines.append(f"{'→' if link.outward else '←'} {relation} [{link.name}] {title}")
-    return Answer(links, lines)
 
 
 @click.command()

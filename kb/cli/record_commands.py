@@ -1,4 +1,4 @@
-"""Look at records: show, list and search them, and the three views of alaya."""
+"""Look at records: show, list, search; log, history and refs of one; the three views of alaya."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from kb.cli import options, plain
 from kb.cli.options import Answer
-from kb.cli.prints import format_record_line, warn_empty_result, warn_of_broken_files, warn_of_injection
+from kb.cli.prints import format_record_line, pad_text, warn_empty_result, warn_of_broken_files, warn_of_injection
 from kb.i18n import msg
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kb.knowledge_base import KnowledgeBase
+
+_LINKS = {"cites": msg("cites"), "supersedes": msg("supersedes"), "amends": msg("amends")}
 
 past_options = options.add_options(
     click.option("--as-of", default="", metavar="DAY", help="As the records stood at the end of this day."),
@@ -165,6 +167,54 @@ def search_records(
         raise options.usage_error(msg("give words to look for, or a filter"))
     commit = _resolve_commit(kb, as_of, revision)
     plain.print_search_results(kb, words, wanted=wanted, commit=commit, **given)
+
+
+@click.command()
+@click.option("-p", "--patch", is_flag=True, help="With what each commit changed.")
+@options.record_options
+def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | None:
+    """Print who changed a record, when and with which operation, newest first."""
+    if patch:
+        click.echo(kb.patches(name, scope=scope))
+        return None
+    changes = kb.log(name, scope=scope)
+    operations = [pad_text(change.operation or kb.localise(msg("by hand")), 10) for change in changes]
+    lines = (
+        f"{change.commit[:10]} {change.time[:16]} {operation} {change.subject}  ({change.author})"
+        for change, operation in zip(changes, operations, strict=True)
+    )
+    return Answer(changes, lines)
+
+
+@click.command()
+@options.record_options
+def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
+    """Tell the life of a record from git.
+
+    播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete.
+    """
+    from kb.history.timeline import STAGES
+
+    moments = kb.history(name, scope=scope)
+    lines = []
+    for moment in moments:
+        stage = pad_text(STAGES[moment.stage] if kb.config.language == "zh" else moment.stage, 8)
+        commit = f"  {moment.commit[:10]}" if moment.commit else ""
+        lines.append(f"{moment.time[:16]}  {stage}  {moment.cause}{commit}")
+    return Answer(moments, lines)
+
+
+@click.command()
+@options.record_options
+def show_links(kb: KnowledgeBase, name: str, scope: str) -> Answer:
+    """Tell what a record cites, supersedes and amends, and what does so to it; dangling citations are marked."""
+    links = kb.refs(name, scope=scope)
+    lines = []
+    for link in dict.fromkeys(link._replace(line=0) for link in links):  # once, on however many lines
+        relation = pad_text(kb.localise(_LINKS[link.relation]), 11)
+        title = link.title or kb.localise(msg("not found"))
+        lines.append(f"{'→' if link.outward else '←'} {relation} [{link.name}] {title}")
+    return Answer(links, lines)
 
 
 @click.command()

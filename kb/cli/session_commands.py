@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from kb.capture import form_choice
 from kb.cli import options
 from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn_empty_result
@@ -144,6 +143,8 @@ def show_session_status(kb: KnowledgeBase, session: str) -> Answer:
 
     SESSION is its id or the beginning of it; without it, the last session of this project.
     """
+    from kb.capture import form_choice
+
     now = form_choice.get_form_status(kb, session)
     shown = {"session": now.session, "transcript": now.transcript, "form": now.form, "forced": now.forced}
     use = {"percent": now.usage.percent, "tokens": now.usage.tokens, "window": now.usage.window}
@@ -162,6 +163,8 @@ def show_compact(kb: KnowledgeBase, session: str, budget: int | None) -> Answer:
 
     With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.
     """
+    from kb.capture import form_choice
+
     if budget is None:
         return _force_form(kb, "compact", session)
     path = session if os.path.isfile(session) else find_latest_session(kb, session).transcript
@@ -180,6 +183,8 @@ def show_expanded(kb: KnowledgeBase, session: str) -> Answer:
 
 
 def _force_form(kb: KnowledgeBase, form: str, session: str) -> Answer:
+    from kb.capture import form_choice
+
     made = form_choice.force_session_form(kb, form, session)
     return Answer(None, text=made.text, notes=(*made.notes, form_choice.describe_forced_form(kb, form)))
 
@@ -196,6 +201,8 @@ def show_form(ctx: click.Context, words: tuple[str, ...], situation: str, percen
     SOURCE is a transcript, or (part of) the name of an archived session; without it, the last session of this project.
     Without FORM and --for, how full the context is decides. `kb form lint FILE` proves a form that somebody wrote.
     """
+    from kb.capture import form_choice
+
     if words[:1] == (_LINT,):
         return _lint_form(words[1:])
     with options.open_base(ctx) as kb:
