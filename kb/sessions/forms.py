@@ -46,12 +46,9 @@ _LANGUAGES = {
     **{"py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "rs": "rust", "go": "go"},
     **{"ex": "elixir", "exs": "elixir", "java": "java", "rb": "ruby", "kt": "kotlin"},
 }
-_REASON = {"zh": "原因", "en": "reason"}
 _RULES = ("constraint", "preference", "pitfall")
 _DECISIONS = ("decision", "pattern", "checklist", "domain-note")
 _CUT = "…"
-_MORE = {"zh": "… 另有 {n} 项", "en": "… {n} more"}
-"""What stands for the entries of a part that had no room."""
 
 Write = Callable[[Mapping[str, object]], str]
 """Fills the template of a form."""
@@ -85,7 +82,7 @@ def render_compact(
     Where something was left out, its part says so: a part says “none” only where there is none.
     """
     now, task = known.now or find_progress(transcript), find_task(transcript)
-    longest, reason = max(limit // _SHARE, 5), _REASON.get(language, _REASON["en"])
+    longest, reason = max(limit // _SHARE, 5), msg("reason").translate(language)
     wanted: dict[str, Sequence[str]] = {
         "rules": _list_titles(known.found, _RULES),
         "decided": _list_titles(known.found, ("decision", "interface", *_DECISIONS[1:]), reason, longest),
@@ -182,27 +179,27 @@ def _fill_parts(
     short = {part: wanted[part][:number] for part, number in most.items()}
     tables = {part for part, entries in short.items() if any(isinstance(entry, dict) for entry in entries)}
 
-    def render_parts(kept: Mapping[str, Sequence[object]], more: str) -> str:
+    def render_parts(kept: Mapping[str, Sequence[object]], *, is_counted: bool = True) -> str:
         parts: dict[str, object] = {}
         for part in short:
             missing = len(wanted[part]) - len(kept[part])
-            mark: object = more.format(n=missing)
+            mark: object = msg("… {number} more", number=missing).translate(language) if is_counted else _CUT
             if part in tables:
                 mark = {"id": _CUT, "title": mark, "choice": "", "why": "", "alternatives": "", "quotes": []}
             parts[part] = [*kept[part], *([mark] if missing > 0 else [])]
         return write({**fixed, **parts})
 
-    more = _MORE.get(language, _MORE["en"])
-    if count_words(text := render_parts(short, more)) <= limit:
+    if count_words(text := render_parts(short)) <= limit:
         return text
     kept: dict[str, Sequence[object]] = {part: [] for part in short}
-    if count_words(text := render_parts(kept, more)) > limit:
-        text = render_parts(kept, more := _CUT)
+    is_counted = count_words(text := render_parts(kept)) <= limit
+    if not is_counted:
+        text = render_parts(kept, is_counted=False)
     first = [(part, entry) for part, entries in short.items() for entry in entries[:1]]
     rest = [(part, entry) for part, entries in short.items() for entry in entries[1:]]
     for part, entry in (*first, *rest):  # one of each part before a second of any: what is under way is told too
         longer = {**kept, part: [*kept[part], entry]}
-        rendered = render_parts(longer, more)
+        rendered = render_parts(longer, is_counted=is_counted)
         if count_words(rendered) <= limit:
             kept, text = longer, rendered
     return text
