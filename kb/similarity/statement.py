@@ -84,7 +84,7 @@ def parse_titled_statement(title: str, sentence: str) -> Statement:
 
 
 _DIRECTED = frozenset({"order", "from", "over"})
-SEQUENCE = regex(r"先.*?[后再]|\bfirst\b.*?\bthen\b", re.IGNORECASE)  # Steps that are told in turn
+SEQUENCE = regex(r"先.{1,60}?[后再]|\bfirst\b.{1,80}?\bthen\b", re.IGNORECASE)  # Steps that are told in turn
 
 
 def has_order(statement: Statement) -> bool:
