@@ -270,46 +270,42 @@ def _find_kind(record: Record) -> Kind:
 
 def render_anchors(records: Sequence[Record], config: Config) -> Hint:
     """Return the list of *records*, best first, that a sub-agent starts with (RUYI "召唤分身时的上下文传递")."""
-    words = choose_phrases(config.language)
-    kept, warnings = select_hintable(records)
-    few = kept[: 2 * config.hint_items]
 
-    def render(taken: Sequence[QuotedRecord]) -> str:
+    def render(taken: Sequence[QuotedRecord], shared: Collection[str], words: Mapping[str, str]) -> str:
         lines = [_format_line("anchors", one, shared, words) for one in taken]
         return "\n".join([*lines, "", "---", words["t2_footer"]])
 
-    shared = _find_shared_ids(few)
-    return _quote_fitting(few, warnings, words, config.hint_tokens, render)
+    return _quote_fitting(records, config, 2 * config.hint_items, config.hint_tokens, render)
 
 
 def render_prompt_hint(records: Sequence[Record], config: Config) -> Hint:
     """Return what a prompt is answered with: *records*, best first, quoted as data; no text without records."""
-    words = choose_phrases(config.language)
-    kept, warnings = select_hintable(records)
-    few = kept[: config.hint_items]
 
-    def render(taken: Sequence[QuotedRecord]) -> str:
+    def render(taken: Sequence[QuotedRecord], shared: Collection[str], words: Mapping[str, str]) -> str:
         name = _format_name(taken[0].original, shared)
         footer = words["prompt_footer"].format(id=name if _CALLABLE.fullmatch(name) else "ID")
         return "\n".join([words["prompt"], *(_format_quote(one, shared, words, config) for one in taken), footer])
 
-    shared = _find_shared_ids(few)
-    return _quote_fitting(few, warnings, words, config.prompt_tokens, render)
+    return _quote_fitting(records, config, config.hint_items, config.prompt_tokens, render)
 
 
 def _quote_fitting(
     records: Sequence[Record],
-    warnings: Sequence[Message],
-    words: Mapping[str, str],
+    config: Config,
+    most: int,
     budget: int,
-    render: Callable[[Sequence[QuotedRecord]], str],
+    render: Callable[[Sequence[QuotedRecord], Collection[str], Mapping[str, str]], str],
 ) -> Hint:
-    """Return the hint with those of *records*, quoted, that *render* makes fit *budget* estimated tokens."""
-    quoted = [quote_record(record, words["untitled"]) for record in records]
-    taken = select_fitting(quoted, budget, render)
-    withheld = [one.warning for one in quoted if one.warning]
+    """Return the hint with those of the first *most* records that *render* makes fit *budget* estimated tokens."""
+    words = choose_phrases(config.language)
+    kept, warnings = select_hintable(records)
+    few = [quote_record(record, words["untitled"]) for record in kept[:most]]
+    shared = _find_shared_ids(kept[:most])
+    taken = select_fitting(few, budget, lambda some: render(some, shared, words))
     told = tuple(one.original for one in taken)
-    return Hint(render(taken) if taken else "", (*warnings, *find_conclusions(told), *withheld), told)
+    withheld = [one.warning for one in few if one.warning]
+    text = render(taken, shared, words) if taken else ""
+    return Hint(text, (*warnings, *find_conclusions(told), *withheld), told)
 
 
 def _format_quote(one: QuotedRecord, shared: Collection[str], words: Mapping[str, str], config: Config) -> str:
