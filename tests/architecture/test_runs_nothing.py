@@ -26,7 +26,7 @@ STARTS = {
     "hooks.foreign_hooks": "imports the module of a host from the table of hosts",
     "__init__": "imports the module of a name from the table of names",
     "cli.edit_commands": "the editor that the user's environment names",
-    "cli.command_table": "imports the module of a command from the table of commands",
+    "cli.group": "imports the module of a command from the table of commands",
     "checks.verify": "the commands of a Verification section, on a person's word",
 }
 """Every module that can start a program or make code of data, and what for. A new one is a line here, and a reason."""
