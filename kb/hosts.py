@@ -50,6 +50,19 @@ class SettingsFile(NamedTuple):
     """Whether the same name with `.jsonc` is read in its place where there is one."""
 
 
+class HostEvent(NamedTuple):
+    """An event of a host."""
+
+    name: str
+    """Its own name for it."""
+    event: str
+    """kb's, which is Claude Code's."""
+    seconds: int = 0
+    """After which it goes on without kb; 0 where kb is not called."""
+    matcher: str = ""
+    """The tools at which kb is called, as a pattern; "" for all of them."""
+
+
 class Host(NamedTuple):
     """An agent program."""
 
@@ -58,12 +71,7 @@ class Host(NamedTuple):
     """What starts it."""
     shell_variable: str
     """The variable that it sets in the shells it runs commands in."""
-    events: Mapping[str, str]
-    """Its events by its own names, each with kb's, which is Claude Code's."""
-    timeouts: Mapping[str, int]
-    """Its events that kb is called at, each with the seconds after which it goes on without kb."""
-    matchers: Mapping[str, str]
-    """The tools at which kb is called, as a pattern; at an event that is not named at all of them."""
+    event_rows: tuple[HostEvent, ...]
     hooks: SettingsFile
     entry: Mapping[str, Any]
     """How a hook stands in its settings; empty where kb's hooks are a plugin, a file of their own."""
@@ -98,22 +106,44 @@ class Host(NamedTuple):
     shows_turn_end: bool = True
     """Whether it shows a person what is told at the end of a turn."""
 
+    @property
+    def events(self) -> dict[str, str]:
+        """Its events by its own names, each with kb's, which is Claude Code's."""
+        return {row.name: row.event for row in self.event_rows}
 
-_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SubagentStop", "SubagentStart", "SessionEnd",
-           "PreToolUse", "PostToolUse")  # fmt: skip
+    @property
+    def timeouts(self) -> dict[str, int]:
+        """Its events that kb is called at, each with the seconds after which it goes on without kb."""
+        return {row.name: row.seconds for row in self.event_rows if row.seconds}
+
+    @property
+    def matchers(self) -> dict[str, str]:
+        """The events at which kb is called for some tools only, each with the pattern of their names."""
+        return {row.name: row.matcher for row in self.event_rows if row.matcher}
+
+
 _SPEAKING = ("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse")
-_READ_AND_WRITE = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp__.*"
+_READ_AND_WRITE = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp__.*|Agent|Task"
 _ENTRY = {"type": "command", "command": COMMAND, "timeout": SECONDS}
 _SERVER = {"command": SERVER_PROGRAM, "args": SERVER_ARGUMENTS}
 
 CLAUDE = Host(
-    "claude", "claude", "CLAUDECODE",
-    events={event: event for event in _EVENTS},
+    "claude",
+    "claude",
+    "CLAUDECODE",
     # Events that extract get as long as a KB_LLM_CMD may take and more. At SessionEnd all hooks share 1.5 s unless a
     # hook in a settings file asks for more.
-    timeouts={"SessionStart": 120, "UserPromptSubmit": 10, "PreCompact": 120, "Stop": 120, "SubagentStop": 120,
-              "SubagentStart": 10, "SessionEnd": 10, "PreToolUse": 10, "PostToolUse": 10},
-    matchers={"PreToolUse": _READ_AND_WRITE + "|Agent|Task", "PostToolUse": "Glob|Grep|Bash|PowerShell|mcp__.*"},
+    event_rows=(
+        HostEvent("SessionStart", "SessionStart", 120),
+        HostEvent("UserPromptSubmit", "UserPromptSubmit", 10),
+        HostEvent("PreCompact", "PreCompact", 120),
+        HostEvent("Stop", "Stop", 120),
+        HostEvent("SubagentStop", "SubagentStop", 120),
+        HostEvent("SubagentStart", "SubagentStart", 10),
+        HostEvent("SessionEnd", "SessionEnd", 10),
+        HostEvent("PreToolUse", "PreToolUse", 10, _READ_AND_WRITE),
+        HostEvent("PostToolUse", "PostToolUse", 10, "Glob|Grep|Bash|PowerShell|mcp__.*"),
+    ),
     hooks=SettingsFile(".claude/settings.json", "CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
     entry=_ENTRY,
     mcp=SettingsFile(".mcp.json", "CLAUDE_CONFIG_DIR", "", ".claude.json"),
@@ -122,14 +152,23 @@ CLAUDE = Host(
     speaking=_SPEAKING,
     blocking=("UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"),
     is_grouped=True,
-)  # fmt: skip
+)
 CODEX = Host(
-    "codex", "codex", "CODEX_SANDBOX",
-    events={event: event for event in _EVENTS},
-    timeouts={"SessionStart": 120, "UserPromptSubmit": 10, "PreCompact": 120, "Stop": 120, "SubagentStop": 120,
-              "SubagentStart": 10, "SessionEnd": 3, "PreToolUse": 10, "PostToolUse": 10},
+    "codex",
+    "codex",
+    "CODEX_SANDBOX",
     # It has no searches whose results could be shortened: these may change records without a word of it.
-    matchers={"PostToolUse": "Bash|apply_patch|mcp__.*"},
+    event_rows=(
+        HostEvent("SessionStart", "SessionStart", 120),
+        HostEvent("UserPromptSubmit", "UserPromptSubmit", 10),
+        HostEvent("PreCompact", "PreCompact", 120),
+        HostEvent("Stop", "Stop", 120),
+        HostEvent("SubagentStop", "SubagentStop", 120),
+        HostEvent("SubagentStart", "SubagentStart", 10),
+        HostEvent("SessionEnd", "SessionEnd", 3),
+        HostEvent("PreToolUse", "PreToolUse", 10),
+        HostEvent("PostToolUse", "PostToolUse", 10, "Bash|apply_patch|mcp__.*"),
+    ),
     hooks=SettingsFile(".codex/hooks.json", "CODEX_HOME", ".codex", "hooks.json"),
     entry=_ENTRY,
     mcp=SettingsFile(".codex/config.toml", "CODEX_HOME", ".codex", "config.toml"),
@@ -138,18 +177,22 @@ CODEX = Host(
     speaking=_SPEAKING,
     blocking=("UserPromptSubmit", "PostToolUse", "Stop"),
     is_grouped=True,
-)  # fmt: skip
+)
 GEMINI = Host(
-    "gemini", "gemini", "GEMINI_CLI",
-    events={
-        "SessionStart": "SessionStart", "BeforeAgent": "UserPromptSubmit", "BeforeTool": "PreToolUse",
-        "AfterTool": "PostToolUse", "AfterAgent": "Stop", "PreCompress": "PreCompact", "SessionEnd": "SessionEnd",
-    },
-    timeouts={"SessionStart": 60, "BeforeAgent": 10, "BeforeTool": 10, "AfterTool": 10, "AfterAgent": 60,
-              "PreCompress": 60, "SessionEnd": 10},
+    "gemini",
+    "gemini",
+    "GEMINI_CLI",
     # It names PreCompress "auto" before every request to the model, whether it compresses then or not. No result of a
     # tool can be shortened here: at AfterTool kb looks at what a command has changed.
-    matchers={"PreCompress": "manual", "AfterTool": "run_shell_command|mcp_.*"},
+    event_rows=(
+        HostEvent("SessionStart", "SessionStart", 60),
+        HostEvent("BeforeAgent", "UserPromptSubmit", 10),
+        HostEvent("BeforeTool", "PreToolUse", 10),
+        HostEvent("AfterTool", "PostToolUse", 10, "run_shell_command|mcp_.*"),
+        HostEvent("AfterAgent", "Stop", 60),
+        HostEvent("PreCompress", "PreCompact", 60, "manual"),
+        HostEvent("SessionEnd", "SessionEnd", 10),
+    ),
     hooks=SettingsFile(".gemini/settings.json", "", ".gemini", "settings.json"),
     entry={"type": "command", "name": "kb", "command": COMMAND, "timeout": MILLISECONDS},
     mcp=SettingsFile(".gemini/settings.json", "", ".gemini", "settings.json"),
@@ -170,18 +213,23 @@ GEMINI = Host(
     read_lines=2000,
     is_grouped=True,
     is_commented=True,
-)  # fmt: skip
+)
 COPILOT = Host(
-    "copilot", "copilot", "COPILOT_CLI",
-    events={
-        "sessionStart": "SessionStart", "userPromptSubmitted": "UserPromptSubmit", "preToolUse": "PreToolUse",
-        "postToolUse": "PostToolUse", "agentStop": "Stop", "subagentStart": "SubagentStart",
-        "subagentStop": "SubagentStop", "preCompact": "PreCompact", "sessionEnd": "SessionEnd",
-    },
+    "copilot",
+    "copilot",
+    "COPILOT_CLI",
     # What a sub-agent does stands in the session's own file, so at subagentStop there is nothing to read.
-    timeouts={"sessionStart": 60, "userPromptSubmitted": 10, "preToolUse": 10, "postToolUse": 10, "agentStop": 60,
-              "subagentStart": 10, "preCompact": 60, "sessionEnd": 10},
-    matchers={"postToolUse": "glob|grep|bash|powershell"},
+    event_rows=(
+        HostEvent("sessionStart", "SessionStart", 60),
+        HostEvent("userPromptSubmitted", "UserPromptSubmit", 10),
+        HostEvent("preToolUse", "PreToolUse", 10),
+        HostEvent("postToolUse", "PostToolUse", 10, "glob|grep|bash|powershell"),
+        HostEvent("agentStop", "Stop", 60),
+        HostEvent("subagentStart", "SubagentStart", 10),
+        HostEvent("subagentStop", "SubagentStop"),
+        HostEvent("preCompact", "PreCompact", 60),
+        HostEvent("sessionEnd", "SessionEnd", 10),
+    ),
     hooks=SettingsFile(".github/hooks/kb.json", "COPILOT_HOME", ".copilot", "hooks/kb.json"),
     entry={"type": "command", "bash": COMMAND, "timeoutSec": SECONDS},
     mcp=SettingsFile(".github/mcp.json", "COPILOT_HOME", ".copilot", "mcp-config.json"),
@@ -204,18 +252,23 @@ COPILOT = Host(
     guest_field="timestamp",
     guest_variable="COPILOT_CLI",
     shows_turn_end=False,
-)  # fmt: skip
+)
 CURSOR = Host(
-    "cursor", "cursor-agent", "CURSOR_AGENT",
-    events={
-        "sessionStart": "SessionStart", "beforeSubmitPrompt": "UserPromptSubmit", "preToolUse": "PreToolUse",
-        "postToolUse": "PostToolUse", "preCompact": "PreCompact", "stop": "Stop", "subagentStart": "SubagentStart",
-        "subagentStop": "SubagentStop", "sessionEnd": "SessionEnd",
-    },
+    "cursor",
+    "cursor-agent",
+    "CURSOR_AGENT",
     # At subagentStart nothing can be told, and no result but that of an MCP tool can be changed.
-    timeouts={"sessionStart": 60, "beforeSubmitPrompt": 10, "preToolUse": 10, "postToolUse": 10, "preCompact": 60,
-              "stop": 60, "subagentStop": 60, "sessionEnd": 10},
-    matchers={"postToolUse": "Shell|MCP.*"},
+    event_rows=(
+        HostEvent("sessionStart", "SessionStart", 60),
+        HostEvent("beforeSubmitPrompt", "UserPromptSubmit", 10),
+        HostEvent("preToolUse", "PreToolUse", 10),
+        HostEvent("postToolUse", "PostToolUse", 10, "Shell|MCP.*"),
+        HostEvent("preCompact", "PreCompact", 60),
+        HostEvent("stop", "Stop", 60),
+        HostEvent("subagentStart", "SubagentStart"),
+        HostEvent("subagentStop", "SubagentStop", 60),
+        HostEvent("sessionEnd", "SessionEnd", 10),
+    ),
     hooks=SettingsFile(".cursor/hooks.json", "", ".cursor", "hooks.json"),
     entry=_ENTRY,
     mcp=SettingsFile(".cursor/mcp.json", "", ".cursor", "mcp.json"),
@@ -235,22 +288,23 @@ CURSOR = Host(
     top={"version": 1},
     guest_field="cursor_version",
     shows_turn_end=False,
-)  # fmt: skip
+)
 OPENCODE = Host(
-    "opencode", "opencode", "OPENCODE",
-    events={
-        "session.created": "SessionStart", "session.compacted": "SessionStart", "chat.message": "UserPromptSubmit",
-        "tool.execute.before": "PreToolUse", "tool.execute.after": "PostToolUse",
-        "experimental.session.compacting": "PreCompact", "experimental.chat.messages.transform": "Messages",
-        "session.idle": "Stop", "session.deleted": "SessionEnd",
-    },
+    "opencode",
+    "opencode",
+    "OPENCODE",
     # kb's plugin itself goes on without an answer after so many seconds.
-    timeouts={
-        "session.created": 60, "chat.message": 10, "tool.execute.before": 10, "tool.execute.after": 10,
-        "experimental.session.compacting": 60, "experimental.chat.messages.transform": 10, "session.idle": 60,
-        "session.deleted": 10,
-    },
-    matchers={},
+    event_rows=(
+        HostEvent("session.created", "SessionStart", 60),
+        HostEvent("session.compacted", "SessionStart"),
+        HostEvent("chat.message", "UserPromptSubmit", 10),
+        HostEvent("tool.execute.before", "PreToolUse", 10),
+        HostEvent("tool.execute.after", "PostToolUse", 10),
+        HostEvent("experimental.session.compacting", "PreCompact", 60),
+        HostEvent("experimental.chat.messages.transform", "Messages", 10),
+        HostEvent("session.idle", "Stop", 60),
+        HostEvent("session.deleted", "SessionEnd", 10),
+    ),
     hooks=SettingsFile(".opencode/plugin/kb.js", "OPENCODE_CONFIG_DIR", ".config/opencode", "plugin/kb.js"),
     entry={},
     mcp=SettingsFile("opencode.json", "OPENCODE_CONFIG_DIR", ".config/opencode", "opencode.json", has_jsonc=True),
@@ -270,7 +324,7 @@ OPENCODE = Host(
         "todowrite": ("TodoWrite", {}),
     },
     read_lines=2000,
-)  # fmt: skip
+)
 
 HOSTS: dict[str, Host] = {host.name: host for host in (CLAUDE, CODEX, GEMINI, COPILOT, CURSOR, OPENCODE)}
 
