@@ -156,6 +156,11 @@ def test_what_goes_on_behind_is_not_waited_for_and_killed(kb: KnowledgeBase, roo
     assert is_gone(int(ran.output))
 
 
+def test_a_command_that_closes_its_output_is_waited_for_and_what_it_said_is_kept(kb: KnowledgeBase, root: Path) -> None:
+    ran = run_command(kb, "echo kept; exec >&- 2>&-; sleep 0.3; exit 3", str(root), timeout=30)
+    assert not ran.has_passed and ran.output == "kept" and 0.3 <= ran.seconds < 20
+
+
 def is_gone(process: int) -> bool:
     """Return whether *process* ends within a moment; one that nobody has waited for yet has ended too."""
     for _ in range(100):
