@@ -154,6 +154,14 @@ def format_stamp(stat: os.stat_result) -> str:
     return f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}"
 
 
+def read_stamp(path: str) -> str:
+    """Return the stamp of the file *path*; "" where there is none."""
+    try:
+        return format_stamp(os.stat(path))
+    except OSError:
+        return ""
+
+
 def compute_weight(stat: os.stat_result) -> int:
     """Return the stamp as a number to be summed up."""
     return (stat.st_mtime_ns * 31 + stat.st_size) * (2 * stat.st_ino + 1)

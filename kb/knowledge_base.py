@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kb.context.build_context import Context
     from kb.context.hint_text import Hint
     from kb.context.pack import Pack
-    from kb.git.file_history import FileCommit
+    from kb.git.revisions import FileCommit
     from kb.history.dependents import RecordLink
     from kb.history.timeline import LifeEvent
     from kb.search.answer import SearchAnswer
@@ -193,13 +193,13 @@ class KnowledgeBase(Workspace):
 
     def log(self, name: str, *, scope: str = "") -> list[FileCommit]:
         """Return the commits that touched the record *name*, newest first."""
-        from kb.git.file_history import list_file_commits
+        from kb.git.revisions import list_file_commits
 
         return list_file_commits(self.repository, self.record(name, scope=scope).path)[::-1]
 
     def patches(self, name: str, *, scope: str = "") -> str:
         """Return the commits that touched the record *name* with what they changed."""
-        from kb.git.file_history import read_patch_log
+        from kb.git.revisions import read_patch_log
 
         return read_patch_log(self.repository, self.record(name, scope=scope).path)
 

@@ -13,7 +13,7 @@ from kb.checks.check_context import CheckContext, CheckedText, CheckSurroundings
 from kb.checks.findings import RecordSource
 from kb.checks.merge_conflicts import MOST, NeighbourIndex
 from kb.git import revisions
-from kb.git.file_history import iter_files, list_tracked_files, query_git
+from kb.git.revisions import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
 from kb.records.model import FIXED_BY, GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT, is_record_path, parse_path_scope
@@ -171,7 +171,7 @@ def _collect_branches(kb: Workspace, context: CheckContext) -> tuple[dict[str, d
         return {}, ""
     tips: dict[str, str] = {}
     for folder in ("refs/heads", "refs/remotes"):
-        for row in kb.repository.list_refs(folder, "%(refname) %(objectname)"):
+        for row in kb.repository.list_refs(folder, form="%(refname) %(objectname)"):
             ref, _, oid = row.partition(" ")
             if not ref.endswith("/HEAD"):
                 tips[ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")] = oid

@@ -227,7 +227,7 @@ def _find_refs(kb: Workspace, hits: Iterable[SecretHit]) -> list[str]:
     """Return the refs that lead to a commit among *hits*, or are one of the tags."""
     commits = list(dict.fromkeys(commit for hit in hits for commit in hit.commits))
     tags = {hit.oid for hit in hits if hit.kind == "tag"}
-    rows = (row.split(" ") for row in kb.repository.list_refs("refs", "%(objectname) %(refname)"))
+    rows = (row.split(" ") for row in kb.repository.list_refs("refs", form="%(objectname) %(refname)"))
     found = {row[1] for row in rows if row[0] in tags}
     for start in range(0, len(commits), _COMMITS):
         asked = [f"--contains={commit}" for commit in commits[start : start + _COMMITS]]

@@ -18,8 +18,8 @@ from kb.context.claims import ProjectTree
 from kb.context.pack import FileConflict, OpenQuestion, Pack, QuotedEvidence, UnverifiedClaim
 from kb.errors import BadInput, BadRecord
 from kb.files import read_if_exists, resolve_within
-from kb.git.file_history import list_tracked_files
-from kb.git.git_dir import find_git_dir
+from kb.git.git_process import find_git_dir
+from kb.git.revisions import list_tracked_files
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.records.front_matter import decode_record

@@ -12,7 +12,7 @@ from kb import __version__
 from kb.doctor.doctor_finding import FAILED, NOTE, OK, DoctorFinding, DoctorTarget
 from kb.doctor.git_checks import is_old, list_names
 from kb.files import list_half_written
-from kb.git.file_history import iter_files
+from kb.git.revisions import iter_files
 from kb.i18n import msg
 from kb.index.record_ids import MAKE_ONE
 from kb.knowledge_base import KnowledgeBase

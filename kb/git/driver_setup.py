@@ -19,13 +19,11 @@ from kb.git.repository import Repository
 from kb.records.kinds import FOLDERS
 
 NAME = "kb"
-PROGRAM = "kb"
 _DRIVER = f"merge.{NAME}.driver"
-_RULE = "{folder}/**/*.md merge=kb"
-RULES = tuple(_RULE.format(folder=folder) for folder in FOLDERS)
+RULES = tuple(f"{folder}/**/*.md merge=kb" for folder in FOLDERS)
 """What `content/.gitattributes` says of records: one line for the folder of every kind."""
 _PLACE = re.compile("%(.)")
-_SAMPLE = "content/{folder}/global/D001-sample.md"
+_SAMPLE = f"content/{FOLDERS[0]}/global/D001-sample.md"
 _LINE = (
     '; [ -x "$kb" ] || kb=kb; "$kb" merge-driver %O %A %B %P && exit; code=$?; '
     "[ $code = 1 ] && grep -q '^<<<<<<< ' %A && exit 1; "
@@ -55,8 +53,8 @@ def install(repository: Repository) -> None:
 
 def build_own_command() -> str:
     """Return the command that merges a file with the kb that belongs to the running Python, or the one on PATH."""
-    beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
-    return build_driver_command(beside if os.path.exists(beside) else PROGRAM)
+    beside = os.path.join(os.path.dirname(sys.executable), NAME)
+    return build_driver_command(beside if os.path.exists(beside) else NAME)
 
 
 def build_driver_command(program: str) -> str:
@@ -75,15 +73,18 @@ def _read_setting(repository: Repository, key: str) -> str:
 
 def read_merge_attribute(repository: Repository, folder: str = FOLDERS[0]) -> str:
     """Return what the attribute `merge` of a record in *folder* is: "kb", another driver, or "unspecified"."""
-    said = repository.git("check-attr", "-z", "merge", "--", repository.to_git_path(_SAMPLE.format(folder=folder)))
+    sample = _SAMPLE.replace(FOLDERS[0], folder)
+    said = repository.git("check-attr", "-z", "merge", "--", repository.to_git_path(sample))
     return said.decode("utf-8", "replace").split("\0")[2]
 
 
 def find_missing_rules(repository: Repository, attributes: bytes) -> list[str]:
     """Return the rules that *attributes* lacks and for whose folders nothing else is said."""
-    said = {folder: _RULE.format(folder=folder) for folder in FOLDERS}
-    absent = {folder: rule for folder, rule in said.items() if rule.encode() not in attributes}
-    return [rule for folder, rule in absent.items() if read_merge_attribute(repository, folder) == "unspecified"]
+    return [
+        rule
+        for folder, rule in zip(FOLDERS, RULES, strict=True)
+        if rule.encode() not in attributes and read_merge_attribute(repository, folder) == "unspecified"
+    ]
 
 
 def is_driver_working(repository: Repository, environment: Mapping[str, str]) -> bool:
@@ -93,8 +94,7 @@ def is_driver_working(repository: Repository, environment: Mapping[str, str]) ->
     """
     folder = os.path.join(repository.private, f"driver-{os.getpid()}")
     names = {mark: os.path.join(folder, mark) for mark in "OAB"}
-    values = {mark: shlex.quote(path) for mark, path in names.items()}
-    values |= {"P": _SAMPLE.format(folder=FOLDERS[0]), "%": "%"}
+    values = {**{mark: shlex.quote(path) for mark, path in names.items()}, "P": _SAMPLE, "%": "%"}
     try:
         for mark, tags in zip("OAB", ("a", "a, b", "a, c"), strict=True):
             write_file(names[mark], _RECORD.format(tags=tags).encode())

@@ -18,12 +18,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kb.errors import KbError
 from kb.files import read_if_exists
 from kb.git import worktree
-from kb.git.git_log import diff_trees, is_ancestor, read_objects
+from kb.git.objects import diff_trees, is_ancestor, read_objects
 from kb.git.repository import Head, LockWaitCancelled
 from kb.git.worktree import read_index_stamp
 from kb.i18n import Message, msg
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
     from kb.workspace import Workspace
 
-_PUBLISHED, _SEEN, _SUSPECT, _UNSEEN, _ONCE, _UNTOLD = (
-    "published", "index seen", "index suspect", "undone unseen", "put back", "put back untold",
-)  # fmt: skip
+_PUBLISHED, _SEEN, _SUSPECT = "published", "index seen", "index suspect"
+_UNSEEN, _ONCE, _UNTOLD = "undone unseen", "put back", "put back untold"
 """Notes: commits that kb has published, as JSON [[old, new, seconds], …]; the stamp of git's index when it was last
 compared; whether it then lacked something, so that a commit may have, too; what a person has committed as it was before
 because the checkout did not have it yet, [[path, object before, object published, commit], …]; what was put back,
@@ -46,15 +45,6 @@ _WATCHED = 86_400
 """Seconds for which a commit is remembered: a git command that was stopped, or waits for an editor, ends within it."""
 _MOST = 256
 """Commits and paths that are remembered at most."""
-
-
-class IndexDifference(NamedTuple):
-    """A path that git's index has otherwise than the commit that is checked out."""
-
-    path: str
-    committed: str
-    """The object in the commit; "" where there is none."""
-    indexed: str
 
 
 class PublishedPath(NamedTuple):
@@ -69,16 +59,11 @@ class PublishedPath(NamedTuple):
 
 
 def remember_published(kb: Workspace, old: str, new: str) -> None:
-    """Remember that kb has published the commit *new* upon *old*, and let git's index follow."""
-    now = int(kb.now())
-    rows = [row for row in _load_note(kb, _PUBLISHED) if 0 <= now - row[2] < _WATCHED]
-    kb.index.set_note(_PUBLISHED, json.dumps([*rows, [old, new, now]][-_MOST:]))
-
-
-def remember_published_once(kb: Workspace, old: str, new: str) -> None:
-    """Remember the same where the process that published it ended before that was kept."""
-    if not any(row[:2] == [old, new] for row in _load_note(kb, _PUBLISHED)):
-        remember_published(kb, old, new)
+    """Remember that kb has published the commit *new* upon *old*, unless that is remembered already."""
+    now, rows = int(kb.now()), _load_note(kb, _PUBLISHED)
+    if all(row[:2] != [old, new] for row in rows):
+        rows = [row for row in rows if 0 <= now - row[2] < _WATCHED]
+        kb.index.set_note(_PUBLISHED, json.dumps([*rows, [old, new, now]][-_MOST:]))
 
 
 def note_undone_paths(kb: Workspace, owed: Mapping[str, str], new: str, head: str) -> None:
@@ -111,32 +96,26 @@ def put_back(kb: Workspace) -> list[str]:
         return []
     if os.path.exists(os.path.join(kb.repository.git_dir, "index.lock")):
         return []  # git is at it; the next call looks again
-    if _has_all_published(kb, published[-1][1]):
+    # after almost every `git add` and `git commit` of a person's the index has every record as kb published it last;
+    # then one git process is all this costs
+    where = kb.repository.to_git_path(CONTENT)
+    output = kb.repository.run_git(["diff-index", "--cached", "--name-only", "-z", published[-1][1], "--", where])
+    if not output.code and not output.out:
         mark_index_compared(kb, stamp)
         return []
     kb.index.set_note(_SUSPECT, "1")
     head = kb.repository.head()
-    found = list(_iter_dropped(kb, published, head))
+    found = _find_dropped(kb, published, head)
     if found:
         with worktree.hold_index(kb.repository) as update:
             # looked at without git's lock: somebody may have changed the index or the branch since
             if (read_index_stamp(kb.repository), kb.repository.head()) != (stamp, head):
                 return []
-            update.reset_index_paths({row.path: is_clean for row, is_clean in found}, head.oid)
+            update.reset_index_paths({path: is_clean for path, (_, is_clean) in found.items()}, head.oid)
         stamp = update.stamp
-        note_put_back(kb, [row for row, _ in found])
+        note_put_back(kb, [(path, committed) for path, (committed, _) in found.items()])
     mark_index_compared(kb, stamp)
-    return [row.path for row, _ in found]
-
-
-def _has_all_published(kb: Workspace, commit: str) -> bool:
-    """Return whether git's index has every file of the knowledge base as *commit*, the last that kb published.
-
-    That is so after almost every `git add` and `git commit` of a person's; then one git process is all this costs.
-    """
-    where = kb.repository.to_git_path(CONTENT)
-    output = kb.repository.run_git(["diff-index", "--cached", "--name-only", "-z", commit, "--", where])
-    return not output.code and not output.out
+    return list(found)
 
 
 def put_back_if_free(kb: Workspace) -> None:
@@ -158,22 +137,22 @@ def find_undone_changes(kb: Workspace) -> dict[str, tuple[bytes | None, bytes | 
         return {}
     published, head = _load_note(kb, _PUBLISHED), kb.repository.head()
     changed = {**(_collect_published_paths(kb, published) if published and head.oid else {}), **unseen}
-    differing = {row.path for row in _iter_index_differences(kb, head)} if changed else set()
-    committed = _read_oids(kb, head.oid, sorted(changed.keys() - differing))
+    differing = _list_index_differences(kb, head) if changed else {}
+    committed = _read_oids(kb, head.oid, sorted(changed.keys() - differing.keys()))
     once = {tuple(row) for row in _load_note(kb, _ONCE)}
-    undone = {
-        path: one
-        for path, one in changed.items()
-        if path not in differing and committed[path] in one.before - {one.last} and (path, one.last) not in once
-    }
-    texts = read_objects(kb.repository, [oid for path, one in undone.items() for oid in (committed[path], one.last)])
-    contents = {path: (texts.get(committed[path]), texts.get(one.last)) for path, one in undone.items()}
-    return {
-        path: (there, now)
-        for path, (there, now) in contents.items()
-        if (_has_committed_content(kb, path, now) or (path in unseen and _has_committed_content(kb, path, there)))
-        and is_ancestor(kb.repository, undone[path].commit, head.oid)
-    }
+    undone = [
+        path
+        for path, oid in committed.items()
+        if oid in changed[path].before - {changed[path].last} and (path, changed[path].last) not in once
+    ]
+    texts = read_objects(kb.repository, [oid for path in undone for oid in (committed[path], changed[path].last)])
+    found: dict[str, tuple[bytes | None, bytes | None]] = {}
+    for path in undone:
+        there, now = texts.get(committed[path]), texts.get(changed[path].last)
+        is_here = _has_committed_content(kb, path, now) or (path in unseen and _has_committed_content(kb, path, there))
+        if is_here and is_ancestor(kb.repository, changed[path].commit, head.oid):
+            found[path] = (there, now)
+    return found
 
 
 def forget_undone(kb: Workspace) -> None:
@@ -204,53 +183,53 @@ def report_put_back(kb: Workspace) -> Message | None:
 def list_still_dropped(kb: Workspace) -> list[str]:
     """Return the record files that the checkout has as they are committed, and git's index has not."""
     try:
-        head = kb.repository.head()
-        rows = list(_iter_index_differences(kb, head))
+        rows = _list_index_differences(kb, kb.repository.head())
     except KbError:
         return []
-    texts = read_objects(kb.repository, [row.committed for row in rows])
-    return [row.path for row in rows if row.committed and _has_committed_content(kb, row.path, texts[row.committed])]
+    texts = read_objects(kb.repository, [committed for committed, _ in rows.values()])
+    return [path for path, (oid, _) in rows.items() if oid and _has_committed_content(kb, path, texts[oid])]
 
 
-def _iter_dropped(
-    kb: Workspace, published: Sequence[Sequence[str]], head: Head
-) -> Iterator[tuple[IndexDifference, bool]]:
-    """Yield what is to be put back, each path with whether the checkout has it as it is committed."""
-    differing = list(_iter_index_differences(kb, head))
-    changed = _collect_published_paths(kb, published) if differing else {}
-    once = {tuple(row) for row in _load_note(kb, _ONCE)} if differing else set()
-    rows = [
-        row
-        for row in differing
-        if row.path in changed and row.indexed in changed[row.path].before and row[:2] not in once
-    ]
-    texts = read_objects(kb.repository, [row.committed for row in rows])
-    for row in rows:
-        is_as_committed = _has_committed_content(kb, row.path, texts.get(row.committed))
+def _find_dropped(kb: Workspace, published: Sequence[Sequence[str]], head: Head) -> dict[str, tuple[str, bool]]:
+    """Return what is to be put back: path → the object in *head*, and whether the checkout has it so."""
+    differing = _list_index_differences(kb, head)
+    if not differing:
+        return {}
+    changed = _collect_published_paths(kb, published)
+    once = {tuple(row) for row in _load_note(kb, _ONCE)}
+    rows = {
+        path: (committed, indexed)
+        for path, (committed, indexed) in differing.items()
+        if path in changed and indexed in changed[path].before and (path, committed) not in once
+    }
+    texts = read_objects(kb.repository, [committed for committed, _ in rows.values()])
+    found: dict[str, tuple[str, bool]] = {}
+    for path, (committed, indexed) in rows.items():
+        is_clean = _has_committed_content(kb, path, texts.get(committed))
         # a file that the index lacks is put back even where its owner has edited it: the edit stays in the checkout
-        if is_as_committed or (not row.indexed and os.path.exists(os.path.join(kb.root, *row.path.split("/")))):
-            yield row, is_as_committed
+        if is_clean or (not indexed and os.path.exists(os.path.join(kb.root, *path.split("/")))):
+            found[path] = (committed, is_clean)
+    return found
 
 
-def _iter_index_differences(kb: Workspace, head: Head) -> Iterator[IndexDifference]:
-    """Yield the files of the knowledge base that git's index has otherwise than *head*."""
-    if not head.oid:
-        return
-    where = kb.repository.to_git_path(CONTENT)
-    words = iter(os.fsdecode(kb.repository.git("diff-index", "--cached", "-z", head.oid, "--", where)).split("\0")[:-1])
-    for meta, name in zip(words, words, strict=True):
-        _, _, committed, indexed, letter = meta.split(" ")
-        if letter in "AMDT":
-            yield IndexDifference(kb.repository.to_kb_path(name), _normalise_oid(committed), _normalise_oid(indexed))
-
-
-def _normalise_oid(oid: str) -> str:
-    return oid if oid.strip("0") else ""
+def _list_index_differences(kb: Workspace, head: Head) -> dict[str, tuple[str, str]]:
+    """Return the files of the knowledge base that git's index has otherwise than *head*, with both objects or ""."""
+    rows = worktree.diff_index(kb.repository, head.oid, [CONTENT]) if head.oid else {}
+    return {
+        path: (committed if committed.strip("0") else "", indexed if indexed.strip("0") else "")
+        for path, (_, _, committed, indexed, letter) in rows.items()
+        if letter in "AMDT"  # U: it is being merged
+    }
 
 
 def _collect_published_paths(kb: Workspace, published: Sequence[Sequence[str]]) -> dict[str, PublishedPath]:
     """Return what became of each path that the commits *published* have changed."""
-    trees = _read_tree_oids(kb, published)
+    commits = list(dict.fromkeys(oid for old, new, _ in published for oid in (old, new) if oid))
+    asked = "".join(f"{oid}^{{tree}}\n" for oid in commits).encode()
+    said = kb.repository.git("cat-file", "--batch-check", stdin=asked).decode().splitlines()
+    # `git gc` may have taken one away: it says nothing any more
+    trees = {oid: row.split(" ")[0] for oid, row in zip(commits, said, strict=True) if not row.endswith(" missing")}
+    trees[""] = kb.repository.compute_oid(b"tree", b"")
     rows = [row for row in published if row[0] in trees and row[1] in trees]
     found: dict[str, PublishedPath] = {}
     some = diff_trees(kb.repository, [(trees[old], trees[new]) for old, new, _ in rows])
@@ -269,15 +248,6 @@ def _read_oids(kb: Workspace, commit: str, paths: Sequence[str]) -> dict[str, st
     rows = kb.repository.git("ls-tree", "-z", "--full-tree", commit, "--", *map(kb.repository.to_git_path, paths))
     found = (row.split("\t", 1) for row in os.fsdecode(rows).split("\0") if row)
     return {**dict.fromkeys(paths, ""), **{kb.repository.to_kb_path(name): meta.split()[2] for meta, name in found}}
-
-
-def _read_tree_oids(kb: Workspace, published: Sequence[Sequence[str]]) -> Mapping[str, str]:
-    """Return the tree of each commit that is still there; "" has the empty one."""
-    commits = list(dict.fromkeys(oid for old, new, _ in published for oid in (old, new) if oid))
-    asked = "".join(f"{oid}^{{tree}}\n" for oid in commits).encode()
-    rows = kb.repository.git("cat-file", "--batch-check", stdin=asked).decode().splitlines()
-    found = {oid: row.split(" ")[0] for oid, row in zip(commits, rows, strict=True) if not row.endswith(" missing")}
-    return {"": kb.repository.compute_oid(b"tree", b""), **found}
 
 
 def _has_committed_content(kb: Workspace, path: str, committed: bytes | None) -> bool:

@@ -18,22 +18,24 @@ from kb.i18n import msg
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 
-_SCRUBBED = (
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_CONFIG_PARAMETERS",
-    "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_QUARANTINE_PATH", "GIT_EXTERNAL_DIFF",
-    "GIT_DIFF_OPTS",
-)  # fmt: skip
-SETTINGS = (
-    ("core.hooksPath", os.devnull), ("core.fsmonitor", "false"), ("log.showSignature", "false"),
-    ("protocol.ext.allow", "never"), ("safe.bareRepository", "explicit"), ("gc.auto", "0"),
-    ("maintenance.auto", "false"), ("core.safecrlf", "false"), ("i18n.logOutputEncoding", "UTF-8"),
-    ("log.showRoot", "true"), ("log.follow", "false"), ("grep.patternType", "basic"), ("trailer.separators", ":"),
-    ("index.sparse", "false"),
-)  # fmt: skip
+_SCRUBBED = """
+    GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX GIT_DIFF_OPTS
+    GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_CEILING_DIRECTORIES GIT_CONFIG_PARAMETERS GIT_GLOB_PATHSPECS
+    GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS GIT_QUARANTINE_PATH GIT_EXTERNAL_DIFF
+""".split()
+_SETTINGS = f"""
+    core.hooksPath={os.devnull} core.fsmonitor=false log.showSignature=false protocol.ext.allow=never
+    safe.bareRepository=explicit gc.auto=0 maintenance.auto=false core.safecrlf=false i18n.logOutputEncoding=UTF-8
+    log.showRoot=true log.follow=false grep.patternType=basic trailer.separators=: index.sparse=false
+"""
+SETTINGS = tuple((key, value) for key, _, value in (word.partition("=") for word in _SETTINGS.split()))
 """What git is told whatever is configured: first what keeps it from running programs, then how it is to answer.
 
 `index.sparse`: `update-index` leaves in a sparse index the names of trees that it has not stored.
+"""
+_PLAIN = """
+    cat-file check-attr commit-tree config diff-files diff-index diff-tree for-each-ref hash-object init ls-files
+    ls-tree merge-base merge-file merge-tree read-tree rev-parse symbolic-ref update-index update-ref var
 """
 _SHOWING = ("--no-ext-diff", "--no-textconv", "--submodule=short")
 COMMANDS: Mapping[str, tuple[str, ...]] = {
@@ -42,12 +44,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "grep": ("--no-textconv",),
     "fetch": ("--upload-pack=git-upload-pack",),
     "push": ("--receive-pack=git-receive-pack", "--recurse-submodules=no"),
-    **dict.fromkeys((
-        "cat-file", "check-attr", "commit-tree", "config", "diff-files", "diff-index", "diff-tree", "for-each-ref",
-        "hash-object", "init", "ls-files", "ls-tree", "merge-base", "merge-file", "merge-tree", "read-tree",
-        "rev-parse", "symbolic-ref", "update-index", "update-ref", "var",
-    ), ()),
-}  # fmt: skip
+    **dict.fromkeys(_PLAIN.split(), ()),
+}
 """Every command of git's that kb runs, with the options that keep it from running more; docs/git.md explains them."""
 _WRITTEN_OUT = ("-c", "core.fsync=objects", "-c", "core.fsyncMethod=writeout-only")
 HARDENED: Mapping[str, tuple[str, ...]] = {
@@ -57,10 +55,10 @@ HARDENED: Mapping[str, tuple[str, ...]] = {
 }
 """What lets a write survive a loss of power: objects are written out, and the one fsync of the ref that names them
 brings them all to the disk, as git's own `batch` does it."""
-_PASSING = (
-    "No space left", "Disk quota exceeded", "File too large", "Read-only file system", "Permission denied",
-    "index.lock", "Unable to create",
-)  # fmt: skip
+_PASSING = regex(
+    r"No space left|Disk quota exceeded|File too large|Read-only file system|Permission denied|index\.lock"
+    "|Unable to create"
+)
 """What git says about troubles that pass."""
 _LOCK = regex(r"Unable to create '([^'\n]+\.lock)': File exists")
 """What git says of a lock that it cannot take."""
@@ -111,15 +109,6 @@ def add_git_settings(environment: Mapping[str, str], settings: Iterable[tuple[st
     return more
 
 
-def add_safe_options(arguments: Sequence[str]) -> list[str]:
-    """Return the call of git *arguments* with the options that `HARDENED` and `COMMANDS` have for its command."""
-    at = find_command_index(arguments, 1)
-    if at == len(arguments):
-        return list(arguments)
-    command = arguments[at]
-    return [*arguments[:at], *HARDENED.get(command, ()), command, *COMMANDS.get(command, ()), *arguments[at + 1 :]]
-
-
 def find_command_index(arguments: Sequence[str], start: int = 0) -> int:
     """Return where in a call the command stands, behind the options of git itself from *start* on."""
     while start < len(arguments) and arguments[start].startswith("-"):
@@ -136,7 +125,11 @@ class BackgroundCommand:
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes | None = b"") -> None:
         """Start a command found on PATH; with *stdin* None it waits for what `send_input` gives it, or for its end."""
-        arguments = add_safe_options(arguments) if arguments[0] == "git" else arguments
+        at = find_command_index(arguments, 1)
+        if arguments[0] == "git" and at < len(arguments):
+            command = arguments[at]
+            hardened, safe = HARDENED.get(command, ()), COMMANDS.get(command, ())
+            arguments = [*arguments[:at], *hardened, command, *safe, *arguments[at + 1 :]]
         self._call = (arguments, environment)
         self._files: list[int] = []
         self._pipe = -1
@@ -208,15 +201,10 @@ def _write_all(file: int, data: bytes) -> None:
 
 
 def _read_descriptor(file: int) -> bytes:
-    size = os.fstat(file).st_size
     os.lseek(file, 0, os.SEEK_SET)
     parts = []
-    while size > 0:
-        part = os.read(file, size)
-        if not part:
-            break
+    while part := os.read(file, max(1, os.fstat(file).st_size)):  # one read takes 2 GiB at most
         parts.append(part)
-        size -= len(part)
     return b"".join(parts)
 
 
@@ -250,21 +238,22 @@ def is_inconclusive(output: CommandOutput) -> bool:
 
     Git also exits with 1, or with 0 and nothing found, where it could not read an object on its way, and prints that.
     """
-    is_no = output.code == 1 or (not output.code and not output.out)
-    has_errors = any(line.startswith(("error: ", "fatal: ")) for line in output.error.splitlines())
-    return output.code not in (0, 1) or (is_no and has_errors)
+    if output.code not in (0, 1):
+        return True
+    is_no = output.code == 1 or not output.out
+    return is_no and any(line.startswith(("error: ", "fatal: ")) for line in output.error.splitlines())
 
 
 def build_git_error(arguments: Sequence[str], output: CommandOutput) -> GitFailed | Busy:
     """Return what a failed command means: Busy where trying later may help, else GitFailed with git's own words."""
+    if lock := _LOCK.search(output.error):
+        return build_lock_error(lock[1])
     lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
     words = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
     theirs = (line.removeprefix("remote:").strip() for line in lines if line.startswith(("remote: ", " ! [")))
     text = "; ".join([words.removeprefix("fatal: ").removeprefix("error: "), *filter(None, theirs)])
-    if lock := _LOCK.search(output.error):
-        return build_lock_error(lock[1])
     said = msg("git {command} failed: {problem}", command=arguments[0], problem=text)
-    if any(sign in output.error for sign in _PASSING):
+    if _PASSING.search(output.error):
         return Busy(said)
     return GitFailed(said, hint=next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), ""))
 
@@ -284,11 +273,8 @@ def build_lock_error(path: str) -> Busy:
             msg("another git process holds {path}", path=path),
             hint=msg("try again; if its process has died, after a minute: kb doctor --fix"),
         )
-    minutes = int(age // 60)
-    return Busy(
-        msg("a dead git process left {path}: it has been locked for {n} minutes", path=path, n=minutes),
-        hint=msg("remove it: kb doctor --fix"),
-    )
+    said = msg("a dead git process left {path}: it has been locked for {n} minutes", path=path, n=int(age // 60))
+    return Busy(said, hint=msg("remove it: kb doctor --fix"))
 
 
 # -- which git processes are at work --------------------------------------------------------------
@@ -341,3 +327,46 @@ def _read_first_bytes(path: str) -> bytes:
         return os.read(file, 16)
     finally:
         os.close(file)
+
+
+# -- where git keeps its things: read from the files that gitrepository-layout describes -----------
+#
+# Links on the way are followed as git follows them: else another file would be read for its settings than git reads.
+
+
+def find_git_dir(folder: str) -> tuple[str, str] | None:
+    """Return work tree and git directory around *folder*."""
+    while True:
+        mark = os.path.join(folder, ".git")
+        if os.path.isdir(mark):
+            return folder, mark
+        pointer = read_first_line(mark)
+        if pointer.startswith("gitdir: "):
+            return folder, os.path.realpath(os.path.join(folder, pointer[8:]))
+        if folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+
+
+def find_common_dir(git_dir: str) -> str:
+    """Return the directory that all worktrees of *git_dir* share."""
+    shared = read_first_line(os.path.join(git_dir, "commondir"))
+    return os.path.realpath(os.path.join(git_dir, shared)) if shared else git_dir
+
+
+def read_first_line(path: str) -> str:
+    """Return the first line of a file, or "" when there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline().rstrip("\r\n")
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return ""
+
+
+def find_packed_ref(path: str, name: str) -> str:
+    """Return the object of the ref *name* in a packed-refs file, or ""."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return next((line.split(" ", 1)[0] for line in file if line.rstrip("\n").endswith(" " + name)), "")
+    except FileNotFoundError:
+        return ""

@@ -14,17 +14,14 @@ SENT, CURRENT, RACED, REFUSED = "sent", "current", "raced", "refused"
 
 _PATIENT = ("-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=30")
 """A connection over which nothing comes for so many seconds is no connection."""
-_FETCH = (
-    "fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
-    "--no-auto-maintenance",
-)  # fmt: skip
-_OFFLINE = (
-    "Could not resolve host", "Failed to connect", "Couldn't connect", "Connection refused", "Connection timed out",
-    "Connection reset", "Network is unreachable", "No route to host", "Operation timed out", "Operation too slow",
-    "Temporary failure in name resolution", "Could not resolve proxy", "Empty reply from server",
-)  # fmt: skip
+_FETCH = "fetch --quiet --prune --no-tags --no-write-fetch-head --no-recurse-submodules --no-auto-maintenance".split()
+_OFFLINE = re.compile(
+    "Could not resolve (host|proxy)|Failed to connect|Couldn't connect|Connection (refused|timed out|reset)"
+    "|Network is unreachable|No route to host|Operation (timed out|too slow)|Temporary failure in name resolution"
+    "|Empty reply from server"
+)
 """What git and ssh say where there is no way to the remote at this moment."""
-_RACE = ("cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists")
+_RACE = re.compile("cannot lock ref|failed to update ref|incorrect old value|reference already exists")
 IS_URL = re.compile(r"remote\..*\.url")
 """What the key of a setting looks like that says where a remote is."""
 
@@ -46,7 +43,6 @@ class RefUpdate(NamedTuple):
 class RefUpdateResult(NamedTuple):
     """What became of a `RefUpdate`."""
 
-    ref: str
     outcome: str
     reason: str = ""
     """In the words of the remote."""
@@ -90,41 +86,31 @@ def push_refs(
     leases = [f"--force-with-lease={update.ref}:{update.old}" for update in updates if not update.new]
     refspecs = [f"{update.new}:{update.ref}" for update in updates]
     output = repository.run_git([*_PATIENT, "push", "--porcelain", *leases, *options, "--", remote, *refspecs])
-    results = _parse_push_output(output)
+    results: dict[str, RefUpdateResult] = {}
+    # what the remote's own programs said
+    said = [line.removeprefix("remote:").strip() for line in output.error.splitlines() if line.startswith("remote:")]
+    reason = " ".join(filter(None, said))
+    for line in output.out.decode("utf-8", "replace").splitlines():
+        flag, tab, rest = line.partition("\t")  # "<flag>\t<from>:<to>\t<summary> (<reason>)"
+        pair, _, summary = rest.partition("\t")
+        ref = pair.rpartition(":")[2]
+        if not tab or len(flag) != 1:
+            continue
+        if flag != "!":
+            results[ref] = RefUpdateResult(CURRENT if flag == "=" else SENT)
+        elif summary.startswith("[rejected]") or _RACE.search(summary):
+            results[ref] = RefUpdateResult(RACED, summary)
+        else:
+            results[ref] = RefUpdateResult(REFUSED, reason or summary)
     if not results:
         _raise_if_failed("push", output)
-    reason = _extract_remote_messages(output)
-    return [results.get(update.ref, RefUpdateResult(update.ref, REFUSED, reason)) for update in updates]
+    return [results.get(update.ref, RefUpdateResult(REFUSED, reason)) for update in updates]
 
 
 def _raise_if_failed(command: str, output: CommandOutput) -> None:
     if not output.code:
         return
     for line in output.error.splitlines():
-        if any(sign in line for sign in _OFFLINE):
+        if _OFFLINE.search(line):
             raise RemoteUnreachable(line)
     raise build_git_error([command], output)
-
-
-def _parse_push_output(output: CommandOutput) -> dict[str, RefUpdateResult]:
-    """Return what `git push --porcelain` says of each ref: `<flag>\\t<from>:<to>\\t<summary> (<reason>)`."""
-    found: dict[str, RefUpdateResult] = {}
-    for line in output.out.decode("utf-8", "replace").splitlines():
-        flag, tab, rest = line.partition("\t")
-        if not tab or len(flag) != 1:
-            continue
-        pair, _, summary = rest.partition("\t")
-        ref = pair.rpartition(":")[2]
-        if flag != "!":
-            found[ref] = RefUpdateResult(ref, CURRENT if flag == "=" else SENT)
-        elif summary.startswith("[rejected]") or any(sign in summary for sign in _RACE):
-            found[ref] = RefUpdateResult(ref, RACED, summary)
-        else:
-            found[ref] = RefUpdateResult(ref, REFUSED, _extract_remote_messages(output) or summary)
-    return found
-
-
-def _extract_remote_messages(output: CommandOutput) -> str:
-    """Return what the remote's own programs said."""
-    said = [line.removeprefix("remote:").strip() for line in output.error.splitlines() if line.startswith("remote:")]
-    return " ".join(filter(None, said))

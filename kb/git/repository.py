@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed
-from kb.files import sync_folders, try_lock
-from kb.git.git_dir import find_common_dir, find_git_dir, find_packed_ref, read_first_line
+from kb.files import read_if_exists, sync_folders, try_lock
 from kb.git.git_process import (
     BackgroundCommand,
     CommandOutput,
     build_git_error,
     build_lock_error,
+    find_common_dir,
+    find_git_dir,
+    find_packed_ref,
     parse_batch,
+    read_first_line,
     run,
     scrub_environment,
 )
@@ -35,9 +38,12 @@ POLL = 0.008
 _LOST_RACE = ("but expected", "already exists", "unable to resolve reference")
 """What `update-ref` says where a ref is no longer where it was."""
 UNDER_WAY = {
-    "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply": "rebase",
-    "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert",
-}  # fmt: skip
+    "MERGE_HEAD": "merge",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+}
 """What is in a git directory while git itself brings changes together."""
 
 
@@ -60,9 +66,10 @@ class RefMove(NamedTuple):
 
 NOBODY: Mapping[str, str] = {}
 _UNKNOWN_AUTHOR = {
-    "GIT_AUTHOR_NAME": "kb", "GIT_AUTHOR_EMAIL": "kb@localhost",
-    "GIT_COMMITTER_NAME": "kb", "GIT_COMMITTER_EMAIL": "kb@localhost",
-}  # fmt: skip
+    f"GIT_{role}_{part}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for part, value in (("NAME", "kb"), ("EMAIL", "kb@localhost"))
+}
 
 
 class CommitStep(NamedTuple):
@@ -123,11 +130,11 @@ class Repository:
         self, arguments: Sequence[str], stdin: bytes = b"", index: str = "", work_tree: str = "", **more: str
     ) -> CommandOutput:
         """Run a git command and return how it ended, whatever that was."""
-        given = self.guard.build_environment(arguments, is_sure=not work_tree)
-        environment = {**given, **({"GIT_INDEX_FILE": index} if index else {}), **more}
-        options = ["-C", self.top]
-        if work_tree:
-            options = ["-C", work_tree, f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"]
+        environment = {**self.guard.build_environment(arguments, is_sure=not work_tree), **more}
+        if index:
+            environment["GIT_INDEX_FILE"] = index
+        options = ["-C", work_tree or self.top]
+        options += [f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"] if work_tree else []
         return run(["git", *options, *arguments], environment, stdin)
 
     def start(self, *arguments: str, stdin: bytes | None = b"", index: str = "") -> BackgroundCommand:
@@ -169,27 +176,23 @@ class Repository:
         oid = read_first_line(os.path.join(self.common_dir, *name.split("/")))
         if len(oid) in (40, 64):
             return oid
-        if not oid and not os.path.exists(os.path.join(self.common_dir, "reftable")):
+        if not oid and not self._has_reftable():
             return find_packed_ref(os.path.join(self.common_dir, "packed-refs"), name)
         return self.run_git(["rev-parse", "-q", "--verify", name]).out.decode().strip()
 
-    def list_refs(self, pattern: str, form: str = "%(refname)") -> list[str]:
-        """Return one line in *form* for each ref under *pattern*."""
-        if self._has_no_ref(pattern):
-            return []
-        return self.git("for-each-ref", f"--format={form}", pattern).decode("utf-8", "replace").splitlines()
+    def list_refs(self, *where: str, form: str = "%(refname)") -> list[str]:
+        """Return one line in *form* for each ref under one of the patterns or behind one of the options *where*."""
+        if len(where) == 1 and not any(mark in where[0] for mark in "*?["):
+            # where the files of the repository show that nothing is there, git is not started
+            is_file = os.path.lexists(os.path.join(self.common_dir, *where[0].split("/")))
+            packed = read_if_exists(os.path.join(self.common_dir, "packed-refs")) or b""
+            if not is_file and where[0].encode() not in packed and not self._has_reftable():
+                return []
+        rows = self.git("for-each-ref", f"--format={form}", *where).decode("utf-8", "replace")
+        return [row for row in rows.split("\n") if row]
 
-    def _has_no_ref(self, pattern: str) -> bool:
-        """Return whether the files of the repository show that nothing is under *pattern*: then git is not started."""
-        if os.path.exists(os.path.join(self.common_dir, "reftable")) or any(mark in pattern for mark in "*?["):
-            return False
-        if os.path.lexists(os.path.join(self.common_dir, *pattern.split("/"))):
-            return False
-        try:
-            with open(os.path.join(self.common_dir, "packed-refs"), "rb") as file:
-                return pattern.encode() not in file.read()
-        except FileNotFoundError:
-            return True
+    def _has_reftable(self) -> bool:
+        return os.path.exists(os.path.join(self.common_dir, "reftable"))
 
     def read_blob(self, revision: str, path: str) -> bytes | None:
         """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed if git cannot look.
@@ -216,6 +219,11 @@ class Repository:
             raise build_git_error(["cat-file"], output)
         return [data if kind == "blob" else None for _, kind, data in parse_batch(output.out)]
 
+    def read_files(self, revision: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+        """Return the files *paths* as *revision* has them, None where it has none, with one git process."""
+        paths = list(paths)
+        return dict(zip(paths, self.read_blobs([(revision, path) for path in paths]), strict=True))
+
     def list_files(self, revision: str, folder: str = "") -> dict[str, str]:
         """Return path and blob id of every file under *folder* in *revision*."""
         where = [self.prefix + folder] if self.prefix + folder else []
@@ -232,13 +240,16 @@ class Repository:
         if not self.head().ref:
             return self.build_detached_error()
         lock = os.path.join(self.git_dir, "index.lock")
-        if not self.holds_index and not _wait_until_gone(lock):
-            return build_lock_error(lock)
-        if other := self._find_other_work_tree():
-            return Busy(
-                msg("the settings of {path} name another work tree: {other}", path=self.git_dir, other=other),
-                hint=msg("remove it: git config --unset core.worktree"),
-            )
+        end = time.monotonic() + PATIENCE
+        while not self.holds_index and os.path.exists(lock):
+            if time.monotonic() > end:
+                return build_lock_error(lock)
+            time.sleep(0.02)
+        if b"worktree" in self.guard.read_settings().replace(b"worktreeconfig", b""):
+            top = os.fsdecode(self.run_git(["rev-parse", "--show-toplevel"]).out).removesuffix("\n")
+            if top and os.path.realpath(top) != os.path.realpath(self.top):
+                said = msg("the settings of {path} name another work tree: {other}", path=self.git_dir, other=top)
+                return Busy(said, hint=msg("remove it: git config --unset core.worktree"))
         return None
 
     def build_detached_error(self) -> Busy:
@@ -247,13 +258,6 @@ class Repository:
             msg("no branch is checked out in {path} (detached HEAD)", path=self.top),
             hint=msg("check out a branch: git switch -"),
         )
-
-    def _find_other_work_tree(self) -> str:
-        """Return where the files of this repository are for git, if that is elsewhere; else ""."""
-        if b"worktree" not in self.guard.read_settings().replace(b"worktreeconfig", b""):
-            return ""
-        top = os.fsdecode(self.run_git(["rev-parse", "--show-toplevel"]).out).removesuffix("\n")
-        return "" if not top or os.path.realpath(top) == os.path.realpath(self.top) else top
 
     # writing
 
@@ -351,7 +355,12 @@ class Repository:
 
     def update_refs(self, moves: Sequence[RefMove], reason: str, mover: BackgroundCommand | None = None) -> None:
         """Move all refs of *moves* or none; raise LostRace when one of them is no longer where it was."""
-        lines = "".join(map(_format_ref_update, moves)).encode()
+        lines = "".join(
+            f"update {move.ref}\0{move.new}\0{move.old or '0' * len(move.new)}\0"
+            if move.new
+            else f"delete {move.ref}\0{move.old}\0"
+            for move in moves
+        ).encode()
         end = time.monotonic() + PATIENCE
         while True:
             output = (mover or self.start_ref_update(reason)).send_input(lines)
@@ -365,23 +374,6 @@ class Repository:
             if "File exists" not in output.error or time.monotonic() > end:
                 raise build_git_error(["update-ref"], output)
             time.sleep(0.02)
-
-
-def _format_ref_update(move: RefMove) -> str:
-    """Return the line of `git update-ref --stdin -z` that makes *move*."""
-    if not move.new:
-        return f"delete {move.ref}\0{move.old}\0"
-    return f"update {move.ref}\0{move.new}\0{move.old or '0' * len(move.new)}\0"
-
-
-def _wait_until_gone(lock: str) -> bool:
-    """Return whether the *lock* goes within PATIENCE."""
-    end = time.monotonic() + PATIENCE
-    while os.path.exists(lock):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def format_commit_message(subject: str, body: str, trailers: Mapping[str, str]) -> str:

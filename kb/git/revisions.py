@@ -1,25 +1,35 @@
-"""What git says of lines of history: where two parted, what each changed of the records, which branches are open."""
+"""What git says of history: where two lines parted, what each changed, which branches are open, how a file became.
+
+The history of one file is asked for with GitPython: only a person waits for it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.errors import BadRecord, GitFailed
-from kb.git.git_process import build_git_error, is_inconclusive
-from kb.i18n import Message, msg
+from kb.errors import BadRecord, Busy, GitFailed
+from kb.git.git_process import COMMANDS, CommandOutput, build_git_error, is_inconclusive
+from kb.git.repository import Repository
+from kb.i18n import msg
 from kb.records import record_file
 from kb.records.model import Record
 from kb.records.record_paths import CONTENT, REVIEWS, is_record_path
 
 if TYPE_CHECKING:
+    import git
+
     from kb.workspace import Workspace
 
 MOST_BRANCHES = 200
 """Open branches that are looked at, the youngest ones: each costs a question to git."""
 
 _DIFF = ("diff", "-z", "--no-renames", "--no-relative", "--ignore-submodules=all")
+
+
+_HIDDEN = (".git", ".kb", "node_modules", "__pycache__", ".venv")
 
 
 class DivergedHistory(NamedTuple):
@@ -42,6 +52,18 @@ class Branch(NamedTuple):
     tip: str
 
 
+class FileCommit(NamedTuple):
+    """One commit that touched a file."""
+
+    commit: str
+    time: str
+    """ISO 8601, with offset."""
+    author: str
+    subject: str
+    operation: str
+    """The `Kb-Op` trailer, or "" for a commit made by hand."""
+
+
 # -- two lines ------------------------------------------------------------------------------------
 
 
@@ -50,27 +72,22 @@ def find_divergence(kb: Workspace, revision: str) -> DivergedHistory:
     head, tip = resolve_commit(kb, "HEAD"), resolve_commit(kb, revision)
     if not head:
         raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))
-    if not tip:
-        said = msg("git does not know {revision} here", revision=revision)
-        raise GitFailed(said, hint=_explain_missing(kb, msg("list them: git branch --all")))
-    base = find_merge_base(kb, tip, head)
+    base = find_merge_base(kb, tip, head) if tip else ""
     if not base:
-        said = msg("git finds no commit that {revision} and HEAD have in common", revision=revision)
-        raise GitFailed(said, hint=_explain_missing(kb, msg("name the branch that this one came from")))
-    return DivergedHistory(tip, head, base, _find_fork(kb, tip, base))
-
-
-def _find_fork(kb: Workspace, tip: str, base: str) -> str:
+        hint = msg("name the branch that this one came from") if tip else msg("list them: git branch --all")
+        if os.path.exists(os.path.join(kb.repository.common_dir, "shallow")):
+            hint = msg(
+                "the clone is shallow; in CI set fetch-depth: 0 (GitLab: GIT_DEPTH: 0), else: git fetch --unshallow"
+            )
+        if tip:
+            said = msg("git finds no commit that {revision} and HEAD have in common", revision=revision)
+        else:
+            said = msg("git does not know {revision} here", revision=revision)
+        raise GitFailed(said, hint=hint)
     parents = [resolve_commit(kb, "HEAD^1"), resolve_commit(kb, "HEAD^2")]
     # CI checks out the merge of the pull request: HEAD^1 is the trunk, HEAD^2 is the work, or the other way round
     work = next((parent for parent in parents if parent != base), "") if base in parents else ""
-    return (find_merge_base(kb, tip, work) if work else "") or base
-
-
-def _explain_missing(kb: Workspace, otherwise: Message) -> Message:
-    if os.path.exists(os.path.join(kb.repository.common_dir, "shallow")):
-        return msg("the clone is shallow; in CI set fetch-depth: 0 (GitLab: GIT_DEPTH: 0), else: git fetch --unshallow")
-    return otherwise
+    return DivergedHistory(tip, head, base, (find_merge_base(kb, tip, work) if work else "") or base)
 
 
 def resolve_commit(kb: Workspace, revision: str) -> str:
@@ -96,11 +113,10 @@ def _read_git_line(kb: Workspace, *arguments: str) -> str:
 
 def find_merge_sides(kb: Workspace) -> tuple[str, str] | None:
     """Return both sides of the merge that is going on, or of the one that HEAD is; None for neither."""
-    going_on = resolve_commit(kb, "MERGE_HEAD")
-    if going_on:
-        return resolve_commit(kb, "HEAD"), going_on
-    theirs = resolve_commit(kb, "HEAD^2")
-    return (resolve_commit(kb, "HEAD^1"), theirs) if theirs else None
+    for ours, theirs in (("HEAD", "MERGE_HEAD"), ("HEAD^1", "HEAD^2")):
+        if commit := resolve_commit(kb, theirs):
+            return resolve_commit(kb, ours), commit
+    return None
 
 
 # -- what changed ---------------------------------------------------------------------------------
@@ -158,12 +174,96 @@ def list_open_branches(kb: Workspace, lines: DivergedHistory, revision: str) -> 
         upstream = _read_git_line(kb, "for-each-ref", "--format=%(upstream)", checked_out)
         own = (upstream, f"refs/remotes/{remote}/{checked_out.removeprefix('refs/heads/')}")
     merged = [f"--no-merged={commit}" for commit in (lines.head, lines.tip)]
-    form = "--format=%(refname)%00%(objectname)%00%(symref)"
-    where = (REVIEWS.rstrip("/"), f"refs/remotes/{remote}")
-    rows = kb.repository.git("for-each-ref", "--sort=-committerdate", form, *merged, *where).decode("utf-8", "replace")
+    where = ("--sort=-committerdate", *merged, REVIEWS.rstrip("/"), f"refs/remotes/{remote}")
     found: dict[str, Branch] = {}
-    for ref, tip, target in (row.split("\0") for row in rows.splitlines()):
+    for row in kb.repository.list_refs(*where, form="%(refname)%00%(objectname)%00%(symref)"):
+        ref, tip, target = row.split("\0")
         name = ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")
         if not target and ref not in own and (tip not in found or ref.startswith(REVIEWS)):
             found[tip] = Branch(name, tip)
     return list(found.values())
+
+
+# -- which files there are ------------------------------------------------------------------------
+
+
+def iter_files(top: str) -> Iterator[str]:
+    """Yield the files below *top*, relative to it; hidden folders of tools are left out."""
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if name not in _HIDDEN]
+        inside = "" if folder == top else os.path.relpath(folder, top).replace(os.sep, "/") + "/"
+        yield from (inside + name for name in names)
+
+
+def list_tracked_files(kb: Workspace, top: str) -> list[str]:
+    """Return the files of the project at *top* that git knows or would take, relative to it."""
+    names = query_git(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(iter_files(top))
+
+
+def query_git(kb: Workspace, top: str, *arguments: str) -> bytes | None:
+    """Return what git says of the repository whose top is *top*; None where it is none, or git says no.
+
+    The repository is any that work was done in: what its settings name is not run.
+    """
+    try:
+        repository = Repository(top, kb.environment)
+        output = repository.run_git(arguments) if repository.top == top else None
+    except (GitFailed, Busy):
+        return None
+    return output.out if output and not output.code else None
+
+
+# -- the history of a file ------------------------------------------------------------------------
+
+
+def list_file_commits(repository: Repository, path: str, limit: int = 1000) -> list[FileCommit]:
+    """Return the commits that touched *path*, under whatever slug it had then, oldest first."""
+    from datetime import datetime
+
+    if not repository.head().oid:
+        return []
+    with _open_gitpython(repository) as repo:
+        names = _list_past_paths(repo, repository.to_git_path(path))
+        rows = repo.git.log("--format=%H%x00%cI%x00%an%x00%B%x01", f"-{limit}", "--", *names).split("\x01")
+    commits = []
+    for commit, time, author, message in (row.lstrip("\n").split("\0") for row in reversed(rows[:-1])):
+        lines = message.splitlines()
+        trailers = dict(line.split(": ", 1) for line in lines if line.startswith("Kb-") and ": " in line)
+        when = datetime.fromisoformat(time).isoformat()  # git writes Z, or +00:00, as its version has it
+        commits.append(FileCommit(commit, when, author, lines[0] if lines else "", trailers.get("Kb-Op", "")))
+    return commits
+
+
+def read_patch_log(repository: Repository, path: str, limit: int = 50) -> str:
+    """Return the log of *path* with its patches, newest first, as git prints it."""
+    with _open_gitpython(repository) as repo:
+        names = _list_past_paths(repo, repository.to_git_path(path))
+        text: str = repo.git.log(*COMMANDS["log"], "-p", f"-{limit}", "--no-color", "--", *names)
+        return text
+
+
+@contextlib.contextmanager
+def _open_gitpython(repository: Repository) -> Iterator[git.Repo]:
+    """Lend *repository* as GitPython has it, with the environment all commands have; raise GitFailed."""
+    import git
+
+    try:
+        with git.Repo(repository.top, search_parent_directories=False) as repo:
+            repo.git.update_environment(**repository.guard.build_environment(["log"]))
+            yield repo
+    except git.GitCommandError as error:
+        words = str(error.stderr).strip().removeprefix("stderr: '").removesuffix("'")
+        raise build_git_error(["log"], CommandOutput(1, b"", words)) from None
+
+
+def _list_past_paths(repo: git.Repo, path: str) -> list[str]:
+    """Return all names *path* has had.
+
+    git follows a new record to the one it resembles; only a name with the same folder and id is the same record.
+    """
+    before = repo.git.log("--follow", "--name-only", "--format=", "-z", "--", path).split("\0")
+    folder, _, file = path.rpartition("/")
+    record_id = file.partition("-")[0]
+    same = (name for name in before if name.startswith(f"{folder}/{record_id}-"))
+    return list(dict.fromkeys([path, *same]))

@@ -13,14 +13,11 @@ import time
 from collections.abc import Mapping, Sequence
 
 from kb.errors import GitFailed
-from kb.files import read_if_exists
+from kb.files import read_if_exists, read_stamp
 from kb.git.git_process import SETTINGS, add_git_settings, build_git_error, find_command_index, run
 from kb.i18n import msg
-from kb.startup.namedtuple import NamedTuple
 
-_TELLING = (
-    b"[filter", b"[include", b"[credential", b"sshcommand", b"askpass", b"uploadpack", b"alternaterefscommand",
-)  # fmt: skip
+_TELLING = b"[filter [include [credential sshcommand askpass uploadpack alternaterefscommand".split()
 """What is in settings, in lower case, that name a program any command may come to run, or that include others."""
 _PERSONAL = ("merge-tree", "push")
 """Commands that a person waits for and that run what others never do: merge drivers, and signers where not asked to."""
@@ -36,13 +33,13 @@ class ConfigGuard:
         self._top = top
         self._paths = (os.path.join(shared, "config"), os.path.join(git_dir, "config.worktree"))
         self._environment = environment
-        self._stamps: object = None
+        self._stamps: list[str] = []
         self._settings = b""
         self._listed = (-_LISTED_FOR, b"")
 
     def read_settings(self) -> bytes:
         """Return the repository's own settings in lower case, without what they include."""
-        stamps = [_read_stamp(path) for path in self._paths]
+        stamps = [read_stamp(path) for path in self._paths]
         if stamps != self._stamps:
             self._settings = b"\n".join(read_if_exists(path) or b"" for path in self._paths).lower()
             self._stamps, self._listed = stamps, (-_LISTED_FOR, b"")
@@ -76,14 +73,6 @@ class ConfigGuard:
         return output.out
 
 
-def _read_stamp(path: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
 _THEIRS = ("local", "worktree")
 """What git calls the settings of a repository, and of the files that they include."""
 _LINES = "git merge-file -q -L ours -L base -L theirs --marker-size=%L %A %O %B"
@@ -91,36 +80,22 @@ _LINES = "git merge-file -q -L ours -L base -L theirs --marker-size=%L %A %O %B"
 _REMOTE = ("fetch", "push")
 """Commands that are told by an option what to start at the other side."""
 _WITHOUT = {
-    "filter.clean": "", "filter.smudge": "", "filter.process": "", "filter.required": "false",
-    "merge.driver": _LINES, "credential.helper": "",
-    "core.askpass": "", "core.sshcommand": "ssh", "core.alternaterefscommand": "true",
-    "gpg.program": "gpg", "gpg.x509.program": "gpgsm", "gpg.ssh.program": "ssh-keygen",
+    **dict.fromkeys(("filter.clean", "filter.smudge", "filter.process", "credential.helper", "core.askpass"), ""),
+    "filter.required": "false",
+    "merge.driver": _LINES,
+    "core.sshcommand": "ssh",
+    "core.alternaterefscommand": "true",
+    "gpg.program": "gpg",
+    "gpg.x509.program": "gpgsm",
+    "gpg.ssh.program": "ssh-keygen",
     "gpg.defaultkeycommand": "false",
-}  # fmt: skip
+}
 """The settings that name programs, each with the value that makes git do what it does without one."""
 
 
-class _ConfigEntry(NamedTuple):
-    """One setting as git lists it."""
-
-    scope: str
-    key: str
-    value: str
-
-    @property
-    def section(self) -> str:
-        """What the setting is about."""
-        return self.key.partition(".")[0]
-
-    @property
-    def driver(self) -> str:
-        """The section with the name of the driver."""
-        return self.key.rpartition(".")[0]
-
-    @property
-    def generic_key(self) -> str:
-        """The setting, whatever driver or remote it is about."""
-        return f"{self.section}.{self.key.rpartition('.')[2]}"
+def _drop_name(key: str) -> str:
+    """Return the setting *key*, whatever driver or remote it is about: "filter.lfs.clean" is "filter.clean"."""
+    return f"{key.partition('.')[0]}.{key.rpartition('.')[2]}"
 
 
 def override_repository_config(environment: Mapping[str, str], listed: bytes, command: str) -> Mapping[str, str]:
@@ -130,17 +105,17 @@ def override_repository_config(environment: Mapping[str, str], listed: bytes, co
     need what only the repository names.
     """
     words = iter(os.fsdecode(listed).split("\0")[:-1])
-    theirs: list[_ConfigEntry] = []
-    others: list[_ConfigEntry] = []
+    theirs: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
     for scope, setting in zip(words, words, strict=True):
         key, equals, value = setting.partition("\n")
-        (theirs if scope in _THEIRS else others).append(_ConfigEntry(scope, key, value if equals else "true"))
-    named = [row for row in theirs if row.generic_key in _WITHOUT]
-    sections = {row.section for row in named}
-    own = [row for row in others if row.section in sections and row.generic_key in _WITHOUT]
-    own += [row for row in others if row.key == "core.hookspath" and command == "push"]
-    settings = [_build_default_setting(row, environment) for row in named]
-    settings += [(row.key, row.value) for row in own]
+        (theirs if scope in _THEIRS else others).append((key, value if equals else "true"))
+    named = [key for key, _ in theirs if _drop_name(key) in _WITHOUT]
+    sections = {key.partition(".")[0] for key in named}
+    own = [(key, value) for key, value in others if key.partition(".")[0] in sections and _drop_name(key) in _WITHOUT]
+    own += [(key, value) for key, value in others if key == "core.hookspath" and command == "push"]
+    # of several values git takes the last: what the user has configured goes behind what git does without one
+    settings = [*((key, _get_default(key, environment)) for key in named), *own]
     if command == "hash-object":  # what should pass a filter is not stored without it
         settings += [(f"{driver}.required", "true") for driver in _find_missing_filters("clean", named, own)]
     if command == "read-tree" and (lost := _find_missing_filters("smudge", named, own)):
@@ -148,31 +123,30 @@ def override_repository_config(environment: Mapping[str, str], listed: bytes, co
             msg("only the settings of this repository define {filter}, which its files need", filter=lost[0]),
             hint=msg("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
         )
-    fetched_by = {row.key for row in theirs if row.generic_key == "remote.uploadpack"} - {row.key for row in others}
+    fetched_by = {key for key, _ in theirs if _drop_name(key) == "remote.uploadpack"} - {key for key, _ in others}
     if fetched_by and command not in _REMOTE:  # of several git takes the first: what is missing is not fetched at all
         environment = {**environment, "GIT_ALLOW_PROTOCOL": "none"}
     return add_git_settings(environment, settings)
 
 
-def _build_default_setting(row: _ConfigEntry, environment: Mapping[str, str]) -> tuple[str, str]:
-    """Return what makes git do what it does where *row* is missing."""
-    if row.key == "core.sshcommand" and (program := environment.get("GIT_SSH")):
+def _get_default(key: str, environment: Mapping[str, str]) -> str:
+    """Return the value with which git does what it does where the setting *key* is missing."""
+    if key == "core.sshcommand" and (program := environment.get("GIT_SSH")):
         from shlex import quote
 
-        return row.key, quote(program)
-    if row.key == "core.askpass":
-        return row.key, environment.get("SSH_ASKPASS", "")
-    return row.key, _WITHOUT.get(row.key) or _WITHOUT[row.generic_key]
+        return quote(program)
+    if key == "core.askpass":
+        return environment.get("SSH_ASKPASS", "")
+    return _WITHOUT.get(key) or _WITHOUT[_drop_name(key)]
 
 
-def _find_missing_filters(way: str, named: Sequence[_ConfigEntry], own: Sequence[_ConfigEntry]) -> list[str]:
+def _find_missing_filters(way: str, named: Sequence[str], own: Sequence[tuple[str, str]]) -> list[str]:
     """Return the filters for one *way* of the repository's in whose place the user has none that git would run."""
-    theirs, mine = ({row.key for row in rows} for rows in (named, own))
-    drivers = sorted({row.driver for row in named if row.section == "filter"})
-    return [
-        driver
-        for driver in drivers
-        if theirs & {f"{driver}.{way}", f"{driver}.process"}
-        and f"{driver}.process" not in mine
-        and (f"{driver}.process" in theirs or f"{driver}.{way}" not in mine)
-    ]
+    mine = {key for key, _ in own}
+    missing = []
+    for driver in sorted({key.rpartition(".")[0] for key in named if key.startswith("filter.")}):
+        step, process = f"{driver}.{way}", f"{driver}.process"
+        is_replaced = process in mine or (process not in named and step in mine)  # git prefers a process
+        if (step in named or process in named) and not is_replaced:
+            missing.append(driver)
+    return missing

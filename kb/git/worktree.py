@@ -14,16 +14,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kb.errors import KbError
 from kb.files import (
     STALE,
-    format_stamp,
     read_if_exists,
+    read_stamp,
     remove_file,
     remove_folder,
     sync_folders,
     write_atomic,
     write_file,
 )
-from kb.git.git_log import is_unsafe_path
 from kb.git.git_process import BackgroundCommand, CommandOutput, build_git_error, build_lock_error
+from kb.git.objects import is_unsafe_path
 from kb.git.repository import PATIENCE, Repository
 from kb.startup.namedtuple import NamedTuple
 
@@ -56,14 +56,20 @@ def read_staged_files(repository: Repository, commit: str, paths: Sequence[str])
     """Return what the user has staged for any of *paths* that differs from *commit*."""
     if not paths or not commit:
         return {}
+    found: dict[str, StagedFile] = {}
+    for path, (_, mode, _, blob, letter) in diff_index(repository, commit, paths).items():
+        found[path] = StagedFile(mode, repository.git("cat-file", "blob", blob) if letter in "AMT" else None)
+    return found
+
+
+def diff_index(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, list[str]]:
+    """Return the files at or below *paths* that git's index has otherwise than *commit*, with what git says of each.
+
+    That is, in words: both modes, both objects (all zeros for none), and the letter A, D, M, T or U.
+    """
     rows = repository.git("diff-index", "--cached", "-z", commit, "--", *map(repository.to_git_path, paths))
     words = iter(os.fsdecode(rows).split("\0")[:-1])
-    found: dict[str, StagedFile] = {}
-    for meta, name in zip(words, words, strict=True):
-        _, mode, _, blob, letter = meta.split(" ")
-        data = repository.git("cat-file", "blob", blob) if letter in "AMT" else None
-        found[repository.to_kb_path(name)] = StagedFile(mode, data)
-    return found
+    return {repository.to_kb_path(name): meta.split(" ") for meta, name in zip(words, words, strict=True)}
 
 
 def list_differing_files(
@@ -128,10 +134,9 @@ class CheckoutUpdate:
         try:
             # paths that the user edited, or told git to pass over, get their entry from the commit, not from the file
             flags = self._read_flags()
-            plain = [path for path in changes if path not in reserved]
-            clean = [path for path in plain if path not in flags and outcomes[path] == CLEAN]
-            self._stage_clean_paths(clean)
-            self._stage_published([path for path in plain if path not in clean], commit)
+            self.reset_index_paths(
+                {p: p not in flags and outcomes[p] == CLEAN for p in changes if p not in reserved}, commit
+            )
             for path, entry in reserved.items():
                 self._restage_file(path, entry, *changes[path])
             self._restore_flags(flags)
@@ -139,16 +144,22 @@ class CheckoutUpdate:
             return dict.fromkeys(changes, FAILED)
         return outcomes
 
-    def _stage_clean_paths(self, paths: Sequence[str]) -> None:
-        _raise_if_failed(self._update_index.send_input(self._encode_paths(paths)))
-
-    def _encode_paths(self, paths: Sequence[str]) -> bytes:
+    def _encode_paths(self, paths: Iterable[str]) -> bytes:
         return b"".join(os.fsencode(self._repository.to_git_path(path)) + b"\0" for path in paths)
 
     def reset_index_paths(self, paths: Mapping[str, bool], commit: str) -> None:
         """Let the index have *paths* as *commit* has them; True: so has the checkout; raise GitFailed or Busy."""
-        self._stage_clean_paths([path for path, is_clean in paths.items() if is_clean])
-        self._stage_published([path for path, is_clean in paths.items() if not is_clean], commit)
+        clean = self._encode_paths(path for path, is_clean in paths.items() if is_clean)
+        _raise_if_failed(self._update_index.send_input(clean))
+        others = [self._repository.to_git_path(path) for path, is_clean in paths.items() if not is_clean]
+        if not others:
+            return
+        rows = self._repository.git("ls-tree", "-z", "--full-tree", commit, "--", *others)
+        there = {row.split(b"\t", 1)[1] for row in rows.split(b"\0") if row}
+        gone = [name for name in map(os.fsencode, others) if name not in there]
+        self._run_update_index(["--add", "-z", "--index-info"], rows)
+        if gone:
+            self._run_update_index(["--force-remove", "-z", "--stdin"], b"\0".join(gone) + b"\0")
 
     def release_index(self) -> None:
         """Let go of the index."""
@@ -168,18 +179,6 @@ class CheckoutUpdate:
         for option, paths in (("--skip-worktree", skipped), ("--assume-unchanged", assumed)):
             if paths:
                 self._run_update_index([option, "-z", "--stdin"], self._encode_paths(paths))
-
-    def _stage_published(self, paths: Sequence[str], commit: str) -> None:
-        """Let the index have *paths* as *commit* has them, whatever the checkout has."""
-        if not paths:
-            return
-        names = list(map(self._repository.to_git_path, paths))
-        rows = self._repository.git("ls-tree", "-z", "--full-tree", commit, "--", *names)
-        there = {row.split(b"\t", 1)[1] for row in rows.split(b"\0") if row}
-        gone = [name for name in map(os.fsencode, names) if name not in there]
-        self._run_update_index(["--add", "-z", "--index-info"], rows)
-        if gone:
-            self._run_update_index(["--force-remove", "-z", "--stdin"], b"\0".join(gone) + b"\0")
 
     def _restage_file(self, path: str, entry: StagedFile, before: bytes | None, now: bytes | None) -> None:
         """Stage what the user has staged, with what was published merged in."""
@@ -202,10 +201,7 @@ def _raise_if_failed(output: CommandOutput) -> None:
 
 def read_index_stamp(repository: Repository) -> str:
     """Return what tells git's index from any other; "" where there is none."""
-    try:
-        return format_stamp(os.stat(os.path.join(repository.git_dir, "index")))
-    except OSError:
-        return ""
+    return read_stamp(os.path.join(repository.git_dir, "index"))
 
 
 @contextlib.contextmanager
@@ -217,7 +213,15 @@ def hold_index(repository: Repository) -> Iterator[CheckoutUpdate]:
     index, beside = (os.path.join(repository.git_dir, name) for name in ("index", "kb-index"))
     with contextlib.nullcontext() if repository.holds_index else lock_index(repository):
         try:
-            _link_or_copy(index, beside)
+            remove_file(beside)
+            remove_file(beside + ".lock")
+            # git replaces the index it changes and never writes into it, so a link to the old one is as good as a copy
+            try:
+                os.link(index, beside)
+            except FileNotFoundError:  # nothing was ever staged here
+                pass
+            except OSError:  # a file system without links
+                write_file(beside, read_if_exists(index) or b"")
             update = CheckoutUpdate(repository, beside)
             try:
                 yield update
@@ -234,7 +238,13 @@ def hold_index(repository: Repository) -> Iterator[CheckoutUpdate]:
 def lock_index(repository: Repository) -> Iterator[None]:
     """Hold git's lock on the index, for every `hold_index` in the block; raise Busy when somebody else keeps it."""
     lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
-    _acquire_lock(lock, mark)
+    end = time.monotonic() + PATIENCE
+    write_file(mark, b"")
+    while not _link_lock(mark, lock):
+        if time.monotonic() > end:
+            remove_file(mark)
+            raise build_lock_error(lock)
+        time.sleep(0.02)
     repository.holds_index = True
     try:
         yield
@@ -244,34 +254,18 @@ def lock_index(repository: Repository) -> Iterator[None]:
         remove_file(mark)
 
 
-def _acquire_lock(lock: str, mark: str) -> None:
-    end = time.monotonic() + PATIENCE
-    write_file(mark, b"")
-    while True:
-        try:
-            os.link(mark, lock)
-            return
-        except FileExistsError:
-            if time.monotonic() > end:
-                remove_file(mark)
-                raise build_lock_error(lock) from None
-            time.sleep(0.02)
-        except OSError:  # a file system without links
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-                return
-
-
-def _link_or_copy(index: str, beside: str) -> None:
-    # git replaces the index it changes and never writes into it, so a link to the old one is as good as a copy
-    remove_file(beside)
-    remove_file(beside + ".lock")
+def _link_lock(mark: str, lock: str) -> bool:
+    """Return whether *lock*, which must not be there yet, is a link to *mark* now."""
     try:
-        os.link(index, beside)
-    except FileNotFoundError:
-        return
-    except OSError:
-        write_file(beside, read_if_exists(index) or b"")
+        os.link(mark, lock)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            return False
+    return True
 
 
 def release_abandoned_lock(repository: Repository) -> None:
@@ -298,17 +292,15 @@ def _update_file(repository: Repository, path: str, before: bytes | None, now: b
         return FAILED
     file = os.path.join(repository.root, *path.split("/"))
     try:
-        return _remove_file(file, before) if now is None else _write_file(repository, file, before, now, synced)
+        if now is not None:
+            return _write_file(repository, file, before, now, synced)
+        mine = read_if_exists(file)
+        if mine is not None and not _is_same_text(mine, before):
+            return KEPT
+        remove_file(file)
+        return CLEAN
     except (KbError, OSError):
         return FAILED
-
-
-def _remove_file(path: str, before: bytes | None) -> str:
-    mine = read_if_exists(path)
-    if mine is not None and not _is_same_text(mine, before):
-        return KEPT
-    remove_file(path)
-    return CLEAN
 
 
 def _write_file(repository: Repository, path: str, before: bytes | None, now: bytes, synced: bool) -> str:

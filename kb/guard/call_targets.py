@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from kb.git.git_dir import find_git_dir
+from kb.git.git_process import find_git_dir
 from kb.guard.shell import UNKNOWN
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT

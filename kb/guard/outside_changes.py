@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kb.errors import KbError
 from kb.files import write_atomic
 from kb.git import worktree
-from kb.git.git_log import is_ancestor
+from kb.git.objects import is_ancestor
 from kb.git.repository import UNDER_WAY, Head
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT

@@ -352,7 +352,7 @@ def save_to_kept_ref(kb: Workspace, contents: Mapping[str, bytes | None]) -> str
         words = format_commit_message("Keep text that no commit has", "", {"Kb-Op": "kept"})
         commit = kb.repository.build_commit(kb.repository.head().oid, dict(contents), words, stage=stage)
         oldest = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))  # their names say since when
-        rows = (row.split(" ") for row in kb.repository.list_refs(KEPT, "%(refname) %(objectname)"))
+        rows = (row.split(" ") for row in kb.repository.list_refs(KEPT, form="%(refname) %(objectname)"))
         moves = [RefMove(ref, commit, ""), *(RefMove(old, "", oid) for old, oid in rows if old < oldest)]
         kb.repository.update_refs(moves, "kb: keep text that no commit has")
     return ref

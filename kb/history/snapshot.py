@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kb.errors import BadInput, BadRecord, GitFailed
 from kb.files import remove_file
-from kb.git.git_log import read_objects
+from kb.git.objects import read_objects
 from kb.git.revisions import list_changed_records, resolve_commit
 from kb.history.timeline import find_agent_paths
 from kb.i18n import msg

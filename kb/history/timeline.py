@@ -217,7 +217,7 @@ class LifeEvent(NamedTuple):
 
 def build_history(kb: Workspace, name: str, *, scope: str = "") -> list[LifeEvent]:
     """Return the life of the record *name*, oldest first, from git and from what cites it."""
-    from kb.git.file_history import list_file_commits
+    from kb.git.revisions import list_file_commits
 
     record = kb.record(name, scope=scope)
     events: list[LifeEvent] = []

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, GitFailed, NeedsPerson
 from kb.git import revisions, worktree
-from kb.git.git_log import FileDifference, diff_trees, read_objects, resolve_tree
 from kb.git.git_process import build_git_error
-from kb.git.objects import patch_tree
+from kb.git.objects import FileDifference, diff_trees, patch_tree, read_objects, resolve_tree
 from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record
 from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord, parse_front_values, resolve_renaming

@@ -7,8 +7,7 @@ import os
 from collections.abc import Mapping
 
 from kb.files import read_if_exists
-from kb.git.git_dir import find_common_dir, find_git_dir, read_first_line
-from kb.git.git_process import run, scrub_environment
+from kb.git.git_process import find_common_dir, find_git_dir, read_first_line, run, scrub_environment
 from kb.paths import user_home
 from kb.records.model import GLOBAL
 from kb.records.record_paths import PROJECT_FILE

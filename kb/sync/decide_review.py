@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson
 from kb.git import revisions, worktree
-from kb.git.git_log import diff_trees, resolve_tree
 from kb.git.git_process import run
+from kb.git.objects import diff_trees, resolve_tree
 from kb.git.repository import Head, LostRace, RefMove, find_free_name, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import Message, msg

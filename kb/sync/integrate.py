@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, KbError, NeedsPerson
 from kb.git import revisions
-from kb.git.git_log import count_commits, is_ancestor, resolve_tree
-from kb.git.objects import patch_tree
+from kb.git.objects import count_commits, is_ancestor, patch_tree, resolve_tree
 from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.rebase import UnmergedFile, merge_preferring_ours

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import NeedsPerson
-from kb.git.git_log import count_commits, is_ancestor, list_commits, resolve_tree
+from kb.git.objects import count_commits, is_ancestor, list_commits, resolve_tree
 from kb.git.remote import RACED, REFUSED, SENT, RefUpdate, RefUpdateResult, push_refs
 from kb.git.repository import format_commit_message
 from kb.i18n import Message, msg

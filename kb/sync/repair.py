@@ -14,7 +14,7 @@ from kb.checks.merge_damage import section_key
 from kb.errors import BadRecord, UnknownId
 from kb.files import read_if_exists, write_atomic
 from kb.git import revisions, worktree
-from kb.git.git_log import is_ancestor
+from kb.git.objects import is_ancestor
 from kb.git.repository import Head, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record

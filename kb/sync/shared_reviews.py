@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError
 from kb.git import revisions
-from kb.git.git_log import diff_trees, is_ancestor, list_commits, resolve_tree
+from kb.git.objects import diff_trees, is_ancestor, list_commits, resolve_tree
 from kb.git.remote import RefUpdate
 from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import NeedsPerson
 from kb.git import revisions
-from kb.git.git_log import Commit, FileDifference, diff_trees, is_ancestor, list_commits, read_objects, resolve_tree
-from kb.git.objects import patch_tree
+from kb.git.objects import (
+    Commit,
+    FileDifference,
+    diff_trees,
+    is_ancestor,
+    list_commits,
+    patch_tree,
+    read_objects,
+    resolve_tree,
+)
 from kb.git.repository import RefMove, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.rebase import Rebase, UnmergedFile, build_unrelated_error, merge_commits

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import Busy
 from kb.git import driver_setup
-from kb.git.git_log import count_commits
+from kb.git.objects import count_commits
 from kb.git.remote import RemoteUnreachable
 from kb.i18n import Message, msg
 from kb.merge.renumbering import Key, RenumberedRecord

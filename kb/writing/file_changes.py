@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadInput, NeedsPerson
 from kb.files import read_if_exists, write_atomic
 from kb.git import worktree
-from kb.git.git_dir import find_git_dir
-from kb.git.git_log import diff_trees, read_objects, resolve_tree
-from kb.git.objects import patch_tree
+from kb.git.git_process import find_git_dir
+from kb.git.objects import diff_trees, patch_tree, read_objects, resolve_tree
 from kb.git.repository import Head, RefMove, Repository, format_commit_message
 from kb.git.worktree import Changes, list_differing_files
 from kb.i18n import msg

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed, KbError
 from kb.files import json_bytes, open_nonblocking, remove_file, try_lock, write_atomic
-from kb.git.git_log import filter_existing_commits
 from kb.git.git_process import build_git_error, is_inconclusive
+from kb.git.objects import filter_existing_commits
 from kb.git.repository import NOBODY, POLL, QUEUE
 from kb.i18n import msg
 from kb.records.candidate import build_candidates, candidate_to_json

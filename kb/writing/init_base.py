@@ -11,8 +11,7 @@ from kb.config import FILE, Config, describe_setting, load
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
 from kb.files import read_if_exists
 from kb.git import driver_setup, worktree
-from kb.git.git_dir import find_git_dir
-from kb.git.git_process import run, scrub_environment
+from kb.git.git_process import find_git_dir, run, scrub_environment
 from kb.git.repository import RefMove, Repository, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import msg

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from kb.errors import Busy, IndexFailed, KbError
 from kb.files import read_file_stamp, read_if_exists, remove_half_written
 from kb.git import dropped_records, worktree
-from kb.git.git_log import diff_trees, read_objects, resolve_tree
 from kb.git.git_process import list_rewriting_commands
+from kb.git.objects import diff_trees, read_objects, resolve_tree
 from kb.git.repository import PATIENCE, Head, LostRace, RefMove, Repository, format_commit_message
 from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, read_index_stamp
 from kb.i18n import Message, msg
@@ -145,7 +145,7 @@ def catch_up_checkout(kb: Workspace) -> bool:
     remove_half_written(repository.private, 0)
     intent: Mapping[str, Any] = kb.state.load(_INTENT) or {}
     if "old" in intent:
-        dropped_records.remember_published_once(kb, intent["old"], intent["new"])
+        dropped_records.remember_published(kb, intent["old"], intent["new"])
     owed = list_pending_files(kb)
     for folder in {os.path.dirname(path) for path in owed}:
         remove_half_written(os.path.join(kb.root, *folder.split("/")), 0)

@@ -22,7 +22,7 @@ FLOORS = [*PLATFORM, *VALUES, *PLACES, "workspace", *FEATURES, "knowledge_base",
 MAY_START = {("doctor", "hooks")}
 """Doors do not import each other; but a command starts a door, and the doctor looks at the hooks."""
 HOMES = {
-    "git": {"git/file_history.py"},
+    "git": {"git/revisions.py"},
     "click": {"cli"},
     "mkdocs": {"wiki"},
     "yaml": {"records/safe_yaml.py"},

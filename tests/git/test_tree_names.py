@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kb.errors import NeedsPerson
-from kb.git.git_log import is_unsafe_path
+from kb.git.objects import is_unsafe_path
 from kb.knowledge_base import KnowledgeBase
 from kb.sync.sync import sync_with_remote
 from tests.support.clones import FASTAPI, FLASK, one

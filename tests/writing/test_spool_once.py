@@ -10,7 +10,7 @@ import pytest
 
 from bench.faultpoint import KILL, run
 from kb.errors import Busy, GitFailed
-from kb.git.git_log import filter_existing_commits, is_ancestor
+from kb.git.objects import filter_existing_commits, is_ancestor
 from kb.git.revisions import find_merge_base
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
