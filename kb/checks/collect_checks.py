@@ -187,7 +187,7 @@ def _collect_branches(kb: Workspace, context: CheckContext) -> tuple[dict[str, d
 def _list_own_records(kb: Workspace, head: str, tip: str) -> dict[Key, str]:
     paths = sorted(path for path in revisions.list_own_changes(kb, head, tip) or () if parse_path_scope(path))
     found: dict[Key, str] = {}
-    for path, data in zip(paths, kb.repository.read_blobs([(tip, path) for path in paths]), strict=True):
+    for path, data in kb.repository.read_files(tip, paths).items():
         match = _FRONT_UID.search((data or b"").decode("utf-8", "replace"))
         found[parse_path_scope(path), path.rpartition("/")[2].partition("-")[0]] = match.group(1) if match else ""
     return found

@@ -128,9 +128,8 @@ def _split_findings(
 
 def _load_base_context(kb: Workspace, lines: DivergedRecords, context: CheckContext) -> CheckContext:
     """Return the checkout with the changed files as they were where the two lines parted."""
-    paths = sorted(lines.paths)
-    blobs = kb.repository.read_blobs([(lines.parted.base, path) for path in paths])
-    sources = [RecordSource(path, data) for path, data in zip(paths, blobs, strict=True) if data is not None]
+    files = kb.repository.read_files(lines.parted.base, sorted(lines.paths))
+    sources = [RecordSource(path, data) for path, data in files.items() if data is not None]
     around = context.surroundings
     if kb.config.project in around.trees:
         names = kb.repository.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", lines.parted.base)

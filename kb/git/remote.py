@@ -22,8 +22,6 @@ _OFFLINE = re.compile(
 )
 """What git and ssh say where there is no way to the remote at this moment."""
 _RACE = re.compile("cannot lock ref|failed to update ref|incorrect old value|reference already exists")
-IS_URL = re.compile(r"remote\..*\.url")
-"""What the key of a setting looks like that says where a remote is."""
 
 
 class RemoteUnreachable(Exception):

@@ -22,7 +22,7 @@ from kb.records.record_paths import CONTENT, TREE
 from kb.sessions.dcp_settings import load_root_settings, render_settings
 from kb.templates import FOLDER
 from kb.writing.bulk_import import import_records
-from kb.writing.file_changes import commit_files, list_uncommitted, read_at_revision
+from kb.writing.file_changes import commit_files, list_uncommitted
 from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def migrate_layout(kb: Workspace, layout: str, *, dry_run: bool = False) -> Layo
     for transaction in transactions(kb, dry_run=dry_run):
         with transaction:
             tip = transaction.head.oid
-            kept = read_at_revision(kb, tip, kb.repository.list_files(tip, TREE))
+            kept = kb.repository.read_files(tip, kb.repository.list_files(tip, TREE))
             back = _find_tree_only_files(kb, tip, kept)
             made = _build_tree(kb, tip, back) if layout == "project" else {}
             files = {**made, **{path: None for path in kept if path not in made}}
@@ -98,7 +98,7 @@ def _build_tree(kb: Workspace, tip: str, back: Mapping[str, bytes]) -> dict[str,
     """Return the files of the tree as the records and the commit *tip*, with *back* above it, have them."""
     defaults = _load_defaults(kb)
     names = [*defaults, *kb.repository.list_files(tip, f"{CONTENT}/sessions")]
-    here = {**read_at_revision(kb, tip, names), **back}
+    here = {**kb.repository.read_files(tip, names), **back}
     anchors = _encode_anchors(kb)
     files = {"anchors.md": SNAPSHOT.encode() + anchors if anchors else b"", ".gitignore": b"current/\n"}
     for path, default in defaults.items():
@@ -166,7 +166,7 @@ def _find_tree_only_files(kb: Workspace, tip: str, kept: Mapping[str, bytes | No
                 year, month, day, project, end = match.groups()
                 folder = f"{project}-{year}{month}{day}-{end}"
             back[f"{CONTENT}/sessions/{folder}/{file}"] = data or b""
-    here = read_at_revision(kb, tip, list(back))
+    here = kb.repository.read_files(tip, list(back))
     return {path: data for path, data in back.items() if here[path] is None}
 
 

@@ -169,7 +169,7 @@ def load_unreadable_from_tip(kb: Workspace, tip: str) -> list[Record]:
     from kb.records import record_file
 
     found = []
-    for path, data in zip(paths, kb.repository.read_blobs([(tip, path) for path in paths]), strict=True):
+    for path, data in kb.repository.read_files(tip, paths).items():
         with contextlib.suppress(BadRecord):
             found += [record_file.read(data, path)] if data else []
     return [record for record in found if record.status in LIVE]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadRecord, GitFailed, NeedsPerson
 from kb.git import revisions, worktree
 from kb.git.git_process import build_git_error
-from kb.git.objects import FileDifference, diff_trees, patch_tree, read_objects, resolve_tree
+from kb.git.objects import FileDifference, diff_commits, diff_trees, patch_tree, read_objects, resolve_tree
 from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record
 from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord, parse_front_values, resolve_renaming
@@ -55,8 +55,8 @@ def merge_commits(
     if not base:
         raise build_unrelated_error(kb, labels[0])
     repository = kb.repository
-    before, tree, ours = (resolve_tree(repository, commit) for commit in (base, keeps, gives))
-    (mine,) = diff_trees(repository, [(before, ours)])
+    tree = resolve_tree(repository, keeps)
+    mine = diff_commits(repository, base, gives)
     records = [one for one in mine if is_content_file(kb, one.name)]
     if strange := [one.name for one in records if not one.is_plain]:
         return MergedTree("", tuple(strange))
@@ -151,8 +151,7 @@ class Rebase:
     def prefetch_files(self, paths: Iterable[str]) -> None:
         """Read the files that will be asked for, with one git process."""
         wanted = sorted({self._renaming.map_path(path) for path in paths} - self._files.keys())
-        found = self._kb.repository.read_blobs([(self._tip, path) for path in wanted])
-        self._files.update(zip(wanted, found, strict=True))
+        self._files.update(self._kb.repository.read_files(self._tip, wanted))
 
     def read_content(self, path: str) -> bytes | None:
         """Return the file *path* as it stands by now."""

@@ -275,8 +275,7 @@ def _list_record_files(kb: Workspace, commit: str) -> list[str]:
 
 
 def _read_files(kb: Workspace, commit: str, paths: list[str]) -> dict[str, bytes]:
-    found = kb.repository.read_blobs([(commit, path) for path in paths])
-    return {path: data for path, data in zip(paths, found, strict=True) if data is not None}
+    return {path: data for path, data in kb.repository.read_files(commit, paths).items() if data is not None}
 
 
 def _reserve_highest_ids(kb: Workspace, keys: Iterable[Key]) -> None:

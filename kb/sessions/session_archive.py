@@ -243,15 +243,13 @@ def retire_archives(kb: Workspace, days: int, *, dry_run: bool = False) -> Retir
 
 def _find_citations(kb: Workspace, revision: str, old: list[SessionArchive]) -> dict[str, str]:
     """Return which of *old* a record cites: the archive's name → the record's id."""
-    from kb.writing.file_changes import read_at_revision
-
     if not old:
         return {}
     names = {name: session.name for session in old for name in (session.name, session.session) if len(name) > 3}
     sought = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)).encode())
     paths = [path for path in kb.repository.list_files(revision, f"{CONTENT}/anchors") if path.endswith(".md")]
     found: dict[str, str] = {}
-    for path, data in read_at_revision(kb, revision, paths).items():
+    for path, data in kb.repository.read_files(revision, paths).items():
         for match in sought.finditer(data or b""):
             found.setdefault(names[match[0].decode()], os.path.basename(path).partition("-")[0])
     return found

@@ -6,39 +6,28 @@ import contextlib
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson
 from kb.git import revisions, worktree
 from kb.git.git_process import run
-from kb.git.objects import diff_trees, resolve_tree
+from kb.git.objects import diff_commits, diff_trees, resolve_tree
 from kb.git.repository import Head, LostRace, RefMove, find_free_name, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import Message, msg
-from kb.merge.rebase import merge_commits
-from kb.merge.renumbering import RenumberedRecord
+from kb.merge.rebase import MergedTree, merge_commits
 from kb.records import record_file
 from kb.records.kinds import join_section_labels
 from kb.records.model import Record, Status, Verdict
 from kb.records.record_paths import REJECTED, is_record_path
 from kb.similarity.verdict import find_missing_sections
 from kb.text.segment import one_line
-from kb.writing.file_changes import Advance, apply_advance
+from kb.writing.file_changes import Advance, apply_advance, build_edited_error
 from kb.writing.reviews import Review, find_review, read_reasons
-from kb.writing.transaction import Transaction, describe_status_change, transactions
+from kb.writing.transaction import describe_status_change, transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
-
-
-class _ReviewMerge(NamedTuple):
-    """The merge of a review, built and not yet published."""
-
-    advance: Advance
-    subject: str
-    review: Review
-    """With the number that its record has after the merge."""
-    renumbered: tuple[RenumberedRecord, ...]
 
 
 # -- can it be accepted? --------------------------------------------------------------------------
@@ -48,14 +37,14 @@ def assess_reviews(kb: Workspace, reviews: Sequence[Review]) -> list[Review]:
     """Return *reviews*, each with what keeps it from being accepted: another decision came first, or its base moved."""
     kb.sync_index()
     head = kb.repository.head().oid
-    return [review._replace(standing=kb.localise(_describe_standing(kb, review, head))) for review in reviews]
-
-
-def _describe_standing(kb: Workspace, review: Review, head: str) -> Message:
-    if replacement := find_replacement(kb, review):
-        old, new = replacement
-        return msg("obsolete: [{old}] was replaced by [{new}]", old=old.scoped_id, new=new.scoped_id)
-    return msg("base moved") if _has_base_moved(kb, review, head) else msg("")
+    assessed = []
+    for review in reviews:
+        standing = msg("base moved") if _has_base_moved(kb, review, head) else msg("")
+        if replacement := find_replacement(kb, review):
+            old, new = replacement
+            standing = msg("obsolete: [{old}] was replaced by [{new}]", old=old.scoped_id, new=new.scoped_id)
+        assessed.append(review._replace(standing=kb.localise(standing)))
+    return assessed
 
 
 def find_replacement(kb: Workspace, review: Review) -> tuple[Record, Record] | None:
@@ -93,82 +82,84 @@ def accept_review(kb: Workspace, name: str) -> Verdict:
     """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
     for transaction in transactions(kb):
         with transaction:
-            merge = _build_review_merge(kb, transaction.head, find_review(kb, name))
-            verdict = _build_verdict(transaction, merge)
-            branch = RefMove(f"refs/heads/{merge.review.branch}", "", merge.review.tip)
-            apply_advance(transaction, merge.advance, [branch], f"kb: {merge.subject}")
+            head = transaction.head
+            merge, review = _merge_review(kb, head, find_review(kb, name))
+            subject = f"Accept [{review.record.id}] {review.record.title}"
+            trailers = {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path}
+            message = format_commit_message(subject, "", trailers)
+            commit = kb.repository.commit_tree(merge.tree, [head.oid, review.tip], message)
+            _refuse_incomplete_record(kb, head, commit, review)
+            changes = _collect_changes(kb, head.oid, commit, review)
+            record = record_file.read(kb.repository.read_blob(commit, review.path) or b"", review.path)
+            replaced = ", ".join(old for old in review.against if old in record.supersedes)
+            said = [msg("accepted; it replaces {ids}", ids=replaced) if replaced else msg("the review is accepted")]
+            said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
+            said += _describe_status_changes(changes)
+            said += [
+                msg("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered
+            ]
+            verdict = transaction.build_verdict("updated", record, said)._replace(commit=commit)
+            branch = RefMove(f"refs/heads/{review.branch}", "", review.tip)
+            apply_advance(transaction, Advance(head, commit, changes), [branch], f"kb: {subject}")
     return verdict
 
 
-def _build_review_merge(kb: Workspace, head: Head, review: Review) -> _ReviewMerge:
-    """Build the merge of *review* into *head*; raise NeedsPerson where kb alone cannot."""
+def _merge_review(kb: Workspace, head: Head, review: Review) -> tuple[MergedTree, Review]:
+    """Merge *review* into *head*; return it with the number that its record has then.
+
+    Raise NeedsPerson where kb alone cannot, or where another decision has made it obsolete.
+    """
     _refuse_checked_out(kb, review)
-    _refuse_obsolete(kb, review)
-    _refuse_foreign_changes(kb, head, review)
-    merge = merge_commits(kb, head.oid, review.tip, (head.ref.removeprefix("refs/heads/"), review.branch))
-    if merge.conflicts:
-        raise NeedsPerson(
-            msg("the review and this branch both changed {paths}", paths=", ".join(map(one_line, merge.conflicts))),
-            hint=msg("git merge {branch}", branch=review.branch),
-        )
-    for one in merge.renumbered:
-        if one.uid == review.record.uid:  # its number was taken meanwhile
-            review = review._replace(path=one.path, record=review.record._replace(id=one.new, path=one.path))
-    subject = f"Accept [{review.record.id}] {review.record.title}"
-    trailers = {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path}
-    message = format_commit_message(subject, "", trailers)
-    commit = kb.repository.commit_tree(merge.tree, [head.oid, review.tip], message)
-    _refuse_incomplete_record(kb, head, commit, review)
-    advance = Advance(head, commit, _collect_changes(kb, head.oid, commit, review))
-    return _ReviewMerge(advance, subject, review, merge.renumbered)
-
-
-def _refuse_checked_out(kb: Workspace, review: Review) -> None:
-    """Raise NeedsPerson while a work tree has the branch, whose removal would leave it without a commit."""
-    rows = kb.repository.git("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{review.branch}")
-    if work_tree := rows.decode("utf-8", "replace").strip():
-        raise NeedsPerson(
-            msg("{branch} is checked out in {path}", branch=review.branch, path=work_tree),
-            hint=msg("check out the branch that is to have it: git switch -"),
-        )
-
-
-def _refuse_obsolete(kb: Workspace, review: Review) -> None:
-    """Raise NeedsPerson where another decision has made *review* obsolete."""
     if replacement := find_replacement(kb, review):
-        old, new = replacement
+        old, new = (record.scoped_id for record in replacement)
         raise NeedsPerson(
             msg(
                 "[{old}] was replaced by [{new}] “{title}” since this review was opened: it is obsolete",
-                old=old.scoped_id,
-                new=new.scoped_id,
-                title=new.title,
+                old=old,
+                new=new,
+                title=replacement[1].title,
             ),
             hint=msg(
                 "close it: kb review reject {id} — if it is to replace [{new}] now, write it again",
                 id=review.record.scoped_id,
-                new=new.scoped_id,
+                new=new,
             ),
         )
-
-
-def _refuse_foreign_changes(kb: Workspace, head: Head, review: Review) -> None:
-    """Raise NeedsPerson where a review changes what kb alone cannot let the checkout follow."""
-    repository = kb.repository
+    by_hand = msg("git merge {branch}", branch=review.branch)
     base = revisions.find_merge_base(kb, head.oid, review.tip)
-    (changes,) = diff_trees(repository, [(resolve_tree(repository, base), resolve_tree(repository, review.tip))])
-    for one in changes:
-        if not one.is_plain or not one.name.startswith(repository.prefix):
+    for one in diff_commits(kb.repository, base, review.tip):
+        # the checkout follows by what kb itself writes, and that is ordinary files of the knowledge base
+        if not one.is_plain or not one.name.startswith(kb.repository.prefix):
             raise NeedsPerson(
-                msg("the review changes {path}, which is no record", path=one_line(one.name)),
-                hint=msg("git merge {branch}", branch=review.branch),
+                msg("the review changes {path}, which is no record", path=one_line(one.name)), hint=by_hand
             )
+    merge = merge_commits(kb, head.oid, review.tip, (head.ref.removeprefix("refs/heads/"), review.branch))
+    if merge.conflicts:
+        paths = ", ".join(map(one_line, merge.conflicts))
+        raise NeedsPerson(msg("the review and this branch both changed {paths}", paths=paths), hint=by_hand)
+    for moved in merge.renumbered:
+        if moved.uid == review.record.uid:  # its number was taken meanwhile
+            review = review._replace(path=moved.path, record=review.record._replace(id=moved.new, path=moved.path))
+    return merge, review
+
+
+def _refuse_checked_out(kb: Workspace, review: Review) -> None:
+    """Raise NeedsPerson while a work tree has the branch, whose removal would leave it without a commit."""
+    if work_trees := kb.repository.list_refs(f"refs/heads/{review.branch}", form="%(worktreepath)"):
+        raise NeedsPerson(
+            msg("{branch} is checked out in {path}", branch=review.branch, path=work_trees[0]),
+            hint=msg("check out the branch that is to have it: git switch -"),
+        )
 
 
 def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Review) -> None:
     """Raise KbError where accepting *review* makes a record accepted that lacks what `kb status` asks for."""
-    (before, _), (after, lacking) = (_read_status_and_gaps(kb, at, review.path) for at in (head.oid, commit))
-    if after == Status.ACCEPTED != before and lacking:
+    asked = {(head.oid, review.path), (commit, review.path)}
+    found = revisions.read_records_at(kb, asked)
+    before, after = found.get((head.oid, review.path)), found.get((commit, review.path))
+    if not after or after.status != Status.ACCEPTED or (before and before.status == Status.ACCEPTED):
+        return
+    if lacking := find_missing_sections(after):
         sections = join_section_labels(lacking, kb.config.language)
         raise KbError(
             msg("[{id}] lacks: {sections}", id=review.record.id, sections=sections),
@@ -177,52 +168,26 @@ def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Re
         )
 
 
-def _read_status_and_gaps(kb: Workspace, commit: str, path: str) -> tuple[str, tuple[str, ...]]:
-    """Return the status of the record *path* in *commit* and the sections it lacks; nothing where it cannot be read."""
-    try:
-        record = record_file.read(kb.repository.read_blob(commit, path) or b"", path)
-    except BadRecord:
-        return "", ()
-    return str(record.status), find_missing_sections(record)
-
-
 def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> Changes:
     """Return what the merge changes; raise NeedsPerson where kb alone cannot make the checkout follow."""
     repository = kb.repository
-    names = repository.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
-    paths = [repository.to_kb_path(name) for name in names.decode("utf-8", "surrogateescape").split("\0") if name]
-    before = repository.read_blobs([(head, path) for path in paths])
-    after = repository.read_blobs([(commit, path) for path in paths])
-    for path, was, now in zip(paths, before, after, strict=True):
-        if path == review.path:
-            try:
-                record_file.read(now or b"", path)
-            except BadRecord as error:
-                raise NeedsPerson(error.message, hint=msg("fix it on {branch}", branch=review.branch)) from None
-        if was is None or now is None:
-            continue
-        if worktree.has_conflicting_edits(repository, head, path, was, now):
-            raise NeedsPerson(
-                msg("{path} has changes on the same lines that are not committed", path=path),
-                hint=msg("commit them first: git commit {path}", path=path),
-            )
-    return dict(zip(paths, zip(before, after, strict=True), strict=True))
+    paths = [repository.to_kb_path(one.name) for one in diff_commits(repository, head, commit)]
+    before, after = (repository.read_files(at, paths) for at in (head, commit))
+    if review.path in after:
+        try:
+            record_file.read(after[review.path] or b"", review.path)
+        except BadRecord as error:
+            raise NeedsPerson(error.message, hint=msg("fix it on {branch}", branch=review.branch)) from None
+    for path, was in before.items():
+        now = after[path]
+        if was is not None and now is not None and worktree.has_conflicting_edits(repository, head, path, was, now):
+            raise build_edited_error(path)
+    return {path: (before[path], after[path]) for path in paths}
 
 
-def _build_verdict(transaction: Transaction, merge: _ReviewMerge) -> Verdict:
-    commit, review = merge.advance.new, merge.review
-    record = record_file.read(transaction.kb.repository.read_blob(commit, review.path) or b"", review.path)
-    replaced = [old for old in review.against if old in record.supersedes]
-    said = [msg("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else msg("the review is accepted")]
-    said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
-    said += _describe_status_changes(merge)
-    said += [msg("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered]
-    return transaction.build_verdict("updated", record, said)._replace(commit=commit)
-
-
-def _describe_status_changes(merge: _ReviewMerge) -> Iterator[Message]:
-    """Say of each record of the branch that gets another status by *merge* which it had and has."""
-    for path, (before, now) in merge.advance.changes.items():
+def _describe_status_changes(changes: Changes) -> Iterator[Message]:
+    """Say of each record of the branch that gets another status by *changes* which it had and has."""
+    for path, (before, now) in changes.items():
         if before and now and is_record_path(path):
             with contextlib.suppress(BadRecord):
                 old, new = record_file.read(before, path), record_file.read(now, path)
@@ -248,10 +213,8 @@ def reject_review(kb: Workspace, name: str) -> Verdict:
             raise Busy(msg("{branch} has just moved", branch=review.branch), hint=msg("look again")) from None
     record = review.record
     reasons = (kb.localise(msg("rejected; it is kept under {ref}", ref=ref)),)
-    return Verdict(
-        "updated", record.title, record.kind, record.id, record.uid, record.scope,
-        status=str(Status.REJECTED), reasons=reasons, commit=review.tip,
-    )  # fmt: skip
+    verdict = Verdict("updated", record.title, record.kind, record.id, record.uid, record.scope, commit=review.tip)
+    return verdict._replace(status=str(Status.REJECTED), reasons=reasons)
 
 
 # -- asking others --------------------------------------------------------------------------------

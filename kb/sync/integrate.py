@@ -1,4 +1,7 @@
-"""Take in what was fetched, in one transaction: the branch, the reviews, what was rejected, and the inbox."""
+"""Take in what was fetched, in one transaction: the branch, the reviews, what was rejected, and the inbox.
+
+Open reviews go two ways: what others opened comes, what was opened here goes, what was decided is closed.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, KbError, NeedsPerson
 from kb.git import revisions
-from kb.git.objects import count_commits, is_ancestor, patch_tree, resolve_tree
+from kb.git.objects import count_commits, diff_trees, is_ancestor, list_commits, patch_tree, resolve_tree
+from kb.git.remote import RefUpdate
 from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
-from kb.merge.rebase import UnmergedFile, merge_preferring_ours
-from kb.merge.renumbering import Key
+from kb.merge.rebase import UnmergedFile, merge_commits, merge_preferring_ours
+from kb.merge.renumbering import Key, RenumberedRecord, resolve_renaming
 from kb.records import record_file
 from kb.records.model import Candidate
-from kb.records.record_paths import INBOX
+from kb.records.record_paths import INBOX, REJECTED, REVIEWS
 from kb.sync.remote_state import RemoteState
-from kb.sync.shared_reviews import BranchTips, ReviewSync
-from kb.sync.strategy import REPLAYED, RESCUE, SyncPlan, plan_sync
+from kb.sync.strategy import REPLAYED, RESCUE, SyncPlan, Upstream, load_commit_line, plan_sync, replay_commits
 from kb.text.segment import one_line
 from kb.writing import inbox
-from kb.writing.file_changes import Advance, apply_advance, prepare_advance
+from kb.writing.file_changes import apply_advance, prepare_advance
 from kb.writing.inbox import HeldCandidate
 from kb.writing.publish import explain_outcome
 from kb.writing.reviews import propose_text
@@ -30,6 +33,13 @@ from kb.writing.transaction import Transaction, transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
+
+
+class ReviewNote(NamedTuple):
+    """What became of one review."""
+
+    branch: str
+    said: Message
 
 
 class IntegrationResult(NamedTuple):
@@ -52,17 +62,14 @@ def integrate(kb: Workspace, remote: RemoteState, built: str, unseen: Collection
     """
     for transaction in transactions(kb):
         with transaction:
-            result, advance, moves = _plan_integration(transaction, remote, built, unseen)
-            outcomes = apply_advance(transaction, advance, moves, "kb: sync")
-            said = filter(None, (explain_outcome(path, outcome) for path, outcome in outcomes.items()))
-            result = result._replace(notes=(*result.notes, *said))
+            result = _integrate_once(transaction, remote, built, unseen)
     return result
 
 
-def _plan_integration(
+def _integrate_once(
     transaction: Transaction, remote: RemoteState, built: str, unseen: Collection[Key]
-) -> tuple[IntegrationResult, Advance, list[RefMove]]:
-    """Plan, under the lock, where the branch goes and which other refs move with it."""
+) -> IntegrationResult:
+    """Plan, under the lock, where the branch goes and which other refs move with it, and move them all."""
     kb, head = transaction.kb, transaction.head
     remote.refresh_refs()
     if head.ref != remote.ref:
@@ -70,27 +77,26 @@ def _plan_integration(
     upstream = remote.build_upstream()
     plan = plan_sync(kb, head.oid, upstream, unseen)
     advance = prepare_advance(kb, head, plan.new, f"git merge {upstream.name}")
-    stamp = RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(kb.now()))
-    rescue = find_free_name(stamp, remote.has_ref_prefix, ".")
-    tips = BranchTips(head.oid, plan.new, upstream.tip)
-    reviews = ReviewSync(kb, remote.collect_review_branches(), tips, remote.name, rescue)
-    reviews.compare(upstream.taken)
+    reviews = ReviewSync(kb, remote, head.oid, plan.new, upstream)
+    reviews.compare()
     for scope, record_id in upstream.taken:  # a number on a review of others is not given out again
         kb.index.reserve_id(scope, record_id)
     notes = [_propose_unmerged(transaction, remote, one, plan.new, reviews) for one in plan.unmerged.values()]
-    moves = reviews.list_moves()
+    stamp = RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(kb.now()))
+    rescue = find_free_name(stamp, remote.has_ref_prefix, ".")
+    moves = reviews.list_moves(rescue)
     if plan.how == REPLAYED and head.oid != built:  # what an earlier attempt of this sync built needs no rescue
         moves.insert(0, RefMove(rescue, head.oid, ""))
     else:
         rescue = ""
-    moves += [RefMove(ref, tip, "") for ref, tip in remote.list_rejected_to_receive()]
+    moves += [RefMove(ref, tip, "") for ref, tip in remote.list_rejected(is_sent=False)]
     ours = kb.repository.resolve_ref(INBOX)
-    merged = merge_inbox_commits(kb, ours, remote.find_inbox_tip())
-    if merged != ours:
-        moves.append(RefMove(INBOX, merged, ours))
+    merged = merge_inbox_commits(kb, ours, remote.find_oid("inbox"))
+    moves += [RefMove(INBOX, merged, ours)] if merged != ours else []
     received = count_commits(kb.repository, upstream.tip, head.oid) if plan.how else 0
-    result = IntegrationResult(plan, received, rescue, reviews, merged != ours, (*notes, *plan.notes))
-    return result, advance, moves
+    outcomes = apply_advance(transaction, advance, moves, "kb: sync")
+    said = filter(None, (explain_outcome(path, outcome) for path, outcome in outcomes.items()))
+    return IntegrationResult(plan, received, rescue, reviews, merged != ours, (*notes, *plan.notes, *said))
 
 
 def _propose_unmerged(
@@ -116,18 +122,11 @@ def _propose_unmerged(
             name = plan.branch.removeprefix("kb/review/")
             plan.tip = reviews.here.get(name, "")
             reviews.here[name] = plan.build_branch_move(kb, new).new
+    values = {"id": record.scoped_id, "remote": remote.name}
     if not verdict.branch:
-        return msg(
-            "[{id}] says something else at {remote}: {reason}",
-            id=record.scoped_id,
-            remote=remote.name,
-            reason=" ".join(verdict.reasons[:1]),
-        )
+        return msg("[{id}] says something else at {remote}: {reason}", **values, reason=" ".join(verdict.reasons[:1]))
     return msg(
-        "[{id}] says something else at {remote}; what was written here is on {branch}",
-        id=record.scoped_id,
-        remote=remote.name,
-        branch=verdict.branch,
+        "[{id}] says something else at {remote}; what was written here is on {branch}", **values, branch=verdict.branch
     )
 
 
@@ -145,18 +144,6 @@ def merge_inbox_commits(kb: Workspace, ours: str, theirs: str) -> str:
     if not ours or is_ancestor(repository, ours, theirs):
         return theirs
     base = revisions.find_merge_base(kb, ours, theirs)
-    changed = _merge_entries(kb, base, ours, theirs)
-    tree = resolve_tree(repository, ours)
-    if changed:
-        with kb.state.open_stage() as stage:
-            tree = patch_tree(repository, ours, [changed], stage)[-1]
-    message = format_commit_message("Bring two inboxes together", "", {"Kb-Op": "inbox"})
-    return repository.commit_tree(tree, [ours, theirs], message)
-
-
-def _merge_entries(kb: Workspace, base: str, ours: str, theirs: str) -> dict[str, bytes | None]:
-    """Return the files, from the top of the repository, in which the merged inbox differs from ours."""
-    repository = kb.repository
     before, mine, other = (repository.list_files(commit) if commit else {} for commit in (base, ours, theirs))
     changed: dict[str, bytes | None] = {}
     for name in sorted({*mine, *other}):
@@ -169,7 +156,12 @@ def _merge_entries(kb: Workspace, base: str, ours: str, theirs: str) -> dict[str
             if here is not None and here != was:
                 data = _merge_entry(name, mine_data or b"", data or b"")
         changed[repository.to_git_path(name)] = data
-    return changed
+    tree = resolve_tree(repository, ours)
+    if changed:
+        with kb.state.open_stage() as stage:
+            tree = patch_tree(repository, ours, [changed], stage)[-1]
+    message = format_commit_message("Bring two inboxes together", "", {"Kb-Op": "inbox"})
+    return repository.commit_tree(tree, [ours, theirs], message)
 
 
 def _merge_entry(name: str, ours: bytes, theirs: bytes) -> bytes:
@@ -185,3 +177,175 @@ def _merge_entry(name: str, ours: bytes, theirs: bytes) -> bytes:
     reasons = tuple(dict.fromkeys((*first.reasons, *second.reasons)))
     candidate = inbox.merge_sightings(first.candidate, second.candidate)
     return inbox.encode_held(HeldCandidate(first.name, candidate, tuple(sightings.values()), reasons))
+
+
+# -- the reviews ----------------------------------------------------------------------------------
+
+
+class ReviewSync:
+    """What is to become of the review branches."""
+
+    def __init__(self, kb: Workspace, remote: RemoteState, old: str, new: str, upstream: Upstream) -> None:
+        """Look at the reviews of this clone, whose branch goes from *old* to *new*, and of *remote*."""
+        self._kb = kb
+        self._branches = branches = remote.collect_review_branches()
+        self._remote = remote.name
+        self._old = old
+        self._new = new
+        self._upstream = upstream
+        self._kept: dict[str, str] = {}
+        self._held_back: set[str] = set()
+        """Reviews that are not sent as they are."""
+        self.here = dict(branches.here)
+        """The review branches as they will be here."""
+        self.notes: list[ReviewNote] = []
+        self.renumbered: list[RenumberedRecord] = []
+
+    def compare(self) -> None:
+        """Find out what becomes of every review."""
+        branches, repository = self._branches, self._kb.repository
+        for name in sorted({*branches.here, *branches.there}):
+            here, there = branches.here.get(name, ""), branches.there.get(name, "")
+            if here and name in branches.checked_out and here != there:
+                # a branch that a work tree has is left where it is; what is new on it may go
+                is_new = not there and name not in branches.before
+                if not is_new and not is_ancestor(repository, there, here):
+                    self._hold_back(name, msg("it is checked out, and left as it is"))
+            elif not here:
+                self._receive_review(name, there)
+            elif not there:
+                self._resolve_local_only(name, here)
+            elif here != there:
+                self._resolve_both_sides(name, here, there)
+
+    def _note(self, name: str, said: Message) -> None:
+        self.notes.append(ReviewNote(f"kb/review/{name}", said))
+
+    def _hold_back(self, name: str, said: Message) -> None:
+        self._held_back.add(name)
+        self._note(name, said)
+
+    # one review
+
+    def _receive_review(self, name: str, there: str) -> None:
+        """Take over a review of the remote, unless it was decided already."""
+        if self._is_decided(there):
+            return
+        before = self._branches.before.get(name)
+        if before != there:
+            self.here[name] = there
+            again = msg("it has changed at {remote} and was fetched again", remote=self._remote)
+            self._note(name, again if before else msg("received"))
+        elif not is_ancestor(self._kb.repository, there, self._new):
+            command = f"git push {self._remote} --delete kb/review/{name}"
+            self._note(name, msg("deleted here and open at {remote}: {command}", remote=self._remote, command=command))
+
+    def _resolve_local_only(self, name: str, here: str) -> None:
+        if name not in self._branches.before:
+            if not is_ancestor(self._kb.repository, here, self._upstream.tip):
+                self._rebuild_review(name, here)
+        elif self._is_decided(here):
+            del self.here[name]
+            self._note(name, msg("decided at {remote}, and closed here", remote=self._remote))
+        else:
+            values = {"remote": self._remote, "id": f"kb/review/{name}"}
+            self._hold_back(
+                name, msg("closed at {remote} without its changes; kept here: kb review reject {id}", **values)
+            )
+
+    def _resolve_both_sides(self, name: str, here: str, there: str) -> None:
+        repository = self._kb.repository
+        if is_ancestor(repository, there, here):
+            return
+        if is_ancestor(repository, here, there):
+            self.here[name] = there
+            self._note(name, msg("updated"))
+            return
+        if is_ancestor(repository, revisions.find_merge_base(self._kb, here, there), self._new):
+            self._rebuild_review(name, here)  # two reviews of one name, not two versions of one
+        if name not in self.here:  # ours has another name by now
+            self.here[name] = there
+            return
+        try:
+            merge = merge_commits(self._kb, there, here, (f"{self._remote}/kb/review/{name}", f"kb/review/{name}"))
+        except KbError:
+            merge = None
+        if merge is None or merge.conflicts:
+            command = f"git switch kb/review/{name}; git pull {self._remote} kb/review/{name}"
+            self._hold_back(name, msg("both sides changed the same lines: {command}", command=command))
+            return
+        message = format_commit_message(f"Bring both versions of kb/review/{name} together", "", {"Kb-Op": "sync"})
+        self.here[name] = self._kb.repository.commit_tree(merge.tree, [here, there], message)
+        self._note(name, msg("both versions are in it now"))
+
+    def _rebuild_review(self, name: str, here: str) -> None:
+        """Put a review that nobody has seen yet upon the new tip, where it cannot stay as it is."""
+        kb, new = self._kb, self._new
+        own = list_commits(kb.repository, here, self._old, new)
+        if not own or not own[0].parents:
+            return
+        line = load_commit_line(kb, own)
+        base = revisions.find_merge_base(kb, here, new)
+        more, taken = line.read_added_records(kb), self._upstream.taken
+        renaming = resolve_renaming(kb, base=base, there=new, ours=here, elsewhere=taken, more=more)
+        renumbered = renaming.renumbered
+        if is_ancestor(kb.repository, own[0].parents[0], new) and not renumbered:
+            return
+        rebuilt = None
+        if line.is_written_by_kb(kb):
+            rebuilt = replay_commits(kb, line, new, renaming, (self._remote, f"kb/review/{name}"))
+        if rebuilt is None or rebuilt.unmerged or not rebuilt.made:
+            self._hold_back(name, msg("its base has moved: a person has to look at it"))
+            return
+        self.renumbered += renumbered
+        self._kept[name] = here
+        # the branch is called by the number of its record: D004-x becomes D007-x
+        renamed = next((f"{r.new}-{name[len(r.old) + 1 :]}" for r in renumbered if name.startswith(f"{r.old}-")), name)
+        if renamed == name:
+            self.here[name] = rebuilt.new
+            self._note(name, msg("rebuilt on the new tip"))
+            return
+        free = find_free_name(renamed, lambda branch: branch in self.here or branch in self._branches.there)
+        del self.here[name]
+        self.here[free] = rebuilt.new
+        self._note(free, msg("rebuilt on the new tip; it was {branch}", branch=f"kb/review/{name}"))
+
+    def _is_decided(self, tip: str) -> bool:
+        """Return whether the remote's branch has all that *tip* says, or a person has rejected it."""
+        repository, upstream = self._kb.repository, self._upstream.tip
+        if is_ancestor(repository, tip, upstream):
+            return True
+        rejected = (REJECTED.rstrip("/"), f"refs/kb/remotes/{self._remote}/rejected")
+        if repository.list_refs("--count=1", "--contains", tip, *rejected):
+            return True
+        base = revisions.find_merge_base(self._kb, tip, upstream) if upstream else ""
+        if not base:
+            return False
+        before, after, there = (resolve_tree(repository, commit) for commit in (base, tip, upstream))
+        own, rest = diff_trees(repository, [(before, after), (there, after)])
+        return bool(own) and not {one.name for one in own} & {one.name for one in rest}
+
+    # what moves
+
+    def list_moves(self, rescue: str) -> list[RefMove]:
+        """Return the moves of refs that make it so here; old tips are kept under *rescue*, each with its name."""
+        was, now = self._branches.here, self.here
+        names = sorted(name for name in {*was, *now} if was.get(name) != now.get(name))
+        kept = [RefMove(f"{rescue}-{name}", tip, "") for name, tip in self._kept.items()]
+        return [*(RefMove(REVIEWS + name, now.get(name, ""), was.get(name, "")) for name in names), *kept]
+
+    def list_ref_updates(self, upstream: str) -> list[RefUpdate]:
+        """Return which review branches are to move at the remote, whose own branch has the tip *upstream* by now."""
+        repository = self._kb.repository
+        updates: list[RefUpdate] = []
+        for name, tip in sorted(self.here.items()):
+            if name in self._held_back or tip == self._branches.there.get(name, ""):
+                continue
+            base = revisions.find_merge_base(self._kb, tip, self._new)
+            if base and is_ancestor(repository, base, upstream) and base != tip:
+                updates.append(RefUpdate(REVIEWS + name, tip))
+        for name, there in sorted(self._branches.there.items()):
+            is_gone = name in self._branches.before and name not in self.here
+            if is_gone and (is_ancestor(repository, there, upstream) or self._is_decided(there)):
+                updates.append(RefUpdate(REVIEWS + name, "", there))
+        return updates

@@ -6,25 +6,32 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import GitFailed
 from kb.files import json_bytes, read_if_exists, write_atomic
-from kb.git.remote import IS_URL, fetch_refs, read_remote_settings
+from kb.git.remote import fetch_refs, read_remote_settings
 from kb.git.repository import LostRace, RefMove, find_free_name
 from kb.i18n import msg
 from kb.records.record_paths import REJECTED, REVIEWS
-from kb.sync.shared_reviews import ReviewBranches
 from kb.sync.strategy import REQUESTS, Upstream
 from kb.writing.reviews import list_reviews
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from kb.workspace import Workspace
 
 _FILE = "remotes.json"
 """Remote → what it had when it was last taken in: {"heads": {branch: commit}, "reviews": {name: commit}}."""
+
+
+class ReviewBranches(NamedTuple):
+    """The review branches of this clone and of the remote, by their names behind `kb/review/`."""
+
+    here: Mapping[str, str]
+    there: Mapping[str, str]
+    before: Mapping[str, str]
+    """What the remote had when it was last heard of."""
+    checked_out: frozenset[str]
 
 
 class RemoteState:
@@ -37,7 +44,12 @@ class RemoteState:
         settings = read_remote_settings(kb.repository)
         own = f"branch.{ref.removeprefix('refs/heads/')}"
         configured = settings.get(f"{own}.remote", "")
-        self.name = name or (configured if configured != "." else "") or _choose_default_remote(settings)
+        names = [key.removeprefix("remote.").removesuffix(".url") for key in settings if key.startswith("remote.")]
+        # "." is what git calls this clone itself: the branch follows another one of it
+        self.name = name or (configured if configured != "." else "")
+        if not (self.name or names):
+            raise GitFailed(msg("there is no remote"), hint=msg("git remote add {remote} URL", remote="origin"))
+        self.name = self.name or ("origin" if "origin" in names or len(names) > 1 else names[0])
         self.url = settings.get(f"remote.{self.name}.url", "")
         if not self.url:
             hint = msg("git remote add {remote} URL", remote=self.name)
@@ -68,13 +80,12 @@ class RemoteState:
 
     def refresh_refs(self) -> None:
         """Read the refs of kb; what is asked below is answered as of this moment."""
-        form = "--format=%(refname)%00%(objectname)%00%(worktreepath)"
-        rows = self._kb.repository.git("for-each-ref", form, REVIEWS.rstrip("/"), "refs/kb")
-        fields = (row.split("\0") for row in rows.decode("utf-8", "surrogateescape").split("\n") if row)
-        self._refs = {ref: (oid, work_tree) for ref, oid, work_tree in fields}
+        form = "%(refname)%00%(objectname)%00%(worktreepath)"
+        rows = self._kb.repository.list_refs(REVIEWS.rstrip("/"), "refs/kb", form=form)
+        self._refs = {ref: (oid, work_tree) for ref, oid, work_tree in (row.split("\0") for row in rows)}
 
-    def _find_oid(self, name: str) -> str:
-        """Return the commit of the ref *name* below the folder of this remote, or ""."""
+    def find_oid(self, name: str) -> str:
+        """Return the commit of the ref *name* below the folder of this remote ("inbox", "review/x"), or ""."""
         return self._refs.get(f"{self._folder}/{name}", ("", ""))[0]
 
     def _list_refs_below(self, folder: str) -> dict[str, str]:
@@ -83,27 +94,24 @@ class RemoteState:
 
     def find_tip(self) -> str:
         """Return the tip of the branch at the remote; "" where it has none."""
-        return self._find_oid(f"heads/{self.branch}")
+        return self.find_oid(f"heads/{self.branch}")
 
     def find_last_seen_tip(self) -> str:
         """Return the tip of the branch when this clone, or git in it, last saw it."""
         return self.find_tip() or self._kb.repository.resolve_ref(f"refs/remotes/{self.name}/{self.branch}")
 
-    def find_inbox_tip(self) -> str:
-        """Return the inbox of the remote, or ""."""
-        return self._find_oid("inbox")
-
-    def find_request_tip(self, branch: str) -> str:
-        """Return the tip of the request *branch* at the remote, or ""."""
-        return self._find_oid(f"sync/{branch.removeprefix(REQUESTS)}")
-
-    def list_rejected_to_receive(self) -> list[tuple[str, str]]:
-        """Return what a person has rejected elsewhere: a ref that is free here, and the commit."""
-        return _list_missing(self._list_refs_below(REJECTED), self._list_refs_below(f"{self._folder}/rejected/"))
-
-    def list_rejected_to_send(self) -> list[tuple[str, str]]:
-        """Return what a person has rejected here and the remote has not: a ref that is free there, and the commit."""
-        return _list_missing(self._list_refs_below(f"{self._folder}/rejected/"), self._list_refs_below(REJECTED))
+    def list_rejected(self, *, is_sent: bool) -> list[tuple[str, str]]:
+        """Return what a person has rejected here (*is_sent*) or there, and the other has not: a free ref and commit."""
+        known, others = self._list_refs_below(REJECTED), self._list_refs_below(f"{self._folder}/rejected/")
+        known, others = (others, known) if is_sent else (known, others)
+        commits, names = set(known.values()), set(known)
+        missing: list[tuple[str, str]] = []
+        for name, tip in others.items():
+            if tip not in commits:
+                free = find_free_name(name, names.__contains__)
+                names.add(free)
+                missing.append((REJECTED + free, tip))
+        return missing
 
     def has_ref_prefix(self, start: str) -> bool:
         """Return whether a ref begins with *start*."""
@@ -136,9 +144,8 @@ class RemoteState:
 
     def note_moved_refs(self, moves: Sequence[tuple[str, str]]) -> None:
         """Note that refs of the remote, named below our folder, have these commits now; "" for one that went."""
-        changed = [
-            RefMove(f"{self._folder}/{name}", new, old) for name, new in moves if (old := self._find_oid(name)) != new
-        ]
+        known = [(name, new, self.find_oid(name)) for name, new in moves]
+        changed = [RefMove(f"{self._folder}/{name}", new, old) for name, new, old in known if new != old]
         if changed:
             with contextlib.suppress(LostRace):  # git, or another sync of this clone, has noted it already
                 self._kb.repository.update_refs(changed, "kb: sync")
@@ -147,16 +154,14 @@ class RemoteState:
     # what was heard before
 
     def _load_known_refs(self, what: str) -> dict[str, str]:
-        remote = self._load_file().get(self.name, {})
-        rows = remote.get(what) if isinstance(remote, dict) else None
-        return {str(name): str(oid) for name, oid in rows.items()} if isinstance(rows, dict) else {}
+        return self._load_file().get(self.name, {}).get(what, {})
 
-    def _load_file(self) -> dict[str, Any]:
+    def _load_file(self) -> dict[str, dict[str, dict[str, str]]]:
         try:
-            value = json.loads(read_if_exists(self._file) or b"{}")
+            value: dict[str, dict[str, dict[str, str]]] = json.loads(read_if_exists(self._file) or b"{}")
         except ValueError:
             return {}
-        return value if isinstance(value, dict) else {}
+        return value
 
     def save_known_refs(self) -> None:
         """Keep what the remote has, now that this clone has taken it in.
@@ -171,23 +176,3 @@ class RemoteState:
         value = {**before, self.name: {"heads": heads, "reviews": {**still_open, **reviews.there}}}
         if value != before:
             write_atomic(self._file, json_bytes(value, indent=1))
-
-
-def _list_missing(known: dict[str, str], others: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the commits of *others* that *known* lacks, each with a ref below REJECTED that is free beside *known*."""
-    commits, names = set(known.values()), set(known)
-    missing: list[tuple[str, str]] = []
-    for name, tip in others.items():
-        if tip not in commits:
-            free = find_free_name(name, names.__contains__)
-            names.add(free)
-            missing.append((REJECTED + free, tip))
-    return missing
-
-
-def _choose_default_remote(settings: Mapping[str, str]) -> str:
-    """Return the remote that is meant where none is named: origin, or the only one."""
-    names = [key.removeprefix("remote.").removesuffix(".url") for key in settings if IS_URL.fullmatch(key)]
-    if not names:
-        raise GitFailed(msg("there is no remote"), hint=msg("git remote add {remote} URL", remote="origin"))
-    return "origin" if "origin" in names or len(names) > 1 else names[0]

@@ -140,7 +140,7 @@ def _rewrite_files(
     followed: list[str] = []
     unclear: list[tuple[str, str]] = []
     files: dict[str, bytes | None] = {}
-    for path, data in zip(paths, kb.repository.read_blobs([(head, path) for path in paths]), strict=True):
+    for path, data in kb.repository.read_files(head, paths).items():
         cited = [duplicate for duplicate in duplicates if data and duplicate.record.id.encode() in data]
         if not data or not cited:
             continue
@@ -164,8 +164,7 @@ def _rewrite_files(
 
 def _rewrite_citations(text: str, path: str, duplicate: _DuplicateId, known: set[Key]) -> str:
     """Return *text* with the new number of *duplicate* in its citations of the old one."""
-    scope = find_text_scope(path)
-    old = (duplicate.record.scope, duplicate.record.id)
+    scope, old = find_text_scope(path), (duplicate.record.scope, duplicate.record.id)
 
     def map_id(project: str, record_id: str) -> str:
         return duplicate.new if resolve_citation(known, scope, project, record_id) == old else ""

@@ -134,15 +134,10 @@ def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
     names = [f"{commit.oid[:7]} {one_line(commit.message.partition(chr(10))[0])}" for commit in gone[:_LISTED_COMMITS]]
     names += [f"… (+{len(gone) - _LISTED_COMMITS})"] if len(gone) > _LISTED_COMMITS else []
     first = msg("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name)
-    more = msg(
-        "the command below drops them here too: {commits}; {ref} keeps this branch as it is",
-        commits=", ".join(names),
-        ref=rescue,
-    )
-    raise NeedsPerson(
-        msg("{message}; {more}", message=first, more=more),
-        hint=msg("git rebase --onto {name} {commit}", name=upstream.name, commit=last[:12]),
-    )
+    values = {"commits": ", ".join(names), "ref": rescue}
+    more = msg("the command below drops them here too: {commits}; {ref} keeps this branch as it is", **values)
+    by_hand = msg("git rebase --onto {name} {commit}", name=upstream.name, commit=last[:12])
+    raise NeedsPerson(msg("{message}; {more}", message=first, more=more), hint=by_hand)
 
 
 def _has_taken_id(kb: Workspace, ours: str, upstream: Upstream) -> bool:
@@ -152,11 +147,8 @@ def _has_taken_id(kb: Workspace, ours: str, upstream: Upstream) -> bool:
     there = kb.repository.list_files(upstream.tip, CONTENT)
     keys = {path: parse_file_key(path) for path in kb.repository.list_files(ours, CONTENT) if path not in there}
     new = {path: upstream.taken[key] for path, key in keys.items() if key and key in upstream.taken}
-    blobs = kb.repository.read_blobs([(ours, path) for path in new])
-    return any(
-        parse_front_values(data or b"", path).get("uid") != uid
-        for (path, uid), data in zip(new.items(), blobs, strict=True)
-    )
+    found = kb.repository.read_files(ours, new)
+    return any(parse_front_values(found[path] or b"", path).get("uid") != uid for path, uid in new.items())
 
 
 def _is_seen_elsewhere(kb: Workspace, line: CommitLine) -> bool:
@@ -164,11 +156,8 @@ def _is_seen_elsewhere(kb: Workspace, line: CommitLine) -> bool:
 
     Branches of requests do not count: only this clone puts commits there.
     """
-    first = line.commits[0].oid
-    refs = kb.repository.git(
-        "for-each-ref", "--format=%(refname)", "--contains", first, "refs/remotes", "refs/kb/remotes"
-    )
-    return any(not _REQUEST_REF.fullmatch(ref) for ref in refs.decode("utf-8", "replace").split())
+    refs = kb.repository.list_refs("--contains", line.commits[0].oid, "refs/remotes", "refs/kb/remotes")
+    return any(not _REQUEST_REF.fullmatch(ref) for ref in refs)
 
 
 def _plan_merge(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -> SyncPlan:
@@ -214,28 +203,17 @@ def replay_commits(
         changes = rebase.apply_commit(differences, line.blobs)
         if changes or any(not is_ancestor(kb.repository, parent, tip) for parent in commit.parents[1:]):
             kept.append((commit, changes))
-    new = tip
-    for (commit, changes), tree in zip(kept, _build_trees(kb, tip, [changes for _, changes in kept]), strict=True):
-        message = _update_message(commit.message, renaming, [one for one in renaming.renumbered if one.path in changes])
-        identity = commit.build_identity_environment()
-        new = kb.repository.commit_tree(tree, [new, *commit.parents[1:]], message, by=identity)
-    return SyncPlan(new, REPLAYED, len(kept), tuple(renaming.renumbered), rebase.unmerged, tuple(rebase.removed))
-
-
-def _build_trees(kb: Workspace, tip: str, steps: Sequence[Mapping[str, bytes | None]]) -> list[str]:
-    """Return the tree of *tip* after each of *steps*."""
-    patches = [{kb.repository.to_git_path(path): data for path, data in changes.items()} for changes in steps]
+    patches = [{kb.repository.to_git_path(path): data for path, data in changes.items()} for _, changes in kept]
     with kb.state.open_stage() as stage:
-        patched = iter(patch_tree(kb.repository, tip, [patch for patch in patches if patch], stage))
-    trees: list[str] = []
-    for patch in patches:
-        trees.append(next(patched) if patch else trees[-1] if trees else resolve_tree(kb.repository, tip))
-    return trees
-
-
-def _update_message(message: str, renaming: IdRenaming, renumbered: Sequence[RenumberedRecord]) -> str:
-    """Return a commit message with the numbers that its records have now."""
-    for one in renumbered:
-        title = one.title[:_TITLE_START]  # "Write [D004] Use FastAPI" becomes "Write [D007] Use FastAPI"
-        message = message.replace(f"[{one.old}] {title}", f"[{one.new}] {title}")
-    return renaming.map_message(message)
+        trees = iter(patch_tree(kb.repository, tip, [patch for patch in patches if patch], stage))
+    new, tree = tip, resolve_tree(kb.repository, tip)
+    for commit, changes in kept:
+        tree = next(trees) if changes else tree  # a merge that changes nothing keeps its other parents
+        message = commit.message
+        for one in renaming.renumbered:
+            if one.path in changes:  # "Write [D004] Use FastAPI" becomes "Write [D007] Use FastAPI"
+                title = one.title[:_TITLE_START]
+                message = message.replace(f"[{one.old}] {title}", f"[{one.new}] {title}")
+        identity, parents = commit.build_identity_environment(), [new, *commit.parents[1:]]
+        new = kb.repository.commit_tree(tree, parents, renaming.map_message(message), by=identity)
+    return SyncPlan(new, REPLAYED, len(kept), tuple(renaming.renumbered), rebase.unmerged, tuple(rebase.removed))

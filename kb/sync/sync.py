@@ -2,35 +2,56 @@
 
 What is published is never rewritten. Commits of kb's own that nobody has seen are replayed upon the fetched tip, with
 a rescue ref to where they stood; as soon as a person's commit is among them, the two lines are merged instead.
+
+The branch is sent first, then the inbox, what was rejected and the reviews. A branch that takes no pushes gets its
+commits by a request: they go to one branch of this clone's own, which moves on with every sync, and a person opens the
+request for it.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.errors import Busy
+from kb.errors import Busy, NeedsPerson
 from kb.git import driver_setup
-from kb.git.objects import count_commits
-from kb.git.remote import RemoteUnreachable
+from kb.git.objects import count_commits, is_ancestor, list_commits, resolve_tree
+from kb.git.remote import RACED, REFUSED, SENT, RefUpdate, RemoteUnreachable, push_refs
+from kb.git.repository import format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.renumbering import Key, RenumberedRecord
-from kb.sync.integrate import IntegrationResult, integrate
-from kb.sync.push import MergeRequest, PushAttempt
+from kb.records.record_paths import INBOX
+from kb.sync.decide_review import build_push_options, build_request_command
+from kb.sync.integrate import IntegrationResult, ReviewNote, integrate
 from kb.sync.remote_state import RemoteState
-from kb.sync.shared_reviews import ReviewNote
+from kb.sync.strategy import REQUESTS
+from kb.text.segment import slugify
 from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
+_HEADS = "refs/heads/"
 _TRIES = 12
 _PAUSE = 0.3
 """Seconds by which the pause after a lost race grows, at most."""
 _PATIENCE = 60.0
 """Seconds to wait for another sync of this clone; one of them may wait for a password."""
+
+
+class MergeRequest(NamedTuple):
+    """Commits that wait at the remote for somebody to take them into its branch."""
+
+    branch: str
+    commits: int
+    reason: str
+    """Why the remote's branch did not take them, in the remote's words."""
+    command: str
+    """What opens the request."""
 
 
 class SyncResult(NamedTuple):
@@ -100,6 +121,9 @@ class SyncRun:
         self._result = SyncResult(self.remote.name, self.remote.branch)
         self._renumbered: dict[str, RenumberedRecord] = {}
         self._reviews: dict[str, ReviewNote] = {}
+        self._inbox: dict[str, None] = {}
+        self._notes: dict[str, Message] = {}
+        self._request: MergeRequest | None = None
 
     def fetch(self) -> None:
         """Fetch everything of the remote's that is synced; nothing that a person sees moves."""
@@ -116,31 +140,37 @@ class SyncRun:
             self._renumbered[one.uid or one.path] = one._replace(old=first.old)
             self._unseen.add((one.scope, one.new))
         self._reviews |= {note.branch: note for note in last.reviews.notes}
+        self._inbox |= {"received": None} if last.has_received_inbox else {}
+        self._add_notes(last.notes)
         self._result = self._result._replace(
             received=self._result.received + last.received,
             how=last.plan.how or self._result.how,
             rescue=self._result.rescue or last.rescue,
-            notes=_deduplicate((*self._result.notes, *last.notes)),
-            inbox=(*self._result.inbox, *(["received"] if last.has_received_inbox else [])),
         )
 
+    def _add_notes(self, notes: Iterable[Message]) -> None:
+        self._notes |= {str(note): note for note in notes}  # every sentence once
+
     def push(self) -> bool:
-        """Send what the remote has not; return False where somebody else was faster."""
+        """Send what the remote has not; return False where somebody else was faster.
+
+        Refs of kb's own and the reviews go apart: a remote may take the ones and not the others.
+        """
         if self._last is None:
             return True
-        attempt = PushAttempt(self._kb, self.remote, self._last.reviews)
-        before = attempt.count_waiting()
-        is_done = attempt.send()
-        self._reviews = {note.branch: note for note in attempt.reviews} | self._reviews
-        self._result = self._result._replace(
-            sent=self._result.sent + before - attempt.count_waiting(),
-            request=attempt.request,
-            notes=_deduplicate((*self._result.notes, *attempt.notes)),
-            inbox=(*self._result.inbox, *(["sent"] if attempt.has_sent_inbox else [])),
+        before, self._request = self._count_waiting(), None
+        is_done = (
+            self._send_branch()
+            and self._send_updates(self._list_own_updates())
+            and self._send_updates(self._last.reviews.list_ref_updates(self.remote.find_tip()))
         )
+        self._result = self._result._replace(sent=self._result.sent + before - self._count_waiting())
         if is_done:
             self.remote.save_known_refs()
         return is_done
+
+    def _count_waiting(self) -> int:
+        return count_commits(self._kb.repository, self._kb.repository.head().oid, self.remote.find_tip())
 
     def build_result(self, unreachable: str = "") -> SyncResult:
         """Return what was done so far."""
@@ -150,10 +180,103 @@ class SyncRun:
             unreachable=unreachable,
             renumbered=tuple(self._renumbered.values()),
             reviews=tuple(self._reviews.values()),
-            inbox=tuple(dict.fromkeys(self._result.inbox)),
+            inbox=tuple(self._inbox),
+            request=self._request,
+            notes=tuple(self._notes.values()),
         )
 
+    # the branch
 
-def _deduplicate(notes: Sequence[Message]) -> tuple[Message, ...]:
-    """Return every sentence once."""
-    return tuple({str(note): note for note in notes}.values())
+    def _send_branch(self) -> bool:
+        repository, remote = self._kb.repository, self.remote
+        head, tip = repository.head(), remote.find_tip()
+        if head.ref != remote.ref or head.oid == tip:
+            return True
+        if tip and not is_ancestor(repository, tip, head.oid):
+            return False
+        if not tip and not remote.can_create_branch():
+            command = f"git push --set-upstream {remote.name} {remote.branch}"
+            values = {"remote": remote.name, "branch": remote.branch, "command": command}
+            self._add_notes([msg("{remote} has no branch {branch}: {command}", **values)])
+            return True
+        (result,) = push_refs(repository, remote.name, [RefUpdate(_HEADS + remote.branch, head.oid)])
+        if result.outcome == REFUSED:
+            return self._push_request_branch(head.oid, tip, result.reason)
+        if result.outcome == RACED:
+            return False
+        remote.note_moved_refs([(f"heads/{remote.branch}", head.oid)])
+        return True
+
+    def _push_request_branch(self, ours: str, tip: str, refusal: str) -> bool:
+        """Put the commits on the branch for requests, which only ever moves on."""
+        repository, remote = self._kb.repository, self.remote
+        name = self._name_request_branch()
+        place = f"sync/{name.removeprefix(REQUESTS)}"
+        before = remote.find_oid(place)
+        new = before if is_ancestor(repository, ours, before) else ours
+        if new == ours and before and not is_ancestor(repository, before, ours):
+            message = format_commit_message(f"Bring {name} up to date", "", {"Kb-Op": "sync"})
+            new = repository.commit_tree(resolve_tree(repository, ours), [before, ours], message)
+        if new != before:
+            options = build_push_options(remote.url, remote.branch)
+            (result,) = push_refs(repository, remote.name, [RefUpdate(_HEADS + name, new)], options)
+            if result.outcome == RACED:
+                return False
+            if result.outcome == REFUSED:
+                values = {"remote": remote.name, "branch": remote.branch, "other": name}
+                raise NeedsPerson(
+                    msg(
+                        "{remote} takes neither {branch} nor {other}: {reason}",
+                        **values,
+                        reason=result.reason or refusal,
+                    ),
+                    hint=msg("ask who looks after {remote} to let you push to {other}", remote=remote.name, other=name),
+                )
+            remote.note_moved_refs([(place, new)])
+        subjects = [commit.message.partition("\n")[0] for commit in list_commits(repository, ours, tip)]
+        title = subjects[0] if len(subjects) == 1 else f"Bring {len(subjects)} commits of the knowledge base"
+        body = "\n".join(f"- {subject}" for subject in subjects)
+        command = shlex.join(build_request_command(remote.url, name, remote.branch, title, body))
+        self._request = MergeRequest(name, len(subjects), refusal, command)
+        return True
+
+    def _name_request_branch(self) -> str:
+        """Return the branch that is this clone's own: named for who works in it, with a digest of where it is."""
+        repository, host = self._kb.repository, os.uname().nodename
+        author = repository.git("var", "GIT_AUTHOR_IDENT", check=False).decode("utf-8", "replace")
+        address = author.rpartition("<")[2].partition(">")[0]
+        who = slugify(address.partition("@")[0] if "@" in address else host)
+        clone = "\0".join((host, os.path.realpath(repository.common_dir), self.remote.branch))
+        return f"{REQUESTS}{who}-{sha256(os.fsencode(clone)).hexdigest()[:6]}"
+
+    # the other refs
+
+    def _list_own_updates(self) -> list[RefUpdate]:
+        """Return how the inbox and what was rejected are to move at the remote."""
+        repository = self._kb.repository
+        ours, theirs = repository.resolve_ref(INBOX), self.remote.find_oid("inbox")
+        is_news = ours and ours != theirs and (not theirs or is_ancestor(repository, theirs, ours))
+        updates = [RefUpdate(INBOX, ours)] if is_news else []
+        return updates + [RefUpdate(ref, tip) for ref, tip in self.remote.list_rejected(is_sent=True)]
+
+    def _send_updates(self, updates: Sequence[RefUpdate]) -> bool:
+        """Send *updates*; return False where somebody else was faster with one of them."""
+        remote = self.remote
+        results = push_refs(self._kb.repository, remote.name, updates)
+        moved: list[tuple[str, str]] = []
+        sent: dict[str, ReviewNote] = {}
+        for update, (outcome, reason) in zip(updates, results, strict=True):
+            branch = update.ref.removeprefix(_HEADS)
+            if outcome == REFUSED:
+                values = {"remote": remote.name, "ref": update.ref, "reason": reason}
+                self._add_notes([msg("{remote} does not take {ref}: {reason}", **values)])
+            elif outcome != RACED:
+                # below the folder of what is known of the remote: kb/review/x is review/x, refs/kb/inbox is inbox
+                moved.append((branch.removeprefix("refs/kb/").removeprefix("kb/"), update.new))
+                self._inbox |= {"sent": None} if update.ref == INBOX else {}
+                if branch != update.ref and outcome == SENT:
+                    closed = msg("decided here, and closed at {remote}", remote=remote.name)
+                    sent[branch] = ReviewNote(branch, msg("sent") if update.new else closed)
+        self._reviews = sent | self._reviews
+        remote.note_moved_refs(moved)
+        return all(result.outcome != RACED for result in results)

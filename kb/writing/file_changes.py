@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, NeedsPerson
@@ -84,10 +84,13 @@ def _refuse_conflicts(kb: Workspace, head: Head, changes: Changes) -> None:
         # git may write other line ends into the checkout than it keeps
         is_touched = path in staged or mine.replace(b"\r\n", b"\n") != before.replace(b"\r\n", b"\n")
         if is_touched and (now is None or worktree.has_conflicting_edits(kb.repository, head.oid, path, before, now)):
-            raise NeedsPerson(
-                msg("{path} has changes on the same lines that are not committed", path=path),
-                hint=msg("commit them first: git commit {path}", path=path),
-            )
+            raise build_edited_error(path)
+
+
+def build_edited_error(path: str) -> NeedsPerson:
+    """Return the error that uncommitted edits of *path* touch the lines that change."""
+    said = msg("{path} has changes on the same lines that are not committed", path=path)
+    return NeedsPerson(said, hint=msg("commit them first: git commit {path}", path=path))
 
 
 def _refuse_blocked_checkout(kb: Workspace, trees: tuple[str, str]) -> None:
@@ -133,7 +136,7 @@ def commit_files(
     way.
     """
     kb, head = transaction.kb, transaction.head
-    before = read_at_revision(kb, head.oid, files)
+    before = kb.repository.read_files(head.oid, files)
     changed = {path: data for path, data in files.items() if before[path] != data}
     if not changed:
         return ""
@@ -141,12 +144,6 @@ def commit_files(
     if not transaction.dry_run:
         apply_advance(transaction, advance, [], f"kb: {operation}")
     return advance.new
-
-
-def read_at_revision(kb: Workspace, revision: str, paths: Iterable[str]) -> dict[str, bytes | None]:
-    """Return the files *paths* as the commit *revision* has them; None for one that it has not."""
-    paths = list(paths)
-    return dict(zip(paths, kb.repository.read_blobs([(revision, path) for path in paths]), strict=True))
 
 
 def list_uncommitted(kb: Workspace, paths: Sequence[str]) -> set[str]:

@@ -196,7 +196,7 @@ def sync_with_ref(kb: Workspace) -> None:
         for name, _ in kb.index.list_held_entries():
             kb.index.save_held_entry(name, None)
         names = list(kb.repository.list_files(oid)) if oid else []
-        for name, data in zip(names, kb.repository.read_blobs([(oid, name) for name in names]), strict=True):
+        for name, data in kb.repository.read_files(oid, names).items():
             entry = None
             with contextlib.suppress(ValueError, RecursionError):
                 entry = json.loads(data or b"")
