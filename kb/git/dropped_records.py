@@ -252,10 +252,7 @@ def _read_oids(kb: Workspace, commit: str, paths: Sequence[str]) -> dict[str, st
 
 def _has_committed_content(kb: Workspace, path: str, committed: bytes | None) -> bool:
     """Return whether the checkout has the file *path* as it is *committed*; None: not at all."""
-    mine = read_if_exists(os.path.join(kb.root, *path.split("/")))
-    if mine is None or committed is None:
-        return mine is committed
-    return mine.replace(b"\r\n", b"\n") == committed.replace(b"\r\n", b"\n")
+    return worktree.is_same_text(read_if_exists(os.path.join(kb.root, *path.split("/"))), committed)
 
 
 def _load_note(kb: Workspace, note: str) -> list[Any]:

@@ -361,12 +361,3 @@ def read_first_line(path: str) -> str:
             return file.readline().rstrip("\r\n")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ""
-
-
-def find_packed_ref(path: str, name: str) -> str:
-    """Return the object of the ref *name* in a packed-refs file, or ""."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return next((line.split(" ", 1)[0] for line in file if line.rstrip("\n").endswith(" " + name)), "")
-    except FileNotFoundError:
-        return ""

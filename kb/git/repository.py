@@ -16,7 +16,6 @@ from kb.git.git_process import (
     build_lock_error,
     find_common_dir,
     find_git_dir,
-    find_packed_ref,
     parse_batch,
     read_first_line,
     run,
@@ -177,7 +176,8 @@ class Repository:
         if len(oid) in (40, 64):
             return oid
         if not oid and not self._has_reftable():
-            return find_packed_ref(os.path.join(self.common_dir, "packed-refs"), name)
+            rows = (row.partition(b" ") for row in self._read_packed_refs().splitlines())
+            return next((found.decode() for found, _, ref in rows if ref == os.fsencode(name)), "")
         return self.run_git(["rev-parse", "-q", "--verify", name]).out.decode().strip()
 
     def list_refs(self, *where: str, form: str = "%(refname)") -> list[str]:
@@ -185,14 +185,16 @@ class Repository:
         if len(where) == 1 and not any(mark in where[0] for mark in "*?["):
             # where the files of the repository show that nothing is there, git is not started
             is_file = os.path.lexists(os.path.join(self.common_dir, *where[0].split("/")))
-            packed = read_if_exists(os.path.join(self.common_dir, "packed-refs")) or b""
-            if not is_file and where[0].encode() not in packed and not self._has_reftable():
+            if not is_file and not self._has_reftable() and where[0].encode() not in self._read_packed_refs():
                 return []
         rows = self.git("for-each-ref", f"--format={form}", *where).decode("utf-8", "replace")
         return [row for row in rows.split("\n") if row]
 
     def _has_reftable(self) -> bool:
         return os.path.exists(os.path.join(self.common_dir, "reftable"))
+
+    def _read_packed_refs(self) -> bytes:
+        return read_if_exists(os.path.join(self.common_dir, "packed-refs")) or b""
 
     def read_blob(self, revision: str, path: str) -> bytes | None:
         """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed if git cannot look.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_BRANCHES = 200
 """Open branches that are looked at, the youngest ones: each costs a question to git."""
 
-_DIFF = ("diff", "-z", "--no-renames", "--no-relative", "--ignore-submodules=all")
+_DIFF = ("diff", "-z", "--name-only", "--no-renames", "--no-relative", "--ignore-submodules=all")
 
 
 _HIDDEN = (".git", ".kb", "node_modules", "__pycache__", ".venv")
@@ -126,13 +126,13 @@ def list_changed_records(kb: Workspace, commit: str) -> set[str]:
     """Return the record files that the checkout does not have as *commit* has them, those unknown to git included."""
     content = kb.repository.to_git_path(CONTENT)
     unknown = kb.repository.git("ls-files", "-o", "-z", "--exclude-standard", "--", content)
-    return _parse_record_paths(kb, kb.repository.git(*_DIFF, "--name-only", commit, "--", content) + unknown)
+    return _parse_record_paths(kb, kb.repository.git(*_DIFF, commit, "--", content) + unknown)
 
 
 def list_differing_records(kb: Workspace, one: str, other: str) -> set[str]:
     """Return the record files in which two commits differ."""
     content = kb.repository.to_git_path(CONTENT)
-    return _parse_record_paths(kb, kb.repository.git(*_DIFF, "--name-only", one, other, "--", content))
+    return _parse_record_paths(kb, kb.repository.git(*_DIFF, one, other, "--", content))
 
 
 def _parse_record_paths(kb: Workspace, names: bytes) -> set[str]:
@@ -142,7 +142,7 @@ def _parse_record_paths(kb: Workspace, names: bytes) -> set[str]:
 def list_own_changes(kb: Workspace, trunk: str, tip: str) -> set[str] | None:
     """Return the record files that *tip* has added or edited since it left *trunk*; None where git cannot tell."""
     content = kb.repository.to_git_path(CONTENT)
-    output = kb.repository.run_git([*_DIFF, "--name-only", "--diff-filter=AM", f"{trunk}...{tip}", "--", content])
+    output = kb.repository.run_git([*_DIFF, "--diff-filter=AM", f"{trunk}...{tip}", "--", content])
     return None if output.code else _parse_record_paths(kb, output.out)
 
 

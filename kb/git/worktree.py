@@ -295,7 +295,7 @@ def _update_file(repository: Repository, path: str, before: bytes | None, now: b
         if now is not None:
             return _write_file(repository, file, before, now, synced)
         mine = read_if_exists(file)
-        if mine is not None and not _is_same_text(mine, before):
+        if mine is not None and not is_same_text(mine, before):
             return KEPT
         remove_file(file)
         return CLEAN
@@ -309,7 +309,12 @@ def _write_file(repository: Repository, path: str, before: bytes | None, now: by
         return CLEAN
     if mine is None and before is not None:
         return KEPT
-    outcome, both = _plan_content(repository, mine, before, now)
+    outcome, both = CLEAN, now if mine is None else None
+    if mine is not None and is_same_text(mine, before):
+        both = now.replace(b"\n", b"\r\n") if b"\r\n" in mine and b"\r\n" not in now else now
+    elif mine is not None:
+        both = _merge_keeping_line_ends(repository, mine, before or b"", now)
+        outcome = KEPT if both is None else MERGED
     if both is None and read_if_exists(path) == mine:
         return outcome
     if both is not None and write_atomic(path, both, synced=synced, only_if=lambda: read_if_exists(path) == mine):
@@ -317,21 +322,11 @@ def _write_file(repository: Repository, path: str, before: bytes | None, now: by
     return _write_file(repository, path, before, now, synced)  # saved again while git merged or the disk synced
 
 
-def _plan_content(
-    repository: Repository, mine: bytes | None, before: bytes | None, now: bytes
-) -> tuple[str, bytes | None]:
-    """Return what becomes of a file that is as *mine*, and what is to be written; None for nothing."""
-    if mine is None:
-        return CLEAN, now
-    if _is_same_text(mine, before):
-        crlf = b"\r\n" in mine and b"\r\n" not in now
-        return CLEAN, now.replace(b"\n", b"\r\n") if crlf else now
-    both = _merge_keeping_line_ends(repository, mine, before or b"", now)
-    return (KEPT if both is None else MERGED), both
-
-
-def _is_same_text(mine: bytes, before: bytes | None) -> bool:
-    return before is not None and mine.replace(b"\r\n", b"\n") == before.replace(b"\r\n", b"\n")
+def is_same_text(one: bytes | None, other: bytes | None) -> bool:
+    """Return whether two versions of a file are alike but for line ends, which git may change; None: no file."""
+    if one is None or other is None:
+        return one is other
+    return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
 
 
 def _merge_keeping_line_ends(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:

@@ -86,19 +86,15 @@ class _Repair:
         self._undecided: dict[str, UndecidedRecord] = {}
         self._commits: list[str] = []
         self._paths: set[str] = set()
-        for name in names:
-            self._select_target(name)
-
-    def _select_target(self, name: str) -> None:
-        """Take *name* for a record file, an id or a merge."""
-        inside = os.path.relpath(os.path.realpath(name), self._kb.root).replace(os.sep, "/")
-        paths = [path for path in (inside, name) if is_record_path(path)]
-        records = self._kb.index.find_by_id(name.strip("[]").rpartition(":")[2].upper())
-        commit = "" if paths or records else revisions.resolve_commit(self._kb, name)
-        if not (paths or records or commit):
-            raise UnknownId(msg("{name} is neither a record nor a merge", name=name), hint=msg("see: kb list"))
-        self._paths |= {*paths[:1], *(record.path for record in records)}
-        self._commits += [commit] if commit else []
+        for name in names:  # a record file, an id or a merge
+            inside = os.path.relpath(os.path.realpath(name), kb.root).replace(os.sep, "/")
+            paths = [path for path in (inside, name) if is_record_path(path)]
+            records = kb.index.find_by_id(name.strip("[]").rpartition(":")[2].upper())
+            commit = "" if paths or records else revisions.resolve_commit(kb, name)
+            if not (paths or records or commit):
+                raise UnknownId(msg("{name} is neither a record nor a merge", name=name), hint=msg("see: kb list"))
+            self._paths |= {*paths[:1], *(record.path for record in records)}
+            self._commits += [commit] if commit else []
 
     def build_plan(self) -> tuple[RepairResult, Advance]:
         """Build the commit; nothing is visible yet."""
@@ -120,23 +116,20 @@ class _Repair:
 
     def _iter_merges(self) -> Iterator[PastMerge]:
         """Yield the merges to be looked at, oldest first, without those of more than two lines."""
-        repository = self._kb.repository
+        repository, head = self._kb.repository, self._head.oid
+        seen = (read_if_exists(os.path.join(repository.private, _FILE)) or b"").decode("ascii", "replace").strip()
+        if self._commits:
+            asked = ["--no-walk", *self._commits]
+        elif self._every or self._paths or not is_ancestor(repository, seen, head):
+            asked = [head]
+        else:
+            asked = [head, f"^{seen}"]
         where = [repository.to_git_path(path) for path in sorted(self._paths) or [CONTENT]]
         options = ("--merges", "--full-history", "--reverse", "--topo-order", "--format=%H %P")
-        rows = repository.git("log", *options, *self._build_log_range(), "--", *where).decode().splitlines()
-        for row in rows:
+        for row in repository.git("log", *options, *asked, "--", *where).decode().splitlines():
             commit, *parents = row.split()
             if len(parents) == 2 and (base := revisions.find_merge_base(self._kb, parents[0], parents[1])):
                 yield PastMerge(commit, parents[0], parents[1], base)
-
-    def _build_log_range(self) -> list[str]:
-        if self._commits:
-            return ["--no-walk", *self._commits]
-        data = read_if_exists(os.path.join(self._kb.repository.private, _FILE)) or b""
-        seen = data.decode("ascii", "replace").strip()
-        if self._every or self._paths or not is_ancestor(self._kb.repository, seen, self._head.oid):
-            return [self._head.oid]
-        return [self._head.oid, f"^{seen}"]
 
     # one merge
 
@@ -181,15 +174,11 @@ class _Repair:
 
     def _find_duplicated_files(self, merge: PastMerge, changed: set[str]) -> list[tuple[str, str]]:
         """Return new and old file of the records that one side moved and the merge has in both."""
-        paths = sorted(changed)
-        blobs = iter(
-            self._kb.repository.read_blobs([(at, path) for path in paths for at in (merge.base, merge.commit)])
-        )
+        base, then = (self._kb.repository.read_files(at, sorted(changed)) for at in (merge.base, merge.commit))
         by_uid: dict[str, dict[bool, str]] = {}
-        for path in paths:
-            base, then = next(blobs), next(blobs)
-            if then is not None and (uid := _read_uid(path, then)):
-                by_uid.setdefault(uid, {})[base is None] = path
+        for path, data in then.items():
+            if data is not None and (uid := _read_uid(path, data)):
+                by_uid.setdefault(uid, {})[base[path] is None] = path
         pairs = [(files[True], files[False]) for files in by_uid.values() if len(files) == 2]
         return [pair for pair in pairs if any(map(self._is_selected, pair))]
 

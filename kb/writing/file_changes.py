@@ -81,8 +81,7 @@ def _refuse_conflicts(kb: Workspace, head: Head, changes: Changes) -> None:
         if before is None:
             said = msg("{path} is uncommitted here and also comes from the remote", path=path)
             raise NeedsPerson(said, hint=msg("move it away: git stash push --include-untracked {path}", path=path))
-        # git may write other line ends into the checkout than it keeps
-        is_touched = path in staged or mine.replace(b"\r\n", b"\n") != before.replace(b"\r\n", b"\n")
+        is_touched = path in staged or not worktree.is_same_text(mine, before)
         if is_touched and (now is None or worktree.has_conflicting_edits(kb.repository, head.oid, path, before, now)):
             raise build_edited_error(path)
 
