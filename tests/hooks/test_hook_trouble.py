@@ -54,7 +54,7 @@ def records(root: Path) -> list[str]:
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     event = own(host, "Stop")
-    monkeypatch.setitem(get_host(host).timeouts, event, 0.2)
+    monkeypatch.setattr(type(get_host(host)), "timeouts", {event: 0.2})
     with monkeypatch.context() as slow:
         slow.setitem(events.HANDLERS, "Stop", lambda kb, payload: time.sleep(30))  # type: ignore[arg-type]
         began = time.monotonic()

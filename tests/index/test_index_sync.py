@@ -146,6 +146,14 @@ def agree(root: Path, kb: KnowledgeBase) -> None:
         assert record.title == read((root / record.path).read_bytes(), record.path).title
 
 
+def test_an_edit_that_is_staged_between_two_looks_is_seen(two_lines: Path, kb: KnowledgeBase) -> None:
+    """The edit leaves the folder as it was, no commit has it, and git finds the file as its index has it."""
+    (place,) = (two_lines / FOLDER).glob("D001-*.md")
+    place.write_text(place.read_text(encoding="utf-8").replace("title: Keep", "title: Never keep"), encoding="utf-8")
+    git(two_lines, "add", "-A")
+    agree(two_lines, kb)
+
+
 def test_a_switch_just_after_kb_let_go_of_gits_index_is_seen(
     two_lines: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

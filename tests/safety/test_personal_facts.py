@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from kb.safety.personal_facts import can_be_personal_fact, has_self_description,
 from tests.capture.test_declined_proposals import Session, wait
 from tests.support.sealed import DATA
 from tests.support.talk import said
+from tests.support.timing import within
 
 ROWS = [row.split("\t") for row in (DATA / "personal.tsv").read_text("utf-8").splitlines()]
 FACTS = ["记住：我叫李雷，负责支付后端。", "Remember that my name is Lin and I am a Python developer.",
@@ -126,8 +126,7 @@ def test_another_kind_may_say_i(kb: KnowledgeBase) -> None:
 
 
 def test_a_document_costs_no_time() -> None:
-    began = time.process_time()
-    for text in ("我" * 1_000_000, "i am a b " * 100_000, ". " * 500_000):
-        is_personal_fact(Candidate("preference", "x", decision=text))
-        can_be_personal_fact(Candidate("preference", "x", decision=text))
-    assert time.process_time() - began < 6
+    with within(6):
+        for text in ("我" * 1_000_000, "i am a b " * 100_000, ". " * 500_000):
+            is_personal_fact(Candidate("preference", "x", decision=text))
+            can_be_personal_fact(Candidate("preference", "x", decision=text))
