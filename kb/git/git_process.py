@@ -184,9 +184,8 @@ class BackgroundCommand:
 
     def _close(self) -> None:
         self._close_pipe()
-        for file in self._files:
-            os.close(file)
-        self._files = []
+        while self._files:
+            os.close(self._files.pop())
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> CommandOutput:

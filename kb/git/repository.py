@@ -106,8 +106,6 @@ class Repository:
         self.holds_index = False
         """Whether this process holds git's lock on the index (`worktree.lock_index`)."""
 
-    # asking
-
     def git(
         self, *arguments: str, stdin: bytes = b"", index: str = "", work_tree: str = "", check: bool = True
     ) -> bytes:
@@ -260,8 +258,6 @@ class Repository:
             msg("no branch is checked out in {path} (detached HEAD)", path=self.top),
             hint=msg("check out a branch: git switch -"),
         )
-
-    # writing
 
     @contextlib.contextmanager
     def hold_lock(self, given_up: Callable[[], bool] | None = None) -> Iterator[None]:

@@ -22,7 +22,7 @@ from kb.files import (
     write_atomic,
     write_file,
 )
-from kb.git.git_process import BackgroundCommand, CommandOutput, build_git_error, build_lock_error
+from kb.git.git_process import BackgroundCommand, build_git_error, build_lock_error
 from kb.git.objects import is_unsafe_path
 from kb.git.repository import PATIENCE, Repository
 from kb.startup.namedtuple import NamedTuple
@@ -139,7 +139,12 @@ class CheckoutUpdate:
             )
             for path, entry in reserved.items():
                 self._restage_file(path, entry, *changes[path])
-            self._restore_flags(flags)
+            # a new entry has lost the flags of the one it replaces: s is assumed unchanged and skipped
+            skipped = [path for path, letter in flags.items() if letter in "Ss"]
+            assumed = [path for path, letter in flags.items() if letter.islower()]
+            for option, paths in (("--skip-worktree", skipped), ("--assume-unchanged", assumed)):
+                if paths:
+                    self._run_update_index([option, "-z", "--stdin"], self._encode_paths(paths))
         except (KbError, OSError):
             return dict.fromkeys(changes, FAILED)
         return outcomes
@@ -150,16 +155,18 @@ class CheckoutUpdate:
     def reset_index_paths(self, paths: Mapping[str, bool], commit: str) -> None:
         """Let the index have *paths* as *commit* has them; True: so has the checkout; raise GitFailed or Busy."""
         clean = self._encode_paths(path for path, is_clean in paths.items() if is_clean)
-        _raise_if_failed(self._update_index.send_input(clean))
+        output = self._update_index.send_input(clean)
+        if output.code:
+            raise build_git_error(["update-index"], output)
         others = [self._repository.to_git_path(path) for path, is_clean in paths.items() if not is_clean]
         if not others:
             return
         rows = self._repository.git("ls-tree", "-z", "--full-tree", commit, "--", *others)
         there = {row.split(b"\t", 1)[1] for row in rows.split(b"\0") if row}
         gone = [name for name in map(os.fsencode, others) if name not in there]
-        self._run_update_index(["--add", "-z", "--index-info"], rows)
-        if gone:
-            self._run_update_index(["--force-remove", "-z", "--stdin"], b"\0".join(gone) + b"\0")
+        # the mode 0 takes an entry out, whatever object goes with it
+        zeros = b"0 " + b"00" * self._repository.oid_size + b"\t"
+        self._run_update_index(["--add", "-z", "--index-info"], rows + b"".join(zeros + name + b"\0" for name in gone))
 
     def release_index(self) -> None:
         """Let go of the index."""
@@ -172,14 +179,6 @@ class CheckoutUpdate:
         rows = os.fsdecode(flags.wait_for_output().out).split("\0") if flags else []
         return {self._repository.to_kb_path(row[2:]): row[0] for row in rows if row[:1].islower() or row[:1] == "S"}
 
-    def _restore_flags(self, flags: Mapping[str, str]) -> None:
-        """Let git pass over paths as before; a new entry has lost the flags of the one it replaces."""
-        skipped = [path for path, letter in flags.items() if letter in "Ss"]
-        assumed = [path for path, letter in flags.items() if letter.islower()]
-        for option, paths in (("--skip-worktree", skipped), ("--assume-unchanged", assumed)):
-            if paths:
-                self._run_update_index([option, "-z", "--stdin"], self._encode_paths(paths))
-
     def _restage_file(self, path: str, entry: StagedFile, before: bytes | None, now: bytes | None) -> None:
         """Stage what the user has staged, with what was published merged in."""
         if entry.data is None or now is None:
@@ -191,12 +190,7 @@ class CheckoutUpdate:
             self._run_update_index(["--add", "-z", "--index-info"], row)
 
     def _run_update_index(self, arguments: Sequence[str], stdin: bytes) -> None:
-        _raise_if_failed(self._repository.run_git(["update-index", *arguments], stdin, self._index))
-
-
-def _raise_if_failed(output: CommandOutput) -> None:
-    if output.code:
-        raise build_git_error(["update-index"], output)
+        self._repository.git("update-index", *arguments, stdin=stdin, index=self._index)
 
 
 def read_index_stamp(repository: Repository) -> str:
@@ -350,10 +344,7 @@ def merge_file_versions(
             write_file(name, data)
         output = repository.run_git(["merge-file", "-p", *(["--theirs"] if prefer_other else []), *names])
     finally:
-        for name in names:
-            remove_file(name)
-        with contextlib.suppress(OSError):
-            os.rmdir(folder)
+        remove_folder(folder)
     if not 0 <= output.code < _ERROR:
         raise build_git_error(["merge-file"], output)
     return output.out if output.code == 0 else None

@@ -96,10 +96,6 @@ class RemoteState:
         """Return the tip of the branch at the remote; "" where it has none."""
         return self.find_oid(f"heads/{self.branch}")
 
-    def find_last_seen_tip(self) -> str:
-        """Return the tip of the branch when this clone, or git in it, last saw it."""
-        return self.find_tip() or self._kb.repository.resolve_ref(f"refs/remotes/{self.name}/{self.branch}")
-
     def list_rejected(self, *, is_sent: bool) -> list[tuple[str, str]]:
         """Return what a person has rejected here (*is_sent*) or there, and the other has not: a free ref and commit."""
         known, others = self._list_refs_below(REJECTED), self._list_refs_below(f"{self._folder}/rejected/")

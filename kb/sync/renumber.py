@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import UnknownId
@@ -146,7 +147,7 @@ def _rewrite_files(
             continue
         before = after = decode_record(data, path)
         for duplicate in cited:
-            changed = _rewrite_citations(after, path, duplicate, known)
+            changed = update_references(after, path, partial(_map_id, known, find_text_scope(path), duplicate), None)
             if changed != after:
                 is_meant = _is_meant(kb, path, duplicate, head)
                 if is_meant is None:
@@ -162,14 +163,10 @@ def _rewrite_files(
     return followed, unclear, files
 
 
-def _rewrite_citations(text: str, path: str, duplicate: _DuplicateId, known: set[Key]) -> str:
-    """Return *text* with the new number of *duplicate* in its citations of the old one."""
-    scope, old = find_text_scope(path), (duplicate.record.scope, duplicate.record.id)
-
-    def map_id(project: str, record_id: str) -> str:
-        return duplicate.new if resolve_citation(known, scope, project, record_id) == old else ""
-
-    return update_references(text, path, map_id, None)
+def _map_id(known: set[Key], scope: str, duplicate: _DuplicateId, project: str, record_id: str) -> str:
+    """Return the new number of *duplicate* where a citation in a text of *scope* means it; else ""."""
+    meant = resolve_citation(known, scope, project, record_id)
+    return duplicate.new if meant == (duplicate.record.scope, duplicate.record.id) else ""
 
 
 def _is_meant(kb: Workspace, path: str, duplicate: _DuplicateId, head: str) -> bool | None:

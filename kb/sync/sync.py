@@ -174,9 +174,11 @@ class SyncRun:
 
     def build_result(self, unreachable: str = "") -> SyncResult:
         """Return what was done so far."""
-        head = self._kb.repository.head().oid
+        repository, remote = self._kb.repository, self.remote
+        # where kb never fetched the branch, what git itself saw of it last counts
+        tip = remote.find_tip() or repository.resolve_ref(f"refs/remotes/{remote.name}/{remote.branch}")
         return self._result._replace(
-            waiting=count_commits(self._kb.repository, head, self.remote.find_last_seen_tip()),
+            waiting=count_commits(repository, repository.head().oid, tip),
             unreachable=unreachable,
             renumbered=tuple(self._renumbered.values()),
             reviews=tuple(self._reviews.values()),
