@@ -231,7 +231,7 @@ def _find_refs(kb: Workspace, hits: Iterable[SecretHit]) -> list[str]:
     found = {row[1] for row in rows if row[0] in tags}
     for start in range(0, len(commits), _COMMITS):
         asked = [f"--contains={commit}" for commit in commits[start : start + _COMMITS]]
-        found |= set(kb.repository.git("for-each-ref", "--format=%(refname)", *asked).decode().splitlines())
+        found |= set(kb.repository.list_refs(*asked))
     return sorted(found)
 
 

@@ -24,6 +24,7 @@ RULES = tuple(f"{folder}/**/*.md merge=kb" for folder in FOLDERS)
 """What `content/.gitattributes` says of records: one line for the folder of every kind."""
 _PLACE = re.compile("%(.)")
 _SAMPLE = f"content/{FOLDERS[0]}/global/D001-sample.md"
+# where kb cannot be run any more, git's own merge of lines decides: git takes exit 0 with an untouched %A for a merge
 _LINE = (
     '; [ -x "$kb" ] || kb=kb; "$kb" merge-driver %O %A %B %P && exit; code=$?; '
     "[ $code = 1 ] && grep -q '^<<<<<<< ' %A && exit 1; "
@@ -59,6 +60,7 @@ def build_own_command() -> str:
 
 def build_driver_command(program: str) -> str:
     """Return the command that merges a file with the kb at *program*."""
+    # git replaces %O, %A, … in the whole line; a percent sign in the path of kb has to be doubled
     return f"kb={shlex.quote(program)}".replace("%", "%%") + _LINE
 
 

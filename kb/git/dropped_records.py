@@ -245,9 +245,7 @@ def _read_oids(kb: Workspace, commit: str, paths: Sequence[str]) -> dict[str, st
     """Return the object of each of *paths* in *commit*; "" for one that is not there."""
     if not paths:
         return {}
-    rows = kb.repository.git("ls-tree", "-z", "--full-tree", commit, "--", *map(kb.repository.to_git_path, paths))
-    found = (row.split("\t", 1) for row in os.fsdecode(rows).split("\0") if row)
-    return {**dict.fromkeys(paths, ""), **{kb.repository.to_kb_path(name): meta.split()[2] for meta, name in found}}
+    return {**dict.fromkeys(paths, ""), **kb.repository.list_files(commit, *paths)}
 
 
 def _has_committed_content(kb: Workspace, path: str, committed: bytes | None) -> bool:

@@ -180,7 +180,7 @@ class Repository:
 
     def list_refs(self, *where: str, form: str = "%(refname)") -> list[str]:
         """Return one line in *form* for each ref under one of the patterns or behind one of the options *where*."""
-        if len(where) == 1 and not any(mark in where[0] for mark in "*?["):
+        if len(where) == 1 and where[0].startswith("refs/") and not any(mark in where[0] for mark in "*?["):
             # where the files of the repository show that nothing is there, git is not started
             is_file = os.path.lexists(os.path.join(self.common_dir, *where[0].split("/")))
             if not is_file and not self._has_reftable() and where[0].encode() not in self._read_packed_refs():
@@ -224,10 +224,10 @@ class Repository:
         paths = list(paths)
         return dict(zip(paths, self.read_blobs([(revision, path) for path in paths]), strict=True))
 
-    def list_files(self, revision: str, folder: str = "") -> dict[str, str]:
-        """Return path and blob id of every file under *folder* in *revision*."""
-        where = [self.prefix + folder] if self.prefix + folder else []
-        out = self.git("ls-tree", "-r", "-z", "--full-tree", revision, "--", *where)
+    def list_files(self, revision: str, *where: str) -> dict[str, str]:
+        """Return path and blob id of every file at or under the paths *where*, by default under all, in *revision*."""
+        names = [self.prefix + path for path in where or ("",)]
+        out = self.git("ls-tree", "-r", "-z", "--full-tree", revision, "--", *filter(None, names))
         rows = (row.split("\t", 1) for row in out.decode("utf-8", "surrogateescape").split("\0") if row)
         return {self.to_kb_path(path): meta.split()[2] for meta, path in rows}
 

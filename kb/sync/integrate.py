@@ -22,8 +22,16 @@ from kb.records import record_file
 from kb.records.model import Candidate
 from kb.records.record_paths import INBOX, REJECTED, REVIEWS
 from kb.sync.remote_state import RemoteState
-from kb.sync.strategy import REPLAYED, RESCUE, SyncPlan, Upstream, load_commit_line, plan_sync, replay_commits
-from kb.text.segment import one_line
+from kb.sync.strategy import (
+    REPLAYED,
+    RESCUE,
+    SyncPlan,
+    Upstream,
+    build_conflict_error,
+    load_commit_line,
+    plan_sync,
+    replay_commits,
+)
 from kb.writing import inbox
 from kb.writing.file_changes import apply_advance, prepare_advance
 from kb.writing.inbox import HeldCandidate
@@ -111,10 +119,7 @@ def _propose_unmerged(
     except BadRecord:
         text = None
     if text is None:
-        raise NeedsPerson(
-            msg("{name} and this branch both changed {paths}", name=remote.name, paths=one_line(one.path)),
-            hint=msg("git merge {branch}", branch=remote.build_upstream().name),
-        )
+        raise build_conflict_error(remote.name, remote.build_upstream(), [one.path])
     before = list(transaction.reviews)
     verdict = propose_text(transaction, record, text, Candidate(record.kind, record.title), one.reasons)
     for plan in transaction.reviews:
@@ -342,10 +347,12 @@ class ReviewSync:
             if name in self._held_back or tip == self._branches.there.get(name, ""):
                 continue
             base = revisions.find_merge_base(self._kb, tip, self._new)
+            # only upon what the remote has: else the review would bring commits there that its branch does not have
             if base and is_ancestor(repository, base, upstream) and base != tip:
                 updates.append(RefUpdate(REVIEWS + name, tip))
         for name, there in sorted(self._branches.there.items()):
             is_gone = name in self._branches.before and name not in self.here
+            # deleted by hand here, and neither merged nor rejected: it stays at the remote, where others may work on it
             if is_gone and (is_ancestor(repository, there, upstream) or self._is_decided(there)):
                 updates.append(RefUpdate(REVIEWS + name, "", there))
         return updates

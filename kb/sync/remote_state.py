@@ -66,6 +66,7 @@ class RemoteState:
 
     def fetch(self) -> None:
         """Fetch the branch, the reviews, what was rejected, the inbox, and nothing else."""
+        # "+" moves only our own copies, below refs/kb/remotes: what others may have rewritten has to be seen as it is
         more = [
             f"+{REVIEWS}*:{self._folder}/review/*",
             f"+refs/kb/rejected/*:{self._folder}/rejected/*",

@@ -7,7 +7,7 @@ person's commit is among them, the two lines of history are merged instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -165,16 +165,18 @@ def _plan_merge(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection
     labels = (upstream.name, "here")
     merge = merge_commits(kb, upstream.tip, ours, labels, elsewhere=upstream.taken, unseen=unseen)
     if merge.conflicts:
-        paths = ", ".join(map(one_line, merge.conflicts))
-        raise NeedsPerson(
-            msg("{name} and this branch both changed {paths}", name=upstream.name, paths=paths),
-            hint=msg("git merge {branch}", branch=upstream.name),
-        )
+        raise build_conflict_error(upstream.name, upstream, merge.conflicts)
     message = format_commit_message(f"Merge {upstream.name}", "", {"Kb-Op": "sync"})
     # where only numbers change there is nothing of theirs to merge, and one parent is enough
     theirs = [] if is_ancestor(kb.repository, upstream.tip, ours) else [upstream.tip]
     new = kb.repository.commit_tree(merge.tree, [ours, *theirs], message)
     return SyncPlan(new, MERGED, renumbered=merge.renumbered, notes=merge.removed)
+
+
+def build_conflict_error(name: str, upstream: Upstream, paths: Iterable[str]) -> NeedsPerson:
+    """Return the error that *name*, the remote or its branch, and the branch here have changed *paths* apart."""
+    said = msg("{name} and this branch both changed {paths}", name=name, paths=", ".join(map(one_line, paths)))
+    return NeedsPerson(said, hint=msg("git merge {branch}", branch=upstream.name))
 
 
 # -- replaying ------------------------------------------------------------------------------------
