@@ -119,8 +119,8 @@ def find_command_index(arguments: Sequence[str], start: int = 0) -> int:
 class BackgroundCommand:
     """A command that runs while its caller does something else.
 
-    `posix_spawn` on files in memory where the system has both: no pipes to dead-lock on, and a hook saves the
-    5 ms that importing `subprocess` costs.
+    `posix_spawn` on files, in memory where the system has such: no pipes to dead-lock on, and a hook saves the 5 ms
+    that importing `subprocess` costs.
     """
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes | None = b"") -> None:
@@ -130,22 +130,18 @@ class BackgroundCommand:
             command = arguments[at]
             hardened, safe = HARDENED.get(command, ()), COMMANDS.get(command, ())
             arguments = [*arguments[:at], *hardened, command, *safe, *arguments[at + 1 :]]
-        self._call = (arguments, environment)
         self._files: list[int] = []
         self._pipe = -1
         self._output: CommandOutput | None = None
-        if not hasattr(os, "memfd_create"):
-            self._output = _run_with_pipes(arguments, environment, stdin) if stdin is not None else None
-            return
         try:
             if stdin is None:
                 given, self._pipe = os.pipe()
                 self._files.append(given)
             else:
-                self._files.append(os.memfd_create("in", os.MFD_CLOEXEC))
+                self._files.append(_create_file("in"))
                 _write_all(self._files[0], stdin)
                 os.lseek(self._files[0], 0, os.SEEK_SET)
-            self._files += [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("out", "err")]
+            self._files += [_create_file(name) for name in ("out", "err")]
             actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(self._files)]
             self._pid = os.posix_spawnp(arguments[0], list(arguments), dict(environment), file_actions=actions)
         except BaseException as error:
@@ -156,19 +152,14 @@ class BackgroundCommand:
 
     def send_input(self, stdin: bytes) -> CommandOutput:
         """Hand a waiting command its input and return how it ended."""
-        if self._pipe < 0:
-            self._output = _run_with_pipes(*self._call, stdin)
-            return self._output
         with contextlib.suppress(BrokenPipeError):  # it has ended already; its exit code tells why
             _write_all(self._pipe, stdin)
         return self.wait_for_output()
 
     def wait_for_output(self) -> CommandOutput:
         """Wait for the command and return how it ended."""
-        if self._output is None and not self._files:  # where a command cannot wait, none was started
-            return CommandOutput(0, b"", "")
         if self._output is None:
-            self._close_pipe()
+            self._close_pipe()  # the command sees the end of its input
             try:
                 _, status = os.waitpid(self._pid, 0)
                 error = _read_descriptor(self._files[2]).decode("utf-8", "replace")
@@ -207,14 +198,14 @@ def _read_descriptor(file: int) -> bytes:
     return b"".join(parts)
 
 
-def _run_with_pipes(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes) -> CommandOutput:
-    import subprocess
+def _create_file(name: str) -> int:
+    """Return an open file that has no path, in memory where the system has such."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create(name, os.MFD_CLOEXEC)
+    import tempfile
 
-    try:
-        done = subprocess.run(list(arguments), env=dict(environment), input=stdin, capture_output=True, check=False)
-    except FileNotFoundError:
-        raise GitFailed(msg("git is not installed"), hint=msg("install git and try again")) from None
-    return CommandOutput(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
 
 
 def parse_batch(out: bytes) -> Iterator[tuple[str, str, bytes | None]]:
