@@ -21,17 +21,8 @@ from kb.merge.renumbering import Key, RenumberedRecord, resolve_renaming
 from kb.records import record_file
 from kb.records.model import Candidate
 from kb.records.record_paths import INBOX, REJECTED, REVIEWS
+from kb.sync import strategy
 from kb.sync.remote_state import RemoteState
-from kb.sync.strategy import (
-    REPLAYED,
-    RESCUE,
-    SyncPlan,
-    Upstream,
-    build_conflict_error,
-    load_commit_line,
-    plan_sync,
-    replay_commits,
-)
 from kb.writing import inbox
 from kb.writing.file_changes import apply_advance, prepare_advance
 from kb.writing.inbox import HeldCandidate
@@ -53,7 +44,7 @@ class ReviewNote(NamedTuple):
 class IntegrationResult(NamedTuple):
     """What this clone has taken in."""
 
-    plan: SyncPlan
+    plan: strategy.SyncPlan
     received: int
     """Commits that came."""
     rescue: str
@@ -83,17 +74,18 @@ def _integrate_once(
     if head.ref != remote.ref:
         raise NeedsPerson(msg("another branch was checked out meanwhile"), hint=msg("again: kb sync"))
     upstream = remote.build_upstream()
-    plan = plan_sync(kb, head.oid, upstream, unseen)
+    plan = strategy.plan_sync(kb, head.oid, upstream, unseen)
     advance = prepare_advance(kb, head, plan.new, f"git merge {upstream.name}")
     reviews = ReviewSync(kb, remote, head.oid, plan.new, upstream)
     reviews.compare()
     for scope, record_id in upstream.taken:  # a number on a review of others is not given out again
         kb.index.reserve_id(scope, record_id)
     notes = [_propose_unmerged(transaction, remote, one, plan.new, reviews) for one in plan.unmerged.values()]
-    stamp = RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(kb.now()))
+    stamp = strategy.RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(kb.now()))
     rescue = find_free_name(stamp, remote.has_ref_prefix, ".")
     moves = reviews.list_moves(rescue)
-    if plan.how == REPLAYED and head.oid != built:  # what an earlier attempt of this sync built needs no rescue
+    # what an earlier attempt of this sync built needs no rescue
+    if plan.how == strategy.REPLAYED and head.oid != built:
         moves.insert(0, RefMove(rescue, head.oid, ""))
     else:
         rescue = ""
@@ -119,7 +111,7 @@ def _propose_unmerged(
     except BadRecord:
         text = None
     if text is None:
-        raise build_conflict_error(remote.name, remote.build_upstream(), [one.path])
+        raise strategy.build_conflict_error(remote.name, remote.build_upstream(), [one.path])
     before = list(transaction.reviews)
     verdict = propose_text(transaction, record, text, Candidate(record.kind, record.title), one.reasons)
     for plan in transaction.reviews:
@@ -190,7 +182,7 @@ def _merge_entry(name: str, ours: bytes, theirs: bytes) -> bytes:
 class ReviewSync:
     """What is to become of the review branches."""
 
-    def __init__(self, kb: Workspace, remote: RemoteState, old: str, new: str, upstream: Upstream) -> None:
+    def __init__(self, kb: Workspace, remote: RemoteState, old: str, new: str, upstream: strategy.Upstream) -> None:
         """Look at the reviews of this clone, whose branch goes from *old* to *new*, and of *remote*."""
         self._kb = kb
         self._branches = branches = remote.collect_review_branches()
@@ -289,7 +281,7 @@ class ReviewSync:
         own = list_commits(kb.repository, here, self._old, new)
         if not own or not own[0].parents:
             return
-        line = load_commit_line(kb, own)
+        line = strategy.load_commit_line(kb, own)
         base = revisions.find_merge_base(kb, here, new)
         more, taken = line.read_added_records(kb), self._upstream.taken
         renaming = resolve_renaming(kb, base=base, there=new, ours=here, elsewhere=taken, more=more)
@@ -298,7 +290,7 @@ class ReviewSync:
             return
         rebuilt = None
         if line.is_written_by_kb(kb):
-            rebuilt = replay_commits(kb, line, new, renaming, (self._remote, f"kb/review/{name}"))
+            rebuilt = strategy.replay_commits(kb, line, new, renaming, (self._remote, f"kb/review/{name}"))
         if rebuilt is None or rebuilt.unmerged or not rebuilt.made:
             self._hold_back(name, msg("its base has moved: a person has to look at it"))
             return
