@@ -155,10 +155,10 @@ class RemoteState:
 
     def _load_file(self) -> dict[str, dict[str, dict[str, str]]]:
         try:
-            value: dict[str, dict[str, dict[str, str]]] = json.loads(read_if_exists(self._file) or b"{}")
-        except ValueError:
+            value = json.loads(read_if_exists(self._file) or b"{}")
+            return {remote: {what: dict(rows) for what, rows in known.items()} for remote, known in value.items()}
+        except (ValueError, TypeError, AttributeError):  # damaged: as if no remote had been heard of yet
             return {}
-        return value
 
     def save_known_refs(self) -> None:
         """Keep what the remote has, now that this clone has taken it in.

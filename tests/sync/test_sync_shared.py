@@ -375,3 +375,13 @@ def test_json_and_words(team: Team) -> None:
     assert "refs/kb/rescue/" in ran.error
     assert "一切同步" in run(Path(bob.root), "sync").out
     assert run(Path(bob.root), "sync", "--remote", "nobody").code == 1
+
+
+@pytest.mark.parametrize("damaged", ["[]", '{"origin": []}', '{"origin": {"heads": "x"}}', "{"])
+def test_a_damaged_note_of_the_remotes_is_forgotten(team: Team, damaged: str) -> None:
+    ann = team.clone("ann")
+    written(ann, FASTAPI)
+    sync_with_remote(ann)
+    note = Path(ann.repository.private, "remotes.json")
+    note.write_text(damaged)
+    assert not sync_with_remote(ann).waiting and '"heads"' in note.read_text()
