@@ -1,4 +1,4 @@
-"""`kb.toml` as one value; every field carries its help, and the docs are made from it."""
+"""Config: `kb.toml` as one value; every field carries its help, from which the docs are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong, in the user's words."""
+"""The exceptions of kb, with messages in the user's words."""
 
 from __future__ import annotations
 

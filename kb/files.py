@@ -1,4 +1,4 @@
-"""Files on disk: read what may not be there, write whole or not at all, tell by stamps what has changed."""
+"""File access: read files that may be missing, write atomically, detect changes by stamps."""
 
 from __future__ import annotations
 

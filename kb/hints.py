@@ -1,4 +1,4 @@
-"""The three functions by which a Python program asks for hints (SHI-37).
+"""The three functions that give hints to Python programs (SHI-37).
 
 from kb.hints import get_shi_t1_prompt, get_shi_t2_prompt, get_shi_prompt_for_avatar
 

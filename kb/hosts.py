@@ -1,7 +1,7 @@
-"""THE table of the agent programs (hosts) that kb speaks to: one row for each.
+"""The table of the agent programs (hosts) that kb supports: one row for each.
 
-A row holds what is a mere property of a host. What it does in a way of its own stands elsewhere: how its payloads are
-read and its answers written in the module of its name in `kb/hooks/`, its transcripts in `kb/sessions/host_formats.py`.
+A row holds the plain properties of a host. Its own ways are elsewhere: how its payloads are read and its answers
+written, in the module of its name in `kb/hooks/`; its transcripts, in `kb/sessions/host_formats.py`.
 """
 
 from __future__ import annotations

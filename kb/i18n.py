@@ -1,4 +1,4 @@
-"""Messages to people in two languages, by gettext.
+"""Translate messages to people, in two languages, by gettext.
 
 Code says a message in English with its values; only a door translates it. The Chinese texts are in
 `locale/zh/LC_MESSAGES/kb.po`, which the build compiles.

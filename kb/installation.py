@@ -1,4 +1,4 @@
-"""Where kb itself comes from, for whoever is to install it elsewhere, and what an extra of it needs.
+"""The address kb is installed from, for installing it elsewhere, and the requirements of its extras.
 
 The name of the package is registered nowhere, so a name alone would be anybody's to take: what is written for others to
 install says the address too (PEP 508, PEP 610).

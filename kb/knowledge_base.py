@@ -1,4 +1,4 @@
-"""KnowledgeBase: the documented API for Python programs, and what the doors call; a verb is a call of a feature."""
+"""KnowledgeBase: the documented API for Python programs; each method calls one feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions by which a Python program takes memories from a session and estimates what a text costs.
+"""Functions that store memories from a session and estimate tokens, for Python programs.
 
 from kb.memories import estimate_content_tokens, extract_and_store_memories, extract_session_memories
 """

@@ -1,4 +1,4 @@
-"""Find the knowledge base that holds for a folder. Imports next to nothing: a hook asks this before anything else."""
+"""Find the knowledge base of a folder. Imports next to nothing: a hook asks this before anything else."""
 
 from __future__ import annotations
 

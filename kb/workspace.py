@@ -1,4 +1,4 @@
-"""Workspace: one knowledge base as a process works on it. What every feature takes, and no verb of any feature."""
+"""Workspace: an open knowledge base within one process. Every feature takes it; it has no feature of its own."""
 
 from __future__ import annotations
 

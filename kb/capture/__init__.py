@@ -1,1 +1,1 @@
-"""What a session leaves: extraction, proposals, consent."""
+"""Capture: extraction from sessions, proposals and consent, saving of sessions."""

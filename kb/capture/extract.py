@@ -1,4 +1,4 @@
-"""From what was said in a session to candidates: by the user's own language model where there is one, else by rules.
+"""Extract candidates from a session: by the user's own language model where there is one, else by rules.
 
 By rules precision comes before recall: marked things come first, then sentences that say what was decided and why,
 then pitfalls overcome, then a person's lasting wishes. What an agent plans, asks, supposes, quotes or prints is left

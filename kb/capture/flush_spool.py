@@ -1,4 +1,4 @@
-"""Do what earlier calls had to spool or put off, before the work of this call."""
+"""Finish spooled and deferred writes of earlier calls before the work of this call."""
 
 from __future__ import annotations
 

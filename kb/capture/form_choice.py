@@ -1,4 +1,4 @@
-"""Which form a session is shown in: the one a person asked for, until the use of the context calls for another."""
+"""Choose the form a session is shown in: the one a person asked for, until the context usage calls for another."""
 
 from __future__ import annotations
 

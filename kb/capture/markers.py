@@ -1,4 +1,4 @@
-"""Find what somebody marked as worth keeping: `[D] …` lines, labelled lines, ADR blocks and ```kb blocks."""
+"""Find marked statements: `[D] …` lines, labelled lines, ADR blocks and ```kb blocks."""
 
 from __future__ import annotations
 

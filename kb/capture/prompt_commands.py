@@ -1,4 +1,4 @@
-"""What a person can say to kb in a prompt: 存档一下, 加载上下文, 继续…; within a longer one these are only words."""
+"""Parse commands to kb in a prompt: 存档一下, 加载上下文, 继续…; within a longer prompt these are only words."""
 
 from __future__ import annotations
 

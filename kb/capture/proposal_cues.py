@@ -1,6 +1,6 @@
-"""What in a prompt is worth proposing to keep, and what in a prompt is a person's word on a proposal (MBANK-20..25).
+"""Detect sentences worth proposing, and answers to a proposal (MBANK-20..25).
 
-A rule of words, so a net and no proof. What comes through is only proposed; the person decides.
+Keyword heuristics: false positives are expected. What is found is only proposed (`proposals`); the person decides.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from kb.text.segment import count_words, one_line
 WRITE, NO = "write", "no"
 _ANSWER = regex(r"mb\s*:\s*(write|no)((?:[\s,]+\d{1,3})*)\s*[.!。！]?", re.IGNORECASE)
 _MENTION = regex(r"mb\s*[:：]\s*(?:write|no)\b", re.IGNORECASE)
-_LONGEST_ANSWER = 200
-_LONGEST = 20_000  # characters of a prompt that are looked at; what is longer is pasted
-_SHORTEST, _LONGEST_SENTENCE = 5, 120  # 字 of a sentence that can be worth keeping
-_WIDEST = 1000  # characters of such a sentence
+_MAX_ANSWER_CHARACTERS = 200
+_MAX_PROMPT_CHARACTERS = 20_000  # characters of a prompt that are looked at; what is longer is pasted
+_MIN_SENTENCE_WORDS, _MAX_SENTENCE_WORDS = 5, 120  # 字 of a sentence that can be worth keeping
+_MAX_SENTENCE_CHARACTERS = 1000  # characters of such a sentence
 FOLDER = "proposals"  # where in the state folder the proposals are kept
 SILENT = tuple(host.name for host in HOSTS.values() if not host.shows_turn_end)
 """Hosts that show a person nothing at the end of a turn: what is proposed there is found with `kb proposal`."""
 
 
 class PromptAnswer(NamedTuple):
-    """What the agent (*context*) and the person (*message*) are told of a prompt."""
+    """What the agent (*context*) and the person (*message*) are shown for a prompt."""
 
     context: str = ""
     message: str = ""
@@ -42,7 +42,7 @@ class ProposalAnswer(NamedTuple):
 
 def parse_proposal_answer(prompt: str) -> ProposalAnswer | None:
     """Return the word that *prompt* is; None where it only mentions one, in a sentence, a quotation or code."""
-    if len(prompt) > _LONGEST_ANSWER:
+    if len(prompt) > _MAX_ANSWER_CHARACTERS:
         return None
     text = unicodedata.normalize("NFKC", prompt).strip()
     match = _ANSWER.fullmatch(text) if "mb" in text.lower() else None
@@ -64,17 +64,17 @@ class NotableSentence(NamedTuple):
 
 
 def find_notable_sentence(prompt: str) -> NotableSentence | None:
-    """Return the first sentence of *prompt* that states what is to hold from now on; mostly None."""
-    prompt = prompt[:_LONGEST]
+    """Return the first sentence of *prompt* that states what is to hold from now on; usually None."""
+    prompt = prompt[:_MAX_PROMPT_CHARACTERS]
     if not _find_likely_signs(_fold_case(one_line(prompt))):
         return None
     for sentence in _iter_sentences(prompt):
         folded = _fold_case(sentence)
         kind = next((kind for kind, pattern in _find_likely_signs(folded) if pattern.search(folded)), "")
         # “Should we always use UTC?”, 要不要统一用 UTC: a question or a plan sounds like a rule and is none.
-        if kind and not any(pattern.search(folded) for pattern in (_ASKS, _OPEN, _ONCE, _TASK)):
-            bare = _ASKED.sub("", sentence).strip(" \t:：,，")
-            return NotableSentence(kind, bare if count_words(bare) >= _SHORTEST - 1 else sentence)
+        if kind and not any(pattern.search(folded) for pattern in (_QUESTION, _UNSETTLED, _TEMPORARY, _TASK)):
+            bare = _REMEMBER_PREFIX.sub("", sentence).strip(" \t:：,，")
+            return NotableSentence(kind, bare if count_words(bare) >= _MIN_SENTENCE_WORDS - 1 else sentence)
     return None
 
 
@@ -84,46 +84,50 @@ def _fold_case(text: str) -> str:
 
 def _find_likely_signs(folded: str) -> list[tuple[str, re.Pattern[str]]]:
     """Return the signs that may stand in *folded*: a prompt hook compiles no pattern that cannot match."""
-    return [(kind, pattern) for kind, needles, pattern in _SIGNS if any(needle in folded for needle in needles)]
+    return [(kind, pattern) for kind, needles, pattern in _CUES if any(needle in folded for needle in needles)]
 
 
 # -- sentences ---------------------------------------------------------------------------------------
 
 _CODE = regex(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|`[^`\n]*`")
 _QUOTED = regex(r"“[^“”]*”|「[^「」]*」|『[^『』]*』|《[^《》]*》|(?<!\w)\"[^\"\n]*\"|(?<!\w)'[^'\n]{3,}'(?!\w)")
-_ASIDE = regex(r"(?m)^[ \t]*(?:>|\||<[a-z/!]|@\S+$|\$ |#{1,6} ).*$")
-_END = regex(r"(?<=[。！？!?；;\n])|(?<=[.])(?=\s)")
+_NON_PROSE_LINE = regex(r"(?m)^[ \t]*(?:>|\||<[a-z/!]|@\S+$|\$ |#{1,6} ).*$")
+_SENTENCE_END = regex(r"(?<=[。！？!?；;\n])|(?<=[.])(?=\s)")
 
 
 def _iter_sentences(prompt: str) -> Iterator[str]:
     """Yield the sentences that a person says: no code, no quotation, no row of a table or page."""
     text = prompt
-    for marks, pattern, blank in (("`~", _CODE, "…"), (">|<@$#", _ASIDE, "\n"), ("“「『《\"'", _QUOTED, "…")):
+    for marks, pattern, blank in (("`~", _CODE, "…"), (">|<@$#", _NON_PROSE_LINE, "\n"), ("“「『《\"'", _QUOTED, "…")):
         if any(mark in text for mark in marks):
             text = pattern.sub(blank, text)
-    for piece in _END.split(text):
+    for piece in _SENTENCE_END.split(text):
         line = one_line(piece)
-        if len(line) <= _WIDEST and _SHORTEST <= count_words(line) <= _LONGEST_SENTENCE and "…" not in line:
+        if (
+            len(line) <= _MAX_SENTENCE_CHARACTERS
+            and _MIN_SENTENCE_WORDS <= count_words(line) <= _MAX_SENTENCE_WORDS
+            and "…" not in line
+        ):
             yield line
 
 
-_ASKED = regex(
+_REMEMBER_PREFIX = regex(
     r"^(?:请)?(?:你)?(?:要)?(?:把这[条个点件]?(?:事)?)?(?:记住|记一下|记下来|记下|记录一下|备忘|别忘了|注意|记得)(?:这[一]?[点条])?|"
     r"^(?:please )?(?:remember|note|keep in mind|don't forget|write this down|make a note|for the record)(?: that)?",
     re.IGNORECASE,
 )
 
-# -- what is none ------------------------------------------------------------------------------------
+# -- exclusions --------------------------------------------------------------------------------------
 
-_ASKS = regex(
+_QUESTION = regex(
     r"[?？]\s*$|[吗呢么]\s*[。.!！]?$|^(?:为什么|为何|怎么|如何|是不是|是否|要不要|能不能|可不可以|有没有|什么|哪|谁|"
     r"请问|帮我|给我|麻烦|翻译|把下面)|为什么|几天|还有多少|^(?:请)?(?:解释|翻译|写一|查一|看看|列出)|"
     r"^(?:what|why|who|which|when|where|how|should|shall|can|could|would|do|does|did|is|are|am|was|were|will|may|must|"
     r"has|have we|explain|translate|show|list|tell me|write an?|sketch|suggest|look up|find)\b|"
     r"\b(?:what do you think|any ideas|right)\s*[?？]?$"
 )
-"""A question, or a wish to have something written or told."""
-_OPEN = regex(
+"""A question, or a wish to have something written or explained."""
+_UNSETTLED = regex(
     r"如果|假如|假设|万一|要不要|也许|可能(?:要|会)?|考虑|还没(?:有)?(?:决定|想好|定)|尚未|未决定|没决定|不确定|是不是|是否|"
     r"你怎么看|优缺点|"
     r"\b(?:if|what if|maybe|perhaps|might|considering|suppose|assuming|whether|not sure)\b|"
@@ -131,7 +135,7 @@ _OPEN = regex(
     r"\b(?:undecided|pros and cons|options)\b"
 )
 """What is not settled."""
-_ONCE = regex(
+_TEMPORARY = regex(
     r"临时|暂时|先.{0,6}(?:顶|凑合|注释)|这一次|这次|今天|明天|下班|午饭|回头|再说|"
     r"\b(?:for now|for the moment|temporarily|just (?:this )?once|this time|tonight|today|tomorrow|lunch|dinner|"
     r"this change|this bug|this (?:test|function|page|file|line) )"
@@ -144,7 +148,7 @@ _TASK = regex(
 )
 """Something to be done now."""
 
-# -- what is one -------------------------------------------------------------------------------------
+# -- cue patterns ------------------------------------------------------------------------------------
 
 
 def _build_sign(kind: str, needles: str, pattern: str) -> tuple[str, tuple[str, ...], re.Pattern[str]]:
@@ -153,7 +157,7 @@ def _build_sign(kind: str, needles: str, pattern: str) -> tuple[str, tuple[str, 
 
 # Which kind a sentence may be, by its words; the first that holds. Before each pattern stand texts one of which stands
 # in all that it matches ("坑" for 踩了个坑): a prompt hook compiles no pattern that cannot match.
-_SIGNS = (
+_CUES = (
     _build_sign(
         "pitfall",
         "教训|坑|根因|根本原因|原来是|问题出在|罪魁祸首|血泪|吃过亏|长记性|重蹈覆辙|出过|因为|导致|"

@@ -1,7 +1,7 @@
-"""Propose what is worth keeping, and write it once a person has said so (MBANK-20..25).
+"""Propose what is worth keeping, and write it once a person confirms (MBANK-20..25).
 
-At a prompt a moment is noticed, at the end of the turn it is proposed, and only the person's own prompt, a terminal or
-the one-time code shown to the person confirm it. What was proposed once is not proposed again.
+A moment is noticed at a prompt (`proposal_cues`) and proposed at the end of the turn; only the person's own prompt, a
+terminal or the one-time code shown to the person confirm it. What was proposed once is not proposed again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What keeps a candidate of a session out of the records: a person's word on a proposal, or a refusal; never silent."""
+"""Refuse candidates of a session: those a person rejected, and those kb may not write; every refusal is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session leaves behind: candidates through the gate, the compact form, an archive, and the session index.
+"""Save a session: candidates through the gate, the compact form, an archive, and the session index.
 
 A transcript only grows. Its cursor says how far it is extracted; every part of it is extracted once, and the archive
 covers all parts.

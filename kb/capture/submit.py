@@ -1,4 +1,4 @@
-"""Hand candidates in: the way in as every door and feature takes it."""
+"""Submit candidates to the gate: the one entry for every door and feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens at the beginning and the end of a turn: proposals are noticed, answered and shown; mostly nothing is."""
+"""Handle the beginning and the end of a turn: notice, answer and show proposals; usually there are none."""
 
 from __future__ import annotations
 

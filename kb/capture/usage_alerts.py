@@ -1,4 +1,4 @@
-"""What kb does as an agent's context fills up: a reminder at 70 %, pruning at 85 %, an archive above 95 %."""
+"""Alerts as an agent's context fills up: a reminder at 70 %, pruning at 85 %, an archive above 95 %."""
 
 from __future__ import annotations
 

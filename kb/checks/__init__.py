@@ -1,1 +1,1 @@
-"""Checks: what is wrong with the records."""
+"""Checks: find problems in the records (`kb check`)."""

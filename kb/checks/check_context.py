@@ -1,4 +1,4 @@
-"""All records of one check, parsed once, with what is known of the world around them."""
+"""CheckContext: all records of one check, parsed once, with the index, the trees and the other branches."""
 
 from __future__ import annotations
 

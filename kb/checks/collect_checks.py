@@ -1,4 +1,4 @@
-"""Collect what `kb check` looks at: the records, the trees they speak of, and the other branches."""
+"""Collect the input of `kb check`: the records, the trees they speak of, and the other branches."""
 
 from __future__ import annotations
 

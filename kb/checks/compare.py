@@ -1,4 +1,8 @@
-"""Compare the checkout with the revision it is to be merged into: what changes, what that means, what is against it."""
+"""Compare the checkout with the revision it is to be merged into: changes, their effect, and objections.
+
+`record_diff` compares record by record, `merge_conflicts` finds the objections, `merge_damage` reads a
+merge afterwards.
+"""
 
 from __future__ import annotations
 

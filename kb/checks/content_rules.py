@@ -1,6 +1,6 @@
-"""What a text holds and points to: secrets, empty titles, orders to agents, citations, links.
+"""Rules on the text of records: secrets, empty titles, prompt injection, citations, links.
 
-Nothing of the first should be there; what it points to should exist, and still be accepted.
+Secrets should not be there; what a text points to should exist, and still be accepted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Is each file a record in the right place, with an id of its own here and on the other branches?"""
+"""Rules on record files: readable, in the right place, with an id unique here and on the other branches."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from kb.text.segment import clip, one_line
 _ID = re.compile(r"[A-Z]{1,2}\d{3,}")
 _SCOPE = re.compile(SCOPE)
 _TITLE_LINE = re.compile(re.escape(MACHINE_START) + r"[ \t]*[\r\n]\s*(?P<line>#)[ \t]+\[([^\]\r\n]*)\][ \t]*([^\r\n]*)")
-LIKE_A_KEY = 0.88
-"""Similarity (difflib) from which an unknown key is taken for a slip: supercedes 0.90, superseded_by 0.78."""
+KEY_TYPO_SIMILARITY = 0.88
+"""Similarity (difflib) from which an unknown key is taken for a typo: supercedes 0.90, superseded_by 0.78."""
 
 
 def check_readable(context: CheckContext) -> Iterator[Finding]:
@@ -91,7 +91,7 @@ def check_ids(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_date_format(context: CheckContext) -> Iterator[Finding]:
-    """Report dates that are no day, and days that have not come; `staleness.check_old_records` judges the age."""
+    """Report invalid and future dates; `staleness.check_old_records` judges the age."""
     today = context.surroundings.today
     # somewhere on earth it is already tomorrow
     latest = (date.fromisoformat(today) + timedelta(days=1)).isoformat() if today else ""
@@ -156,7 +156,7 @@ def check_title_lines(context: CheckContext) -> Iterator[Finding]:
 def check_keys(context: CheckContext) -> Iterator[Finding]:
     """Report front matter keys that look like a slip for one kb reads."""
     unknown = {key for one in context.records for key in one.record.extra}
-    similar = {key: get_close_matches(key.lower(), KEYS, n=1, cutoff=LIKE_A_KEY) for key in unknown}
+    similar = {key: get_close_matches(key.lower(), KEYS, n=1, cutoff=KEY_TYPO_SIMILARITY) for key in unknown}
     for one in context.records:
         for key in one.record.extra:
             for known in similar[key]:

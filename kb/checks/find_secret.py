@@ -1,4 +1,4 @@
-"""A secret that got in by hand: where it is, and what removes it from the history; nothing here removes anything.
+"""Find a committed secret, and print the commands that remove it from the history; nothing is removed here.
 
 What is found is reported without the secret: a name that holds it is shown with a mask. What is prepared names it in
 clear text only where no pattern of fixed length finds it and nothing else.

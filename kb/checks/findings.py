@@ -1,4 +1,4 @@
-"""What a check finds: values, the fixes that are safe, and findings for a person, a program, a pull request."""
+"""Finding: one problem that a check reports; safe fixes, and output for a person, a program, a pull request."""
 
 from __future__ import annotations
 

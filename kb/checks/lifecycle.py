@@ -1,4 +1,4 @@
-"""Do the records fit together: statuses, supersessions, required sections, claims?"""
+"""Rules on the lifecycle of records: statuses, supersessions, required sections, claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What speaks against a merge: ids that are taken, records that cannot both hold, there and on other open branches.
+"""Find objections to a merge: duplicate ids, and records that contradict records there or on open branches.
 
 A comparison with another branch looks at records that no checkout has: what the index would find is found here in
 memory, by the terms of the titles, the claims and the impact paths.

@@ -1,4 +1,4 @@
-"""Did a merge by lines put together what does not belong together?
+"""Detect records damaged by git's line merge: duplicate keys and paragraphs, leftover conflict markers.
 
 git merges lines. Where no line is in dispute, or it was told to keep both sides, the outcome may read as a record and
 still say a thing twice, or two things at once.

@@ -1,4 +1,4 @@
-"""What a branch does to the records, part by part, and what merging it will mean in words."""
+"""Diff the records of a branch, part by part, and describe in words what merging them will do."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from kb.files import read_if_exists, write_atomic
 from kb.git.dropped_records import list_still_dropped, put_back_if_free
 from kb.git.repository import UNDER_WAY
 from kb.guard.call_targets import BANK
-from kb.guard.outside_changes import LEFT
+from kb.guard.outside_changes import MARK_LEFT_BY_AGENT
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_message_ids
 from kb.records.kinds import KINDS
@@ -216,7 +216,7 @@ def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
         if seen:  # to stage what *path* was before a change of an agent undoes it, and is no change
             undone = oid if oid.strip("0") else GONE
             entry = seen.files.get(path, FileStamp(GONE))
-            if entry.mark == LEFT + undone or (entry.mark == GONE and entry.oid == undone != GONE):
+            if entry.mark == MARK_LEFT_BY_AGENT + undone or (entry.mark == GONE and entry.oid == undone != GONE):
                 continue
         if path in mended and mended[path] == sha256(kb.repository.run_git(["cat-file", "blob", oid]).out).hexdigest():
             continue

@@ -1,4 +1,4 @@
-"""Is what the records speak about still there, and still what it was?"""
+"""Rules on stale records: paths in `impact` that are gone or changed, old records, failed verifications."""
 
 from __future__ import annotations
 

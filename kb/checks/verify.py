@@ -1,4 +1,4 @@
-"""Run the commands in a record's Verification section: on a person's word, and nowhere else in kb.
+"""Run the commands in a record's Verification section: only when a person says so, and only here.
 
 What a record says is text of strangers. So the commands are shown as they will run, nothing that cannot be seen is run,
 and they get neither kb's settings nor those of an outer git.

@@ -1,4 +1,4 @@
-"""The command line: the table of commands, and who answers: click, or for the plainest calls nobody but the library."""
+"""The command line: dispatch a call to click, or the plainest calls straight to the library."""
 
 from __future__ import annotations
 

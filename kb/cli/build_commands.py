@@ -1,4 +1,4 @@
-"""What is built from the records: the wiki, the vectors and synonyms of search, MEMORY.md and the conventions."""
+"""Commands that build from the records: the wiki, vectors and synonyms of search, MEMORY.md and the conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check the records, verify one by its own commands, and find a secret that got in."""
+"""Commands that check records, verify one by its own commands, and find a secret that got in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reviewer reads: a comparison with the branch it is to be merged into, as a comment or in a terminal.
+"""Render a comparison with the target branch: as a pull-request comment, or for a terminal.
 
 What a record says is text of strangers in a pull request. It must not become a mention, a link, a reference to an
 issue, a formula or HTML there, and the whole must fit into one comment.

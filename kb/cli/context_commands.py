@@ -1,4 +1,4 @@
-"""What an agent is told: hints, packs, what to read, a context within a budget, and how full that context is."""
+"""Commands that give context to an agent: hints, packs, routes, contexts within a budget, context usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write records and change them: hand candidates to the gate, change a status, supersede, confirm, edit a text."""
+"""Commands that write and change records: candidates to the gate, status, supersede, confirm, edit."""
 
 from __future__ import annotations
 

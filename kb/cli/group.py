@@ -1,4 +1,4 @@
-"""The command line as click has it: the table of commands, their help in two languages, and errors shown in one place.
+"""The click group: the table of commands, their help in two languages, and errors shown in one place.
 
 A new command is a function and a line of the table.
 """

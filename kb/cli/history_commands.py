@@ -1,4 +1,4 @@
-"""What became of the records: between two commits, lately, and what depends on one of them."""
+"""Commands on the history of records: changes between two commits, the recent digest, dependents of a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connect agent programs: hooks in their settings, files that teach them kb, the MCP server, and the guard."""
+"""Commands that connect agent programs: hooks in their settings, skill files, the MCP server, and the guard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take over records of other tools, and write records in the form of another."""
+"""Commands that import records of other tools, and export records in another form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share: options, opening a knowledge base, printing an answer, and whether a person asks."""
+"""Shared parts of the commands: options, opening a knowledge base, printing, detecting a person at a terminal."""
 
 from __future__ import annotations
 

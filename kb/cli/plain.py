@@ -1,4 +1,4 @@
-"""What `kb show`, `kb search` and `kb write` do, and their plain calls answered without loading click.
+"""Run `kb show`, `kb search` and `kb write`, and answer their plain calls without loading click.
 
 Agents use these three most, and click is half a start. Plain is a command line of known words in their usual places.
 Whatever is not (help, a filter, an abbreviation, a mistake) is click's to read, so that there is one place that

@@ -1,4 +1,4 @@
-"""What the commands print: verdicts, records, JSON, errors. Nothing here knows click."""
+"""Print results of commands: verdicts, records, JSON, errors. Independent of click."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look at records: show, list, search; log, history and refs of one; the three views of alaya."""
+"""Commands that read records: show, list, search; log, history and refs of one; the three views of alaya."""
 
 from __future__ import annotations
 

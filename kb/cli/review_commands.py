@@ -1,4 +1,4 @@
-"""What waits for a person: open reviews, candidates held below the gate, and what sessions propose to keep."""
+"""Commands on pending work: open reviews, candidates held below the gate, and proposals of sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sessions of agents: archive, list, load and retire them, show one in its three forms, prune its transcript."""
+"""Commands on sessions: archive, list, load and prune them, show one in its three forms, prune its transcript."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _load_archive(kb: KnowledgeBase, name: str) -> Answer:
     return Answer(None, [kb.session_file(session.name)], notes=paths)
 
 
-@session.command("prune", short_help="Retire old archives.")
+@session.command("prune", short_help="Prune old archives.")
 @click.option("--older", default="180d", show_default=True, metavar="AGE", help="How old: 180d, 26w, 6m or 1y.")
 @click.option("--dry-run", is_flag=True, help="Only tell which.")
 @options.with_json
@@ -126,7 +126,7 @@ def prune_archives(kb: KnowledgeBase, older: str, dry_run: bool) -> Answer:
 
     History keeps them. An expanded form that was too large for git was only in this clone, and goes for good.
     """
-    done = session_archive.retire_archives(kb, session_archive.parse_days(older), dry_run=dry_run)
+    done = session_archive.prune_archives(kb, session_archive.parse_days(older), dry_run=dry_run)
     notes = [msg("{name} stays: [{id}] cites it", name=session.name, id=record) for session, record in done.kept]
     if not done.gone:
         notes.append(msg("no archive is older than {age} and cited by no record", age=older))

@@ -1,4 +1,4 @@
-"""Set kb up: make a knowledge base, explain its settings, check that everything works."""
+"""Commands that set kb up: init, the settings explained, and doctor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bring clones, numbers, merges and layouts in order: sync, renumber, repair, layout, and the merge driver."""
+"""Commands on clones, numbers, merges and layouts: sync, renumber, repair, layout, and the merge driver."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What agents are told: hints, packs, contexts within a budget."""
+"""Context for agents: hints, packs, contexts and summaries within a budget."""

@@ -1,4 +1,4 @@
-"""What answers a question on purpose: the records worth handing over, as a context or as a summary within a budget.
+"""Answer a question from the records within a token budget: as a context, or as a summary.
 
 In a context first as many records as have room stand in their short form, the best first; then, in the same order, each
 becomes whole where that has room. So a long record does not silence the others, and what is left of the budget is used.

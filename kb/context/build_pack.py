@@ -1,4 +1,7 @@
-"""The way out, with proof: what is known of a question, quoted from its files, and compared with the project's."""
+"""Build a pack: quotes from records and project files on a question, and where the two disagree.
+
+`pack` has its values and its schema; `claims` checks records against files.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to read before a piece of work, and how to find an answer: by what somebody wants to do.
+"""Choose what to read before a piece of work, and how to search for an answer, by the intent of the task.
 
 The rules are words, the operation they name and how many files it touches; the same text always gets the same route.
 Five situations lead to the conventions (`patterns.md`), and so does whatever is about the project and fits no rule:

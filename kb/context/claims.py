@@ -1,4 +1,4 @@
-"""What a record says of a project's files that a rule can check: paths, symbols, versions, ports, names of variables.
+"""Check the claims of records against a project's files: paths, symbols, versions, ports, names of variables.
 
 A claim is checked only where the files can answer: a version where a manifest names it, a port where ports are set.
 Lines that say something is gone, and what a record only weighed (alternatives, the way back), claim nothing.

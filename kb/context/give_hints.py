@@ -1,4 +1,7 @@
-"""The way out, unasked: what an agent is told at a prompt, a session start or a task: query → index → rank → text."""
+"""Give hints nobody asked for, at a prompt, a session start or a task: query → index → rank → text.
+
+`relevance` decides which records are given, `hint_text` writes the text.
+"""
 
 from __future__ import annotations
 

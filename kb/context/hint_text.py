@@ -1,4 +1,4 @@
-"""Say what an agent is told: before a task starts (T1), once its plan is fixed (T2), at a prompt, at a start.
+"""Write the text of a hint: before a task starts (T1), once its plan is fixed (T2), at a prompt, at a start.
 
 A hint warns, reminds and remembers; it never decides. What it quotes was written by many hands, so nothing in it may
 leave its line, hide characters, or pass for the frame around it.

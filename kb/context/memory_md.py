@@ -1,4 +1,4 @@
-"""Write MEMORY.md and the conventions: for agents that read files and call nothing.
+"""Write MEMORY.md and the conventions, for agents that read files and call nothing.
 
 Both are derived from the records by a template, inside the MACHINE block; what a person writes in the USER block stays.
 The same records always give the same bytes. A MACHINE block that somebody has edited is not overwritten.

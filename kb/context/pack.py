@@ -1,4 +1,4 @@
-"""A pack: what is known of a question, word for word, what is not known, and what the code says otherwise.
+"""ContextPack: quotes on a question, open questions, and contradictions with the code; values and JSON schema.
 
 Nothing in it is made up. A summary line is a title and a first sentence, a quote is a piece of its file, and a word of
 the question that no record has becomes an open question with the places to look.

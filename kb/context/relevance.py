@@ -1,4 +1,4 @@
-"""Decide which of the records found are worth handing over, to an agent that was told nothing or asked on purpose.
+"""Filter search hits by relevance: stricter for hints nobody asked for, looser for a question or task.
 
 A prompt is answered only where `filter_relevant` says so: nobody asked, and saying nothing costs less than saying
 something idle. A task or a question was said on purpose, so a record may also be told whose title and tags hold half

@@ -1,4 +1,4 @@
-"""Check that everything works: a table of checks, each with its one remedy.
+"""Check the installation (`kb doctor`): a table of checks, each with its one remedy.
 
 A check answers with what it found. What it cannot foresee is a finding as well, never the end of the examination.
 """

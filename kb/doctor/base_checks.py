@@ -1,4 +1,4 @@
-"""Examine the knowledge base: settings, index, records, and what waits or was left behind in its state."""
+"""Check the knowledge base: settings, index, records, and leftovers in its state folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check of the doctor is given and what it answers: values."""
+"""Input and result of a doctor check: values."""
 
 from __future__ import annotations
 

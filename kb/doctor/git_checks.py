@@ -1,4 +1,4 @@
-"""Examine git: its version, the repository, rights, locks, refs, the merge driver and the checkout."""
+"""Check git: its version, the repository, rights, locks, refs, the merge driver and the checkout."""
 
 from __future__ import annotations
 

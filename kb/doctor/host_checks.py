@@ -1,4 +1,4 @@
-"""Examine the connection with agent programs: hooks, what failed in them, transcripts, and the model command."""
+"""Check the connection with agent programs: hooks, their failures, transcripts, and the model command."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The guard: may this tool call proceed, and what did it change?"""
+"""The guard: allow, question or deny an agent's tool calls, and detect changes made outside kb."""

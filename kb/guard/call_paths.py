@@ -1,4 +1,7 @@
-"""Read a tool call, of whatever host: which paths it reads, which it writes, and what else it asks for."""
+"""Parse a tool call of any host: the paths it reads, the paths it writes, and other effects.
+
+`call_targets` resolves these paths, `programs` and `shell` read the shell commands among the calls.
+"""
 
 from __future__ import annotations
 
@@ -78,13 +81,15 @@ def _parse_write(tool: str, given: Given, known: Mapping[str, str]) -> CallEffec
     paths = _collect_paths(given)
     if given.get("command") == "view":
         return CallEffects(reads=paths)
-    return CallEffects(writes=paths, many=not paths and tool.lower().startswith("multi"))  # many edits of one file
+    return CallEffects(
+        writes=paths, is_unbounded=not paths and tool.lower().startswith("multi")
+    )  # many edits of one file
 
 
 def _parse_patch(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:
     """Return the files of a patch, whatever key of the input holds it."""
     patched = _collect_patched(given)
-    return CallEffects(writes=tuple(dict.fromkeys((*patched, *_collect_paths(given)))), many=not patched)
+    return CallEffects(writes=tuple(dict.fromkeys((*patched, *_collect_paths(given)))), is_unbounded=not patched)
 
 
 def _parse_shell_call(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:

@@ -1,4 +1,4 @@
-"""Where a path of a tool call leads, however it is spelled, and whose what stands there is."""
+"""Resolve the paths of a tool call, however they are spelled, and tell who owns each target."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
             continue
         if UNKNOWN in whole:
             continue
-        if target.brought and os.path.isdir(whole):
-            whole = os.path.join(whole, target.brought)
+        if target.copied_name and os.path.isdir(whole):
+            whole = os.path.join(whole, target.copied_name)
         # a file may be called `a[1].md`: what is there is meant as it stands
         is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
         found += _expand_glob(whole, folders) if is_pattern else [whole]

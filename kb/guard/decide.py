@@ -1,4 +1,7 @@
-"""What the guard says to a tool call: one look at the call, one at the session, one ruling."""
+"""Decide on a tool call before it runs: parse the call, look up the session, return one response.
+
+The rules are in `policy`; what a call changed all the same is found by `outside_changes` and handled by `set_aside`.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
         log.begin_prompt(pending.prompt)
     _log_reads(call, folders, log)
     refused = _refuse_forbidden(kb, pending, call, folders)
-    if refused.permission == DENY or not (call.writes or call.many):
+    if refused.permission == DENY or not (call.writes or call.is_unbounded):
         return refused
     paths = [
         path + "/" if each.whole and os.path.isdir(path) else path
@@ -70,9 +73,9 @@ def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
         for path in expand_call_path(each, folders)
     ]
     written = filter_project_paths(paths, folders)
-    if not written and not call.many:
+    if not written and not call.is_unbounded:
         return refused
-    many = call.many or any(path.endswith("/") for path in written)
+    many = call.is_unbounded or any(path.endswith("/") for path in written)
     return merge_responses(refused, *_check_written_paths(kb, written, folders, log, many=many))
 
 
@@ -164,8 +167,8 @@ def load_guard_status(kb: Workspace, folder: str, paths: Sequence[str] = ()) -> 
 
 def _refuse_forbidden(kb: Workspace, pending: PendingCall, call: CallEffects, folders: CallFolders) -> HookResponse:
     """Return the refusal of what only kb, or only a person, may do (MBANK-25, 37)."""
-    if call.forges:
-        what, shown = "forged", call.forges
+    if call.forged_answer:
+        what, shown = "forged", call.forged_answer
     elif protected := _find_protected(kb, pending, call, folders):
         shown, what = protected
     elif call.decides:
@@ -203,11 +206,11 @@ def _find_protected(
 
 def _is_requested_revert(kb: Workspace, target: CallPath, path: str) -> bool:
     """Return whether the write to *path* is what kb itself asks for after a change outside kb."""
-    if not target.back:
+    if not target.undo_kind:
         return False
     from kb.guard.outside_changes import can_revert_change
 
-    return can_revert_change(kb, resolve_real_path(path), removes=target.back == REMOVED)
+    return can_revert_change(kb, resolve_real_path(path), removes=target.undo_kind == REMOVED)
 
 
 # -- what should have been read, and what holds --------------------------------------------------------

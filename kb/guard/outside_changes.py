@@ -1,6 +1,7 @@
-"""Find out what changed in the files that only kb writes, against a snapshot of them, and who changed it.
+"""Detect changes made outside kb in the files that only kb writes, and attribute them: compare with a snapshot.
 
-What an agent's call has committed is found by git's log of the moves of HEAD, and where that says nothing by the dates.
+Commits that an agent's call made are found by HEAD's reflog and, where that says nothing, by the dates.
+`set_aside` undoes and reports what is found here.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from kb.state.record_stamps import GONE, FileStamp, GuardSnapshot
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-COPIED, LEFT = "k", "a"
-"""Marks of files; behind LEFT stands what the file had before, for an agent may take its change back."""
+MARK_COPIED, MARK_LEFT_BY_AGENT = "k", "a"
+"""Marks of files; behind MARK_LEFT_BY_AGENT stands what the file had before, for an agent may take its change back."""
 SETTINGS = tuple(record_stamps.SETTINGS.split("\n"))
 COPIES = "copies"
 """The folder, in that of the guard, for contents that no commit has: what a person has not committed yet."""
@@ -46,8 +47,8 @@ _LOG = (
 _MOST_MOVES = 400
 """Moves of HEAD that are looked at: so many commits no call makes."""
 _MOST_COMMITS = "5000"
-_BROUGHT = ("rebase", "pull", "cherry-pick")
-"""How git says that it has brought a change to other commits, and maybe put two changes of one file together."""
+_REPLAYING_COMMANDS = ("rebase", "pull", "cherry-pick")
+"""Reflog prefixes of commands that replay changes on other commits, and may combine two changes of one file."""
 
 
 class OutsideChange(NamedTuple):
@@ -55,18 +56,18 @@ class OutsideChange(NamedTuple):
 
     path: str
     before: str
-    """Git's name of the content that it had; GONE: it was not there."""
+    """The blob id of the content that it had; GONE: it was not there."""
     mark: str
     """The mark of the file in the snapshot."""
     after: str
-    """Git's name of the content that it has; GONE: it is not there."""
+    """The blob id of the content that it has; GONE: it is not there."""
     data: bytes | None
     changed: int
     """When, nanoseconds of the file system's clock; 0 for what is gone."""
 
 
 class SnapshotDiff(NamedTuple):
-    """The snapshot, and what is otherwise now."""
+    """A snapshot and its differences from the current files."""
 
     before: GuardSnapshot
     now: GuardSnapshot
@@ -135,7 +136,7 @@ def _take_snapshot(kb: Workspace, folder: str) -> None:
 def adopt_changes(
     kb: Workspace, diff: SnapshotDiff, changes: Iterable[OutsideChange], left: Iterable[str] = ()
 ) -> None:
-    """Keep what is there now as what there is to be: what an agent has *left* so with that mark.
+    """Accept the current files as the new baseline; those in *left* are marked as left by an agent.
 
     Of the other *changes*, what no commit has is copied.
     """
@@ -145,7 +146,7 @@ def adopt_changes(
     for change in changes:
         entry = files.get(change.path, FileStamp(GONE))
         if change.path in left:
-            mark = change.mark if change.mark.startswith(LEFT) else LEFT + change.before
+            mark = change.mark if change.mark.startswith(MARK_LEFT_BY_AGENT) else MARK_LEFT_BY_AGENT + change.before
             files[change.path] = entry._replace(mark=mark)
         elif change.after != GONE:
             is_known = known.get(change.path) == change.after
@@ -161,13 +162,13 @@ def can_revert_change(kb: Workspace, path: str, *, removes: bool) -> bool:
     """
     snapshot = record_stamps.load_snapshot(kb.root)
     entry = snapshot.files.get(record_stamps.to_snapshot_key(kb.root, path)) if snapshot else None
-    if entry is None or not entry.mark.startswith(LEFT):
+    if entry is None or not entry.mark.startswith(MARK_LEFT_BY_AGENT):
         return False
-    return not removes or entry.mark == LEFT + GONE
+    return not removes or entry.mark == MARK_LEFT_BY_AGENT + GONE
 
 
 def adopt_all_changes(kb: Workspace, diff: SnapshotDiff) -> None:
-    """Keep everything as it is now: it was no agent."""
+    """Accept all current files as the new baseline: no agent made these changes."""
     if diff.before != diff.now or diff.changes:
         adopt_changes(kb, diff, diff.changes)
 
@@ -224,7 +225,7 @@ def _read_data(root: str, path: str) -> bytes | None:
 
 
 def _hash_blob(kb: Workspace, data: bytes | None) -> str:
-    """Return git's name of *data*; GONE for None."""
+    """Return the blob id of *data*; GONE for None."""
     return GONE if data is None else kb.repository.compute_oid(b"blob", data)
 
 
@@ -238,7 +239,7 @@ def _copy_content(kb: Workspace, entry: FileStamp, data: bytes | None) -> FileSt
     if not has_copy(kb, entry.oid):
         kb.state.ensure_folder()
         write_atomic(record_stamps.guard_path(kb.root, COPIES, entry.oid), data)
-    return entry._replace(mark=COPIED)
+    return entry._replace(mark=MARK_COPIED)
 
 
 def has_copy(kb: Workspace, oid: str) -> bool:
@@ -247,7 +248,7 @@ def has_copy(kb: Workspace, oid: str) -> bool:
 
 
 def read_content(kb: Workspace, oid: str) -> bytes | None:
-    """Return the content that git names *oid*, from a copy or a commit; None where it is lost."""
+    """Return the content with the blob id *oid*, from a copy or a commit; None where it is lost."""
     with contextlib.suppress(OSError), open(record_stamps.guard_path(kb.root, COPIES, oid), "rb") as file:
         return file.read()
     output = kb.repository.run_git(["cat-file", "blob", oid])
@@ -263,7 +264,7 @@ def _delete_old_copies(kb: Workspace, files: Mapping[str, FileStamp]) -> None:
 
 
 def read_tree_oids(kb: Workspace, head: Head, paths: Iterable[str]) -> dict[str, str]:
-    """Return git's names of the contents that the files *paths* have in the commit of *head*; none for the others."""
+    """Return the blob ids that the files *paths* have in the commit of *head*; none for the others."""
     inside = [path for path in paths if not os.path.isabs(path)]
     if not head.oid or not inside:
         return {}
@@ -291,10 +292,10 @@ class AttributedChanges(NamedTuple):
 
 class _LoggedCommit(NamedTuple):
     oid: str
-    when: int
-    written: int
+    commit_time: int
+    author_time: int
     """When its author wrote it; `--amend`, a rebase and `filter-branch` keep that."""
-    is_kbs: bool
+    is_by_kb: bool
     rows: tuple[tuple[str, str], ...]
     """Path and content of each file that it changed."""
 
@@ -326,13 +327,13 @@ def attribute_changes(kb: Workspace, diff: SnapshotDiff, began: int, allowed: Se
         if change.path in allowed or is_by_kb:
             continue
         # a person's text that was away for a while, as with `git stash pop`; or what an agent had left
-        if (change.after != GONE and has_copy(kb, change.after)) or change.mark == LEFT + change.after:
+        if (change.after != GONE and has_copy(kb, change.after)) or change.mark == MARK_LEFT_BY_AGENT + change.after:
             continue
         # no commit has it, or one has that this call made
         if known.get(change.path, GONE) != change.after or (change.path, change.after) in by_call:
             edits.append(change)
         # a person's text that no commit had: `git checkout .` took it away
-        elif change.mark == COPIED and change.before not in (GONE, before):
+        elif change.mark == MARK_COPIED and change.before not in (GONE, before):
             (edits if change.after == GONE and not has_moved else discarded).append(change)
         # `git switch old`: a record that is accepted on the branch left behind is gone, or a draft, on this one
         elif has_moved and not is_fast_forward and change.before == before and _has_status_changed(kb, change):
@@ -376,17 +377,17 @@ def _find_committed_changes(
     fresh, older = [], []
     for one in made:
         reason = reasons.get(one.oid, "")
-        if reason.startswith("commit") or (min(one.when, one.written) >= start and not one.is_kbs):
+        if reason.startswith("commit") or (min(one.commit_time, one.author_time) >= start and not one.is_by_kb):
             fresh.append(one)
-        elif not reason.startswith(_BROUGHT) and not (one.is_kbs and is_moved_by_kb):
+        elif not reason.startswith(_REPLAYING_COMMANDS) and not (one.is_by_kb and is_moved_by_kb):
             older.append(one)
-    if any(one.when < start for one in older):  # of a branch that was there before, or made to look so
+    if any(one.commit_time < start for one in older):  # of a branch that was there before, or made to look so
         others = [f"--exclude={now.ref.removeprefix('refs/heads/')}", "--branches", "--tags"]
         alone = {one.oid for one in _iter_commits(kb, [*words, *others, "--", *paths])}
-        older = [one for one in older if one.when >= start or one.oid in alone]
+        older = [one for one in older if one.commit_time >= start or one.oid in alone]
     if older:  # a rewritten commit keeps the time of its author, so the old one is found by that
         replaced = _list_unreachable_times(kb, before, now.oid)
-        older = [one for one in older if one.written in replaced]
+        older = [one for one in older if one.author_time in replaced]
         oids, others = {one.oid for one in older}, ["-n", _MOST_COMMITS, "--all", "--reflog", "--", *paths]
         found = _iter_commits(kb, [*_LOG, *others]) if older else ()
         contents = {row for commit in found if commit.oid not in oids for row in commit.rows}
@@ -415,10 +416,10 @@ def _iter_commits(kb: Workspace, words: Sequence[str]) -> Iterator[_LoggedCommit
     listed = os.fsdecode(kb.repository.git(*words, check=False))
     for part in listed.split("\x01")[1:]:
         about, trailers, rest = part.split("\x02", 2)
-        oid, when, written = about.split()
+        oid, commit_time, author_time = about.split()
         parts = [word for word in rest.replace("\n", "\0").split("\0") if word]
         rows = []
         for meta, name in zip(parts[::2], parts[1::2], strict=False):
             blob = meta.split(" ")[3] if meta.startswith(":") else ""
             rows.append((kb.repository.to_kb_path(name), GONE if not blob.strip("0") else blob))
-        yield _LoggedCommit(oid, int(when), int(written), "Kb-" in trailers, tuple(rows))
+        yield _LoggedCommit(oid, int(commit_time), int(author_time), "Kb-" in trailers, tuple(rows))

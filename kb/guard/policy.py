@@ -1,6 +1,6 @@
-"""May this tool call proceed? The rulings (MBANK-31, 33, 37, 38), how risky a write is (MBANK-32), and `risk.yaml`.
+"""The rulings of the guard (MBANK-31, 33, 37, 38), the risk level of a write (MBANK-32), and the file `risk.yaml`.
 
-By `risk.yaml`, beside `kb.toml`, a team says what is risky in its own code.
+By `risk.yaml`, next to `kb.toml`, a team says what is risky in its own code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the programs that agents call do with the paths they are given, as far as it is plain: one table.
+"""Table of command-line programs with what each does to its path arguments: read, write, copy, move, remove.
 
 What a program does by options that few know, or by a script of its own, is looked at after the call.
 """
@@ -24,9 +24,9 @@ class CallPath(NamedTuple):
     """What it is relative to, as a shell's `cd` said; "" for the folder of the call."""
     whole: bool = False
     """Whether all that stands below it is meant, where it is a folder."""
-    brought: str = ""
+    copied_name: str = ""
     """The name of what comes into it, where it is a folder."""
-    back: str = ""
+    undo_kind: str = ""
     """RESTORED or REMOVED where that may take back a change of it; "" for any other write."""
 
 
@@ -37,11 +37,11 @@ class CallEffects(NamedTuple):
     writes: tuple[CallPath, ...] = ()
     asked: tuple[str, ...] = ()
     """The commands or tools of kb by which it asks for records."""
-    forges: str = ""
+    forged_answer: str = ""
     """What in it passes for a person's word, as it stands there."""
     decides: str = ""
     """What in it decides for a person, as it stands there: the person is asked."""
-    many: bool = False
+    is_unbounded: bool = False
     """Whether it writes more files, or others, than can be told."""
 
 
@@ -103,9 +103,9 @@ def merge_effects(calls: Sequence[CallEffects]) -> CallEffects:
         tuple(dict.fromkeys(path for call in calls for path in call.reads)),
         tuple(dict.fromkeys(path for call in calls for path in call.writes)),
         tuple(dict.fromkeys(word for call in calls for word in call.asked)),
-        next((call.forges for call in calls if call.forges), ""),
+        next((call.forged_answer for call in calls if call.forged_answer), ""),
         next((call.decides for call in calls if call.decides), ""),
-        any(call.many for call in calls),
+        any(call.is_unbounded for call in calls),
     )
 
 
@@ -142,9 +142,9 @@ def _get_name(command: ShellCommand) -> str:
 def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what the program *name* does in *command*, by its row of the table."""
     words = command.words[1:]
-    does = _PROGRAMS.get(name, "")
-    if callable(does):
-        return does(command, known, depth)
+    action = _PROGRAMS.get(name, "")
+    if callable(action):
+        return action(command, known, depth)
     # `python -m kb proposal confirm 3`, by whatever name that Python goes
     if words[:2] == ("-m", "kb"):
         return _analyse_kb(command._replace(words=words[1:]), known, depth)
@@ -153,27 +153,27 @@ def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str],
     if _INTERPRETERS.match(name) or name in _TERMINALS:
         return _analyse_interpreter(command, known, depth)
     paths = _drop_options(words)
-    if does == "read":
+    if action == "read":
         return CallEffects(_build_paths(command, paths))
-    if does in ("write", "remove"):
+    if action in ("write", "remove"):
         # only what `rm` removes may be a file that an agent takes back (see CallPath)
-        back = REMOVED if name == "rm" else ""
-        return CallEffects(writes=_build_paths(command, paths, whole=does == "remove", back=back))
-    if not does:
+        undo_kind = REMOVED if name == "rm" else ""
+        return CallEffects(writes=_build_paths(command, paths, whole=action == "remove", undo_kind=undo_kind))
+    if not action:
         return CallEffects()
     *sources, into = paths or [""]
     # `cp notes.md content/anchors` writes content/anchors/notes.md where that is a folder: only the disk knows
     names = [source.rstrip("/").rpartition("/")[2] for source in sources]
-    copied = tuple(CallPath(into, command.folder, brought=name) for name in names)
-    if does == "move":
+    copied = tuple(CallPath(into, command.folder, copied_name=name) for name in names)
+    if action == "move":
         return CallEffects(writes=(*_build_paths(command, sources, whole=True), *copied))
     return CallEffects(_build_paths(command, sources), copied)
 
 
 def _build_paths(
-    command: ShellCommand, paths: Sequence[str], *, whole: bool = False, back: str = ""
+    command: ShellCommand, paths: Sequence[str], *, whole: bool = False, undo_kind: str = ""
 ) -> tuple[CallPath, ...]:
-    return tuple(CallPath(path, command.folder, whole, "", back) for path in paths if path and path not in _QUIET)
+    return tuple(CallPath(path, command.folder, whole, "", undo_kind) for path in paths if path and path not in _QUIET)
 
 
 def _drop_options(words: Sequence[str]) -> list[str]:
@@ -222,13 +222,14 @@ def _analyse_interpreter(command: ShellCommand, known: Mapping[str, str], depth:
     name, text = _get_name(command), "\n".join((*command.words[1:], command.given, *command.before))[:MOST]
     if name in _AGENTS:  # `claude -p "mb:write"`, `codex exec "mb：no"`: an agent answers itself for the person
         answer = _ANSWER.search(text)
-        return CallEffects(forges=answer.group()) if answer else CallEffects()
+        return CallEffects(forged_answer=answer.group()) if answer else CallEffects()
     if found := _BY_HAND.search(text):
-        return CallEffects(forges=found.group())
+        return CallEffects(forged_answer=found.group())
     if all(part.search(text) for part in _BY_CODE):
-        return CallEffects(forges="kb proposal")
+        return CallEffects(forged_answer="kb proposal")
     if found := _BY_KB.search(text):
-        return CallEffects(forges=found.group()) if found.group(1) == "proposal" else CallEffects(decides=found.group())
+        shown = found.group()
+        return CallEffects(forged_answer=shown) if found.group(1) == "proposal" else CallEffects(decides=shown)
     if name in _TERMINALS and (found := _TYPED.search(text)):
         return CallEffects(decides=found.group())
     return CallEffects(writes=_build_paths(command, _OPENED.findall(text)))
@@ -245,7 +246,7 @@ def _analyse_find(command: ShellCommand, known: Mapping[str, str], depth: int) -
     filled = [path for word in run for path in (tops[:_MANY] if "{}" in word else [word])]
     call = _analyse_command(ShellCommand(tuple(filled), command.folder), {}, _DEEP)
     reads = (*_build_paths(command, tops), *call.reads)
-    return CallEffects(reads, _narrow_paths(call.writes), many=bool(call.writes))
+    return CallEffects(reads, _narrow_paths(call.writes), is_unbounded=bool(call.writes))
 
 
 # -- programs that change files ----------------------------------------------------------------------
@@ -267,7 +268,9 @@ def _analyse_patch(command: ShellCommand, known: Mapping[str, str], depth: int) 
     words = command.words[1:]
     files = [word for word in _drop_options(words) if "\n" not in word]
     named = [*list_patched_files("\n".join((command.given, *words))), *files]
-    return CallEffects(writes=_build_paths(command, named), many=not named or bool(command.reads) or "-i" in words)
+    return CallEffects(
+        writes=_build_paths(command, named), is_unbounded=not named or bool(command.reads) or "-i" in words
+    )
 
 
 # -- git and kb --------------------------------------------------------------------------------------
@@ -286,13 +289,15 @@ def _analyse_git(command: ShellCommand, known: Mapping[str, str], depth: int) ->
         return CallEffects(decides=decided)
     if verb in ("apply", "am"):
         named = list_patched_files(command.given)
-        return CallEffects(writes=_build_paths(here, named), many=not named)
+        return CallEffects(writes=_build_paths(here, named), is_unbounded=not named)
     if verb == "clean":
         return _analyse_git_clean(here, rest)
     if verb in ("rm", "mv", "restore"):
         is_staged = {"--staged", "-S", "--cached"} & set(rest) and not {"--worktree", "-W"} & set(rest)
-        back = RESTORED if verb == "restore" else ""
-        return CallEffects() if is_staged else CallEffects(writes=_build_paths(here, plain, whole=not back, back=back))
+        undo_kind = RESTORED if verb == "restore" else ""
+        if is_staged:
+            return CallEffects()
+        return CallEffects(writes=_build_paths(here, plain, whole=not undo_kind, undo_kind=undo_kind))
     if verb == "checkout":  # `git checkout main` moves, `git checkout main a.md` and `git checkout -- a` write
         named = rest[rest.index("--") + 1 :] if "--" in rest else [word for word in plain if "/" in word or "." in word]
         return CallEffects(writes=_build_paths(here, named))
@@ -329,7 +334,7 @@ def _analyse_hook(command: ShellCommand, known: Mapping[str, str], depth: int) -
     event = command.words[1] if len(command.words) > 1 else "write"
     if event == "write" or event.startswith("-"):
         return CallEffects()
-    return CallEffects(forges=" ".join(command.words).replace(UNKNOWN, "…"))
+    return CallEffects(forged_answer=" ".join(command.words).replace(UNKNOWN, "…"))
 
 
 def _analyse_kb(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
@@ -339,7 +344,9 @@ def _analyse_kb(command: ShellCommand, known: Mapping[str, str], depth: int) -> 
     shown = " ".join(["kb", *words]).replace(UNKNOWN, "…")
     # `kb $WHAT confirm` may be a proposal; asking for a list, or adding one, needs no person
     if rest[:1] in (["proposal"], [UNKNOWN]):
-        return CallEffects(asked=("proposal",)) if len(rest) < 2 or rest[1] in _SHOWING else CallEffects(forges=shown)
+        if len(rest) < 2 or rest[1] in _SHOWING:
+            return CallEffects(asked=("proposal",))
+        return CallEffects(forged_answer=shown)
     if not rest:
         return CallEffects()
     if set(_DECIDING.get(rest[0], ())) & set(rest[1:]) or (rest[0] in _OVERRULING and "--yes" in words):
@@ -350,8 +357,8 @@ def _analyse_kb(command: ShellCommand, known: Mapping[str, str], depth: int) -> 
 # -- the table ---------------------------------------------------------------------------------------
 
 _PROGRAMS: Mapping[str, str | Callable[[ShellCommand, Mapping[str, str], int], CallEffects]] = {
-    name: does
-    for names, does in (
+    name: action
+    for names, action in (
         (
             "cat head tail less more bat nl tac grep egrep fgrep rg ag ack awk sed cut sort uniq diff jq yq strings",
             "read",

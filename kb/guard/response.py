@@ -1,4 +1,4 @@
-"""What an event of an agent's session is answered with, whatever the host: one value, written out by each host."""
+"""HookResponse: the answer to a session event, independent of the host; each host's module writes it out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done about a change outside kb: the agent's version is kept, files are put back, everybody is told once."""
+"""Handle changes made outside kb: keep the agent's version on a ref, restore the files, notify once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kb.git import worktree
 from kb.git.repository import Head, RefMove, format_commit_message
 from kb.guard import policy
 from kb.guard.outside_changes import (
-    COPIED,
     DAYS,
+    MARK_COPIED,
     SETTINGS,
     AttributedChanges,
     OutsideChange,
@@ -147,7 +147,7 @@ def _handle_changes(
             command=command,
         )
         notices.append((warning, False))
-    if lost := [one for one in (*found.discarded, *left) if one.mark == COPIED and one.before != GONE]:
+    if lost := [one for one in (*found.discarded, *left) if one.mark == MARK_COPIED and one.before != GONE]:
         notices.append((_keep_lost_text(kb, lost), True))
     if found.moved:
         notices.append((_format_moved_warning(diff, found.moved), False))

@@ -1,4 +1,4 @@
-"""Read a shell command: the simple commands in it, what they are given, and where their output goes.
+"""Parse a shell command: the simple commands in it, their arguments, and their redirections.
 
 Not a shell, and not meant to become one: it finds what a person would see at a glance, through quotes, `cd` and
 variables. What is only known when it runs is `UNKNOWN`; what really changed is looked at after the call.

@@ -1,4 +1,4 @@
-"""Remember what sub-agents are asked for, so that each is told what belongs to its own task and never another's.
+"""Remember the tasks given to sub-agents, so that each gets hints on its own task and never on another's.
 
 When a sub-agent starts, its host names its type alone, and writes the call to the transcript later. So the call is
 remembered when it is made.

@@ -1,4 +1,4 @@
-"""What became of the records between two commits, the release notes of decisions; and what waits for a person."""
+"""List the changes of records between two commits (release notes of decisions), and what waits for a person."""
 
 from __future__ import annotations
 

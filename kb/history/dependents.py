@@ -1,4 +1,4 @@
-"""What points to what, in both directions; and what depends on a record and would need a look if it changed."""
+"""Find references between records and files in both directions, and the dependents to review after a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records as they stood at a commit, to be asked like those of today; and which commit a revision or a day means.
+"""Query the records as of a past commit, and resolve a revision or a date to a commit.
 
 The index of a commit is a file beside that of today, named by the tree of records it holds, so that commits which
 change no record share one. It is made from a copy of today's by reading only the files that differ: history changes

@@ -1,4 +1,4 @@
-"""What git tells of the records: every version of all of them, who had a hand in them, the life of one.
+"""Read the git history of the records: all versions, authors, the life of one record.
 
 All records at once take one `git log` and one `git cat-file`, however many there are.
 """

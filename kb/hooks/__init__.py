@@ -157,7 +157,7 @@ def _handle_with_deadline(caller: _Caller, payload: dict[str, Any], root: str) -
             decision = events.handle_event(event, payload, root)
     except (
         Exception,
-        events.Late,
+        events.DeadlineExceeded,
     ) as error:  # a hook never stops the agent: the failure is named and kept for `kb doctor`
         remember_failure(root, event, error)
         return _answer_nothing(caller, hook_failures.redact_message(f"{event}: {error}"))

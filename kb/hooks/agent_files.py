@@ -1,4 +1,4 @@
-"""What agents are told of kb by files: a protocol block in AGENTS.md or CLAUDE.md, and a skill.
+"""Write kb's instructions for agents: a protocol block in AGENTS.md or CLAUDE.md, and a skill.
 
 The block stands between two markers; the first one says how many line ends were put before it and whether the file was
 made for it, so that taking it out gives back every byte around it. A skill's file ends with the sum of what is above:

@@ -1,4 +1,4 @@
-"""Claude Code: how an answer is written (https://code.claude.com/docs/en/hooks). Its payloads are kb's own."""
+"""Claude Code: write its answers (https://code.claude.com/docs/en/hooks). Its payloads have kb's own format."""
 
 from __future__ import annotations
 

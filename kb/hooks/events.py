@@ -1,4 +1,4 @@
-"""What kb does at each event of an agent's session, whatever the host. At tool calls: `tool_events`.
+"""Handle the events of an agent's session, independent of the host; tool calls are in `tool_events`.
 
 Payloads are clean here: the texts in them can be written to a file, and are "" where the host gives none.
 """
@@ -40,39 +40,39 @@ if TYPE_CHECKING:
 
     Payload = Mapping[str, Any]
 
-_SHARE, _LAST = 0.8, 0.9
+_SOFT_TIMEOUT_SHARE, _HARD_TIMEOUT_SHARE = 0.8, 0.9
 """The parts of the host's time after which kb gives up, and after which a hook that waits for others is ended."""
-_AT_END = 1.2
+_SESSION_END_SECONDS = 1.2
 """Seconds at the end of a session where kb is a plugin: the host gives all hooks of plugins together 1.5."""
-_COMMANDS = ("详细说说", "简要概括", "存档一下", "加载上下文", "修剪上下文", "继续", "continue")
+_COMMAND_WORDS = ("详细说说", "简要概括", "存档一下", "加载上下文", "修剪上下文", "继续", "continue")
 """Words without which no prompt is a command to kb itself; then nothing is loaded to look."""
-_LONGEST_COMMAND = 80
-"""Characters."""
-_REPORTED = ("created", "updated", "appended", "conflict")
+_MAX_COMMAND_CHARACTERS = 80
+"""Characters of a prompt that can be a command."""
+_REPORTED_VERDICTS = ("created", "updated", "appended", "conflict")
 """The verdicts a person is told at once: these changed something (MBANK-20: no write is hidden)."""
 
 
-# -- a hook's own time limit: who ends before the host's can still say what was not done -------------
+# -- time limits: stop before the host kills the hook, so that it can report -------------------------
 
 
-class Late(BaseException):
+class DeadlineExceeded(BaseException):
     """The time is over. It is no Exception, so nothing that goes on after a failure goes on after this."""
 
 
 def compute_limits(host: Host, event: str) -> tuple[float, float]:
     """Return after how many seconds kb gives up at *event*, kb's name of it, and after how many it is ended."""
     if event == "SessionEnd" and "CLAUDE_PLUGIN_ROOT" in os.environ:
-        return _AT_END, _AT_END + 0.1
+        return _SESSION_END_SECONDS, _SESSION_END_SECONDS + 0.1
     given = min((host.timeouts.get(own, 10) for own, ours in host.events.items() if ours == event), default=10)
-    return _SHARE * given, _LAST * given
+    return _SOFT_TIMEOUT_SHARE * given, _HARD_TIMEOUT_SHARE * given
 
 
 @contextlib.contextmanager
 def enforce_deadline(limit: float) -> Iterator[None]:
-    """Raise Late in the block after *limit* seconds."""
+    """Raise DeadlineExceeded in the block after *limit* seconds."""
 
     def raise_at_alarm(number: int, frame: FrameType | None) -> None:
-        raise Late(f"not done within {limit:g} s")
+        raise DeadlineExceeded(f"not done within {limit:g} s")
 
     try:
         before = signal.signal(signal.SIGALRM, raise_at_alarm)
@@ -122,8 +122,8 @@ def handle_event(event: str, payload: Payload, root: str) -> HookResponse:
             made = _run_handler(event, payload, root)
         except IndexFailed:  # a damaged one has been thrown away; with the next opening it is built anew
             made = _run_handler(event, payload, root)
-    except (Exception, Late):
-        if event in _SAVING:
+    except (Exception, DeadlineExceeded):
+        if event in _SESSION_SAVING_EVENTS:
             _spool_session(payload, root)
         raise
     if any(before) and before == hook_failures.read_log_stamp(root):
@@ -210,7 +210,7 @@ def handle_user_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 def _run_prompt_command(kb: KnowledgeBase, payload: Payload) -> HookResponse | None:
     """Return the answer where the prompt is a command to kb itself and nothing else."""
     prompt = payload["prompt"]
-    if len(prompt) > _LONGEST_COMMAND or not any(word in prompt for word in _COMMANDS):
+    if len(prompt) > _MAX_COMMAND_CHARACTERS or not any(word in prompt for word in _COMMAND_WORDS):
         return None
     from kb.capture.prompt_commands import answer_phrase
 
@@ -317,7 +317,7 @@ HANDLERS: Mapping[str, Handler] = {
     "PostToolUse": handle_post_tool,
     "Messages": handle_messages,
 }
-_SAVING = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})
+_SESSION_SAVING_EVENTS = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})
 """Events at whose failure the session is spooled, or what its sub-agent said is put off."""
 
 
@@ -358,7 +358,7 @@ def format_report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = 
     """Return what a person is told of *verdicts*: what was written and how it is undone; "" for nothing."""
     rows = []
     for verdict in verdicts:
-        if verdict.verdict not in _REPORTED:
+        if verdict.verdict not in _REPORTED_VERDICTS:
             continue
         name, path = qualify_name(kb, verdict), resolve_openable_path(kb.root, verdict.path, folder)
         text = msg("kb: changed: [{id}] {title} ({path})")

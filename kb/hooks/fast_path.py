@@ -1,4 +1,4 @@
-"""Recognise, without opening the knowledge base, the events that have no answer: tool calls come by the hundred.
+"""Recognise events that need no answer without opening the knowledge base: tool calls come by the hundred.
 
 Whatever is not plain is left to the slow path. Until the guard has spoken once for a prompt it is asked at every write.
 Payloads are clean here: texts are texts, and `tool_input` is a dictionary.

@@ -1,6 +1,7 @@
 """Connect an agent host: write kb's hooks into its settings and take them out again.
 
-Only kb's own entries are touched.
+Only kb's own entries are touched. `settings_file` and `text_edit` make the change;
+`mcp_install` does it for the MCP server.
 """
 
 from __future__ import annotations

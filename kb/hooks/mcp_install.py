@@ -1,4 +1,7 @@
-"""Connect an agent: write the server into its settings and take it out again; everything else stays as it is."""
+"""Connect an agent host: write the MCP server into its settings and take it out again.
+
+Everything else in the settings stays as it is.
+"""
 
 from __future__ import annotations
 

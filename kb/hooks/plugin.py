@@ -1,4 +1,4 @@
-"""What kb ships for hosts that take plugins: a file for opencode, and a folder for Claude Code.
+"""Write kb's plugins: a file for opencode, and a folder for Claude Code.
 
 The orchestrators of opencode, which sort every message, are told to ask kb first: by text behind their prompts, in
 `agents.<name>.prompt_append`.

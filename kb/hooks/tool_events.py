@@ -1,4 +1,4 @@
-"""What kb does at the tool calls of an agent, and what every event needs: the alert of a full context, the failures."""
+"""Handle the tool-call events of an agent; report a full context and hook failures at any event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Read decision records written with other tools: Nygard, MADR 2 to 4, adr-tools, log4brains, and their relatives.
+"""Import a decision record of another tool: Nygard, MADR 2 to 4, adr-tools, log4brains, and their relatives.
+
+This module maps one parsed file to a record. `adr_text` parses the markdown, `adr_fields` the values of single fields,
+and `adr_set` links the records of a whole import.
 
 Nothing of a body is lost: what has no field of its own stays under its heading, and notes say what could not be mapped.
 Consequences become the section `impact`; "because …" of a MADR outcome becomes `why`, word for word.

@@ -1,4 +1,4 @@
-"""Read the small fields of foreign decision records: status words, dates, numbers, titles and section names.
+"""Parse single values of foreign decision records: status words, dates, numbers, titles, section names (see `adr`).
 
 A word that is not certain is never guessed: the caller keeps the text and says so.
 """

@@ -1,4 +1,4 @@
-"""Settle a whole import of decision records: ids from numbers, links between files, statuses that agree."""
+"""Link the decision records of one import: ids from numbers, links between files, consistent statuses (see `adr`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take a foreign decision record apart: its headings, its field lines, and what it says of other records.
+"""Split the markdown of a foreign decision record: headings, field lines, relations to others (see `adr`).
 
 Which record supersedes or amends which counts only where the subject is the record itself ("Superseded by …", "This ADR
 amends …", "被 … 取代"); a sentence about other records is no link.

@@ -1,4 +1,4 @@
-"""The layout of one project: `.wukong/context/` with `anchors.md`, `dcp-config.yaml`, `templates/` and `sessions/`.
+"""Mirror a project's records in `.wukong/context/`: `anchors.md`, `dcp-config.yaml`, `templates/`, `sessions/`.
 
 The files under `content/` stay the truth. This tree is made of them for people and tools that know it, and what was
 changed in it is taken back (RUYI-48). An archive `shop-20261120-101500-ab12cd34` is `2026-11-20-shop-101500-ab12cd34`

@@ -1,7 +1,7 @@
-"""The MCP server: a door to the knowledge base for any agent that speaks the Model Context Protocol.
+"""The MCP server: access to the knowledge base for any agent that speaks the Model Context Protocol.
 
-The one home of the SDK, which only the extra `mcp` brings. What is offered stands in `tools` and
-`resources`; here it meets the protocol.
+The one home of the SDK, which only the extra `mcp` brings. What is offered is in `tools` and `resources`; here it meets
+the protocol.
 """
 
 from __future__ import annotations

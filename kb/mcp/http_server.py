@@ -1,4 +1,4 @@
-"""Streamable HTTP on this machine: who has the token may call, from the names the server is known by and no others."""
+"""Serve MCP over streamable HTTP on this machine: checks the token and the Host header."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the server offers to be read and to begin with: resources under `kb://` and the prompts of the protocol.
+"""MCP resources under `kb://`, and MCP prompts.
 
-Both are text for an agent, so both quote: what a record says stands behind "> ", below the line that says whose it is.
+Both are text for an agent, so both quote: what a record says is behind "> ", below the line that says whose it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the tools do: each takes the knowledge base, the folder of the caller and checked arguments, and answers values.
+"""Functions behind the MCP tools: each takes the knowledge base, the caller's folder and checked arguments.
 
 A text that somebody wrote comes through `kb.context.disclose`; the line that says it is data is put before by
 `tools.call_tool`.

@@ -1,4 +1,4 @@
-"""The table of tools: a new tool is a function and a row here. Nothing in it knows the SDK.
+"""The table of MCP tools: a new tool is a function in `tool_functions` and a row here. Independent of the SDK.
 
 No tool confirms, accepts, rejects or deletes: those are a person's, and a model that asks for them has been misled.
 """

@@ -230,7 +230,7 @@ def _merge_table(run: MergeRun, report: MergeReport, location: ConflictLocation)
     cut = [split_lines("".join(side)) for side in run]
     if not all(_is_table_start(rows, 0) for rows in cut if rows) or (head := _merge_head(*cut)) is None:
         return None
-    tables = [_name_rows(rows[2:]) for rows in cut]
+    tables = [_key_rows(rows[2:]) for rows in cut]
     if any(table is None for table in tables):
         added = merge_additions(*(rows[2:] for rows in cut))
         if added is None or has_new_duplicates(added, cut[1][2:], cut[2][2:]):
@@ -262,7 +262,7 @@ def _merge_head(base: list[str], ours: list[str], theirs: list[str]) -> str | No
     return merged
 
 
-def _name_rows(rows: list[str]) -> dict[str, str] | None:
+def _key_rows(rows: list[str]) -> dict[str, str] | None:
     """Return the *rows* of a table by their first cells; None where these are empty or not unique."""
     found = {name: row for row in rows if (name := _split_cells(row)[0])}
     return found if len(found) == len(rows) else None

@@ -1,4 +1,4 @@
-"""What a running session has in the state folder: compact form, passing notes, the cursor of its transcript.
+"""State of a running session: compact form, passing notes, the cursor of its transcript.
 
 Every session, and every sub-agent of one, has files of its own, so that parallel sessions never share one.
 """

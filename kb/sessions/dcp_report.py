@@ -1,4 +1,4 @@
-"""The account of a pruning (`dcp-report.md`): its figures are sums of what was cut (RUYI-46)."""
+"""Report of a pruning (`dcp-report.md`): its figures are sums of what was cut (RUYI-46)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened in a session, gathered for its forms: nothing is made up, everything stands in the transcript."""
+"""Collect the facts of a session for its forms: files, commands, steps, outcome; all verbatim from the transcript."""
 
 from __future__ import annotations
 

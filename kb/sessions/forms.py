@@ -1,7 +1,7 @@
-"""Say what a session came to in three forms: compact 缩, normal 常 and expanded 巨.
+"""Build the three forms of a session: compact 缩, normal 常 and expanded 巨.
 
-What a form says is gathered here and written by a template that the caller hands in. What does not fit is left out by
-priority, whole entries and whole sentences at a time.
+What a form contains is selected here and written by a template that the caller hands in (`render_forms`). What does not
+fit is left out by priority, whole entries and whole sentences at a time.
 """
 
 from __future__ import annotations

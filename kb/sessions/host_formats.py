@@ -1,4 +1,4 @@
-"""The formats of other hosts' sessions, said in records of Claude Code: one form of record, whoever ran the session.
+"""Convert transcript records of other hosts to the form of Claude Code's, so that one reader serves all.
 
 A format is recognised by what a record holds, not by a file's name. A record of a type that its format does not know
 comes back as "HOST TYPE", to be counted.

@@ -1,4 +1,4 @@
-"""What host programs hand over, in kb's terms: the tools, the prompt, the transcript's file.
+"""Normalise what host programs hand over: tool names, prompts, the path of the transcript.
 
 Every host passes more than the person's words as the prompt: its reminders, what hooks told it, the output of its own
 commands, the results of sub-agents. None of that is a person's word; hooks and transcripts ask here.

@@ -1,6 +1,6 @@
 """Read the records of a session of any host, each in the form of Claude Code's.
 
-A session's file has a JSON object a line, or is one JSON value with all messages.
+A session's file has a JSON object a line, or is one JSON value with all messages. The formats are in `host_formats`.
 """
 
 from __future__ import annotations

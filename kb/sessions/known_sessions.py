@@ -1,4 +1,4 @@
-"""The sessions that kb heard of: by what it keeps of them in the state folder, and by their transcripts."""
+"""List the known sessions: those with files in the state folder, and those with a transcript."""
 
 from __future__ import annotations
 

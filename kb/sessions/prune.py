@@ -1,4 +1,4 @@
-"""Dynamic context pruning: what is stale in a session goes, what matters stays, and nothing else changes.
+"""Dynamic context pruning: plan which stale parts of a session to cut, and apply the plan.
 
 A plan is made of a transcript; it is carried out line by line, or on a list of messages. No line is taken out, so calls
 keep their answers and the chain of messages holds; a line that the plan does not name keeps its bytes. A second run

@@ -1,4 +1,4 @@
-"""What can be pruned from a session without asking anybody: repeats, overwritten writes, old failures, long results.
+"""Pruning strategies that need no consent: repeats, overwritten writes, old failures, long results.
 
 A strategy yields cuts; what protects a text is asked of `PruneSession`, so that every strategy respects the same.
 """

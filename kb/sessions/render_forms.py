@@ -1,4 +1,4 @@
-"""Write the forms and reports of a session, by the templates of the knowledge base or the built-in ones.
+"""Render the forms and reports of a session, by the templates of the knowledge base or the built-in ones.
 
 The home of Jinja. Nobody vouches for a template, so it can call nothing: it may loop over what it is given, choose, set
 and join; it sees no functions but its own macros, no methods, no arithmetic that grows without bound, and few filters.

@@ -1,6 +1,6 @@
-"""The archived sessions: what the folders under `content/sessions/` say, the index of them, and which are retired.
+"""Archived sessions: the folders under `content/sessions/`, their index, and which of them to prune.
 
-Archives of sessions that are old and that no record cites are retired: history keeps them, the checkout does not.
+Archives of sessions that are old and that no record cites are pruned: history keeps them, the checkout does not.
 """
 
 from __future__ import annotations
@@ -190,11 +190,11 @@ def parse_day(word: str, now: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * days))
 
 
-# -- retiring --------------------------------------------------------------------------------------
+# -- pruning ---------------------------------------------------------------------------------------
 
 
-class RetiredSessions(NamedTuple):
-    """What a call has retired, or would."""
+class PrunedSessions(NamedTuple):
+    """The archives that a call pruned, or would prune."""
 
     gone: tuple[SessionArchive, ...]
     kept: tuple[tuple[SessionArchive, str], ...]
@@ -210,8 +210,8 @@ def parse_days(age: str) -> int:
     return int(match[1]) * _DAYS[match[2]]
 
 
-def retire_archives(kb: Workspace, days: int, *, dry_run: bool = False) -> RetiredSessions:
-    """Retire the archives of sessions that are more than *days* old, in one commit; *dry_run* only tells which.
+def prune_archives(kb: Workspace, days: int, *, dry_run: bool = False) -> PrunedSessions:
+    """Prune the archives of sessions that are more than *days* old, in one commit; *dry_run* only returns which.
 
     One that a record cites stays: by the session among its sources, or by the archive's name or the session's id
     anywhere in its text.
@@ -238,7 +238,7 @@ def retire_archives(kb: Workspace, days: int, *, dry_run: bool = False) -> Retir
                 os.unlink(kb.state.path("expanded", f"{session.name}.md"))
         list_sessions(kb)
     kept = tuple((session, cited[session.name]) for session in old if session.name in cited)
-    return RetiredSessions(gone, kept, "" if dry_run else commit)
+    return PrunedSessions(gone, kept, "" if dry_run else commit)
 
 
 def _find_citations(kb: Workspace, revision: str, old: list[SessionArchive]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The model of a session: its messages in order, with who speaks, and the calls of tools with their results.
+"""Session: the parsed transcript, its messages in order with their speakers, and the tool calls with results.
 
 A session is read once, whichever host ran it. Formats may change with any release, so nothing here insists: what is
 unknown is counted, what is broken is skipped and named with its line, and no bytes make the reader fail.

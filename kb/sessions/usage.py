@@ -1,4 +1,4 @@
-"""How full an agent's context is, of what window, and what that calls for: the bands 50, 70, 85 and 95 %.
+"""Measure how full an agent's context window is, and the band (50, 70, 85 and 95 %) that follows.
 
 Hooks ask this at every prompt, so a transcript is read from its end, and only until a record answers.
 """

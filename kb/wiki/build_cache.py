@@ -1,4 +1,4 @@
-"""What the last build of a wiki has left, so that the next one makes only what has changed.
+"""Cache of the last wiki build: fingerprints of its pages, so that the next build makes only what changed.
 
 A page is known by a fingerprint of what it is made of. It covers whole records, not the fields a page shows of them:
 the page's own record, every record it may name, and where the lists it leads to begin. What all pages have in common,

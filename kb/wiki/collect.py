@@ -1,4 +1,4 @@
-"""From a knowledge base to its wiki: everything is asked here, once, and what the settings leave out stays here."""
+"""Collect a knowledge base for its wiki: all reading happens here, once, and filters of the settings apply here."""
 
 from __future__ import annotations
 

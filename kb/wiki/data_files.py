@@ -1,4 +1,4 @@
-"""What programs read: all records as JSON, decisions as Atom feeds, and data for the scripts of the pages.
+"""Data files of the wiki: all records as JSON, decisions as Atom feeds, and data for the scripts of the pages.
 
 docs/wiki.md describes the JSON and the feeds. The data for the scripts comes in pieces, a card for each link and rows
 for the lists: scripts that call `kbData(name, value)`, which pages opened from the disk can load as well.
@@ -33,7 +33,7 @@ VERSION = 1
 def render_records_json(wiki: Wiki, url: Callable[[str], str], known: Mapping[str, Any] | None = None) -> str:
     """Return every record as JSON; *url* returns the address of a page, relative to the file.
 
-    *known* are the rows that are as they were before, by their pages.
+    *known* are the unchanged rows from the last build, by their pages.
     """
     uris, unchanged = wiki.library.uris, known or {}
     rows = [unchanged.get(uris[n]) or _build_record(wiki, n, url) for n in range(len(wiki.library.records))]
@@ -124,21 +124,21 @@ def iter_chunks(fingerprints: PageFingerprints, url: Callable[[str], str]) -> It
     count = len(wiki.library.records)
     row_pieces, card_pieces = (max(1, -(-count // size)) for size in (ROWS, CARDS))
 
-    def build_piece(name: str, made_of: str, build: Callable[[], object]) -> SiteFile:
-        return SiteFile(f"data/{name}.js", made_of, lambda: f"kbData({json.dumps(name)},{encode_json(build())});\n")
+    def build_piece(name: str, fingerprint: str, build: Callable[[], object]) -> SiteFile:
+        return SiteFile(f"data/{name}.js", fingerprint, lambda: f"kbData({json.dumps(name)},{encode_json(build())});\n")
 
     yield build_piece("lists", "", partial(_build_start, wiki, row_pieces, card_pieces))
     for number in range(row_pieces):
         here = range(count)[number * ROWS : (number + 1) * ROWS]
-        made_of = hash_parts([fingerprints.record_hashes[n] for n in here])
-        yield build_piece(f"rows-{number}", made_of, partial(_build_rows, wiki, here, url))
+        fingerprint = hash_parts([fingerprints.record_hashes[n] for n in here])
+        yield build_piece(f"rows-{number}", fingerprint, partial(_build_rows, wiki, here, url))
     pieces: list[dict[str, int]] = [{} for _ in range(card_pieces)]
     for position in range(count):
         name = unquote(url(wiki.library.uris[position]))
         pieces[hash_to_piece(name, card_pieces)][name] = position
     for number, cards in enumerate(pieces):
-        made_of = hash_parts([fingerprints.page_hashes[n] for n in cards.values()])
-        yield build_piece(f"cards-{number}", made_of, partial(_build_cards, wiki, cards))
+        fingerprint = hash_parts([fingerprints.page_hashes[n] for n in cards.values()])
+        yield build_piece(f"cards-{number}", fingerprint, partial(_build_cards, wiki, cards))
 
 
 def hash_to_piece(name: str, pieces: int) -> int:
@@ -196,9 +196,9 @@ def _build_cards(wiki: Wiki, positions: Mapping[str, int]) -> dict[str, list[str
         record = library.records[position]
         after = () if record.status in LIVE else library.superseded_by.get(position, ())
         newer = ", ".join(format_title(library.records[n]) for n in after)
-        over = f"{wiki.translate(msg('No longer accepted. Read instead:'))} {newer}" if newer else ""
+        superseded_notice = f"{wiki.translate(msg('No longer accepted. Read instead:'))} {newer}" if newer else ""
         sentence = first_sentence(record.section("decision"), LONGEST_SENTENCE)
-        cards[address] = [*_list_common_fields(record), sentence, over]
+        cards[address] = [*_list_common_fields(record), sentence, superseded_notice]
     return cards
 
 

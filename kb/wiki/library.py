@@ -1,4 +1,4 @@
-"""All records of a knowledge base by the names people cite, with the links between them and what is like what.
+"""Library: all records of a knowledge base by the names people cite, their links, and similar records.
 
 A record is known by its position in `Library.records`, a number.
 """

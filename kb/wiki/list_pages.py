@@ -1,4 +1,4 @@
-"""Pages that lead to records: the first page, the views in the words of a memory, the lists, the map and the chart.
+"""List pages of the wiki: the first page, the views in the words of a memory, the lists, the map and the chart.
 
 There is a list for each kind, scope, status, tag, month and impact folder.
 """

@@ -1,4 +1,4 @@
-"""The mkdocs plugin: it hands mkdocs the pages of a knowledge base, made in memory."""
+"""The mkdocs plugin: give mkdocs the pages of a knowledge base, made in memory."""
 
 from __future__ import annotations
 

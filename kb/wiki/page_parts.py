@@ -1,4 +1,4 @@
-"""What the wiki calls things, its templates, and the difference of two texts."""
+"""Shared parts of wiki pages: labels of statuses and kinds, the templates, and word-by-word text diffs."""
 
 from __future__ import annotations
 

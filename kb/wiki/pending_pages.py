@@ -1,4 +1,4 @@
-"""What waits for a person: the open reviews with both sides, the inbox, and what kb check finds."""
+"""Wiki pages of pending work: the open reviews with both sides, the inbox, and the findings of kb check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a branch would change in the wiki: a report with both sides, and nothing but the pages that change.
+"""Preview the wiki changes of a branch: a report with both sides, and only the pages that change.
 
 It needs no mkdocs and no script, so a pull request has it in seconds, whatever the size of the knowledge base.
 """

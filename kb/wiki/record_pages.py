@@ -1,4 +1,4 @@
-"""The pages with the words of others: of a record what holds first, then what others and git say of it; of a session.
+"""Record and session pages of the wiki: a record's text first, then its citations and its git history.
 
 Whatever a text says, it is shown inside a frame of its own and its citations become links.
 """

@@ -1,4 +1,4 @@
-"""Elements of the wiki's own, and its markdown, as HTML in which no text can do more than be read.
+"""Render the wiki's elements and markdown as HTML that is safe whatever the records contain.
 
 Records hold what agents and transcripts said. Raw HTML is shown as text, links lead to pages of the wiki or to http,
 https and mailto, and pictures become links, whatever extensions the site itself has switched on.

@@ -1,4 +1,7 @@
-"""What the wiki's search finds: every record, session and other page of the site, and what the index keeps of each."""
+"""Documents of the wiki's search: every record, session and other page, and what the index keeps of each.
+
+`search_index` writes the index from them.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +75,8 @@ def iter_wiki_docs(fingerprints: PageFingerprints, url: Callable[[str], str]) ->
         newer = library.superseded_by.get(position, ()) if record.status == Status.SUPERSEDED else ()
         after = (n for n in newer if library.records[n].scope == record.scope and library.records[n].status in LIVE)
         over = tuple(url(library.uris[n]) for n in after)
-        made_of = hash_parts(fingerprints.record_hashes[position], over)
-        yield SearchDoc(record, url(library.uris[position]), made_of, over)
+        fingerprint = hash_parts(fingerprints.record_hashes[position], over)
+        yield SearchDoc(record, url(library.uris[position]), fingerprint, over)
     for (session, forms), uri in zip(wiki.sessions, wiki.session_uris, strict=True):
         text = next(iter(forms.values()), "")[:LONGEST_SESSION]
         yield _build_plain_doc(f"{session.name} {session.task}", text, url(uri), f"project/{session.project}")

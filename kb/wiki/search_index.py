@@ -1,4 +1,4 @@
-"""The index of the wiki's search: small files of which a browser fetches what a question needs.
+"""Index of the wiki's search: small files, of which a browser fetches only those a query needs.
 
 `search/kb/start.js` has what every question needs: how the pages are numbered, their kinds, statuses and scopes, and
 the lists of words. `t/<bucket>.js` have the terms with the pages that hold them, by the beginning of the term; a list

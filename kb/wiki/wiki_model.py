@@ -1,4 +1,4 @@
-"""What the wiki is made of: everything its pages are made from, and what a page is."""
+"""Wiki and SiteFile: the data all pages are made from, and the values that describe a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything the wiki consists of: its pages, and its files that are no pages. Nothing here knows mkdocs."""
+"""List all files of the wiki: its pages, and its files other than pages. Independent of mkdocs."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def iter_site_files(
     wiki = fingerprints.wiki
     for path, positions in map_permalinks(wiki).items():
         here = posixpath.dirname(path)
-        made_of = hash_parts([fingerprints.record_hashes[n] for n in positions])
+        fingerprint = hash_parts([fingerprints.record_hashes[n] for n in positions])
         address = partial(_find_address, urls, here, "")
-        yield SiteFile(path, made_of, partial(render_redirect, wiki, path, positions, address))
+        yield SiteFile(path, fingerprint, partial(render_redirect, wiki, path, positions, address))
     yield SiteFile(RECORDS, "", lambda: render_records_json(wiki, urls.__getitem__, known))
     yield SiteFile(DATA, "", lambda: render_graph_data(wiki, urls.__getitem__))
     yield from iter_chunks(fingerprints, urls.__getitem__)

@@ -62,7 +62,7 @@ def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypat
         assert time.monotonic() - began < 10
     assert stands(host, event, done) and "not done within 0.16 s" in done.error
     (row,) = hook_failures.list_failures(str(world.root))
-    assert row.event == "Stop" and row.error.startswith("Late")
+    assert row.event == "Stop" and row.error.startswith("DeadlineExceeded")
     assert records(world.root), "what the session decided is not lost"
 
 

@@ -1,4 +1,4 @@
-"""Old archives of sessions are retired; what a record cites, what is young and what a person edits stays."""
+"""Old archives of sessions are pruned; what a record cites, what is young and what a person edits stays."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.session_archive import list_sessions, parse_days, retire_archives
+from kb.sessions.session_archive import list_sessions, parse_days, prune_archives
 from tests.support.clones import git
 from tests.support.command_line import run
 from tests.support.sessions import Session
@@ -38,22 +38,22 @@ def test_what_is_old_and_uncited_goes_in_one_commit_and_stays_in_history(
     old = [archived(kb, tmp_path, f"old-session-{n}", "Looking around.", 200 + n) for n in range(2)]
     young = archived(kb, tmp_path, "young-session", "Looking around.", 10)
     before = git(root, "rev-list", "--count", "HEAD")
-    told = retire_archives(kb, 180, dry_run=True)
+    told = prune_archives(kb, 180, dry_run=True)
     assert {session.name for session in told.gone} == set(old) and names(root) == {*old, young}
-    done = retire_archives(kb, 180)
+    done = prune_archives(kb, 180)
     assert done.gone == told.gone and names(root) == {young}
     assert int(git(root, "rev-list", "--count", "HEAD")) == int(before) + 1
     assert git(root, "status", "--porcelain") == ""
     assert "Task of old-session-1" in git(root, "show", f"HEAD^:content/sessions/{old[1]}/compact.md")
     assert [session.name for session in list_sessions(kb)] == [young]
-    assert retire_archives(kb, 180).gone == ()
+    assert prune_archives(kb, 180).gone == ()
 
 
 def test_what_a_record_cites_stays(root: Path, kb: KnowledgeBase, tmp_path: Path) -> None:
     said = "决定：退款走异步队列，因为银行接口很慢，影响整体架构。"
     cited = archived(kb, tmp_path, "cited-session", said, 400)
     plain = archived(kb, tmp_path, "plain-session", "Looking around.", 400)
-    done = retire_archives(kb, 180)
+    done = prune_archives(kb, 180)
     assert [session.name for session in done.gone] == [plain]
     assert [(session.name, record) for session, record in done.kept] == [(cited, "D001")]
     assert names(root) == {cited}
@@ -89,5 +89,5 @@ def test_no_ages(age: str) -> None:
 
 def test_days_are_counted_from_now(kb: KnowledgeBase, tmp_path: Path) -> None:
     archived(kb, tmp_path, "border-session", "Looking around.", 30)
-    assert not retire_archives(kb, 31, dry_run=True).gone
-    assert retire_archives(kb, 29, dry_run=True).gone
+    assert not prune_archives(kb, 31, dry_run=True).gone
+    assert prune_archives(kb, 29, dry_run=True).gone
