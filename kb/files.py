@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_BESIDE, _HALF = ".kb-", ".tmp"
+_TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".kb-", ".tmp"
 STALE = 60.0
 """Seconds after which a half file is taken to be that of a process that died: no write takes so long."""
 
@@ -59,7 +59,7 @@ def write_atomic(path: str, data: bytes, *, synced: bool = False, only_if: Calla
     last of all, when the new file is on the disk: where it says no, nothing is written, and False is returned.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    beside = os.path.join(os.path.dirname(path), f"{_BESIDE}{os.getpid()}{_HALF}")
+    beside = os.path.join(os.path.dirname(path), f"{_TEMPORARY_PREFIX}{os.getpid()}{_TEMPORARY_SUFFIX}")
     remove_file(beside)  # what a dead process left, or a link that somebody made there
     try:
         with open(beside, "xb") as file:
@@ -95,7 +95,7 @@ def list_half_written(folder: str, age: float = STALE) -> list[str]:
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(_BESIDE) and entry.name.endswith(_HALF):
+            if entry.name.startswith(_TEMPORARY_PREFIX) and entry.name.endswith(_TEMPORARY_SUFFIX):
                 with contextlib.suppress(OSError):
                     if abs(time.time() - entry.stat().st_mtime) >= age:
                         found.append(entry.path)

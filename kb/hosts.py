@@ -122,7 +122,7 @@ class Host(NamedTuple):
         return {row.name: row.matcher for row in self.event_rows if row.matcher}
 
 
-_SPEAKING = ("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse")
+_CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse")
 _READ_AND_WRITE = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp__.*|Agent|Task"
 _ENTRY = {"type": "command", "command": COMMAND, "timeout": SECONDS}
 _SERVER = {"command": SERVER_PROGRAM, "args": SERVER_ARGUMENTS}
@@ -149,7 +149,7 @@ CLAUDE = Host(
     mcp=SettingsFile(".mcp.json", "CLAUDE_CONFIG_DIR", "", ".claude.json"),
     mcp_key="mcpServers",
     mcp_entry={"type": "stdio", **_SERVER},
-    speaking=_SPEAKING,
+    speaking=_CONTEXT_EVENTS,
     blocking=("UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"),
     is_grouped=True,
 )
@@ -174,7 +174,7 @@ CODEX = Host(
     mcp=SettingsFile(".codex/config.toml", "CODEX_HOME", ".codex", "config.toml"),
     mcp_key="mcp_servers",
     mcp_entry=_SERVER,
-    speaking=_SPEAKING,
+    speaking=_CONTEXT_EVENTS,
     blocking=("UserPromptSubmit", "PostToolUse", "Stop"),
     is_grouped=True,
 )
@@ -245,7 +245,7 @@ COPILOT = Host(
         "grep": ("Grep", {}),
         "task": ("Agent", {"agent_type": "subagent_type"}),
     },
-    speaking=_SPEAKING,
+    speaking=_CONTEXT_EVENTS,
     failed=0,
     top={"version": 1},
     has_hyphenated_mcp=True,

@@ -23,9 +23,9 @@ UNKNOWN = f"{PACKAGE} @ git+https://kb.invalid/say-where-kb-is.git@and-which-tag
 """What stands where nobody knows where kb comes from: no host can have a name that ends in .invalid (RFC 2606)."""
 
 _EXAMPLE = msg("give an address with a tag or commit: --from git+https://github.com/OWNER/REPO@TAG")
-_HARMLESS = re.compile(r"[A-Za-z0-9 ._~:/@+#=&%?,\[\]-]{1,500}")
+_HARMLESS_TEXT = re.compile(r"[A-Za-z0-9 ._~:/@+#=&%?,\[\]-]{1,500}")
 """What may stand within double quotes of a shell and of YAML and means nothing to either."""
-_NAMED = re.compile(rf"(?i){PACKAGE}(?:\[[\w,-]*\])? *(?:==|@ ).+")
+_PACKAGE_REQUIREMENT = re.compile(rf"(?i){PACKAGE}(?:\[[\w,-]*\])? *(?:==|@ ).+")
 _ARCHIVE = re.compile(r"https?://[^ ]+\.(?:whl|zip|tar\.gz)(?:#\S+)?")
 _ADDRESS = re.compile(r"(?:git\+)?((?:https?|ssh|git)://[^ ]+)")
 _SCP = re.compile(r"(?:git\+)?(?:ssh://)?(\w[\w.-]*@[\w.-]+):(?!\d|/)([^ ]+)")
@@ -34,9 +34,9 @@ _SCP = re.compile(r"(?:git\+)?(?:ssh://)?(\w[\w.-]*@[\w.-]+):(?!\d|/)([^ ]+)")
 def build_requirement(source: str) -> str:
     """Return the line for pip that installs kb from *source*, an address with a tag or commit; raise BadInput."""
     given = source.strip()
-    if not _HARMLESS.fullmatch(given):
+    if not _HARMLESS_TEXT.fullmatch(given):
         raise BadInput(msg("{source} is not an address", source=given), hint=_EXAMPLE)
-    if _NAMED.fullmatch(given):
+    if _PACKAGE_REQUIREMENT.fullmatch(given):
         return given
     if _ARCHIVE.fullmatch(given):
         return f"{PACKAGE} @ {given}"
@@ -79,7 +79,7 @@ def parse_direct_url(about: Mapping[str, Any]) -> str:
         line = f"{PACKAGE} @ {url}" + (f"#sha256={digest}" if digest else "")
     else:
         return ""
-    return line if _HARMLESS.fullmatch(line) else ""
+    return line if _HARMLESS_TEXT.fullmatch(line) else ""
 
 
 def build_install_command(extra: str) -> str:

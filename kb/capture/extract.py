@@ -51,11 +51,13 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-REASONED = 0.7  # confidence of a sentence that says what was decided and why
-WISHED = 0.8  # confidence of a lasting wish in a person's own prompt
-_PASTED = 6000  # a prompt of more characters is a pasted document: only marks in it count
-_SHORTEST = 6  # a sentence of fewer characters (`count_characters`) outside code says too little to be kept
-_LONGEST = 600  # a sentence of more characters is no sentence
+REASONED_CONFIDENCE = 0.7  # confidence of a sentence that says what was decided and why
+WISH_CONFIDENCE = 0.8  # confidence of a lasting wish in a person's own prompt
+_MAX_TYPED_CHARACTERS = 6000  # a prompt of more characters is a pasted document: only marks in it count
+_MIN_SENTENCE_CHARACTERS = (
+    6  # a sentence of fewer characters (`count_characters`) outside code says too little to be kept
+)
+_MAX_SENTENCE_CHARACTERS = 600  # a sentence of more characters is no sentence
 
 _AREAS = {
     "architecture": r"\barchitectur(?:e|al)\b|\bmicro-?services?\b|\bmonolith\w*|架构|微服务|单体应用",
@@ -68,7 +70,7 @@ _AREAS = {
     r"|跨模块|跨服务|多个模块|所有模块|所有服务",
 }
 _AREA_PATTERNS = tuple((area, re.compile(_AREAS[area], re.IGNORECASE)) for area in AREAS)
-_EVERYWHERE = re.compile(
+_ALL_PROJECTS_PATTERN = re.compile(
     r"\b(?:in |across )?(?:all|every|any|other)(?: of)?(?: our| my| the)? (?:projects?|repositor(?:y|ies)|repos)\b"
     r"|所有项目|每个项目|各个项目|跨项目|任何项目",
     re.IGNORECASE,
@@ -154,7 +156,7 @@ def _extract_from_message(
     evidence = Evidence("", transcript.session_id, message.line, message.time)
     texts = get_own_texts(message)
     # What a person marks in their own words, not in a pasted document, they want to be kept.
-    is_own = message.origin == HUMAN and all(len(text) <= _PASTED for text in texts)
+    is_own = message.origin == HUMAN and all(len(text) <= _MAX_TYPED_CHARACTERS for text in texts)
     for text in texts:
         parts = split_pieces(text)
         marks = list(iter_marked(text, parts, evidence))
@@ -163,7 +165,7 @@ def _extract_from_message(
             found = mark.candidate._replace(impact=mark.candidate.impact or near)
             yield found._replace(affects_future=True) if is_own and found.affects_future is None else found
         # In a pasted document (a ticket, a log, 一份需求文档) “we decided …” is somebody else's word.
-        if message.origin == HUMAN and len(text) > _PASTED:
+        if message.origin == HUMAN and len(text) > _MAX_TYPED_CHARACTERS:
             continue
         taken = deque(sorted((mark.start, mark.end) for mark in marks))
         for piece in parts:
@@ -179,7 +181,10 @@ def _extract_from_piece(
 ) -> Iterator[Candidate]:
     near: tuple[str, ...] | None = None
     for sentence in dict.fromkeys(split_sentences(piece.text)):  # said again in one piece, it is the same candidate
-        if len(sentence) > _LONGEST or count_characters(remove_code(sentence)) < _SHORTEST:
+        if (
+            len(sentence) > _MAX_SENTENCE_CHARACTERS
+            or count_characters(remove_code(sentence)) < _MIN_SENTENCE_CHARACTERS
+        ):
             continue
         statement = _SENTENCE_LABEL.sub("", sentence)
         candidate = _parse_sentence(statement, origin)
@@ -193,7 +198,7 @@ def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
     main, why = split_reason(sentence)
     if origin == HUMAN and has_lasting_wish(sentence, why):
         wish = Candidate("preference", _build_title(main), decision=strip_markdown(main), why=why)
-        return wish._replace(affects_future=True, confidence=WISHED)
+        return wish._replace(affects_future=True, confidence=WISH_CONFIDENCE)
     # An agent's “we should use Redis” is a plan unless it gives a reason; a person's “我们用 Redis” is a decision.
     counts = bool(why) or origin == HUMAN
     if counts and has_choice(main) and (why or has_team_choice(main)):
@@ -205,17 +210,19 @@ def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
     else:
         return None
     subject = main
-    if kind == "pitfall" and (match := _CURED.search(blank_code(main))):
+    if kind == "pitfall" and (match := _SOLVED_PATTERN.search(blank_code(main))):
         # A pitfall is found by what goes wrong: “Fixed the flaky checkout test by waiting …” is about the flaky test.
         group = "what" if match["what"] else "what_zh"
         found = main[match.start(group) : match.end(group)].strip()
-        subject = found[:1].upper() + found[1:] if count_characters(found) >= _SHORTEST else main
+        subject = found[:1].upper() + found[1:] if count_characters(found) >= _MIN_SENTENCE_CHARACTERS else main
     decision, other = strip_markdown(main), find_alternative(main)
-    return Candidate(kind, _build_title(subject), decision=decision, alternatives=other, why=why, confidence=REASONED)
+    return Candidate(
+        kind, _build_title(subject), decision=decision, alternatives=other, why=why, confidence=REASONED_CONFIDENCE
+    )
 
 
 # A sentence that says how something was cured, and what.
-_CURED = re.compile(
+_SOLVED_PATTERN = re.compile(
     r"^\W*+(?:(?:i|we|this|that) )?(?:have |has )?(?:fixed|resolved|solved|eliminated|avoided) (?:the )?"
     r"(?P<what>[^.;]{6,160}?) (?:by|via|with|using) "
     r"|(?:解决|修复|消除|避免)了?(?P<what_zh>[^，。；]{4,80}?)(?:的问题)?[。，]?$",
@@ -246,7 +253,7 @@ def _complete_candidate(candidate: Candidate, transcript: Transcript) -> Candida
     words = "\n".join((candidate.title, candidate.decision, candidate.why))
     areas = tuple(area for area, pattern in _AREA_PATTERNS if pattern.search(words))
     # “in all projects” / 所有项目: what holds everywhere is reusable; nothing else is said to be or not to be.
-    reusable = True if candidate.reusable is None and _EVERYWHERE.search(words) else candidate.reusable
+    reusable = True if candidate.reusable is None and _ALL_PROJECTS_PATTERN.search(words) else candidate.reusable
     found = _CLAIM.findall(words) if candidate.kind in ("decision", "constraint") else ()
     claims = {key: quoted or number for key, quoted, number in found if key.rpartition(".")[2] not in _FILE_ENDINGS}
     return candidate._replace(
@@ -260,9 +267,9 @@ def _complete_candidate(candidate: Candidate, transcript: Transcript) -> Candida
 # -- by a language model ---------------------------------------------------------------------------
 
 MAX_CHARACTERS = 120_000  # of the longest input; of a longer session the end is given
-_SHORTEST_QUOTE = 4  # a quote of fewer 字 proves nothing: it stands in every text
+_MIN_QUOTE_CHARACTERS = 4  # a quote of fewer 字 proves nothing: it stands in every text
 
-_TASK = {
+_MODEL_PROMPTS = {
     "en": (
         "Extract from the session what will still matter to later work: decisions with their reasons, constraints, "
         "interfaces, pitfalls with their causes, patterns, and lasting preferences of the person. Leave out plans, "
@@ -294,7 +301,12 @@ def build_request(transcript: Transcript, language: str) -> dict[str, Any]:
     item = {key: value for key, value in SCHEMA.items() if key != "$schema"}
     properties = {"candidates": {"type": "array", "items": item}}
     schema = {"type": "object", "required": ["candidates"], "properties": properties}
-    return {"task": _TASK.get(language, _TASK["en"]), "schema": schema, "input": rows[::-1], "lang": language}
+    return {
+        "task": _MODEL_PROMPTS.get(language, _MODEL_PROMPTS["en"]),
+        "schema": schema,
+        "input": rows[::-1],
+        "lang": language,
+    }
 
 
 def parse_answer(answer: object, transcript: Transcript) -> list[Candidate]:
@@ -342,7 +354,7 @@ def parse_answer(answer: object, transcript: Transcript) -> list[Candidate]:
 
 def _locate_quote(evidence: Evidence, transcript: Transcript) -> Evidence | None:
     """Return *evidence* with the line and time at which its quote really stands, the named line first."""
-    if count_words(evidence.quote) < _SHORTEST_QUOTE:
+    if count_words(evidence.quote) < _MIN_QUOTE_CHARACTERS:
         return None
     # A model often miscounts lines: a quote counts wherever it stands word for word.
     for message in sorted(transcript.messages, key=lambda message: message.line != evidence.line):

@@ -29,12 +29,12 @@ from kb.sessions.transcript import AGENT, ToolCall, ToolResult, Transcript, Tran
 from kb.text.segment import clip, count_words
 
 # Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion.
-EXPLAINED = 0.6
-_LONGEST = 600  # a sentence above this many characters explains nothing
+EXPLAINED_CONFIDENCE = 0.6
+_MAX_SENTENCE_CHARACTERS = 600  # a sentence above this many characters explains nothing
 
 _SHELLS = frozenset({"Bash", "PowerShell"})
 _EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
-_LOOKING = frozenset(
+_READ_ONLY_PROGRAMS = frozenset(
     "cd ls cat grep rg head tail sed awk echo find sleep which pwd test true wc printf kill export".split()
 )
 _INTERPRETERS = frozenset("node python python3 ruby bash sh zsh deno bun php perl elixir".split())
@@ -57,7 +57,7 @@ _TALLY_WORDS = frozenset(
     "unnecessary skips warning warnings excluded found in and with second seconds s ms x invalid done finished".split()
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
-_COUNTED = re.compile(r"\b(\d{1,7}) (?:failures?|failed|failing)\b")
+_FAILURE_COUNT = re.compile(r"\b(\d{1,7}) (?:failures?|failed|failing)\b")
 _CAUSE = re.compile(
     r"\b(?:root cause|the (?:real |actual |underlying )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
     r"|that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|turns? out|caused by)\b"
@@ -65,7 +65,9 @@ _CAUSE = re.compile(
     re.IGNORECASE,
 )
 _BECAUSE = re.compile(r"\b(?:because|since|due to|(?:is|are|was|were) missing)\b|因为|由于|缺少|缺失", re.IGNORECASE)
-_BACK = re.compile(r"^\W*(?:that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|这就是)", re.IGNORECASE)
+_CAUSE_ASSERTION = re.compile(
+    r"^\W*(?:that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|这就是)", re.IGNORECASE
+)
 _LEAD = re.compile(
     r"^\W*(?:(?:i see|ah|ok|okay|so|now|right|great|good|found it|aha|好|明白了?|原来如此)\b[\s,.:;!—–-]*)*"
     r"(?:the (?:real |actual |underlying |root )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
@@ -74,12 +76,12 @@ _LEAD = re.compile(
     r"|(?:问题|原因|根因|根本原因)(?:就?是|在于|出在)?[:：，,\s]*|原来是?[，,]?)?",
     re.IGNORECASE,
 )
-_SLIP = re.compile(
+_OWN_SLIP_PATTERN = re.compile(
     r"\bI(?:'m| am|'ve| was| need| have| had| forgot| should| did| used)\b|\bmy (?:code|edit|change|test|mistake"
     r"|fix)\b|我(?:写错|忘了|漏)",
     re.IGNORECASE,
 )
-_TRIVIAL = re.compile(
+_TRIVIAL_PATTERN = re.compile(
     r"\b(?:typo|syntax error|whitespace|indentation|unused (?:variable|import|alias)|formatt(?:ed|ing)|line length"
     r"|lint(?:er|ing)?"
     r"|false positive|cyclomatic|nest(?:ed|ing) too|too (?:complex|many|long|deep))\b|拼写|缩进|空格|格式化|笔误",
@@ -150,7 +152,7 @@ def identify_command(command: str) -> str:
     if not words:
         return ""
     program = words[0].replace("\\", "/").rpartition("/")[2]
-    if program in _LOOKING or not re.match(r"[\w.@-]+$", program):
+    if program in _READ_ONLY_PROGRAMS or not re.match(r"[\w.@-]+$", program):
         return ""
     # `npm run build` and `npm run test` are two commands, `npm test` and `npm test --watch` are one.
     plain_words = [word for word in words[1:] if not word.startswith("-")]
@@ -170,7 +172,7 @@ def _is_resolved(failed: _CommandRun, following: _CommandRun) -> bool:
         return True
     texts = failed.result.text, following.result.text
     # How many failures a test run counts at its end; 0: it does not say.
-    failures, left = (int((_COUNTED.findall(text[-4000:]) or [0])[-1]) for text in texts)
+    failures, left = (int((_FAILURE_COUNT.findall(text[-4000:]) or [0])[-1]) for text in texts)
     if failures and left and 2 * left < failures:
         return True
     before, after = (Counter(re.sub(r"\d+", "0", row[:200]) for row in _list_error_lines(text)) for text in texts)
@@ -206,15 +208,19 @@ def _find_cause(messages: tuple[TranscriptMessage, ...]) -> _FailureCause | None
 def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[_FailureCause]:
     rows = list(split_sentences(text))
     for number, row in enumerate(rows):
-        if len(row) > _LONGEST:
+        if len(row) > _MAX_SENTENCE_CHARACTERS:
             continue
         masked = blank_code(row)
         outright = bool(_CAUSE.search(masked))
-        if not (outright or _BECAUSE.search(masked)) or is_noncommittal(row) or _TRIVIAL.search(masked):
+        if not (outright or _BECAUSE.search(masked)) or is_noncommittal(row) or _TRIVIAL_PATTERN.search(masked):
             continue
         # “That is the reason” / “这就是原因” explains by the sentence before it.
-        subject = rows[number - 1] if number and _BACK.match(masked) else row
-        if is_noncommittal(subject) or _SLIP.search(blank_code(subject)) or _TRIVIAL.search(blank_code(subject)):
+        subject = rows[number - 1] if number and _CAUSE_ASSERTION.match(masked) else row
+        if (
+            is_noncommittal(subject)
+            or _OWN_SLIP_PATTERN.search(blank_code(subject))
+            or _TRIVIAL_PATTERN.search(blank_code(subject))
+        ):
             continue
         quote = row if subject is row else text[text.find(subject) : text.find(row) + len(row)]
         lead = _LEAD.match(blank_code(subject)) if not subject.startswith("`") else None
@@ -244,7 +250,7 @@ def _build_candidate(
         why=strip_markdown(cause.quote),
         impact=tuple(dict.fromkeys([*find_paths(command, cwd), *edited]))[:5],
         verification=f"`{proven}`" if proven else "",
-        confidence=EXPLAINED,
+        confidence=EXPLAINED_CONFIDENCE,
         evidence=tuple(Evidence(quote, source, cause.message.line, cause.message.time) for quote in quotes),
         session=source,
     )

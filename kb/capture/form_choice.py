@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _FILE = "form.json"
-_SHORTER = (LIMIT, 400, 300, 200, 140, 100, 60)  # 字 of the compact forms that are tried, one after the other
+_COMPACT_LIMITS = (LIMIT, 400, 300, 200, 140, 100, 60)  # 字 of the compact forms that are tried, one after the other
 
 
 class FormStatus(NamedTuple):
@@ -131,7 +131,7 @@ def compress_session(kb: Workspace, path: str, budget: int) -> RenderedForm:
     ids = dict.fromkeys(one.id for one in find_references(expanded.text) if kb.index.find_by_id(one.id))
     least = 0
     try:
-        for form, limit in (("", 0), (NORMAL, 0), *((COMPACT, limit) for limit in _SHORTER)):
+        for form, limit in (("", 0), (NORMAL, 0), *((COMPACT, limit) for limit in _COMPACT_LIMITS)):
             kb.config = usual._replace(compact_limit=limit or usual.compact_limit)
             made = render_transcript_form(kb, path, form) if form else expanded
             missing = [f"[{name}]" for name in ids if f"[{name}]" not in made.text]

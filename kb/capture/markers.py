@@ -16,8 +16,8 @@ from kb.records.model import Candidate, Evidence
 from kb.sessions.prose import ProsePiece, find_alternative, split_pieces, split_reason, strip_markdown
 from kb.text.segment import clip, count_words, first_sentence
 
-MARKED = 0.9  # confidence of a candidate that somebody marked as one
-_QUOTE = 600  # characters of the longest quote
+MARKED_CONFIDENCE = 0.9  # confidence of a candidate that somebody marked as one
+_QUOTE_LIMIT = 600  # characters of the longest quote
 _MARK_LIMIT = 2000  # characters of the longest marked line: what is longer is no statement
 _FIELD_LIMIT = 8000  # characters of the longest field of a block; what follows is left in the session
 
@@ -82,7 +82,7 @@ def iter_marked(text: str, parts: list[ProsePiece], evidence: Evidence) -> Itera
     for piece in parts:
         if _is_kb_block(piece):
             with contextlib.suppress(BadInput, ValueError, RecursionError):  # `iter_block_errors` says why
-                own = (evidence._replace(quote=piece.text.strip()[:_QUOTE].rstrip()),)
+                own = (evidence._replace(quote=piece.text.strip()[:_QUOTE_LIMIT].rstrip()),)
                 for candidate in build_candidates(json.loads(piece.text)):
                     yield MarkedCandidate(candidate._replace(evidence=own), piece.start, piece.start + len(piece.text))
         for row in _iter_lines(piece):
@@ -201,7 +201,7 @@ def _finish_block(block: _MarkedBlock | None, text: str, evidence: Evidence) -> 
     decision = fields.get("decision", strip_markdown(content.main) if block.explicit else "")
     if not title or (not block.explicit and _VAGUE_HEADING.match(title)):
         title = strip_markdown(first_sentence(decision))
-    quote = text[block.start : block.end].rstrip()[:_QUOTE].rstrip()
+    quote = text[block.start : block.end].rstrip()[:_QUOTE_LIMIT].rstrip()
     candidate = Candidate(
         kind=block.kind,
         title=clip(title, 120),
@@ -210,7 +210,7 @@ def _finish_block(block: _MarkedBlock | None, text: str, evidence: Evidence) -> 
         why=fields.get("why", content.why if block.explicit else ""),
         verification=fields.get("verification", ""),
         rollback=fields.get("rollback", ""),
-        confidence=MARKED,
+        confidence=MARKED_CONFIDENCE,
         evidence=(evidence._replace(quote=quote),),
     )
     yield MarkedCandidate(candidate, block.start, block.end)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from kb.sessions.session_archive import SessionArchive
     from kb.workspace import Workspace
 
-_POLITE = re.compile(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", re.DOTALL)
-_GO_ON = re.compile(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
+_POLITE_WRAPPING = re.compile(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", re.DOTALL)
+_CONTINUE_PATTERN = re.compile(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
 # “continue api” names a session, “continue it” does not: a name has three characters or more, words of a task four 字.
-_LEAST_NAME, _LEAST_WORDS = 3, 4
+_MIN_NAME_CHARACTERS, _MIN_TASK_WORDS = 3, 4
 _NAME = re.compile(r"[\w.-]+")
 
 
@@ -28,7 +28,7 @@ def answer_phrase(
     kb: Workspace, prompt: str, *, path: str, session: str, folder: str, host: str
 ) -> PromptAnswer | None:
     """Return the answer where *prompt* is one of the phrases (RUYI-30) and nothing else; None for any other prompt."""
-    match = _POLITE.match(prompt.strip())
+    match = _POLITE_WRAPPING.match(prompt.strip())
     words = match.group(1).strip() if match else ""
     known = KnownSession(session, path)
     if words == "详细说说":
@@ -48,7 +48,7 @@ def answer_phrase(
         return PromptAnswer(kb.localise(none))
     if words == "修剪上下文":
         return _prune_session(kb, known)
-    go_on = _GO_ON.fullmatch(words)
+    go_on = _CONTINUE_PATTERN.fullmatch(words)
     return _continue_session(kb, go_on.group(1), folder) if go_on else None
 
 
@@ -85,8 +85,8 @@ def _continue_session(kb: Workspace, name: str, folder: str) -> PromptAnswer | N
     found = find_sessions(kb, name, folder)
     found = found or (find_sessions(kb, slugify(name), folder) if _NAME.fullmatch(name) else [])
     by_name = any(name in session.name for session in found)
-    is_name = by_name and len(name) >= _LEAST_NAME and not name.isdigit()
-    if not found or not (is_name or count_words(name) >= _LEAST_WORDS):
+    is_name = by_name and len(name) >= _MIN_NAME_CHARACTERS and not name.isdigit()
+    if not found or not (is_name or count_words(name) >= _MIN_TASK_WORDS):
         return None
     if len(found) == 1:
         return PromptAnswer(restore_session(kb, found[0]))

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 NEW, PENDING, CONFIRMED, REJECTED = "new", "pending", "confirmed", "rejected"
-_AT_ONCE = 5  # proposals that a person is shown at the end of a turn
-_KEPT = 500  # proposals that are remembered, so that none is made twice
-_TRIES = 5  # wrong codes after which a code is of no use
-_ROUNDS = 2000
-_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
-_ALIKE = 0.5  # similarity of a title from which what was written says what a prompt said
+_MAX_SHOWN_PROPOSALS = 5  # proposals that a person is shown at the end of a turn
+_MAX_REMEMBERED_PROPOSALS = 500  # proposals that are remembered, so that none is made twice
+_MAX_CODE_TRIES = 5  # wrong codes after which a code is of no use
+_HASH_ROUNDS = 2000
+_CODE_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+_MIN_TITLE_SIMILARITY = 0.5  # similarity of a title from which what was written says what a prompt said
 _ASK = msg("answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE")
 
 
@@ -79,7 +79,7 @@ def propose_at_turn_end(
     for proposal in (*_collect_held(kb, verdicts), *_collect_noticed(kb, log, folder, host, verdicts)):
         if not _is_already_proposed(kb, proposal.candidate, (*known, *found)):
             found.append(proposal)
-    shown = [] if silent else found[:_AT_ONCE]
+    shown = [] if silent else found[:_MAX_SHOWN_PROPOSALS]
     for proposal in found[len(shown) :]:
         save_proposal(kb, proposal._replace(session=log.session))
     return _present_proposals(kb, log.session, shown, known)
@@ -120,7 +120,7 @@ def _collect_noticed(
             session=log.session,
             evidence=(Evidence(text),),
         )
-        if any(compute_similarity(candidate.title, verdict.title) > _ALIKE for verdict in verdicts):
+        if any(compute_similarity(candidate.title, verdict.title) > _MIN_TITLE_SIMILARITY for verdict in verdicts):
             continue
         [would] = pipeline.write(kb, [candidate], folder=folder, dry_run=True)
         if would.verdict not in ("refused", "unchanged") or is_personal_fact(candidate):
@@ -149,7 +149,7 @@ def _present_proposals(kb: Workspace, session: str, found: Sequence[Proposal], k
     if not found:
         return ""
     first = max((one.number for one in known if one.session == session), default=0) + 1
-    code, salt = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8)), os.urandom(8).hex()
+    code, salt = "".join(_CODE_LETTERS[byte % len(_CODE_LETTERS)] for byte in os.urandom(8)), os.urandom(8).hex()
     digest = _hash_code(code, salt)
     lines = [kb.localise(msg("kb: worth keeping?"))]
     for number, proposal in enumerate(found, first):
@@ -265,7 +265,11 @@ def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, t
     """
     if code:
         given = code.strip().upper().replace("-", "")
-        valid = [one for one in wanted if one.code and one.tries < _TRIES and _hash_code(given, one.salt) == one.code]
+        valid = [
+            one
+            for one in wanted
+            if one.code and one.tries < _MAX_CODE_TRIES and _hash_code(given, one.salt) == one.code
+        ]
         if len(valid) < len(wanted):
             for proposal in wanted:
                 save_proposal(kb, proposal._replace(tries=proposal.tries + 1))
@@ -279,7 +283,7 @@ def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, t
 
 def _hash_code(code: str, salt: str) -> str:
     digest = f"{salt}{code}".encode()
-    for _ in range(_ROUNDS):
+    for _ in range(_HASH_ROUNDS):
         digest = sha256(digest).digest()
     return digest.hex()
 
@@ -326,7 +330,7 @@ def save_proposal(kb: Workspace, proposal: Proposal) -> Proposal:
     kept = proposal._replace(candidate=masked, made=made)
     kb.state.save({**kept._asdict(), "candidate": candidate_to_json(masked)}, FOLDER, kept.name + ".json")
     done = [one for one in list_proposals(kb) if one.status in (CONFIRMED, REJECTED)]
-    for old in done[:-_KEPT]:
+    for old in done[:-_MAX_REMEMBERED_PROPOSALS]:
         with contextlib.suppress(OSError):
             os.unlink(kb.state.path(FOLDER, old.name + ".json"))
     return kept

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kb.capture.proposals import Proposal
     from kb.workspace import Workspace
 
-_WRITTEN = ("created", "updated", "appended", "unchanged")
-LATELY = 7 * 86_400  # seconds for which `kb inbox` counts a refusal
+_WRITTEN_VERDICTS = ("created", "updated", "appended", "unchanged")
+RECENT_REFUSAL_SECONDS = 7 * 86_400  # seconds for which `kb inbox` counts a refusal
 
 
 class ConsultedCandidates(NamedTuple):
@@ -69,7 +69,7 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
 
 def close_written_proposals(kb: Workspace, rows: Iterable[JudgedCandidate]) -> None:
     """Close the open proposals of what was just written without an answer, so that it is not written twice."""
-    written = [row.candidate for row in rows if row.verdict.verdict in _WRITTEN]
+    written = [row.candidate for row in rows if row.verdict.verdict in _WRITTEN_VERDICTS]
     if not written or not os.path.isdir(kb.state.path(FOLDER)):
         return
     from kb.capture import proposals

@@ -38,9 +38,11 @@ from kb.writing.spool import spool_candidates
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_HEAD = 4096  # bytes of its first line by which a transcript is known: another file in its place is read from the start
-_WRITTEN = ("created", "updated", "appended")
-LARGEST_EXPANDED = 200_000
+_HEAD_BYTES = (
+    4096  # bytes of its first line by which a transcript is known: another file in its place is read from the start
+)
+_WRITTEN_VERDICTS = ("created", "updated", "appended")
+MAX_EXPANDED_BYTES = 200_000
 """Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
 
 
@@ -138,7 +140,7 @@ class _SessionSave:
         self.kb, self.archive, self.full, self.landing = kb, archive, full, landing
         self.notes: list[str] = []
         self.digest = sha256(data).hexdigest()
-        self.head = sha256(data[: data.find(b"\n") + 1][:_HEAD]).hexdigest()
+        self.head = sha256(data[: data.find(b"\n") + 1][:_HEAD_BYTES]).hexdigest()
         read = parse_transcript(data)
         whole = add_answer(read, answer)
         self.is_late = len(whole.messages) > len(read.messages)  # the host has yet to write the last answer to the file
@@ -238,7 +240,7 @@ class _SessionSave:
 
     def _render_compact(self, rows: Sequence[JudgedCandidate], more: Sequence[Candidate] = ()) -> str:
         self.progress = self.progress or find_progress(self.transcript)  # one call renders up to three compact forms
-        written = tuple(row.verdict.id for row in rows if row.verdict.verdict in _WRITTEN)
+        written = tuple(row.verdict.id for row in rows if row.verdict.verdict in _WRITTEN_VERDICTS)
         facts = FormFacts((*(row.candidate for row in rows), *more), written, now=self.progress)
         return render_form(self.kb, COMPACT, self.transcript, facts).text
 
@@ -295,12 +297,12 @@ class _SessionSave:
             rendered = render_form(self.kb, form, transcript, facts)
             self.notes += rendered.notes
             files[f"{folder}{form}.md"] = rendered.text.encode("utf-8", "replace")
-        if len(files[f"{folder}{EXPANDED}.md"]) > LARGEST_EXPANDED:
+        if len(files[f"{folder}{EXPANDED}.md"]) > MAX_EXPANDED_BYTES:
             local = self.kb.state.path(EXPANDED, f"{self.archive_name}.md")
             write_atomic(local, files.pop(f"{folder}{EXPANDED}.md"))
             stays = msg(
                 "the expanded form is larger than {limit} bytes and stays in this clone: {path}",
-                limit=LARGEST_EXPANDED,
+                limit=MAX_EXPANDED_BYTES,
                 path=local,
             )
             self.notes.append(self.kb.localise(stays))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 FILE = "lights.json"
-_TAIL = 400_000  # bytes of a transcript that tell how full the context is
-_AGAIN = 50  # percent below which the orange and the red light can be lit again; the yellow one is lit once
+_TAIL_BYTES = 400_000  # bytes of a transcript that tell how full the context is
+_REARM_PERCENT = 50  # percent below which the orange and the red light can be lit again; the yellow one is lit once
 
 
 class UsageAlert(NamedTuple):
@@ -50,8 +50,8 @@ def measure_usage(
     windows, usual = kb.config.context_windows, kb.config.context_window
     if percent >= 0 or not transcript:
         return ContextUsage(0, find_window(model, windows, usual).tokens, model, given=percent, is_known=percent >= 0)
-    found = read_usage(read_transcript(transcript, _TAIL), windows, usual, held)
-    if found.line or os.stat(transcript).st_size <= _TAIL:
+    found = read_usage(read_transcript(transcript, _TAIL_BYTES), windows, usual, held)
+    if found.line or os.stat(transcript).st_size <= _TAIL_BYTES:
         return found
     return read_usage(read_transcript(transcript), windows, usual, held)
 
@@ -99,7 +99,7 @@ def raise_alerts(
         return UsageAlert()
     now = find_usage_band(used)
     # A context that was compacted to less than a half may light orange and red again.
-    lit = {"yellow"} & set(before.lit) if used.percent < _AGAIN else set(before.lit)
+    lit = {"yellow"} & set(before.lit) if used.percent < _REARM_PERCENT else set(before.lit)
     # A tool call has no time for a pruning report or an archive: only the reminder is given there.
     waits = now.light != "yellow" if only_told else now.light == "yellow" and not heard
     alert = UsageAlert(before.untold if heard else "")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kb.checks.check_context import CheckContext, CheckedText, CheckSurroundings, Key, MergeVersions, load_check_context
 from kb.checks.findings import RecordSource
-from kb.checks.merge_conflicts import MOST, NeighbourIndex
+from kb.checks.merge_conflicts import MAX_COMPARED_RECORDS, NeighbourIndex
 from kb.git import revisions
 from kb.git.revisions import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
@@ -223,7 +223,7 @@ def _find_contradictions(kb: Workspace, context: CheckContext) -> dict[tuple[str
     paths = revisions.list_changed_records(kb, since) if since else set()
     accepted = {one.record.path: one for one in context.records if one.record.status == Status.ACCEPTED}
     new = sorted((accepted[path] for path in paths & accepted.keys()), key=lambda one: one.age_key, reverse=True)
-    if not new or len(new) > MOST:
+    if not new or len(new) > MAX_COMPARED_RECORDS:
         return {}
     near = NeighbourIndex(one.record for one in accepted.values())
     found: dict[tuple[str, str], Message] = {}

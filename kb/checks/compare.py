@@ -15,7 +15,7 @@ from kb.checks import content_rules, file_rules, lifecycle, staleness
 from kb.checks.check_context import CheckContext, build_check_context, load_check_context
 from kb.checks.collect_checks import collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource
-from kb.checks.merge_conflicts import MOST, DivergedRecords, MergeConflicts, load_divergence
+from kb.checks.merge_conflicts import MAX_COMPARED_RECORDS, DivergedRecords, MergeConflicts, load_divergence
 from kb.checks.record_diff import Comparison, RecordChange, diff_parts, diff_records, summarise_merge
 from kb.checks.run_checks import RULES, apply_rules, collect_project_ids, filter_findings, is_below, qualify_findings
 from kb.git import revisions
@@ -24,7 +24,7 @@ from kb.index.record_ids import qualify_message_ids
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_ACROSS = (
+_CROSS_BRANCH_RULES = (
     file_rules.check_duplicate_ids,
     file_rules.check_duplicate_uids,
     content_rules.check_relations,
@@ -38,7 +38,7 @@ _ACROSS = (
     staleness.check_impact_paths,
 )
 """The rules by which a change to one file can make another one wrong."""
-_SCANNING = (content_rules.check_secrets, content_rules.check_untrusted)
+_SCANNING_RULES = (content_rules.check_secrets, content_rules.check_untrusted)
 """The rules that read a text letter by letter, which takes longer than all others: the rest was read when it came."""
 
 
@@ -76,7 +76,7 @@ def compare_with_revision(kb: Workspace, revision: str, *, below: Sequence[str] 
         uncommitted=len(revisions.list_changed_records(kb, parted.head)),
         branches=tuple(conflicts.branches),
         unseen=conflicts.unseen,
-        uncompared=len(conflicts.changed_live[MOST:]),
+        uncompared=len(conflicts.changed_live[MAX_COMPARED_RECORDS:]),
         shared=shared,
     )
 
@@ -92,7 +92,7 @@ def _iter_changes(lines: DivergedRecords, conflicts: MergeConflicts) -> Iterator
     new = 0
     for change in diff_records(before, after, lines.merged):
         key = change.record.identity
-        if change.step == "new" and new < MOST:
+        if change.step == "new" and new < MAX_COMPARED_RECORDS:
             new += 1
             yield change._replace(similar=conflicts.there.find_similar(change.record))
         elif key in olds and key in lines.came:
@@ -117,12 +117,12 @@ def _split_findings(
         texts=tuple(text for text in context.texts if text.path in lines.paths),
         broken=tuple(broken for broken in context.broken if broken.source.path in lines.paths),
     )
-    across = apply_rules(context, _ACROSS)
-    alone = apply_rules(context, [rule for rule in RULES if rule not in (*_ACROSS, *_SCANNING)])
-    findings = [*across, *alone, *apply_rules(changed, _SCANNING)]
+    across = apply_rules(context, _CROSS_BRANCH_RULES)
+    alone = apply_rules(context, [rule for rule in RULES if rule not in (*_CROSS_BRANCH_RULES, *_SCANNING_RULES)])
+    findings = [*across, *alone, *apply_rules(changed, _SCANNING_RULES)]
     # a link to a record that this branch renames breaks in a file that it leaves alone: only what is new counts
     spread = [finding for finding in across if finding.path not in lines.paths]
-    earlier = apply_rules(_load_base_context(kb, lines, context), _ACROSS) if spread else ()
+    earlier = apply_rules(_load_base_context(kb, lines, context), _CROSS_BRANCH_RULES) if spread else ()
     before = {(finding.rule, finding.path, str(finding.message)) for finding in earlier}
     ours = {id(finding) for finding in findings if finding.path in lines.paths}
     ours |= {id(finding) for finding in spread if (finding.rule, finding.path, str(finding.message)) not in before}

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-SHORTEST = 6
+MIN_SECRET_CHARACTERS = 6
 """Characters below which a search would find words instead of secrets."""
 MASK = "[redacted:purged]"
-_AT_ONCE = 32_000_000
+_BATCH_BYTES = 32_000_000
 """Bytes of objects that are read from git in one call."""
 _COMMITS = 100
 """Commits that are asked about in one call."""
@@ -128,10 +128,15 @@ class PurgePlan(NamedTuple):
 def parse_secret(secret: str) -> SecretQuery:
     """Return what is searched for; raise BadInput for a secret too short to be one."""
     lines = [line.strip() for line in secret.strip().splitlines()]
-    wanted = lines if len(lines) == 1 else [line for line in lines if len(line) >= 2 * SHORTEST and "-----" not in line]
-    if not wanted or len(wanted[0]) < SHORTEST:
+    wanted = (
+        lines
+        if len(lines) == 1
+        else [line for line in lines if len(line) >= 2 * MIN_SECRET_CHARACTERS and "-----" not in line]
+    )
+    if not wanted or len(wanted[0]) < MIN_SECRET_CHARACTERS:
         raise BadInput(
-            msg("the secret is shorter than {count} characters", count=SHORTEST), hint=msg("search by hand: git log -S")
+            msg("the secret is shorter than {count} characters", count=MIN_SECRET_CHARACTERS),
+            hint=msg("search by hand: git log -S"),
         )
     forms = [
         form
@@ -195,7 +200,7 @@ def _iter_objects(kb: Workspace) -> Iterator[tuple[str, str, bytes]]:
     size = 0
     for row in rows:
         _, oid, length = row.split(" ")
-        if size > _AT_ONCE:
+        if size > _BATCH_BYTES:
             chunks.append("")
             size = 0
         chunks[-1] += f"{oid}\n"

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-NEAR = 48
+MAX_NEAR_RECORDS = 48
 """Records of the likest titles that are compared, and as many for each claim and path: twice what the gate takes."""
-MOST = 500
+MAX_COMPARED_RECORDS = 500
 """Changed records whose words are compared with the others; of more, as an import makes, the first so many."""
 
 _CANDIDATE_KEYS = ("kind", "title", "impact", "tags", "scope", "claims", "coexists_with", "supersedes", "amends")
@@ -62,8 +62,8 @@ class NeighbourIndex:
                     for number in numbers:
                         weights[number] += 1 / len(numbers)
                 else:
-                    found.update(dict.fromkeys(numbers[:NEAR]))
-            found.update(dict.fromkeys(nlargest(NEAR, weights, key=weights.__getitem__)))
+                    found.update(dict.fromkeys(numbers[:MAX_NEAR_RECORDS]))
+            found.update(dict.fromkeys(nlargest(MAX_NEAR_RECORDS, weights, key=weights.__getitem__)))
         own = record.identity
         return [other for other in map(self._records.__getitem__, found) if other.identity != own]
 
@@ -222,7 +222,7 @@ class MergeConflicts:
 
     def find_contradictions(self) -> Iterator[Finding]:
         """Yield what cannot hold beside what this line changes; what could not before either is left out."""
-        changed = self.changed_live[:MOST]
+        changed = self.changed_live[:MAX_COMPARED_RECORDS]
         among = NeighbourIndex(changed)
         elsewhere = NeighbourIndex(record for _, record in self._elsewhere.values())
         for record in changed:

@@ -21,7 +21,7 @@ from kb.text.line_ends import find_line_number, split_lines
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import clip, count_words, one_line
 
-WEIGHTY = 3
+MIN_REPEATED_WORDS = 3
 """字 from which on a list item that stands twice was hardly meant to."""
 PARAGRAPH = 8
 """The same for a paragraph, which stands further away from its like."""
@@ -151,7 +151,7 @@ def _find_repeated(text: str) -> tuple[int, str] | None:
     for row, words, is_item in _iter_pieces(text):
         if not is_item:
             items = set()  # another list begins
-        seen, least = (items, WEIGHTY) if is_item else (paragraphs, PARAGRAPH)
+        seen, least = (items, MIN_REPEATED_WORDS) if is_item else (paragraphs, PARAGRAPH)
         if words in seen and count_words(words) >= least:
             return row, words
         seen.add(words)

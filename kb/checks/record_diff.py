@@ -12,7 +12,7 @@ from kb.records.kinds import ADR_SECTIONS, join_section_labels, status_name
 from kb.records.model import GLOBAL, Record, SimilarRecord, Status
 from kb.text.segment import clip, one_line, split_sentences
 
-SHOWN = 200
+MAX_SHOWN_CHARACTERS = 200
 """Characters of one side of a change that are shown."""
 _LEAD = 40
 """Characters that both sides share and that are shown before the difference."""
@@ -180,7 +180,7 @@ def _collect_sections(record: Record) -> dict[str, str]:
 
 
 def diff_texts(before: str, after: str) -> tuple[str, str]:
-    """Return the lines and sentences that only one of two texts has, each side cut to SHOWN around the difference."""
+    """Return the lines and sentences of only one text, each side cut to MAX_SHOWN_CHARACTERS around the difference."""
     mine, theirs = ([one_line(sentence) for sentence in split_sentences(text)] for text in (before, after))
     # sentences that only moved differ on no side: "A. B." and "B. A." give ("", "")
     gone = " ".join(sentence for sentence in mine if sentence not in theirs)
@@ -190,10 +190,10 @@ def diff_texts(before: str, after: str) -> tuple[str, str]:
 
 
 def _cut_text(text: str, start: int) -> str:
-    """Return *text* cut to SHOWN, with little of what is before the difference at *start*."""
-    if len(text) > SHOWN and start > 2 * _LEAD:
+    """Return *text* cut to MAX_SHOWN_CHARACTERS, with little of what is before the difference at *start*."""
+    if len(text) > MAX_SHOWN_CHARACTERS and start > 2 * _LEAD:
         text = "…" + text[start - _LEAD :]
-    return clip(text, SHOWN)
+    return clip(text, MAX_SHOWN_CHARACTERS)
 
 
 # -- what a merge will mean -----------------------------------------------------------------------

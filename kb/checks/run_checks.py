@@ -76,7 +76,7 @@ RULES: tuple[Rule, ...] = (
 )
 """A new rule: one function, one word here."""
 
-_CLEAN = "clean.json"
+_CLEAN_FILE = "clean.json"
 """Digests of the texts in which the rules that look at one text alone, letter by letter, found nothing."""
 _COSTLY_PROGRAMS = (injection_patterns, injection, content_rules, redaction)
 
@@ -170,7 +170,7 @@ def recheck_records(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
     """
     times = [os.stat(str(module.__file__)).st_mtime_ns for module in _COSTLY_PROGRAMS]
     fingerprint = sha256(repr((times, kb.config.masking)).encode()).hexdigest()
-    saved = kb.state.load(_CLEAN)
+    saved = kb.state.load(_CLEAN_FILE)
     clean = frozenset(saved["texts"].split()) if saved and saved.get("rules") == fingerprint else frozenset()
     sources = iter_sources(kb, {record.path: record for record in records})
     context = add_other_branches(kb, collect_context(kb, sources, clean))
@@ -179,7 +179,7 @@ def recheck_records(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
     now = {digest_text(text.text) for text in context.texts if text.path not in found}
     if now != clean:
         with contextlib.suppress(OSError):
-            kb.state.save({"rules": fingerprint, "texts": " ".join(sorted(now))}, _CLEAN)
+            kb.state.save({"rules": fingerprint, "texts": " ".join(sorted(now))}, _CLEAN_FILE)
     return qualify_findings(kb, findings, context, "")
 
 

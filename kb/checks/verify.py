@@ -46,11 +46,11 @@ _TRANSCRIPTS = frozenset({"console", "shell-session", "shellsession"})
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([\w-]*)")
 # "$ make test", "- `$ make test`", "> $ make test"; possessive, so that long rows of spaces cost no time
 _PROMPT = re.compile(r"[ \t]*+(?:(?:[-*+>]|\d{1,9}[.)])[ \t]++)*+(`?)\$ ++(\S(?:.*\S)?)[ \t]*$")
-_KEPT = 200_000
+_MAX_OUTPUT_BYTES = 200_000
 """Bytes of a command's output that are looked at: the last ones."""
-_SHOWN = 40
+_MAX_SHOWN_LINES = 40
 """Lines of a command's output that are shown: the last ones."""
-_WIDEST = 400
+_MAX_LINE_CHARACTERS = 400
 """Characters of such a line."""
 
 
@@ -191,7 +191,7 @@ def _read_output(process: subprocess.Popen[bytes], deadline: float) -> tuple[byt
         ready, _, _ = select.select([process.stdout], [], [], min(deadline - time.monotonic(), 0.1))
         chunk = os.read(process.stdout.fileno(), 65_536) if ready else b""
         kept += chunk
-        del kept[:-_KEPT]
+        del kept[:-_MAX_OUTPUT_BYTES]
         if not chunk and (ready or process.poll() is not None):
             return bytes(kept), True
     return bytes(kept), False
@@ -201,8 +201,16 @@ def _format_output(kb: Workspace, output: bytes) -> str:
     """Return the last lines of *output* as they can be shown: without secrets, and nothing drives a terminal."""
     text, _ = redaction.redact_text(output.decode("utf-8", "replace"), kb.config.masking)
     rows = reveal_hidden(text).rstrip("\n").split("\n")
-    more = ["…"] if len(rows) > _SHOWN else []
-    return "\n".join((*more, *(row if len(row) <= _WIDEST else row[: _WIDEST - 1] + "…" for row in rows[-_SHOWN:])))
+    more = ["…"] if len(rows) > _MAX_SHOWN_LINES else []
+    return "\n".join(
+        (
+            *more,
+            *(
+                row if len(row) <= _MAX_LINE_CHARACTERS else row[: _MAX_LINE_CHARACTERS - 1] + "…"
+                for row in rows[-_MAX_SHOWN_LINES:]
+            ),
+        )
+    )
 
 
 # -- what came of it ------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from kb.knowledge_base import KnowledgeBase
 from kb.search import embedding
 from kb.search.embedding import delete_vectors, embed_text, get_vector_status
 
-_PAUSE = 2.0
+_PROGRESS_SECONDS = 2.0
 """Seconds between two lines on how far a build of the wiki is."""
-_VECTOR_PAUSE = 10.0
+_VECTOR_PROGRESS_SECONDS = 10.0
 """Seconds between two lines on how many vectors are made, where there is no terminal."""
 
 own_option = click.option(
@@ -45,7 +45,7 @@ def build_wiki(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> N
 
     def report_pages(made: int, pages: int) -> None:
         nonlocal last
-        if monotonic() - last > _PAUSE:
+        if monotonic() - last > _PROGRESS_SECONDS:
             last = monotonic()
             warn(kb, msg("pages made: {made} of {pages}", made=made, pages=pages))
 
@@ -115,7 +115,7 @@ def build_vectors(kb: KnowledgeBase, anew: bool) -> Answer:
         # one line that is written over; a log gets a line now and then instead
         if sys.stderr.isatty():
             print(f"\r{line}", end="\n" if done == number else "", file=sys.stderr, flush=True)
-        elif done == number or monotonic() - last > _VECTOR_PAUSE:
+        elif done == number or monotonic() - last > _VECTOR_PROGRESS_SECONDS:
             last = monotonic()
             print(line, file=sys.stderr, flush=True)
 

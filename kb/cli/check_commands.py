@@ -27,9 +27,9 @@ from kb.records.model import Record
 from kb.safety.injection import find_instruction, reveal_hidden
 from kb.writing.publish import report_rescued_work
 
-_LONGEST_SECRET = 100_000
+_MAX_SECRET_BYTES = 100_000
 """Bytes that are read from stdin."""
-_SHOWN = 20
+_MAX_SHOWN_PLACES = 20
 """Places of a secret that are named; the others are counted."""
 
 
@@ -229,7 +229,7 @@ def purge_secret(ctx: click.Context, as_json: bool) -> int | None:
         if sys.stdin.isatty():
             secret = str(click.prompt(kb.localise(msg("The secret (it is not shown)")), hide_input=True, err=True))
         else:
-            secret = sys.stdin.buffer.read(_LONGEST_SECRET).decode("utf-8", "surrogateescape")
+            secret = sys.stdin.buffer.read(_MAX_SECRET_BYTES).decode("utf-8", "surrogateescape")
         wanted = find_secret.parse_secret(secret)
         found, alone = find_secret.locate_secret(kb, wanted)
         prepared = find_secret.prepare_purge(kb, secret, wanted, found, alone=alone) if found else None
@@ -258,5 +258,7 @@ def _list_secret_places(kb: KnowledgeBase, found: SecretReport) -> list[Message 
         *(msg("ref {place}", place=place) for place in (*found.refs, *found.named)),
         *(msg("git {place}", place=place) for place in found.inside),
     ]
-    more = [msg("… and {count} more places", count=len(rows) - _SHOWN)] if len(rows) > _SHOWN else []
-    return [*rows[:_SHOWN], *more]
+    more = (
+        [msg("… and {count} more places", count=len(rows) - _MAX_SHOWN_PLACES)] if len(rows) > _MAX_SHOWN_PLACES else []
+    )
+    return [*rows[:_MAX_SHOWN_PLACES], *more]

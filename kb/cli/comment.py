@@ -26,15 +26,15 @@ MARK = "<!-- kb-check -->"
 """The first line of a comment, by which the next run finds it."""
 LABELS = {section.name for section in SECTIONS}
 
-_LINE = 200
+_LINE_LIMIT = 200
 """Characters of one line's text."""
-_TITLE = 120
+_TITLE_LIMIT = 120
 """Characters of a title."""
-_WORD = 60
+_WORD_LIMIT = 60
 """Characters of a kind, a status, a scope or a heading."""
-_UNFOLDED = 5
+_MAX_UNFOLDED_ITEMS = 5
 """Items of a part that is folded away when it is longer."""
-_ALIKE = 0.3
+_MIN_TITLE_SIMILARITY = 0.3
 """Title similarity from which a record that is there already is named."""
 _SHORT_FORM = ("decision", "why", "impact", "rollback")
 _HEADINGS = {
@@ -47,7 +47,7 @@ _HEADINGS = {
 """Step → the heading of its part, and how the first line counts it."""
 _REFERENCE = re.compile(r"(?:[@#!$%~^]|&amp;)(?=[\w\"'])|\bGH-(?=\d)|\bwww(?=\.)|:(?=//)", re.IGNORECASE)
 """What GitHub or GitLab would take for the beginning of a mention, a reference or an address."""
-_APART = "&#8203;"
+_ZERO_WIDTH_SPACE = "&#8203;"
 """A space of no width: behind a reference's first letter it is one no more, and looks the same."""
 _MARKUP = re.compile(r"[\\`*_~\[\]{}]")
 _BLOCK = re.compile(r"^([0-9]{0,9})([#+=.)-])")
@@ -88,7 +88,7 @@ class PagePart(NamedTuple):
 def escape_markdown(text: str) -> str:
     """Return *text* as markdown that shows it on one line and does nothing else."""
     plain = html.escape(one_line(text), quote=False)
-    apart = _REFERENCE.sub(lambda match: match.group() + _APART, plain)
+    apart = _REFERENCE.sub(lambda match: match.group() + _ZERO_WIDTH_SPACE, plain)
     # "$x$" would be a formula in a comment
     escaped = _MARKUP.sub(r"\\\g<0>", apart).replace("$", "&#36;")
     return _BLOCK.sub(r"\1\\\2", escaped)
@@ -168,7 +168,7 @@ def render_comparison(comparison: Comparison, name: str, language: str, style: P
     counts = Counter(change.step for change in comparison.changes)
     counted = [page.render_count(_HEADINGS[step][1], counts[step]) for step in STEPS if counts[step]]
     summary = ("，" if language == "zh" else ", ").join(counted) or page.render_message(msg("no record changes"))
-    head = page.render_head(page.join_label(style.text(clip(name, _TITLE)), summary), len(errors), len(warnings))
+    head = page.render_head(page.join_label(style.text(clip(name, _TITLE_LIMIT)), summary), len(errors), len(warnings))
     tail = "\n" + " · ".join(page.iter_footer(comparison)) + "\n"
     return head + fit_parts(parts, style.limit - len(head) - len(tail), page.render_more) + tail
 
@@ -271,7 +271,7 @@ class _CommentPage:
 
     def build_part(self, title: Message, items: Sequence[PageItem], *, may_fold: bool = False) -> PagePart:
         """Return a part of the page under a title that counts its *items*; a long one is folded where it may be."""
-        if may_fold and self.style is MARKDOWN and len(items) > _UNFOLDED:
+        if may_fold and self.style is MARKDOWN and len(items) > _MAX_UNFOLDED_ITEMS:
             summary = f"<details><summary>{self.render_message(title)} ({len(items)})</summary>"
             return PagePart(summary, items, "\n</details>\n")
         return PagePart(self.style.strong(f"{self.render_message(title)} ({len(items)})"), items)
@@ -288,7 +288,7 @@ class _CommentPage:
             # content/anchors/global/D001-use-postgresql.md → D001
             record_id = self.format_id(path.rpartition("/")[2].partition("-")[0], parse_path_scope(path))
             text, mark = self.style.text, "❌" if is_error else "⚠️"
-            brief = f"- {mark} {self.style.strong(text(record_id))} — {text(clip(message, 2 * _LINE))}"
+            brief = f"- {mark} {self.style.strong(text(record_id))} — {text(clip(message, 2 * _LINE_LIMIT))}"
             where = self.style.code(f"{path}:{', '.join(map(str, dict.fromkeys(numbers)))}")
             item = PageItem(f"{brief}\n  - → {text(fix)}\n  - {where}", brief)
             (errors if is_error else warnings).append(item)
@@ -297,10 +297,10 @@ class _CommentPage:
     def build_change(self, change: RecordChange) -> PageItem:
         """Return what becomes of one record."""
         record, text = change.record, self.style.text
-        title = f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE)}"
+        title = f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE_LIMIT)}"
         status = " → ".join(translate_status(one, self.language) for one in change.status_change or (record.status,))
         about = (kind_label(record.kind, self.language), status, record.scope)
-        brief = f"- {self.style.strong(text(title))} — {' · '.join(text(clip(part, _WORD)) for part in about)}"
+        brief = f"- {self.style.strong(text(title))} — {' · '.join(text(clip(part, _WORD_LIMIT)) for part in about)}"
         rows = [*self._iter_short_form(change), *self._iter_relations(change), *self._iter_parts(change)]
         if change.elsewhere:
             values = {"revision": self.revision, "parts": ", ".join(map(self._format_label, change.elsewhere))}
@@ -313,9 +313,9 @@ class _CommentPage:
         record = change.record
         names = {"new": _SHORT_FORM, "changed": ()}.get(change.step, _SHORT_FORM[:1])
         for name in names:
-            text = summarise_section(record.section(name), name, _LINE)
+            text = summarise_section(record.section(name), name, _LINE_LIMIT)
             if name == "impact" and not text:
-                text = clip(", ".join(record.impact), _LINE)
+                text = clip(", ".join(record.impact), _LINE_LIMIT)
             if text:
                 yield self.join_label(section_label(name, self.language), self.style.text(text))
 
@@ -326,15 +326,15 @@ class _CommentPage:
                 if ids:
                     yield self._label_text(label, ", ".join(f"[{one}]" for one in ids))
             for reference, reason in record.coexists_with.items():
-                said = msg("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE))
+                said = msg("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE_LIMIT))
                 yield self.render_message(said)
         if change.by:
             label = msg("superseded by") if change.step == "superseded" else msg("amended by")
             yield self._label_text(label, "; ".join(map(self._format_record, change.by)))
         alike = [
-            f"[{self.format_id(one.id, one.scope)}] {clip(one.title, _TITLE)} ({one.score:.2f})"
+            f"[{self.format_id(one.id, one.scope)}] {clip(one.title, _TITLE_LIMIT)} ({one.score:.2f})"
             for one in change.similar
-            if one.score >= _ALIKE
+            if one.score >= _MIN_TITLE_SIMILARITY
         ]
         if alike:
             yield self._label_text(msg("similar existing records"), "; ".join(alike))
@@ -355,7 +355,7 @@ class _CommentPage:
 
     def _format_record(self, record: Record) -> str:
         status = "" if record.status == Status.ACCEPTED else f" ({translate_status(record.status, self.language)})"
-        return f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE)}{status}"
+        return f"[{self.format_id(record.id, record.scope)}] {clip(record.title, _TITLE_LIMIT)}{status}"
 
     def _format_label(self, name: str) -> str:
-        return section_label(name, self.language) if name in LABELS else clip(name, _WORD)
+        return section_label(name, self.language) if name in LABELS else clip(name, _WORD_LIMIT)

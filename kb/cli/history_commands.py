@@ -35,7 +35,7 @@ _HEADINGS = {
 }
 _QUOTED = PLAIN._replace(text=lambda words: sanitise_text(PLAIN.text(words)))
 """For a reader who may be an agent: titles and folder names that pass for a tag of the host are quoted."""
-_SHOWN = 10
+_MAX_SHOWN_RECORDS = 10
 """Records of one part of a digest that are named; the others are counted."""
 _RELATIONS = {
     said.template: said
@@ -144,10 +144,14 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     )
     for heading, rows, remark in parts:
         if rows:
-            more = [kb.localise(msg("… and {count} more", count=len(rows) - _SHOWN))] if len(rows) > _SHOWN else []
+            more = (
+                [kb.localise(msg("… and {count} more", count=len(rows) - _MAX_SHOWN_RECORDS))]
+                if len(rows) > _MAX_SHOWN_RECORDS
+                else []
+            )
             yield f"{kb.localise(heading)} ({len(rows)})"
             yield ""
-            yield from (f"- {row}" for row in (*map(_QUOTED.text, rows[:_SHOWN]), *more))
+            yield from (f"- {row}" for row in (*map(_QUOTED.text, rows[:_MAX_SHOWN_RECORDS]), *more))
             yield f"  → {kb.localise(remark)}"
             yield ""
 

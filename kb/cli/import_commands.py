@@ -25,9 +25,9 @@ from kb.writing.file_changes import write_export
 
 MAX_FILE = 64_000_000
 """Bytes of the largest single-file form that is read."""
-_PASSED_OVER = frozenset({"node_modules", "__pycache__", ".git", ".hg", ".svn", ".venv", ".tox", ".nox", ".cache"})
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", ".git", ".hg", ".svn", ".venv", ".tox", ".nox", ".cache"})
 """Folders that hold no records of their own; others that begin with a dot (`.adr`, `.decisions`) may."""
-_SHOWN = 10
+_MAX_SHOWN_RECORDS = 10
 """Records of an import of which each is named, and remarks that are printed on a larger one."""
 
 import_options = options.add_options(
@@ -110,7 +110,9 @@ def _iter_markdown_files(path: str) -> Iterator[tuple[str, str]]:
         files = []
         for folder, folders, names in os.walk(path):
             # in place: os.walk goes on into what is left in it, in this order
-            folders[:] = sorted(name for name in folders if name not in _PASSED_OVER and not name.endswith("_cache"))
+            folders[:] = sorted(
+                name for name in folders if name not in _SKIPPED_FOLDERS and not name.endswith("_cache")
+            )
             wanted = (name for name in sorted(names) if name.lower().endswith((".md", ".markdown")) and name[0] != ".")
             files += [os.path.join(folder, name) for name in wanted]
     for file in files:
@@ -174,7 +176,7 @@ def _report_import(
         "skipped": [{"path": e.path, "line": e.line, "reason": kb.localise(e.message)} for e in skipped],
     }
     # a list of a thousand verdicts hides the three that were refused
-    if verbose or len(verdicts) <= _SHOWN:
+    if verbose or len(verdicts) <= _MAX_SHOWN_RECORDS:
         answer = Answer(data, notes=[*notes, *unread], verdicts=verdicts)
     else:
         statuses = Counter(verdict.status for verdict in verdicts if verdict.verdict == "created")
@@ -182,9 +184,9 @@ def _report_import(
             click.echo(f"{number:6}  {translate_status(status, kb.config.language)}")
         lines = [*unread, *notes]
         lines += [f"[{verdict.id}]: {reason}" for verdict in verdicts if verdict.id for reason in verdict.reasons]
-        if len(lines) > _SHOWN:
-            more = msg("… and {number} more remarks: --verbose", number=len(lines) - _SHOWN)
-            lines = [*lines[:_SHOWN], kb.localise(more)]
+        if len(lines) > _MAX_SHOWN_RECORDS:
+            more = msg("… and {number} more remarks: --verbose", number=len(lines) - _MAX_SHOWN_RECORDS)
+            lines = [*lines[:_MAX_SHOWN_RECORDS], kb.localise(more)]
         answer = Answer(data, notes=lines, verdicts=[one for one in verdicts if one.verdict == "refused"])
     options.print_answer(kb, answer, as_json=as_json)
     counts = {"new": outcomes["created"], "same": outcomes["unchanged"], "skipped": len(skipped)}

@@ -51,7 +51,7 @@ _VALUES = {
     "write": {},
 }
 """The same for options with a value after them."""
-_MOST_WORDS = {"show": 1, "search": 99, "write": 1}
+_MAX_WORDS = {"show": 1, "search": 99, "write": 1}
 
 
 # -- plain calls -------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _parse_line(name: str, line: Sequence[str]) -> tuple[list[str], dict[str, An
             words.append(word)
         else:
             return None
-    is_plain = 1 <= len(words) <= _MOST_WORDS[name] and _SCOPE.fullmatch(given.get("scope", "global"))
+    is_plain = 1 <= len(words) <= _MAX_WORDS[name] and _SCOPE.fullmatch(given.get("scope", "global"))
     # click explains what is wrong with a value: a limit that is no number is its to read
     return (words, given) if is_plain and _LIMIT.fullmatch(given.get("limit", "1")) else None
 

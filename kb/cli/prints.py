@@ -33,7 +33,7 @@ _STATUSES = {
     Status.DEPRECATED: msg("❌ deprecated"),
     Status.SUPERSEDED: msg("❌ superseded"),
 }
-_ORDINARY = regex(r"[\t\n -~]*")
+_PLAIN_TEXT = regex(r"[\t\n -~]*")
 
 
 # -- on stderr ---------------------------------------------------------------------------------------
@@ -177,6 +177,6 @@ def sanitise_stream(stream: TextIO) -> None:
         from kb.safety.injection import reveal_hidden
 
         # plain ASCII is nearly everything, and spares the import of what finds the rest
-        return write(text if _ORDINARY.fullmatch(text) else reveal_hidden(text))
+        return write(text if _PLAIN_TEXT.fullmatch(text) else reveal_hidden(text))
 
     stream.write = write_visible  # type: ignore[method-assign]

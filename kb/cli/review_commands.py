@@ -9,7 +9,7 @@ import click
 
 from kb.capture import proposals
 from kb.capture.proposals import Proposal, add_proposals, confirm_proposal, find_proposal, list_pending, reject_proposal
-from kb.capture.refusals import LATELY, list_refusals
+from kb.capture.refusals import RECENT_REFUSAL_SECONDS, list_refusals
 from kb.cli.options import Answer, add_options, has_decided, is_at_terminal, with_json, with_kb, yes_option
 from kb.cli.plain import read_candidates
 from kb.cli.prints import print_json, warn_empty_result
@@ -114,7 +114,7 @@ def list_held(kb: KnowledgeBase) -> Answer:
     lines = [f"{one.name}  ×{len(one.sightings)}  {_format_candidate(kb, one.candidate)}" for one in held]
     notes = [] if held else [msg("nothing is held")]
     # what was refused is kept nowhere to be promoted, and whoever looks here looks for it
-    if refused := list_refusals(kb, kb.now() - LATELY):
+    if refused := list_refusals(kb, kb.now() - RECENT_REFUSAL_SECONDS):
         notes.append(msg("refused in sessions of the last 7 days: {n}; which: kb digest", n=len(refused)))
     return Answer(held, lines, notes=notes)
 

@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
-BUDGET = 1500  # estimated tokens of a context for which none is given
-FEW = 12  # records in one context, at most
-MOST = 5  # related records that are loaded (SMAN: topK)
+DEFAULT_BUDGET = 1500  # estimated tokens of a context for which none is given
+MAX_RECORDS = 12  # records in one context, at most
+MAX_RELATED_RECORDS = 5  # related records that are loaded (SMAN: topK)
 DOMAIN = "domain-note"
-_PROBED = 40
-_FIRST = 5  # of the best records that are handed over with those that are surely about a question, where there is one
+_MAX_PROBED_RECORDS = 40
+_MAX_LEADING_RECORDS = (
+    5  # of the best records that are handed over with those that are surely about a question, where there is one
+)
 
 
 class ShownRecord(NamedTuple):
@@ -60,7 +62,7 @@ class Context(NamedTuple):
 
 
 def compose_context(
-    kb: Workspace, query: str, *, budget: int = BUDGET, wanted: Filter = ALL, project: str = GLOBAL
+    kb: Workspace, query: str, *, budget: int = DEFAULT_BUDGET, wanted: Filter = ALL, project: str = GLOBAL
 ) -> Context:
     """Return what an agent is given for *query*: the records that answer it, within *budget* estimated tokens."""
     hits = find_relevant_hits(kb, parse_query(one_line(query)), wanted=wanted, project=project)
@@ -68,7 +70,7 @@ def compose_context(
 
 
 def find_relevant_hits(
-    kb: Workspace, query: Query, *, wanted: Filter = ALL, project: str = GLOBAL, first: int = _FIRST
+    kb: Workspace, query: Query, *, wanted: Filter = ALL, project: str = GLOBAL, first: int = _MAX_LEADING_RECORDS
 ) -> list[SearchHit]:
     """Return what is worth telling of the records that answer *query*, best first; nothing where none is about it.
 
@@ -80,7 +82,7 @@ def find_relevant_hits(
         return []
     wanted = wanted._replace(scopes=wanted.scopes or list_own_scopes(project))
     groups, strategy = load_synonyms(kb), detect_intent(query).strategy
-    found, _ = find_hits(kb, index, query, wanted, _PROBED, groups)
+    found, _ = find_hits(kb, index, query, wanted, _MAX_PROBED_RECORDS, groups)
     hits = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent)
     # What each term is worth: the rarer it is, the more; most where no record has it.
     total = index.count()
@@ -112,7 +114,7 @@ def render_context(records: Sequence[Record], budget: int, config: Config) -> Co
         blocks = [_render_record(one, form, words, config.language) for one, form in entries]
         return "\n\n".join([words["prompt"], *blocks, words["context_footer"]])
 
-    few = [(one, "short") for one in quoted[:FEW]]
+    few = [(one, "short") for one in quoted[:MAX_RECORDS]]
     taken = select_fitting(few, budget, render)
     # A long record must not silence those behind it: all stand there in short before one becomes whole.
     for at, (one, _) in enumerate(taken):
@@ -190,7 +192,9 @@ class LoadedSummary(NamedTuple):
         return "\n\n".join(part.translate(language) for part in self.parts)
 
 
-def load_knowledge(kb: Workspace, query: str, *, project: str = GLOBAL, most: int = MOST) -> LoadedKnowledge:
+def load_knowledge(
+    kb: Workspace, query: str, *, project: str = GLOBAL, most: int = MAX_RELATED_RECORDS
+) -> LoadedKnowledge:
     """Return what is loaded for *query*: the project's background and what answers, *most* records and *most* notes."""
     asked = parse_query(one_line(query))
     hits = find_relevant_hits(kb, asked, project=project, first=most)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from kb.workspace import Workspace
 
-MOST = 6  # records that are quoted, at most
+MAX_RECORDS = 6  # records that are quoted, at most
 MAX_FILE, MAX_ALL = 400_000, 24_000_000  # bytes of a project's file that is read, and of all of them
 _OWN = (CONTENT, "memory-bank", ".kb", "kb.toml")
 _PLACES = 3  # files that are named as places to look, at most
@@ -57,7 +57,7 @@ def compose_pack(kb: Workspace, question: str, *, folder: str = "") -> Pack:
     may_read = build_read_filter((), kb.config.pack_deny, never=())
     scope = kb.project(folder)
     hits = find_relevant_hits(kb, query, project=scope)
-    records = [hit.record for hit in hits if may_read(hit.record.path)][:MOST]
+    records = [hit.record for hit in hits if may_read(hit.record.path)][:MAX_RECORDS]
     warned = [(record, quote_record(record, "").warning) for record in records]
     kept = [record for record, warning in warned if warning is None]
     files = {record.path: read_if_exists(resolve_within(kb.root, record.path)) or b"" for record in kept}

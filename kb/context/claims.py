@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from kb.records.kinds import resolve_section_name
 
-_WEIGHED = frozenset({"alternatives", "rollback", "evidence"})
+_WEIGHED_SECTIONS = frozenset({"alternatives", "rollback", "evidence"})
 _GONE = re.compile(
     r"\b(?:no longer|not|never|don't|removed?|deleted?|drop(?:ped)?|replaced?|instead of|formerly|used to|was|were|"
     r"deprecated|without|e\.g|for example|for instance|such as)\b|"
@@ -74,8 +74,10 @@ _TOML_PAIR = re.compile(
 _TOML_ITEM = re.compile(r"[\"']([A-Za-z][\w.-]*+)(?:\[[^\[\]]*+\])?\s*+(===?|>=|<=|~=|\^|~)\s*([0-9]+(?:\.[0-9]+)*)")
 _JSON_VERSION = re.compile(r"(===?|>=|<=|\^|~|=)?\s*v?([0-9]+(?:\.[0-9]+)*)")
 _PLAIN = {".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".ruby-version": "ruby"}
-_PROSE = (".md", ".rst", ".txt", ".adoc")
-_NO_CODE = frozenset({".gitignore", ".gitattributes", "LICENSE", "mkdocs.yml"})  # a repository of records has these too
+_PROSE_SUFFIXES = (".md", ".rst", ".txt", ".adoc")
+_NON_CODE_FILES = frozenset(
+    {".gitignore", ".gitattributes", "LICENSE", "mkdocs.yml"}
+)  # a repository of records has these too
 
 
 class Claim(NamedTuple):
@@ -103,7 +105,11 @@ class ProjectTree:
         """Take names and texts, both by paths with forward slashes."""
         self.files = frozenset(files)
         self.texts = texts
-        self.code = {path: text for path, text in texts.items() if not path.endswith(_PROSE) and path not in _NO_CODE}
+        self.code = {
+            path: text
+            for path, text in texts.items()
+            if not path.endswith(_PROSE_SUFFIXES) and path not in _NON_CODE_FILES
+        }
 
     @cached_property
     def folders(self) -> frozenset[str]:
@@ -149,7 +155,7 @@ def extract_claims(text: str, impact: Iterable[str] = ()) -> list[Claim]:
     for number, line in enumerate(text.splitlines(), 1):
         if heading := _HEADING.match(line):
             section = resolve_section_name(heading.group(1))
-        elif section and section not in _WEIGHED and not _GONE.search(line):
+        elif section and section not in _WEIGHED_SECTIONS and not _GONE.search(line):
             found += _extract_line_claims(line, number, impact=section == "impact")
     seen: dict[tuple[str, str, str], Claim] = {}
     for claim in found:

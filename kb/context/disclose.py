@@ -19,7 +19,7 @@ from kb.text.segment import estimate_tokens
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_LISTED = 50  # tags, paths and ids of one record that are handed over
+_MAX_LISTED_VALUES = 50  # tags, paths and ids of one record that are handed over
 
 
 class RecordRow(NamedTuple):
@@ -121,7 +121,9 @@ def build_record_view(kb: Workspace, record: Record, *, budget: int, only: str =
             kept += [part._replace(text=_truncate_lines(part.text, budget))] if len(parts) == 1 else []
             left_out.append(part.name)
     words = one.record.tags, one.record.impact, one.original.supersedes
-    tags, impact, supersedes = (tuple(quote_text(word, PATH_LIMIT) for word in each[:_LISTED]) for each in words)
+    tags, impact, supersedes = (
+        tuple(quote_text(word, PATH_LIMIT) for word in each[:_MAX_LISTED_VALUES]) for each in words
+    )
     uid = quote_text(one.original.uid, NAME_LIMIT)
     return RecordView(_build_row(one), uid, tags, impact, supersedes, tuple(kept), tuple(left_out))
 

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
-_PROBED = 40  # records of which it is asked whether they matter, the best first
-_LONGEST_IDENTITY = 80  # characters of a prompt that can be a question about the person who asks and nothing else
+_MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
+_MAX_IDENTITY_CHARACTERS = (
+    80  # characters of a prompt that can be a question about the person who asks and nothing else
+)
 
 
 def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str = "", project: str = GLOBAL) -> Hint:
@@ -115,7 +117,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str) -> list[Rec
 
     A prompt that asks about the person is answered with their preferences, as such a search is.
     """
-    if len(prompt.text) <= _LONGEST_IDENTITY and is_identity_question(one_line(prompt.text)):
+    if len(prompt.text) <= _MAX_IDENTITY_CHARACTERS and is_identity_question(one_line(prompt.text)):
         wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=list_own_scopes(project), statuses=tuple(LIVE))
         return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
     if not prompt.references and not prompt.subjects:
@@ -140,7 +142,7 @@ def _rank_records(kb: Workspace, query: Query, wanted: Filter, project: str) -> 
     """Return the records *wanted* that share a term with *query* or are named in it, best first."""
     index = kb.sync_index(thorough=False)
     terms = index.postings.find_known_terms(dict(islice(query.weights.items(), MAX_TERMS)))
-    rows = index.postings.rank_rows(terms, wanted)[:_PROBED]
+    rows = index.postings.rank_rows(terms, wanted)[:_MAX_PROBED_RECORDS]
     found = index.load_rows([row.n for row in rows])
     hits = [SearchHit(found[row.n], row.score) for row in rows]
     named = (record for each in query.references for record in index.find_by_id(each.id))
@@ -159,7 +161,7 @@ def build_start_context(kb: Workspace, session: str, *, source: str, project: st
     index = kb.sync_index(thorough=False)
     live = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
     lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
-    lasts = index.iter_records(lasting, kb.config.start_tokens // hint_text.LEAST_ROOM)
+    lasts = index.iter_records(lasting, kb.config.start_tokens // hint_text.MIN_LINE_TOKENS)
     always = (qualify_record_ids(index, [record], project)[0] for record in lasts)
     tallied = index.count_by_column("kind", live)
     counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 T1, T2 = "t1", "t2"
-_AT_ONCE = 16  # so many records are quoted before it is asked whether there is room for more
-LEAST_ROOM = 12  # estimated tokens below which no line of a record has room
+_FIRST_BATCH = 16  # so many records are quoted before it is asked whether there is room for more
+MIN_LINE_TOKENS = 12  # estimated tokens below which no line of a record has room
 _CALLABLE = regex(r"(?:[\w.-]{1,40}:)?[\w-]{1,40}")
 
 _PHRASES: Mapping[str, tuple[str, str]] = {
@@ -354,7 +354,9 @@ def render_start_context(
     taken = select_fitting(restored, config.start_tokens, render)
     warnings: list[Message] = []
     live = (record for record in records if record.status in LIVE)
-    while estimate_tokens(render(taken)) <= config.start_tokens - LEAST_ROOM and (some := [*islice(live, _AT_ONCE)]):
+    while estimate_tokens(render(taken)) <= config.start_tokens - MIN_LINE_TOKENS and (
+        some := [*islice(live, _FIRST_BATCH)]
+    ):
         kept, left_out = select_hintable(some)
         written, more = _write_lines([_HintLine("always", record) for record in kept], words, _find_shared_ids(some))
         taken = select_fitting(written, config.start_tokens, render, taken)

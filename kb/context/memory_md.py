@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 MEMORY = f"{BANK}/MEMORY.md"
-ANSWERS = 8  # quick answers, at most
-_ENTRIES = 40  # entries of a kind in the conventions, at most
-_PATHS = 3
+MAX_ANSWERS = 8  # quick answers, at most
+_MAX_ENTRIES = 40  # entries of a kind in the conventions, at most
+_MAX_PATHS = 3
 _GROUPS = ("constraint", "pattern", "preference", "decision")
 _SEAL = re.compile(r"^<!-- kb:[0-9a-f]{12} -->\r?\n", re.MULTILINE)
 
@@ -139,7 +139,7 @@ def _build_memory_values(kb: Workspace, records: Sequence[Record]) -> dict[str, 
         "routes": routes,
         "max_files": MAX_FILES,
         "max_lines": MAX_LINES,
-        "answers": [_build_entry(record, MEMORY) for record in best[:ANSWERS]],
+        "answers": [_build_entry(record, MEMORY) for record in best[:MAX_ANSWERS]],
     }
 
 
@@ -152,7 +152,7 @@ def _build_convention_values(kb: Workspace, records: Sequence[Record]) -> dict[s
     for name in _GROUPS:
         group = sorted((r for r in records if r.kind == name and not _is_conclusion(r)), key=lambda r: (r.scope, r.id))
         if group:
-            entries = [_build_entry(record, CONVENTIONS) for record in group[:_ENTRIES]]
+            entries = [_build_entry(record, CONVENTIONS) for record in group[:_MAX_ENTRIES]]
             label = kind_label(name, kb.config.language)
             groups.append({"label": label, "kind": name, "entries": entries, "left": len(group) - len(entries)})
     return {"groups": groups}
@@ -163,11 +163,11 @@ def _build_entry(record: Record, page: str) -> dict[str, object]:
     title = quote_text(record.title, TITLE_LIMIT)
     first = quote_text(first_sentence(record.section("decision")), 2 * TITLE_LIMIT)
     scope = record.scope if record.scope == GLOBAL else record.scope.removeprefix("project/")
-    paths = [f"`{quote_text(one_line(path), TITLE_LIMIT)}`" for path in record.impact[:_PATHS]]
+    paths = [f"`{quote_text(one_line(path), TITLE_LIMIT)}`" for path in record.impact[:_MAX_PATHS]]
     return {
         "id": record.id,
         "conclusion": title if not first or first == title or has_conclusion(first) else f"**{title}** {first}",
-        "boundary": ", ".join([scope, *paths, *(["…"] if len(record.impact) > _PATHS else [])]),
+        "boundary": ", ".join([scope, *paths, *(["…"] if len(record.impact) > _MAX_PATHS else [])]),
         "path": posixpath.relpath(record.path, posixpath.dirname(page)).replace(" ", "%20"),
         "is_thin": not record.impact,
     }

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSION = "kb/pack/v1"
-LONGEST = 600  # characters of a quote, at most, unless one sentence is longer
-PER_RECORD = 2  # quotes of one record, at most
-_SECOND = 0.5  # the share of the first quote's terms that a second one needs
+MAX_QUOTE_CHARACTERS = 600  # characters of a quote, at most, unless one sentence is longer
+MAX_QUOTES_PER_RECORD = 2  # quotes of one record, at most
+_SECOND_QUOTE_SHARE = 0.5  # the share of the first quote's terms that a second one needs
 _TERMS = 12
 
 _PARAGRAPH = re.compile(r"(?m)^(?:[^\S\r\n]*\S[^\r\n]*(?:\r\n|\n|\r|\Z))+")
@@ -109,7 +109,11 @@ def select_quotes(text: str, question: Query) -> list[Quote]:
     scored = [(_score_text(quote.text, wanted), quote) for quote in quotes]
     scored.sort(key=lambda one: (-one[0], one[1].line))
     # A second quote that says little of the question only takes room; without any hit the first words must do.
-    best = [quote for worth, quote in scored[:PER_RECORD] if worth and worth >= _SECOND * scored[0][0]] or quotes[:1]
+    best = [
+        quote
+        for worth, quote in scored[:MAX_QUOTES_PER_RECORD]
+        if worth and worth >= _SECOND_QUOTE_SHARE * scored[0][0]
+    ] or quotes[:1]
     return sorted((_shorten_quote(quote, wanted) for quote in best), key=lambda quote: quote.line)
 
 
@@ -132,14 +136,14 @@ def _score_text(text: str, wanted: Mapping[str, float]) -> float:
 
 
 def _shorten_quote(quote: Quote, wanted: Mapping[str, float]) -> Quote:
-    """Return the sentences of *quote* around the one that says most, `LONGEST` characters of them at most."""
-    if len(quote.text) <= LONGEST:
+    """Return the sentences of *quote* around the one that says most, at most MAX_QUOTE_CHARACTERS."""
+    if len(quote.text) <= MAX_QUOTE_CHARACTERS:
         return quote
     spans = [match.span() for match in _SENTENCE.finditer(quote.text)] or [(0, len(quote.text))]
     best = max(range(len(spans)), key=lambda n: (_score_text(quote.text[slice(*spans[n])], wanted), -n))
     start, end = spans[best]
     for _, further in spans[best + 1 :]:
-        if further - start > LONGEST:
+        if further - start > MAX_QUOTE_CHARACTERS:
             break
         end = further
     piece = quote.text[start:end].rstrip()

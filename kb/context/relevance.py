@@ -27,20 +27,23 @@ from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, stem
 
 # The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive
 # term, or more of them in its body.
-ENOUGH = 2.0
-IN_BODY = 0.5  # what a term that stands only in the body counts, where the index tells how rare it is
-IN_BODY_UNKNOWN = 0.25  # the same where it does not: any long prompt shares four ordinary words with some body
-CLOSE = 0.7  # the share of the best record's evidence that another one needs to be named beside it
-MOST_OF_TITLE = 0.75  # the share of a title from which on a prompt names the record by it
+ENOUGH_EVIDENCE = 2.0
+BODY_WEIGHT = 0.5  # what a term that stands only in the body counts, where the index tells how rare it is
+BODY_WEIGHT_UNKNOWN = 0.25  # the same where it does not: any long prompt shares four ordinary words with some body
+CLOSE_SHARE = 0.7  # the share of the best record's evidence that another one needs to be named beside it
+MIN_TITLE_SHARE = 0.75  # the share of a title from which on a prompt names the record by it
 # Words of a title named so, and the evidence that is then enough: more words meet less often by chance.
-ENOUGH_OF_TITLE = ((3.0, 0.5), (2.0, 0.9))
-_LEAST = min(evidence for _, evidence in ENOUGH_OF_TITLE)
-FEW = 3  # up to so many records a term is as rare as can be
-COMMON, COMMON_WEIGHT = 0.1, 0.25  # from this share of all records on a term tells next to nothing: it counts so much
-RARE = 0.75  # how rare a lone term has to be to name the subject of a title by itself
-SHARE = 0.5  # the share of what was asked, in whole words, that is enough in a title
-MOST = 0.75  # the share of what the terms of a question are worth that is enough anywhere in a record
-READ = 8  # records whose whole text is weighed, the best first
+TITLE_EVIDENCE = ((3.0, 0.5), (2.0, 0.9))
+_MIN_EVIDENCE = min(evidence for _, evidence in TITLE_EVIDENCE)
+RAREST_RECORDS = 3  # up to so many records a term is as rare as can be
+COMMON_SHARE, COMMON_WEIGHT = (
+    0.1,
+    0.25,
+)  # from this share of all records on a term tells next to nothing: it counts so much
+MIN_LONE_RARITY = 0.75  # how rare a lone term has to be to name the subject of a title by itself
+MIN_HEAD_SHARE = 0.5  # the share of what was asked, in whole words, that is enough in a title
+MIN_WORTH_SHARE = 0.75  # the share of what the terms of a question are worth that is enough anywhere in a record
+MAX_READ_RECORDS = 8  # records whose whole text is weighed, the best first
 
 
 def filter_relevant(
@@ -58,18 +61,19 @@ def filter_relevant(
     """
     rarity: dict[str, float] | None = None
     if frequency and total:  # 1.0 for a term in a few records, down to COMMON_WEIGHT in a tenth of all or more
-        steps, lost = math.log(max(total * COMMON / FEW, 2)), 1 - COMMON_WEIGHT
+        steps, lost = math.log(max(total * COMMON_SHARE / RAREST_RECORDS, 2)), 1 - COMMON_WEIGHT
         rarity = {
-            term: max(COMMON_WEIGHT, 1 - lost * math.log(max(n / FEW, 1)) / steps) for term, n in frequency.items()
+            term: max(COMMON_WEIGHT, 1 - lost * math.log(max(n / RAREST_RECORDS, 1)) / steps)
+            for term, n in frequency.items()
         }
     weights = [score_evidence(hit.record, query, rarity) if hit.record.status in LIVE else 0.0 for hit in hits]
-    enough = max(ENOUGH, CLOSE * max(weights, default=0.0))
+    enough = max(ENOUGH_EVIDENCE, CLOSE_SHARE * max(weights, default=0.0))
     # Enough evidence, most of its title, its id, or a lone rare word that is its subject (“how do we handle JWT?”).
     return [
         hit
         for hit, weight in zip(hits, weights, strict=True)
         if weight >= enough
-        or (rarity and weight >= _LEAST and weight >= _find_title_threshold(hit.record, query))
+        or (rarity and weight >= _MIN_EVIDENCE and weight >= _find_title_threshold(hit.record, query))
         or is_named(hit.record, query, scope)
         or (rarity and weight and _is_title_subject(hit.record, query, rarity))
     ]
@@ -92,14 +96,14 @@ def filter_task_hits(
     """
     sure = {hit.record.path for hit in filter_relevant(hits, query, scope=scope, frequency=frequency, total=total)}
     wider = parse_query(" ".join((query.text, *synonyms))) if synonyms else query
-    enough = min(ENOUGH, math.ceil(SHARE * count_query_words(query)) or 1)
+    enough = min(ENOUGH_EVIDENCE, math.ceil(MIN_HEAD_SHARE * count_query_words(query)) or 1)
     first = next((hit.record.path for hit in hits if hit.record.status in LIVE), "")
-    read = {hit.record.path for hit in hits[:READ]} if worth else set()
+    read = {hit.record.path for hit in hits[:MAX_READ_RECORDS]} if worth else set()
     # A Chinese text often says the rest in other words than the record; a spaced word in it that few records have is
     # what it is about (“升级 react”).
     names = Query("")
     if frequency and any(run.is_unspaced for run in query.runs):
-        few = max(FEW, COMMON * total)
+        few = max(RAREST_RECORDS, COMMON_SHARE * total)
         names = Query(
             "", words={root: word for root, word in query.words.items() if 0 < frequency.get(word[0], 0) <= few}
         )
@@ -117,9 +121,9 @@ def filter_task_hits(
             texts = (hit.record.title, *hit.record.tags, *(section.text for section in hit.record.sections))
             terms = set(extract_ranking_terms(" ".join(texts)))
             held = sum(weight for term, weight in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
-        if in_head >= enough or held >= MOST:
+        if in_head >= enough or held >= MIN_WORTH_SHARE:
             return True
-        if held < SHARE or (in_head < 1 and path != first):
+        if held < MIN_HEAD_SHARE or (in_head < 1 and path != first):
             return False
         # Of the first record one sure word is enough: a spaced one, or two runs of unspaced characters. A lone run may
         # be half of a word, or stand across two (“加拿大的首都” and 大的).
@@ -141,7 +145,7 @@ def count_query_words(query: Query) -> float:
 def score_evidence(record: Record, query: Query, rarity: Mapping[str, float] | None = None) -> float:
     """Return how much speaks for *record* being about what was asked: 1.0 for an ordinary term in title or tags."""
     rare = rarity or {}
-    in_text = IN_BODY_UNKNOWN if rarity is None else IN_BODY
+    in_text = BODY_WEIGHT_UNKNOWN if rarity is None else BODY_WEIGHT
     head = fold_with_name_parts(" ".join((record.title, *record.tags)))
     body = fold_text("\n".join(section.text for section in record.sections))
     worth = 0.0
@@ -154,7 +158,7 @@ def score_evidence(record: Record, query: Query, rarity: Mapping[str, float] | N
     }
     for here, parts in ((1.0, in_head), (in_text, in_body)):
         # Two shared unspaced characters are one word (支付), four are two words in a row (支付回调).
-        worth += sum(here * min(len(part) / 2, ENOUGH) * _find_max_rarity(part, rare) for part in parts)
+        worth += sum(here * min(len(part) / 2, ENOUGH_EVIDENCE) * _find_max_rarity(part, rare) for part in parts)
     return worth
 
 
@@ -169,17 +173,17 @@ def _find_title_threshold(record: Record, query: Query) -> float:
     bigrams = {piece[i : i + 2] for piece in query.pieces for i in range(len(piece) - 1)}
     terms = extract_subjects(record.title)
     named = [term for term in terms if term in bigrams or stem(term) in query.words]
-    if len(named) < MOST_OF_TITLE * len(terms):
-        return ENOUGH
+    if len(named) < MIN_TITLE_SHARE * len(terms):
+        return ENOUGH_EVIDENCE
     words = sum(0.5 if term >= FIRST_CJK else 1.0 for term in named)
-    return next((evidence for least, evidence in ENOUGH_OF_TITLE if words >= least), ENOUGH)
+    return next((evidence for least, evidence in TITLE_EVIDENCE if words >= least), ENOUGH_EVIDENCE)
 
 
 def _is_title_subject(record: Record, query: Query, rarity: Mapping[str, float]) -> bool:
     """Return whether all that was asked about, however little, stands in the title and is rare."""
     terms = [rarity.get(term, 0.0) for term, _ in query.words.values()]
     terms += [_find_max_rarity(piece, rarity) for piece in query.pieces]
-    return bool(terms) and min(terms) >= RARE and compute_title_share(record, query) == 1.0
+    return bool(terms) and min(terms) >= MIN_LONE_RARITY and compute_title_share(record, query) == 1.0
 
 
 def _fold_record_text(record: Record) -> str:

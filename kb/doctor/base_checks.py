@@ -25,8 +25,8 @@ from kb.sessions.active_sessions import list_stale_files
 from kb.writing import inbox
 from kb.writing.edit_text import list_abandoned_drafts
 
-_OLDEST_PYTHON = (3, 11)
-_SAMPLE = 500
+_MIN_PYTHON = (3, 11)
+_MAX_SAMPLE_RECORDS = 500
 """Records whose file is read again to compare it with the index."""
 
 
@@ -50,7 +50,7 @@ def check_settings(target: DoctorTarget) -> DoctorFinding:
 def check_versions(target: DoctorTarget) -> DoctorFinding:
     """Name the versions at work."""
     said = msg("kb {version}, Python {python}", version=__version__, python=sys.version.split()[0])
-    return DoctorFinding(OK if sys.version_info >= _OLDEST_PYTHON else FAILED, said)
+    return DoctorFinding(OK if sys.version_info >= _MIN_PYTHON else FAILED, said)
 
 
 # -- index and records -------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def check_index(target: DoctorTarget) -> DoctorFinding:
     if wrong := _find_record_files(kb.root) ^ known:
         return DoctorFinding(FAILED, msg("the index and the files differ in {n} paths", n=len(wrong)))
     # all of 50,000 records would take a minute to read again: every hundredth tells whether the index is another one's
-    step = max(1, len(records) // _SAMPLE)
+    step = max(1, len(records) // _MAX_SAMPLE_RECORDS)
     for path in sorted(records)[::step]:
         with open(os.path.join(kb.root, *path.split("/")), "rb") as file:
             if _strip_headings(record_file.read(file.read(), path)) != _strip_headings(records[path]):

@@ -19,7 +19,7 @@ from kb.records.record_paths import CONTENT
 from kb.writing import publish
 from kb.writing.transaction import transactions
 
-OLDEST_GIT = (2, 38)
+MIN_GIT = (2, 38)
 """The first git whose plumbing does all that kb asks of it."""
 _SEE_ABOVE = msg("git does not work there")
 
@@ -30,7 +30,7 @@ def check_git_version(target: DoctorTarget) -> DoctorFinding:
     match = re.search(r"(?<!\d)(\d++)\.(\d+)", text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
     said = msg("git {version}", version=text.removeprefix("git version").strip())
-    return DoctorFinding(OK if version >= OLDEST_GIT else FAILED, said)
+    return DoctorFinding(OK if version >= MIN_GIT else FAILED, said)
 
 
 def check_permissions(target: DoctorTarget) -> DoctorFinding:

@@ -21,13 +21,18 @@ from kb.i18n import Message, msg
 from kb.sessions.known_sessions import count_unknown_records
 from kb.state.hook_failures import HookFailure, delete_failures, list_failures
 
-_LATELY = 86_400
+_RECENT_FAILURE_SECONDS = 86_400
 """Seconds for which a hook that failed, and has not been called again, is taken to fail still."""
-_PATIENCE = 30
+_HOOK_TIMEOUT_SECONDS = 30
 """Seconds an installed hook line may take."""
-_READING = frozenset({"user-prompt", "subagent-start", "pre-tool", "post-tool", "messages"})
+_READING_EVENTS = frozenset({"user-prompt", "subagent-start", "pre-tool", "post-tool", "messages"})
 """Events that change nothing; at others a hook is run where there is no knowledge base."""
-_SAMPLE = {"session_id": "kb-doctor", "agent_type": "kb-doctor", "prompt": "does kb answer?", "transcript_path": ""}
+_SAMPLE_PAYLOAD = {
+    "session_id": "kb-doctor",
+    "agent_type": "kb-doctor",
+    "prompt": "does kb answer?",
+    "transcript_path": "",
+}
 
 
 def check_hook_failures(target: DoctorTarget) -> DoctorFinding:
@@ -52,7 +57,7 @@ def check_hook_failures(target: DoctorTarget) -> DoctorFinding:
 def _is_recent(failure: HookFailure, now: float) -> bool:
     """Return whether *failure* happened lately; one that does not say when is taken to have."""
     try:
-        return now - datetime.fromisoformat(failure.time).timestamp() < _LATELY
+        return now - datetime.fromisoformat(failure.time).timestamp() < _RECENT_FAILURE_SECONDS
     except (ValueError, OverflowError):
         return True
 
@@ -126,7 +131,7 @@ def _remove_sample_session(target: DoctorTarget) -> None:
     with contextlib.suppress(OSError):
         active = resolve_within(target.root, ".kb/active")
         for name in os.listdir(active):
-            if name.startswith(_SAMPLE["session_id"]):  # a host's name may follow
+            if name.startswith(_SAMPLE_PAYLOAD["session_id"]):  # a host's name may follow
                 shutil.rmtree(resolve_within(active, name))
         os.rmdir(active)
 
@@ -136,17 +141,22 @@ def _run_hook_line(line: str, target: DoctorTarget) -> tuple[Message | None, str
     words = shlex.split(line)
     with tempfile.TemporaryDirectory() as nowhere:
         # a session-end that is tried out must archive nothing in the real knowledge base
-        home = target.root if words[1] in _READING else nowhere
-        payload = {**_SAMPLE, "hook_event_name": EVENTS.get(words[1], words[1]), "cwd": home}
+        home = target.root if words[1] in _READING_EVENTS else nowhere
+        payload = {**_SAMPLE_PAYLOAD, "hook_event_name": EVENTS.get(words[1], words[1]), "cwd": home}
         environment = {**target.environment, "KB_HOME": home}
         data = json.dumps(payload).encode()
         began = time.perf_counter()
         try:
             done = subprocess.run(
-                ["/bin/sh", "-c", line], input=data, capture_output=True, env=environment, cwd=home, timeout=_PATIENCE
+                ["/bin/sh", "-c", line],
+                input=data,
+                capture_output=True,
+                env=environment,
+                cwd=home,
+                timeout=_HOOK_TIMEOUT_SECONDS,
             )
         except subprocess.TimeoutExpired:
-            return msg("{line} takes longer than {n} seconds", line=line, n=_PATIENCE), ""
+            return msg("{line} takes longer than {n} seconds", line=line, n=_HOOK_TIMEOUT_SECONDS), ""
         took = round(1000 * (time.perf_counter() - began))
     if done.returncode:
         problem = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kb.errors import BadRecord
 from kb.guard.programs import CallEffects, CallPath, analyse_command_line, list_patched_files
-from kb.guard.shell import MOST
+from kb.guard.shell import MAX_SHELL_CHARACTERS
 from kb.records.blocks import MACHINE_START, find_blocks
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -37,26 +37,26 @@ _TOOLS: Mapping[str, str] = {
 }
 """The tools of all hosts by their names in small letters without anything between."""
 
-_PATHS = """file_path filePath filepath path absolute_path relative_path file filename uri notebook_path target_file
+_PATH_KEYS = """file_path filePath filepath path absolute_path relative_path file filename uri notebook_path target_file
     source destination target old_path new_path from to src dst oldPath newPath targetFile target_path pathInProject
     output dest""".split()
-_PATH_LISTS = ("paths", "files", "filePaths", "edits", "changes", "operations")
-_COMMANDS = ("command", "cmd", "script", "input", "chars")
-_FOLDERS = ("workdir", "cwd", "directory", "dir_path")
-_PATCHES = ("patch", "patch_text", "patchText", "diff", "input", "command", "content", "changes")
-_CONTENTS = ("content", "file_text", "contents")
-_OLD, _NEW = ("old_string", "old_str", "oldString"), ("new_string", "new_str", "newString")
+_PATH_LIST_KEYS = ("paths", "files", "filePaths", "edits", "changes", "operations")
+_COMMAND_KEYS = ("command", "cmd", "script", "input", "chars")
+_FOLDER_KEYS = ("workdir", "cwd", "directory", "dir_path")
+_PATCH_KEYS = ("patch", "patch_text", "patchText", "diff", "input", "command", "content", "changes")
+_CONTENT_KEYS = ("content", "file_text", "contents")
+_OLD_TEXT_KEYS, _NEW_TEXT_KEYS = ("old_string", "old_str", "oldString"), ("new_string", "new_str", "newString")
 _WRITE_VERBS = frozenset(
     """write edit create make move rename delete remove patch apply append insert replace update save put push copy
     set upload modify overwrite touch truncate""".split()
 )
 _READ_VERBS = frozenset("read get view cat open show search grep glob find list tree fetch load head tail".split())
 _RUN_VERBS = frozenset(["run", "exec", "execute", "shell", "bash", "command", "terminal", "process"])
-_PART = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_ESCAPED = regex(r"%([0-7][0-9A-Fa-f])")
-_OURS = regex(r"(?:^|_)kb(?:_|$|-anchors)")
+_NAME_PART_PATTERN = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PERCENT_ESCAPE = regex(r"%([0-7][0-9A-Fa-f])")
+_KB_SERVER_PATTERN = regex(r"(?:^|_)kb(?:_|$|-anchors)")
 _MARKDOWN = (".md", ".mdx", ".markdown")
-_LARGEST = 2_000_000
+_MAX_FILE_BYTES = 2_000_000
 """Bytes of a file in which a block is looked for."""
 
 
@@ -93,8 +93,8 @@ def _parse_patch(tool: str, given: Given, known: Mapping[str, str]) -> CallEffec
 
 
 def _parse_shell_call(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:
-    folder = _find_text(given, _FOLDERS) or ""
-    for key in _COMMANDS:
+    folder = _find_text(given, _FOLDER_KEYS) or ""
+    for key in _COMMAND_KEYS:
         value = given.get(key)
         if isinstance(value, list) and all(isinstance(word, str) for word in value) and value:
             return analyse_command_line(value, folder, known)
@@ -107,13 +107,13 @@ def _parse_mcp_call(tool: str, given: Given, known: Mapping[str, str]) -> CallEf
     """Return what a tool of an MCP server touches, told by its verbs; kb's own server is kb."""
     server, _, name = tool.removeprefix("mcp__").removeprefix("MCP:").removeprefix("mcp_").rpartition("__")
     actions = [given[key] for key in ("action", "operation") if isinstance(given.get(key), str)]
-    verbs = {part.lower() for word in (name, *actions) for part in _PART.findall(word[:200])}
+    verbs = {part.lower() for word in (name, *actions) for part in _NAME_PART_PATTERN.findall(word[:200])}
     # `mcp__kb__search` asks kb; `mcp__kb__write` goes through the gate, which needs no guard
-    if _OURS.search(server) or name.startswith("kb_"):
+    if _KB_SERVER_PATTERN.search(server) or name.startswith("kb_"):
         return CallEffects(asked=("mcp",)) if verbs & _READ_VERBS or not verbs & _WRITE_VERBS else CallEffects()
     if verbs & _WRITE_VERBS:  # `mcp__files__moveFile`, or `mcp__files__run` with {"action": "delete"}
         return CallEffects(writes=tuple(dict.fromkeys((*_collect_paths(given), *_collect_patched(given)))))
-    command = _find_text(given, _COMMANDS)
+    command = _find_text(given, _COMMAND_KEYS)
     if command is not None and verbs & _RUN_VERBS:
         return analyse_command_line([command], "", known, as_text=True)
     return CallEffects(reads=_collect_paths(given)) if verbs & _READ_VERBS else CallEffects()
@@ -136,17 +136,22 @@ def _find_text(given: Given, keys: Sequence[str]) -> str | None:
 
 def _collect_patched(given: Given) -> list[CallPath]:
     """Return the files of the patches that the input holds."""
-    values = [given.get(key) for key in _PATCHES]
+    values = [given.get(key) for key in _PATCH_KEYS]
     texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
-    return [CallPath(path) for text in texts if isinstance(text, str) for path in list_patched_files(text[:MOST])]
+    return [
+        CallPath(path)
+        for text in texts
+        if isinstance(text, str)
+        for path in list_patched_files(text[:MAX_SHELL_CHARACTERS])
+    ]
 
 
 def _collect_paths(given: Given) -> tuple[CallPath, ...]:
     """Return the paths that the input names, under whatever key a host or server has for them."""
     paths = []
-    for text in (text for key in (*_PATHS, *_PATH_LISTS) for text in _iter_path_values(given.get(key))):
+    for text in (text for key in (*_PATH_KEYS, *_PATH_LIST_KEYS) for text in _iter_path_values(given.get(key))):
         if text.startswith("file://"):  # a URI with characters written as numbers ("%20")
-            text = _ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text[len("file://") :])
+            text = _PERCENT_ESCAPE.sub(lambda found: chr(int(found.group(1), 16)), text[len("file://") :])
         paths += [CallPath(text)] if text and "\n" not in text else []
     return tuple(dict.fromkeys(paths))
 
@@ -162,7 +167,7 @@ def _iter_path_values(value: object) -> Iterator[str]:
             if isinstance(item, str):
                 yield item[:4096]
             elif isinstance(item, dict):
-                yield from (text for key in _PATHS for text in _iter_path_values(item.get(key)))
+                yield from (text for key in _PATH_KEYS for text in _iter_path_values(item.get(key)))
 
 
 # -- what a tool keeps in a file (the MACHINE block), also where the file is no record -----------------
@@ -173,7 +178,7 @@ def can_change_block(path: str, tool: str, given: Given) -> bool:
     if not path.lower().endswith(_MARKDOWN):
         return False
     try:
-        if os.path.getsize(path) > _LARGEST or not os.path.isfile(path):
+        if os.path.getsize(path) > _MAX_FILE_BYTES or not os.path.isfile(path):
             return False
         with open(path, encoding="utf-8", newline="") as file:
             before = file.read()
@@ -195,14 +200,14 @@ def can_change_block(path: str, tool: str, given: Given) -> bool:
 def _apply_edits(before: str, kind: str, given: Given) -> str | None:
     """Return what a file becomes by the call; None where that cannot be told."""
     if kind == WRITE:
-        return _find_text(given, _CONTENTS)
+        return _find_text(given, _CONTENT_KEYS)
     if kind != EDIT:
         return None
     edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
     for edit in edits or [None]:
         if not isinstance(edit, dict):
             return None
-        old, new = _find_text(edit, _OLD), _find_text(edit, _NEW)
+        old, new = _find_text(edit, _OLD_TEXT_KEYS), _find_text(edit, _NEW_TEXT_KEYS)
         if not old or new is None:
             return None
         # hosts replace the first place or refuse; whether they refuse is theirs to say

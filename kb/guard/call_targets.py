@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 BANK = "memory-bank"
-_MOST = 2000
+_MAX_EXPANDED_PATHS = 2000
 """Paths that one word of a call may stand for, at most."""
-_TELLING = regex(r"(?:^|[/\0])(?:content[/\0]+(?:anchors|sessions)|anchors|memory-bank|\.kb)(?:[/\0]|$)", IGNORECASE)
+_KB_PATH_PATTERN = regex(
+    r"(?:^|[/\0])(?:content[/\0]+(?:anchors|sessions)|anchors|memory-bank|\.kb)(?:[/\0]|$)", IGNORECASE
+)
 _BRACES = regex(r"\{([^{},]*+,[^{}]*+)\}")
-_LINKED = 20_000
+_MAX_HARDLINK_FILES = 20_000
 """Files among which the other name of a file with two names is looked for."""
 
 
@@ -87,7 +89,7 @@ def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
         # a file may be called `a[1].md`: what is there is meant as it stands
         is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
         found += _expand_glob(whole, folders) if is_pattern else [whole]
-    return list(dict.fromkeys(found))[:_MOST]
+    return list(dict.fromkeys(found))[:_MAX_EXPANDED_PATHS]
 
 
 def _expand_home(path: str, folders: CallFolders) -> str:
@@ -116,7 +118,7 @@ def _expand_glob(pattern: str, folders: CallFolders) -> list[str]:
 
     near = (folders.project, folders.root, *filter(None, [folders.bank]))
     is_near = "**" not in pattern or any(is_inside(_find_glob_root(pattern), top) for top in near)
-    found = islice(iglob(pattern, recursive=True, include_hidden=True), _MOST) if is_near else ()
+    found = islice(iglob(pattern, recursive=True, include_hidden=True), _MAX_EXPANDED_PATHS) if is_near else ()
     return list(found) or [pattern]
 
 
@@ -178,7 +180,7 @@ def _is_hard_link(path: str, folders: CallFolders) -> bool:
     seen = 0
     for top, _ in folders.protected_folders:
         for folder, _, names in os.walk(top):
-            for name in names[: _LINKED - seen]:
+            for name in names[: _MAX_HARDLINK_FILES - seen]:
                 seen += 1
                 try:
                     if os.path.samestat(os.stat(os.path.join(folder, name)), own):
@@ -191,7 +193,7 @@ def _is_hard_link(path: str, folders: CallFolders) -> bool:
 def is_likely_protected(target: CallPath) -> bool:
     """Return whether what is known of a *target* that is not wholly known names where only kb writes."""
     spelled = f"{target.folder}/{target.path}" if target.folder else target.path
-    return UNKNOWN in spelled and _TELLING.search(spelled) is not None
+    return UNKNOWN in spelled and _KB_PATH_PATTERN.search(spelled) is not None
 
 
 def filter_project_paths(paths: Sequence[str], folders: CallFolders) -> list[str]:

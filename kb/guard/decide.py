@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     from kb.workspace import Workspace
 
-_MOST_PATHS = 20
+_MAX_LOOKUP_PATHS = 20
 """Paths of one call for which records are looked up."""
-_WILD = regex(r"[*?\[]")
+_WILDCARD = regex(r"[*?\[]")
 
 
 class PendingCall(NamedTuple):
@@ -130,7 +130,7 @@ def _find_reading_step(
 def _find_governing_record(kb: Workspace, project: str, paths: Sequence[str]) -> Record | None:
     """Return an accepted record whose impact names one of *paths*, or a folder above; None for none."""
     scopes = tuple({project, GLOBAL})
-    for path in paths[:_MOST_PATHS]:
+    for path in paths[:_MAX_LOOKUP_PATHS]:
         wanted = Filter(scopes=scopes, statuses=(Status.ACCEPTED,), path=path)
         if found := kb.sync_index(thorough=False).records(wanted):
             return found[0]
@@ -240,7 +240,7 @@ def _check_written_paths(
     constraints = Filter(kinds=("constraint",), scopes=tuple({project, GLOBAL}), statuses=(Status.ACCEPTED,))
     impact = kb.sync_index(thorough=False).list_impact_paths(constraints)
     # their beginnings in small letters, before any wildcard: `src/**/*.py` is compared by "src"
-    patterns = sorted({_WILD.split(path, maxsplit=1)[0].rstrip("/").casefold() for path in impact})
+    patterns = sorted({_WILDCARD.split(path, maxsplit=1)[0].rstrip("/").casefold() for path in impact})
     about = [path for path in written if _can_match_path(path, patterns)]
     responses.append(_quote_constraints(kb, constraints, about, log))
     settled = step is None or mode.name != policy.BLOCK  # then the fast path lets the writes of this prompt pass
@@ -265,7 +265,7 @@ def _load_settings(kb: Workspace, mode: policy.GuardMode, log: SessionLog) -> tu
 def _quote_constraints(kb: Workspace, constraints: Filter, written: Sequence[str], log: SessionLog) -> HookResponse:
     """Quote the constraints on what is written, each once in a session."""
     known = set(log.list_session_values(QUOTED))
-    on_paths = [(path, kb.index.records(constraints._replace(path=path))) for path in written[:_MOST_PATHS]]
+    on_paths = [(path, kb.index.records(constraints._replace(path=path))) for path in written[:_MAX_LOOKUP_PATHS]]
     found = {record.uid: record for _, records in on_paths for record in records if record.uid not in known}
     if not found:
         return HookResponse()

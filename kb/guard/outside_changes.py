@@ -32,9 +32,9 @@ MARK_COPIED, MARK_LEFT_BY_AGENT = "k", "a"
 SETTINGS = tuple(record_stamps.SETTINGS.split("\n"))
 COPIES = "copies"
 """The folder, in that of the guard, for contents that no commit has: what a person has not committed yet."""
-_LARGEST = 8_000_000
+_MAX_COPY_BYTES = 8_000_000
 """Bytes of a file of which a copy is kept."""
-_MANY = 400
+_MAX_LISTED_PATHS = 400
 """Paths above which git is asked for a whole tree, and not for each."""
 DAYS = 90
 """Days for which a text is kept at least that no file needs: what a person has stashed may come back."""
@@ -44,9 +44,9 @@ _LOG = (
     *"log --raw --no-abbrev --no-renames --no-show-signature -z".split(),
     "--format=%x01%H %ct %at%x02%(trailers)%x02",
 )
-_MOST_MOVES = 400
+_MAX_REFLOG_MOVES = 400
 """Moves of HEAD that are looked at: so many commits no call makes."""
-_MOST_COMMITS = "5000"
+_MAX_COMMITS = "5000"
 _REPLAYING_COMMANDS = ("rebase", "pull", "cherry-pick")
 """Reflog prefixes of commands that replay changes on other commits, and may combine two changes of one file."""
 
@@ -234,7 +234,7 @@ def _hash_blob(kb: Workspace, data: bytes | None) -> str:
 
 def _copy_content(kb: Workspace, entry: FileStamp, data: bytes | None) -> FileStamp:
     """Keep a copy of *data*, the content of *entry*, which no commit has."""
-    if data is None or len(data) > _LARGEST:
+    if data is None or len(data) > _MAX_COPY_BYTES:
         return entry
     if not has_copy(kb, entry.oid):
         kb.state.ensure_folder()
@@ -269,7 +269,9 @@ def read_tree_oids(kb: Workspace, head: Head, paths: Iterable[str]) -> dict[str,
     if not head.oid or not inside:
         return {}
     names = (
-        [kb.repository.to_git_path(path) for path in inside] if len(inside) <= _MANY else [kb.repository.prefix or "."]
+        [kb.repository.to_git_path(path) for path in inside]
+        if len(inside) <= _MAX_LISTED_PATHS
+        else [kb.repository.prefix or "."]
     )
     listed = kb.repository.git("ls-tree", "-r", "-z", "--full-tree", head.oid, "--", *names, check=False)
     rows = (os.fsdecode(row).split("\t", 1) for row in listed.split(b"\0") if row)
@@ -316,7 +318,7 @@ def attribute_changes(kb: Workspace, diff: SnapshotDiff, began: int, allowed: Se
     inside = [kb.repository.to_git_path(path) for path in paths if not os.path.isabs(path)]
     by_call: set[tuple[str, str]] = set()
     if has_moved and inside:
-        by_call = _find_committed_changes(kb, diff.before.head, head, inside[:_MANY], began)
+        by_call = _find_committed_changes(kb, diff.before.head, head, inside[:_MAX_LISTED_PATHS], began)
     ours = load_kb_edits(kb)
     edits: list[OutsideChange] = []
     discarded: list[OutsideChange] = []
@@ -388,7 +390,7 @@ def _find_committed_changes(
     if older:  # a rewritten commit keeps the time of its author, so the old one is found by that
         replaced = _list_unreachable_times(kb, before, now.oid)
         older = [one for one in older if one.author_time in replaced]
-        oids, others = {one.oid for one in older}, ["-n", _MOST_COMMITS, "--all", "--reflog", "--", *paths]
+        oids, others = {one.oid for one in older}, ["-n", _MAX_COMMITS, "--all", "--reflog", "--", *paths]
         found = _iter_commits(kb, [*_LOG, *others]) if older else ()
         contents = {row for commit in found if commit.oid not in oids for row in commit.rows}
         older = [one._replace(rows=tuple(row for row in one.rows if row not in contents)) for one in older]
@@ -397,7 +399,7 @@ def _find_committed_changes(
 
 def _read_head_reflog(kb: Workspace) -> list[tuple[str, str]]:
     """Return where HEAD has gone and why, as its log says, the last move first."""
-    listed = kb.repository.git("log", "-g", "-n", str(_MOST_MOVES), "--format=%H %gs", "HEAD", check=False)
+    listed = kb.repository.git("log", "-g", "-n", str(_MAX_REFLOG_MOVES), "--format=%H %gs", "HEAD", check=False)
     rows = (row.partition(" ") for row in listed.decode("utf-8", "replace").splitlines())
     return [(oid, reason) for oid, _, reason in rows]
 
@@ -408,7 +410,7 @@ def _list_unreachable_times(kb: Workspace, before: str, now: str) -> set[int]:
     They are asked for whatever files they are about: what `filter-branch` puts into a commit was not in it before.
     """
     left = filter(None, (before, "--not", now))
-    listed = kb.repository.git("log", "--format=%at", "-n", _MOST_COMMITS, "--all", "--reflog", *left, check=False)
+    listed = kb.repository.git("log", "--format=%at", "-n", _MAX_COMMITS, "--all", "--reflog", *left, check=False)
     return set(map(int, listed.split()))
 
 

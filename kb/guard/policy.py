@@ -28,7 +28,7 @@ RISK_FILE = "risk.yaml"
 HIGH, LOW = "high", "low"
 PATTERNS, INDEX = "patterns", "index"
 _CACHE = "risk.json"
-_LARGEST = 100_000
+_MAX_RISK_FILE_CHARACTERS = 100_000
 """Characters of `risk.yaml` that are read."""
 _PIECE = regex(r"\*\*/?|\*|\?|\[[^\]/]{1,100}\]|[^*?\[]+|\[")
 
@@ -224,7 +224,7 @@ def load_risk_settings(root: str) -> RiskSettings:
 
     try:
         with open(path, encoding="utf-8-sig") as file:
-            source = file.read(_LARGEST)
+            source = file.read(_MAX_RISK_FILE_CHARACTERS)
         entries = load_yaml(source, 3).entries
     except UnicodeDecodeError:
         raise BadRiskSettings(msg("not valid UTF-8"), path=path, hint=msg("save it as UTF-8")) from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise, takewhile
 
-from kb.guard.shell import MOST, UNKNOWN, ShellCommand, parse_commands
+from kb.guard.shell import MAX_SHELL_CHARACTERS, UNKNOWN, ShellCommand, parse_commands
 from kb.hosts import HOSTS
 from kb.startup.lazy_regex import IGNORECASE, regex
 from kb.startup.namedtuple import NamedTuple
@@ -45,46 +45,50 @@ class CallEffects(NamedTuple):
     """Whether it writes more files, or others, than can be told."""
 
 
-_DEEP = 6
-_MANY = 100
+_MAX_DEPTH = 6
+_MAX_FIND_WORDS = 100
 """Words of a command that `find` runs, and places where it looks, that are read."""
-_QUIET = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-")
-_NOWHERE = ("/dev/null", "dev/null")
+_DISCARDED_OUTPUTS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-")
+_NULL_DEVICES = ("/dev/null", "dev/null")
 _INTERPRETERS = regex(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|osascript)[\d.]*$")
 _AGENTS = frozenset(host.program for host in HOSTS.values())
 _TERMINALS = ("expect", "script", "unbuffer")
 """Programs that give the command they run a terminal of its own."""
 _EDITORS_IN_PLACE = ("sed", "gsed", "perl", "ruby")
-_IN_PLACE = regex(r"--in-place|-[a-zE0]{0,3}i")
-_OPENED = regex(r"\bopen\(\s*f?['\"]([^'\"\n]{1,300})['\"]\s*,\s*(?:mode=)?['\"][wax]")
+_IN_PLACE_OPTION = regex(r"--in-place|-[a-zE0]{0,3}i")
+_OPEN_CALL = regex(r"\bopen\(\s*f?['\"]([^'\"\n]{1,300})['\"]\s*,\s*(?:mode=)?['\"][wax]")
 """What a program in Python writes by a name that stands in it."""
-_PATCHED = regex(
+_PATCH_HEADER = regex(
     r"(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:\+\+\+|---) |rename (?:from|to) |copy to "
     r"|diff --git (?:\"?a/[^\n]*?) )(\"?[^\t\r\n]+)"
 )
 
 _ANSWER = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
-_BY_HAND = regex(r"\bkb-hook\W{1,4}(?!write\b|-)[\w-]+|-m\s+kb\.hooks\b|kb\.hooks\s+import")
+_HOOK_CALL = regex(r"\bkb-hook\W{1,4}(?!write\b|-)[\w-]+|-m\s+kb\.hooks\b|kb\.hooks\s+import")
 """What in a program sends kb an event by hand."""
-_BY_CODE = (regex(r"\bkb\.(?:cli|capture|knowledge_base)\b"), regex(r"\bproposals?\b"), regex(r"\b(?:confirm|reject)"))
-_BY_KB = regex(
+_PROPOSAL_CODE = (
+    regex(r"\bkb\.(?:cli|capture|knowledge_base)\b"),
+    regex(r"\bproposals?\b"),
+    regex(r"\b(?:confirm|reject)"),
+)
+_DECISION_COMMAND = regex(
     r"\bkb\W{1,6}(?:-\S{1,40}\W{1,6})?(proposal|review|inbox)\W{1,6}(?:-\S{1,40}\W{1,6})?(?:confirm|accept|reject|promote)\b"
 )
 """What in a program gives a person's answer by the command line of kb."""
-_OVERRULING = ("edit", "rm", "status", "supersede", "write")
+_OVERRULING_COMMANDS = ("edit", "rm", "status", "supersede", "write")
 """The commands of kb that take a record out of force where `--yes` says that a person has decided so, or somebody types
 them at a terminal; else they open a review."""
-_TYPED = regex(rf"\bkb\W{{1,6}}(?:-\S{{1,40}}\W{{1,6}})?(?:{'|'.join(_OVERRULING)})\b")
+_TYPED_COMMAND = regex(rf"\bkb\W{{1,6}}(?:-\S{{1,40}}\W{{1,6}})?(?:{'|'.join(_OVERRULING_COMMANDS)})\b")
 """What in such a terminal passes for typed by a person."""
-_ASKING = "show search list hint context history refs log review anchors 锚点 load 加载 spawn".split()
+_READING_COMMANDS = "show search list hint context history refs log review anchors 锚点 load 加载 spawn".split()
 """The commands of kb that show records."""
-_DECIDING = {"inbox": ("promote",), "review": ("accept", "reject")}
+_DECIDING_COMMANDS = {"inbox": ("promote",), "review": ("accept", "reject")}
 """The commands of kb that let something through which kb has kept back."""
-_VALUED = ("--kb", "--why", "--scope", "--by", "--code", "--lang")
-_SHOWING = ("list", "show", "add", "--help", "-h", "--json")
+_VALUE_OPTIONS = ("--kb", "--why", "--scope", "--by", "--code", "--lang")
+_PROPOSAL_READING_WORDS = ("list", "show", "add", "--help", "-h", "--json")
 _REVIEW = "kb/review/"
-_DECIDING_GIT = ("merge", "cherry-pick", "rebase", "pull", "update-ref")
-_GIT_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path")
+_GIT_MERGE_COMMANDS = ("merge", "cherry-pick", "rebase", "pull", "update-ref")
+_GIT_VALUE_OPTIONS = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path")
 
 
 def analyse_command_line(
@@ -112,11 +116,11 @@ def merge_effects(calls: Sequence[CallEffects]) -> CallEffects:
 def list_patched_files(text: str) -> list[str]:
     """Return the files that the patch *text* names, in the form of git, of `diff -u` or of `apply_patch`."""
     found = []
-    for match in _PATCHED.finditer(text):
+    for match in _PATCH_HEADER.finditer(text):
         name = match.group(1).strip().strip('"')
         if match.group().startswith(("+++", "---", "diff")) and name[:2] in ("a/", "b/"):
             name = name[2:]
-        if name and name not in _NOWHERE:
+        if name and name not in _NULL_DEVICES:
             found.append(name)
     return list(dict.fromkeys(found))
 
@@ -132,7 +136,9 @@ def _analyse_command(command: ShellCommand, known: Mapping[str, str], depth: int
         return CallEffects()
     # `sort < content/a.md > b.md`: its redirections count whatever the program is
     sent = CallEffects(_build_paths(command, command.reads), _build_paths(command, command.writes))
-    return merge_effects([sent, _analyse_program(name, command, known, depth)]) if name and depth <= _DEEP else sent
+    return (
+        merge_effects([sent, _analyse_program(name, command, known, depth)]) if name and depth <= _MAX_DEPTH else sent
+    )
 
 
 def _get_name(command: ShellCommand) -> str:
@@ -148,7 +154,7 @@ def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str],
     # `python -m kb proposal confirm 3`, by whatever name that Python goes
     if words[:2] == ("-m", "kb"):
         return _analyse_kb(command._replace(words=words[1:]), known, depth)
-    if name in _EDITORS_IN_PLACE and any(map(_IN_PLACE.match, words)):
+    if name in _EDITORS_IN_PLACE and any(map(_IN_PLACE_OPTION.match, words)):
         return CallEffects(writes=_build_paths(command, _list_edited_files(words)))
     if _INTERPRETERS.match(name) or name in _TERMINALS:
         return _analyse_interpreter(command, known, depth)
@@ -173,7 +179,11 @@ def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str],
 def _build_paths(
     command: ShellCommand, paths: Sequence[str], *, whole: bool = False, undo_kind: str = ""
 ) -> tuple[CallPath, ...]:
-    return tuple(CallPath(path, command.folder, whole, "", undo_kind) for path in paths if path and path not in _QUIET)
+    return tuple(
+        CallPath(path, command.folder, whole, "", undo_kind)
+        for path in paths
+        if path and path not in _DISCARDED_OUTPUTS
+    )
 
 
 def _drop_options(words: Sequence[str]) -> list[str]:
@@ -193,7 +203,7 @@ def _analyse_wrapper(command: ShellCommand, known: Mapping[str, str], depth: int
     name, rest = _get_name(command), list(command.words[1:])
     if name == "eval":
         return analyse_command_line([" ".join(rest)], command.folder, known, as_text=True, depth=depth + 1)
-    if name in _TERMINALS and (typed := _TYPED.search(" ".join(rest)[:MOST])):
+    if name in _TERMINALS and (typed := _TYPED_COMMAND.search(" ".join(rest)[:MAX_SHELL_CHARACTERS])):
         return CallEffects(decides=typed.group())
     if name == "script":
         return _analyse_shell(command, known, depth)
@@ -219,20 +229,23 @@ def _analyse_shell(command: ShellCommand, known: Mapping[str, str], depth: int) 
 
 def _analyse_interpreter(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what in a program, or in the prompt of an agent, passes for a person's word, and the files it opens."""
-    name, text = _get_name(command), "\n".join((*command.words[1:], command.given, *command.before))[:MOST]
+    name, text = (
+        _get_name(command),
+        "\n".join((*command.words[1:], command.given, *command.before))[:MAX_SHELL_CHARACTERS],
+    )
     if name in _AGENTS:  # `claude -p "mb:write"`, `codex exec "mb：no"`: an agent answers itself for the person
         answer = _ANSWER.search(text)
         return CallEffects(forged_answer=answer.group()) if answer else CallEffects()
-    if found := _BY_HAND.search(text):
+    if found := _HOOK_CALL.search(text):
         return CallEffects(forged_answer=found.group())
-    if all(part.search(text) for part in _BY_CODE):
+    if all(part.search(text) for part in _PROPOSAL_CODE):
         return CallEffects(forged_answer="kb proposal")
-    if found := _BY_KB.search(text):
+    if found := _DECISION_COMMAND.search(text):
         shown = found.group()
         return CallEffects(forged_answer=shown) if found.group(1) == "proposal" else CallEffects(decides=shown)
-    if name in _TERMINALS and (found := _TYPED.search(text)):
+    if name in _TERMINALS and (found := _TYPED_COMMAND.search(text)):
         return CallEffects(decides=found.group())
-    return CallEffects(writes=_build_paths(command, _OPENED.findall(text)))
+    return CallEffects(writes=_build_paths(command, _OPEN_CALL.findall(text)))
 
 
 def _analyse_find(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
@@ -241,10 +254,10 @@ def _analyse_find(command: ShellCommand, known: Mapping[str, str], depth: int) -
     tops = list(takewhile(lambda word: word[:1] not in "-(!", words)) or ["."]
     at = next((n for n, word in enumerate(words) if word in ("-delete", "-exec", "-execdir", "-ok")), len(words))
     # `find content -name '*.md' -exec rm {} +` is read as `rm content` of which not all is meant
-    run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 : at + _MANY]
+    run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 : at + _MAX_FIND_WORDS]
     run = tuple(takewhile(lambda word: word not in (";", "+"), run))
-    filled = [path for word in run for path in (tops[:_MANY] if "{}" in word else [word])]
-    call = _analyse_command(ShellCommand(tuple(filled), command.folder), {}, _DEEP)
+    filled = [path for word in run for path in (tops[:_MAX_FIND_WORDS] if "{}" in word else [word])]
+    call = _analyse_command(ShellCommand(tuple(filled), command.folder), {}, _MAX_DEPTH)
     reads = (*_build_paths(command, tops), *call.reads)
     return CallEffects(reads, _narrow_paths(call.writes), is_unbounded=bool(call.writes))
 
@@ -282,7 +295,7 @@ def _analyse_git(command: ShellCommand, known: Mapping[str, str], depth: int) ->
     words, folder = list(command.words[1:]), command.folder
     while words and words[0].startswith("-"):
         folder = _join_folder(folder, words[1]) if words[0] == "-C" and len(words) > 1 else folder
-        words = words[2:] if words[0] in _GIT_VALUED else words[1:]
+        words = words[2:] if words[0] in _GIT_VALUE_OPTIONS else words[1:]
     verb, rest = (words[0], words[1:]) if words else ("", [])
     here, plain = command._replace(folder=folder), _drop_options(rest)
     if decided := _find_review_decision(verb, rest):
@@ -315,7 +328,7 @@ def _find_review_decision(verb: str, words: Sequence[str]) -> str:
     elif verb == "push":
         decides = deletes or any(word.startswith(":") for word in named)
     else:
-        decides = verb in _DECIDING_GIT
+        decides = verb in _GIT_MERGE_COMMANDS
     return " ".join(["git", verb, *words]) if named and decides else ""
 
 
@@ -340,18 +353,22 @@ def _analyse_hook(command: ShellCommand, known: Mapping[str, str], depth: int) -
 def _analyse_kb(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what a kb command asks for; deciding on a proposal is a person's, whatever stands for the word."""
     words = command.words[1:]
-    rest = [word for before, word in pairwise(("", *words)) if not word.startswith("-") and before not in _VALUED]
+    rest = [
+        word for before, word in pairwise(("", *words)) if not word.startswith("-") and before not in _VALUE_OPTIONS
+    ]
     shown = " ".join(["kb", *words]).replace(UNKNOWN, "…")
     # `kb $WHAT confirm` may be a proposal; asking for a list, or adding one, needs no person
     if rest[:1] in (["proposal"], [UNKNOWN]):
-        if len(rest) < 2 or rest[1] in _SHOWING:
+        if len(rest) < 2 or rest[1] in _PROPOSAL_READING_WORDS:
             return CallEffects(asked=("proposal",))
         return CallEffects(forged_answer=shown)
     if not rest:
         return CallEffects()
-    if set(_DECIDING.get(rest[0], ())) & set(rest[1:]) or (rest[0] in _OVERRULING and "--yes" in words):
+    if set(_DECIDING_COMMANDS.get(rest[0], ())) & set(rest[1:]) or (
+        rest[0] in _OVERRULING_COMMANDS and "--yes" in words
+    ):
         return CallEffects(decides=shown)
-    return CallEffects(asked=(rest[0],)) if rest[0] in _ASKING else CallEffects()
+    return CallEffects(asked=(rest[0],)) if rest[0] in _READING_COMMANDS else CallEffects()
 
 
 # -- the table ---------------------------------------------------------------------------------------

@@ -42,12 +42,12 @@ from kb.state.session_log import OWED, SessionLog
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-KEPT = "refs/kb/kept/"
+KEPT_REFS = "refs/kb/kept/"
 """Refs of texts that were taken away; nobody else gets them. Each new one takes away the old ones."""
 _TIME = "%Y%m%d-%H%M%S"
-_NAMED = 5
+_MAX_NAMED_PATHS = 5
 """Paths that a message names."""
-_SPELLED = 20
+_MAX_COMMAND_PATHS = 20
 """Paths that a command is given; where there are more it is given their folders."""
 
 
@@ -199,7 +199,7 @@ def _format_commit_warning(kb: Workspace, diff: SnapshotDiff, paths: Sequence[st
 
     It takes the files from the commit of before into git's index, and leaves a person's uncommitted text alone.
     """
-    where = paths if len(paths) <= _SPELLED else sorted({os.path.dirname(path) for path in paths})
+    where = paths if len(paths) <= _MAX_COMMAND_PATHS else sorted({os.path.dirname(path) for path in paths})
     if diff.before.head:
         restore = _format_git_command(kb, "restore", f"--source={diff.before.head[:12]}", "--staged", "--", *where)
     else:
@@ -311,10 +311,14 @@ def _format_undo_commands(kb: Workspace, diff: SnapshotDiff, changes: Sequence[O
     paths = [one.path for one in changes if one.path not in committed and one.path in known]
     new = [one.path for one in changes if one.path not in committed and one.path not in known]
     both = ("--staged", "--worktree", "--")
-    commands = [_format_git_command(kb, "restore", *both, *paths[:_NAMED])] if paths else []
-    commands += [shlex.join(["rm", "--", *(os.path.join(kb.root, path) for path in new[:_NAMED])])] if new else []
+    commands = [_format_git_command(kb, "restore", *both, *paths[:_MAX_NAMED_PATHS])] if paths else []
+    commands += (
+        [shlex.join(["rm", "--", *(os.path.join(kb.root, path) for path in new[:_MAX_NAMED_PATHS])])] if new else []
+    )
     if committed:
-        undone = _format_git_command(kb, "restore", f"--source={diff.before.head[:12]}", *both, *committed[:_NAMED])
+        undone = _format_git_command(
+            kb, "restore", f"--source={diff.before.head[:12]}", *both, *committed[:_MAX_NAMED_PATHS]
+        )
         commands.append(_append_commit(kb, undone))
     return "; ".join(commands)
 
@@ -337,7 +341,7 @@ def _keep_lost_text(kb: Workspace, changes: Sequence[OutsideChange]) -> Message:
         "with: {command}",
         paths=_format_paths([change.path for change in changes]),
         ref=ref,
-        command=_format_git_command(kb, "restore", f"--source={ref}", "--", *paths[:_NAMED]),
+        command=_format_git_command(kb, "restore", f"--source={ref}", "--", *paths[:_MAX_NAMED_PATHS]),
     )
 
 
@@ -348,11 +352,11 @@ def save_to_kept_ref(kb: Workspace, contents: Mapping[str, bytes | None]) -> str
     """
     stamp = time.strftime(_TIME, time.gmtime(kb.now()))
     with kb.repository.hold_lock(), kb.state.open_stage() as stage:
-        ref = _find_free_ref(kb, KEPT + stamp)
+        ref = _find_free_ref(kb, KEPT_REFS + stamp)
         words = format_commit_message("Keep text that no commit has", "", {"Kb-Op": "kept"})
         commit = kb.repository.build_commit(kb.repository.head().oid, dict(contents), words, stage=stage)
-        oldest = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))  # their names say since when
-        rows = (row.split(" ") for row in kb.repository.list_refs(KEPT, form="%(refname) %(objectname)"))
+        oldest = KEPT_REFS + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))  # their names say since when
+        rows = (row.split(" ") for row in kb.repository.list_refs(KEPT_REFS, form="%(refname) %(objectname)"))
         moves = [RefMove(ref, commit, ""), *(RefMove(old, "", oid) for old, oid in rows if old < oldest)]
         kb.repository.update_refs(moves, "kb: keep text that no commit has")
     return ref
@@ -382,5 +386,5 @@ def _format_moved_warning(diff: SnapshotDiff, changes: Sequence[OutsideChange]) 
 
 
 def _format_paths(paths: Sequence[str]) -> str:
-    shown = ", ".join(" ".join(path.split()) for path in paths[:_NAMED])
-    return shown if len(paths) <= _NAMED else f"{shown} … ({len(paths)})"
+    shown = ", ".join(" ".join(path.split()) for path in paths[:_MAX_NAMED_PATHS])
+    return shown if len(paths) <= _MAX_NAMED_PATHS else f"{shown} … ({len(paths)})"

@@ -13,24 +13,24 @@ from kb.startup.namedtuple import NamedTuple
 
 UNKNOWN = "\0"
 """Stands in a word for what is only known when the command runs."""
-MOST = 100_000
+MAX_SHELL_CHARACTERS = 100_000
 """Characters that are read. What stands behind them is not told before a call; its files are compared after it."""
-_LONGEST = 8_000
+_MAX_WORD_CHARACTERS = 8_000
 """Characters of a word, and of the value of a variable: `A=$A$A` doubles with every turn."""
-_MANY = 2_000
+_MAX_COMMANDS = 2_000
 """Simple commands that are looked at."""
-_DEEP = 8
-_ASSIGNED = regex(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", DOTALL)
+_MAX_DEPTH = 8
+_ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", DOTALL)
 _KEYWORDS = frozenset("if then else elif do while until ! { } time fi done exec command builtin nohup setsid".split())
-_EXPANDED = r"(?P<inside>\$\(|`%s)|(?P<variable>\$(?:\{[^}]{0,80}\}?|[A-Za-z_][A-Za-z0-9_]*|[@*#?!0-9-]))"
+_EXPANSION_PATTERN = r"(?P<inside>\$\(|`%s)|(?P<variable>\$(?:\{[^}]{0,80}\}?|[A-Za-z_][A-Za-z0-9_]*|[@*#?!0-9-]))"
 _TOKEN = regex(
     r"(?P<nothing>\\\n|\$(?=\")|(?<![^\s;&|()])#[^\n]*)|(?P<gap>[ \t\r]+|\d?[<>]&[\d-])|(?P<single>'[^']*'?)"
     r"|(?P<spelled>\$'(?:[^'\\]|\\[\s\S])*'?)"
-    r"|(?P<double>\")|(?P<here>\d?<<-?[ \t]*[\\'\"]?(?P<mark>[\w.-]+)['\"]?)|" + _EXPANDED % r"|[<>]\("
+    r"|(?P<double>\")|(?P<here>\d?<<-?[ \t]*[\\'\"]?(?P<mark>[\w.-]+)['\"]?)|" + _EXPANSION_PATTERN % r"|[<>]\("
     + r"|(?P<into>(?:\d|&)?>[>|&]?)|(?P<given>\d?<<<)|(?P<source>\d?<>?)|(?P<end>&&|\|\||;;|\|&|[;\n&|()])"
     r"|(?P<escaped>\\[\s\S]?)|(?P<run>[^\s\d'\"\\$`<>|&;()#]+|[\s\S])"
 )  # fmt: skip
-_QUOTED = regex(_EXPANDED % "" + r"|(?P<escaped>\\[\"\\$`\n])|(?P<run>[^\"\\$`]+|[\s\S])")
+_QUOTED_TOKEN = regex(_EXPANSION_PATTERN % "" + r"|(?P<escaped>\\[\"\\$`\n])|(?P<run>[^\"\\$`]+|[\s\S])")
 _BRACKET = regex(r"\\[\s\S]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|[()`]")
 
 
@@ -52,7 +52,7 @@ class ShellCommand(NamedTuple):
 
 def parse_commands(text: str, known: Mapping[str, str] | None = None) -> list[ShellCommand]:
     """Return the simple commands in *text*; *known* are variables and their values."""
-    return _ShellParser(dict(known or {}), "", 0).read(text[:MOST])
+    return _ShellParser(dict(known or {}), "", 0).read(text[:MAX_SHELL_CHARACTERS])
 
 
 class _ShellParser:
@@ -75,7 +75,7 @@ class _ShellParser:
     def read(self, text: str) -> list[ShellCommand]:
         """Return the simple commands in *text*."""
         at = 0
-        while at < len(text) and len(self.found) < _MANY:
+        while at < len(text) and len(self.found) < _MAX_COMMANDS:
             found = _TOKEN.match(text, at)
             assert found
             kind, token, at = found.lastgroup or "", found.group(), found.end()
@@ -92,7 +92,7 @@ class _ShellParser:
             elif kind == "double":
                 self._append_text("")
                 while at < len(text) and text[at] != '"':
-                    found = _QUOTED.match(text, at)
+                    found = _QUOTED_TOKEN.match(text, at)
                     assert found
                     at = self._read_token(found.lastgroup or "", found.group(), text, found.end())
                 at += 1
@@ -115,14 +115,14 @@ class _ShellParser:
         elif kind == "inside":
             end = _find_closing(text, at, "`" if token == "`" else ")")
             self._append_text(UNKNOWN)
-            if self.depth < _DEEP:
+            if self.depth < _MAX_DEPTH:
                 self.found += _ShellParser(dict(self.known), self.folder, self.depth + 1).read(text[at:end])
             return end + 1
         return at
 
     def _append_text(self, piece: str) -> None:
         word = self.word or ""
-        self.word = word + piece[: _LONGEST - len(word)]
+        self.word = word + piece[: _MAX_WORD_CHARACTERS - len(word)]
 
     def _end_word(self) -> None:
         """End the word that is being read."""
@@ -131,7 +131,7 @@ class _ShellParser:
             return
         if self.target:
             self.files[self.target].append(word)
-        elif not self.words and (assigned := _ASSIGNED.fullmatch(word)):
+        elif not self.words and (assigned := _ASSIGNMENT.fullmatch(word)):
             self.known[assigned.group(1)] = assigned.group(2)
         elif self.words or word not in _KEYWORDS:
             self.words.append(word)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from kb.workspace import Workspace
 
-_USUAL = "general-purpose"
+_DEFAULT_ROLE = "general-purpose"
 """The type of a sub-agent where the call names none."""
-_LONGEST = 1500
+_MAX_TASK_CHARACTERS = 1500
 """Characters of a task that are remembered."""
-_TAIL = 400_000
+_TAIL_BYTES = 400_000
 """Bytes at the end of a transcript in which an open call is looked for."""
 
 
@@ -34,7 +34,7 @@ def remember_task(kb: Workspace, session: str, given: Mapping[str, Any], call: s
     kind, task = _parse_task_input(given)
     if task:
         call = call or sha256(task.encode("utf-8", "replace")).hexdigest()[:16]
-        SessionLog(kb, session).add(TASK, json.dumps([kind, call, task[:_LONGEST]], ensure_ascii=False))
+        SessionLog(kb, session).add(TASK, json.dumps([kind, call, task[:_MAX_TASK_CHARACTERS]], ensure_ascii=False))
 
 
 def take_task(kb: Workspace, session: str, agent_type: str, transcript: str) -> str:
@@ -62,7 +62,7 @@ def find_open_task(path: str, agent_type: str) -> str:
     from kb.sessions.transcript import list_calls, parse_transcript
 
     try:
-        calls = list_calls(parse_transcript(read_transcript(path, _TAIL))) if os.path.isfile(path) else []
+        calls = list_calls(parse_transcript(read_transcript(path, _TAIL_BYTES))) if os.path.isfile(path) else []
     except BadInput:
         return ""
     waiting = [one.request for one in calls if one.result is None and one.request.name in ("Agent", "Task")]
@@ -75,7 +75,7 @@ def _parse_task_input(given: Mapping[str, Any]) -> tuple[str, str]:
     """Return the type of the sub-agent, in lower case, and its task."""
     kind, *texts = (given.get(key) for key in ("subagent_type", "description", "prompt"))
     task = "\n".join(text for text in texts if isinstance(text, str)).strip()
-    return (kind if isinstance(kind, str) and kind else _USUAL).casefold(), task
+    return (kind if isinstance(kind, str) and kind else _DEFAULT_ROLE).casefold(), task
 
 
 def _parse_row(row: str) -> tuple[str, str, str] | None:

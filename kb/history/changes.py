@@ -88,7 +88,7 @@ def _build_entry(change: RecordChange) -> ChangeLogEntry:
 
 # -- the digest -----------------------------------------------------------------------------------
 
-YOUNG = 30
+GRACE_DAYS = 30
 """Days a record is given before the digest says that nobody was handed it."""
 
 
@@ -102,7 +102,7 @@ class Digest(NamedTuple):
     waiting: tuple[Finding, ...]
     """What is stale, or waits long for a verdict."""
     unused: tuple[Record, ...]
-    """Accepted records, older than YOUNG days, that this clone has handed to no agent since then."""
+    """Accepted records, older than GRACE_DAYS days, that this clone has handed to no agent since then."""
     counted_from: str
     """The day from which this clone counts what it hands out; "" where it has handed out nothing yet."""
     refused: tuple[Refusal, ...] = ()
@@ -117,7 +117,7 @@ def build_digest(kb: Workspace, since: str) -> Digest:
     sources = (source._replace(record=by_path.get(source.path)) for source in iter_sources(kb))
     waiting = apply_rules(collect_context(kb, sources), (check_stale_records, check_old_records))
     first, handed = _load_handed_out(kb)
-    written_before = (date.fromisoformat(kb.today()) - timedelta(days=YOUNG)).isoformat()
+    written_before = (date.fromisoformat(kb.today()) - timedelta(days=GRACE_DAYS)).isoformat()
     unused = [
         record
         for record in records

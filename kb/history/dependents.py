@@ -96,7 +96,7 @@ def resolve_citation(index: Index, citing: Record, project: str, record_id: str)
 # -- dependents -----------------------------------------------------------------------------------
 
 RELATIONS = ("superseded by", "amended by", "cited by", "supersedes", "amends", "same claim", "same files")
-MOST_LINES = 1000
+MAX_CODE_LINES = 1000
 """Lines of code that are named."""
 
 
@@ -169,7 +169,7 @@ def _find_code_references(kb: Workspace, record: Record, tops: list[str]) -> Ite
     # `kb:D001` must not be found in `kb:D0012`.
     is_cited = re.compile(rf"(?:{'|'.join(map(re.escape, names))})(?![0-9A-Za-z])").search
     options = ["-n", "-z", "-I", "-F", "--no-color", "--full-name", *(word for name in names for word in ("-e", name))]
-    left = MOST_LINES
+    left = MAX_CODE_LINES
     for top in dict.fromkeys([*tops, kb.repository.top]):
         rows: list[str] = []
         # git grep fails where it finds nothing, and in a folder that is no repository.

@@ -32,11 +32,11 @@ from kb.sessions.session_archive import parse_day
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-KEPT = 4
+MAX_SNAPSHOTS = 4
 """Indexes of the past that are kept."""
 _NOTE = "past"
 _BEGIN, _END = "past-", ".db"
-_WIDER = 30
+_WIDENING_FACTOR = 30
 """So many times more answers are looked through where too few of them are the agent's."""
 
 
@@ -108,7 +108,7 @@ def search_history(
             answers = [one for one in found.answers if paths is None or one.record.path in paths]
             if len(answers) >= limit or len(found.answers) < most or not paths:
                 return found._replace(answers=answers[:limit])
-            most *= _WIDER
+            most *= _WIDENING_FACTOR
 
 
 def find_record_at(kb: Workspace, commit: str, name: str, *, scope: str = "") -> tuple[Record, str]:
@@ -141,7 +141,7 @@ def open_index_at(kb: Workspace, commit: str) -> Index:
     os.replace(unfinished, path)
     with contextlib.suppress(OSError), os.scandir(kb.state.folder) as entries:
         kept = [entry for entry in entries if entry.name.startswith(_BEGIN) and entry.name.endswith(_END)]
-        for entry in sorted(kept, key=lambda entry: entry.stat().st_mtime, reverse=True)[KEPT:]:
+        for entry in sorted(kept, key=lambda entry: entry.stat().st_mtime, reverse=True)[MAX_SNAPSHOTS:]:
             _remove_index(entry.path)
     return _open_index(kb, path)
 

@@ -22,7 +22,7 @@ from kb.state.project import find_identity, parse_owners
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-SHOWN = 10
+MAX_SHOWN_VERSIONS = 10
 """How many of the newest changes of one record come with its text before and after."""
 
 _ADDRESS = re.compile(r"(?a:[\w.-]+)(?::\d+)?(?:/(?a:[\w.~-]+))+")
@@ -83,7 +83,7 @@ def _collect_versions(kb: Workspace) -> dict[str, tuple[RecordVersion, ...]]:
     wanted: list[tuple[str, str]] = []
     for version, letter, before, path in _iter_file_changes(kb):
         found = changes.setdefault(path_now.get(path, path), [])
-        if letter in "MR" and len(found) < SHOWN:
+        if letter in "MR" and len(found) < MAX_SHOWN_VERSIONS:
             wanted += [(f"{version.commit}^", before), (version.commit, path)]
         found.append((version, before, path))
         # The newest commit comes first, so a rename is met before what happened under the old name: a.md → b.md → c.md
@@ -192,7 +192,7 @@ def _build_code_links(kb: Workspace, own: str) -> dict[str, str]:
 
 # -- the life of one record -----------------------------------------------------------------------
 
-_OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
+_CLOSED_STATUSES = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 STAGES: Mapping[str, str] = {
     "seeded": "播种",
     "dormant": "休眠",
@@ -223,7 +223,7 @@ def build_history(kb: Workspace, name: str, *, scope: str = "") -> list[LifeEven
     events: list[LifeEvent] = []
     for change in list_file_commits(kb.repository, record.path):
         step, _, status = change.operation.partition(" ")
-        stage = "obsolete" if step in ("superseded", "review") or status in _OVER else "updated"
+        stage = "obsolete" if step in ("superseded", "review") or status in _CLOSED_STATUSES else "updated"
         signature = (change.commit, change.author)
         events.append(LifeEvent(stage if events else "seeded", change.time, change.subject, *signature))
         if len(events) == 1:

@@ -30,7 +30,7 @@ NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 _PART = "agents"
 _BEGIN = re.compile(r"(?m)^<!-- kb:begin protocol_version: (\S+); gap: (\d)(; made)? -->[ \t]*$")
 _END = re.compile(r"(?m)^<!-- kb:end -->[ \t]*$")
-_SEAL = re.compile(rb"\n<!-- kb:sum ([0-9a-f]{12}) -->\n\Z")
+_CHECKSUM_LINE = re.compile(rb"\n<!-- kb:sum ([0-9a-f]{12}) -->\n\Z")
 _VERSION_IN_SKILL = re.compile(r"(?m)^[ \t]*protocol_version:[ \t]*(\S+)[ \t]*$")
 _IMPORT = re.compile(r"(?m)^@(?:\./)?AGENTS\.md[ \t]*$")
 
@@ -179,7 +179,7 @@ def _compare_skill(folder: str, language: str) -> list[tuple[SettingsEdit, str]]
         path = os.path.join(folder, *name.split("/"))
         before = read_settings(path)
         # whatever version of kb wrote it, its last line has the sum of what stands above
-        seal = _SEAL.search(before or b"")
+        seal = _CHECKSUM_LINE.search(before or b"")
         if before is None or before == data:
             state = "absent" if before is None else "current"
         else:

@@ -18,7 +18,7 @@ from kb.hosts import CODEX, resolve_settings_path
 if TYPE_CHECKING:
     from kb.hooks.install import Hook
 
-_DEAF = ("SessionEnd", "PreCompact")
+_UNREAD_EVENTS = ("SessionEnd", "PreCompact")
 """Events at which nothing that is printed is read."""
 
 
@@ -33,7 +33,7 @@ def render_response(event: str, decision: HookResponse, payload: Mapping[str, An
     The host knows the permission "ask" and supports it nowhere: it reports a failed hook and makes the call. So what a
     person is to be asked about is denied.
     """
-    if event in _DEAF:
+    if event in _UNREAD_EVENTS:
         return ""
     output: dict[str, Any] = {}
     specific: dict[str, Any] = {}

@@ -14,7 +14,7 @@ from kb.guard.response import ALLOW, ASK, DENY, HookResponse
 from kb.hosts import COPILOT, resolve_user_folder
 from kb.sessions.host_input import clip_bytes, restore_host_names, translate_tool
 
-_ITS_OWN = ("UserPromptSubmit", "Stop", "SubagentStop")
+_SUBAGENT_EVENTS = ("UserPromptSubmit", "Stop", "SubagentStop")
 """Events that a sub-agent has itself besides its start: they are neither the person's nor the session's."""
 _FIELDS: Mapping[str, str] = {
     "sessionId": "session_id",
@@ -32,7 +32,7 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
     Inside a sub-agent the session is named by the sub-agent's id; its parent's is that of the session.
     """
     parent = payload.get("parentAgentId") or payload.get("parent_agent_id")
-    if parent and event in _ITS_OWN:
+    if parent and event in _SUBAGENT_EVENTS:
         return None
     made = {_FIELDS.get(key, key): value for key, value in payload.items()}
     if parent:

@@ -24,9 +24,9 @@ _SEARCHES = frozenset({"Glob", "Grep"})
 _SETTINGS = "dcp-config.yaml"
 _CHUNK, _PATHS = 1000, 200
 """Lines that are read at once, and paths that a search may answer: what the settings say where their file does not."""
-_LEAST = 4000
+_MIN_LONG_RESULT_CHARACTERS = 4000
 """Characters of a search's result below which no setting shortens it."""
-_NOT_BY_LINES = (".ipynb", ".pdf")
+_NON_TEXT_SUFFIXES = (".ipynb", ".pdf")
 """Files that a host reads by cells or pages."""
 _BLOCK, _BLOCKS = 1 << 20, 64
 """Bytes that are read at once, and how often at most."""
@@ -35,11 +35,11 @@ _BANK = "memory-bank"
 _READS = frozenset(["Read", "Grep", "Glob", "LS", "NotebookRead", "read", "grep", "glob", "list", "read_file", "view"])
 _WRITES = frozenset(["Write", "Edit", "MultiEdit", "NotebookEdit", "write", "edit", "write_file", "replace", "create"])
 _SHELLS = frozenset(["Bash", "PowerShell", "Shell", "shell", "bash", "run_shell_command"])
-_TOUCHING = _READS | _WRITES | _SHELLS | {"apply_patch", "patch", "multiedit", "str_replace_editor", "exec_command"}
+_PATH_TOOLS = _READS | _WRITES | _SHELLS | {"apply_patch", "patch", "multiedit", "str_replace_editor", "exec_command"}
 _MCP = ("mcp__", "MCP:", "mcp_")
 _PATH_KEYS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "dir_path")
-_PLAIN_OUT = regex(r"\d?>&\d|(?:\d|&)?>>?\s*/dev/(?:null|stderr|stdout)\b")
-_BUSY = regex(
+_PLAIN_REDIRECT = regex(r"\d?>&\d|(?:\d|&)?>>?\s*/dev/(?:null|stderr|stdout)\b")
+_RELEVANT_COMMAND = regex(
     r">|\bkb\b|kb-hook|kb\.hooks|mb\s*[:：]|memory.?bank|anchors|content|\.kb\b|\bcd\b|\$\(|`|proposal|"
     r"\b(?:tee|sed|perl|ruby|patch|apply_?patch|apply|mv|cp|rm|rmdir|ln|truncate|touch|shred|unlink|rsync|xargs|eval|"
     r"sponge|ed|ex|vim?|nano|checkout|restore|find|parallel|script|"
@@ -48,16 +48,30 @@ _BUSY = regex(
     re.IGNORECASE | re.MULTILINE,
 )
 """What stands in a command that may write a file or ask kb for something; `cat` and `pytest` are not looked into."""
-_DISCARDS = regex(r"\bgit\b[^\n]{0,200}\b(?:checkout|restore|reset|stash|clean|switch|read-tree)\b")
+_DISCARD_COMMAND = regex(r"\bgit\b[^\n]{0,200}\b(?:checkout|restore|reset|stash|clean|switch|read-tree)\b")
 _QUOTES = regex(r"[\\'\"]")
 _WRITE_VERBS = """write edit create move rename delete remove patch append insert replace update save put copy
     push""".split()
 _VERBS = (*_WRITE_VERBS, "read", "get", "search", "list", "run", "exec", "shell", "command")
 _RUNNERS = ("exec", "run", "shell", "command", "terminal", "process", "patch")
 """What stands in the names of tools that run programs, or apply patches."""
-_OTHERS = ("Todo", "todo", "Web", "web", "Task", "task", "Agent", "Exit", "Enter", "Ask", "Skill", "Bash", "Kill")
+_OTHER_TOOL_PREFIXES = (
+    "Todo",
+    "todo",
+    "Web",
+    "web",
+    "Task",
+    "task",
+    "Agent",
+    "Exit",
+    "Enter",
+    "Ask",
+    "Skill",
+    "Bash",
+    "Kill",
+)
 """How the names of tools begin that touch no file, though there are verbs in them."""
-_LARGEST = 2_000_000
+_MAX_FILE_BYTES = 2_000_000
 _PLAIN_NAME = regex(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -126,7 +140,7 @@ def _is_long_read(payload: Mapping[str, Any], root: str) -> bool:
 def count_lines(path: str, enough: int) -> int:
     """Return how many lines the text file *path* has, counted up to *enough* or 64 MB; 0 where it is none."""
     try:
-        if path.lower().endswith(_NOT_BY_LINES) or not os.path.isfile(path):
+        if path.lower().endswith(_NON_TEXT_SUFFIXES) or not os.path.isfile(path):
             return 0
         found = 0
         with open(path, "rb") as file:
@@ -146,8 +160,10 @@ def count_lines(path: str, enough: int) -> int:
 def _is_short_result(response: object) -> bool:
     if isinstance(response, dict):
         names = response.get("filenames")
-        return not (isinstance(names, list) and len(names) > _PATHS) and len(str(response)) < _LEAST
-    return not isinstance(response, str) or len(response) < _LEAST
+        return (
+            not (isinstance(names, list) and len(names) > _PATHS) and len(str(response)) < _MIN_LONG_RESULT_CHARACTERS
+        )
+    return not isinstance(response, str) or len(response) < _MIN_LONG_RESULT_CHARACTERS
 
 
 # -- what the guard says -----------------------------------------------------------------------------
@@ -160,13 +176,15 @@ def may_write(payload: Mapping[str, Any]) -> bool:
         return False
     if tool.startswith(_MCP):
         return any(verb in tool.lower() for verb in (*_WRITE_VERBS, *_RUNNERS))
-    return tool in _SHELLS or (not tool.startswith(_OTHERS) and any(verb in tool.lower() for verb in _RUNNERS))
+    return tool in _SHELLS or (
+        not tool.startswith(_OTHER_TOOL_PREFIXES) and any(verb in tool.lower() for verb in _RUNNERS)
+    )
 
 
 def may_discard(payload: Mapping[str, Any]) -> bool:
     """Return whether the command may throw away what is not committed."""
     command = payload.get("tool_input", {}).get("command")
-    return isinstance(command, str) and _DISCARDS.search(command) is not None
+    return isinstance(command, str) and _DISCARD_COMMAND.search(command) is not None
 
 
 def _can_skip_guard(payload: Mapping[str, Any], root: str) -> bool:
@@ -189,14 +207,16 @@ def _can_skip_guard(payload: Mapping[str, Any], root: str) -> bool:
         return not any(verb in tool.lower() for verb in (*_VERBS, "kb"))
     if tool.startswith("kb_"):  # kb's own server, as opencode spells it
         return False
-    return tool not in _TOUCHING and (tool.startswith(_OTHERS) or not any(verb in tool.lower() for verb in _VERBS))
+    return tool not in _PATH_TOOLS and (
+        tool.startswith(_OTHER_TOOL_PREFIXES) or not any(verb in tool.lower() for verb in _VERBS)
+    )
 
 
 def _is_risky_command(command: str) -> bool:
     """Return whether *command* may write a file or ask kb for something, however its words are quoted."""
     # `pytest 2>&1 >/dev/null` writes nothing; `r\m x` and `'rm' x` are `rm x`
-    plain = _PLAIN_OUT.sub(" ", command)
-    return any(_BUSY.search(text) for text in (plain, _QUOTES.sub("", plain)))
+    plain = _PLAIN_REDIRECT.sub(" ", command)
+    return any(_RELEVANT_COMMAND.search(text) for text in (plain, _QUOTES.sub("", plain)))
 
 
 def _is_inside_base(path: str, root: str) -> bool:
@@ -258,6 +278,6 @@ def _has_machine_block(path: str) -> bool:
         return False
     try:
         with open(path, "rb") as file:
-            return b"MACHINE_BLOCK_" in file.read(_LARGEST)
+            return b"MACHINE_BLOCK_" in file.read(_MAX_FILE_BYTES)
     except FileNotFoundError:
         return False

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-_SPARE = re.compile(rf"{_STRING}|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)
 _REST_OF_LINE = re.compile(r"[ \t]*+(?:/\*(?:[^\r\n*]|\*(?!/))*+\*/[ \t]*+)*+(?://[^\r\n]*+)?(?=\r?\n)")
 _DECODER = json.JSONDecoder()
 
@@ -32,7 +32,7 @@ class JsonSpan(NamedTuple):
 def strip_comments(text: str) -> str:
     """Return *text* with spaces in the place of its comments and of commas behind which nothing comes."""
     plain = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\r\n]", " ", match[0]), text)
-    return _SPARE.sub(lambda match: match[0] if match[0][0] == '"' else " ", plain)
+    return _TRAILING_COMMA.sub(lambda match: match[0] if match[0][0] == '"' else " ", plain)
 
 
 def list_children(text: str, at: int) -> list[JsonSpan]:
@@ -191,7 +191,7 @@ _NAME = re.compile(rf"\s*(?:{_KEY})(?:\s*\.\s*(?:{_KEY}))*\s*")
 _TOML_LINE = re.compile(
     rf"^[ \t]*({_KEY})[ \t]*+=[ \t]*+(\[[^\[\]]*+\]|(?:[^\r\n#]*[^\r\n# \t])?)[ \t]*+(?=#|\r?$)", re.MULTILINE
 )
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def list_tables(text: str) -> list[tuple[tuple[str, ...], int, int]]:
@@ -220,7 +220,7 @@ def set_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> s
     rows = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
     there = next(((start, end) for table, start, end in list_tables(text) if table == tuple(name)), None)
     if there is None:
-        header = ".".join(key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in name)
+        header = ".".join(key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in name)
         gap = "" if not text.strip() else newline if text.endswith(newline) else 2 * newline
         return text + gap + newline.join([f"[{header}]", *(f"{key} = {value}" for key, value in rows.items()), ""])
     body = text[there[0] : there[1]]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     Payload = Mapping[str, Any]
 
-_MEASURED = ("context_usage_percent", "context_tokens")
+_USAGE_FIELDS = ("context_usage_percent", "context_tokens")
 """Fields of a payload in which a host says how full the context is."""
-_COUNTED = 1_000_000
+_MAX_COUNTED_LINES = 1_000_000
 """Lines of a file that are counted; of a longer one the agent is told that there are more."""
 
 
@@ -65,7 +65,7 @@ def _limit_long_read(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     path = given.get("file_path")
     if payload.get("tool_name") != "Read" or not isinstance(path, str) or given.get("limit") is not None:
         return HookResponse()
-    made = limit_read(kb, given, count_lines(path, _COUNTED))
+    made = limit_read(kb, given, count_lines(path, _MAX_COUNTED_LINES))
     return HookResponse(updated_input=made.value, updated_note=kb.localise(made.note)) if made else HookResponse()
 
 
@@ -129,7 +129,7 @@ def raise_usage_alert(
 ) -> UsageAlert | None:
     """Do what the use of the context calls for, if anything; where that fails, the event is answered all the same."""
     path = get_transcript_path(payload)
-    if not any(key in payload for key in _MEASURED) and not _get_file_size(path):
+    if not any(key in payload for key in _USAGE_FIELDS) and not _get_file_size(path):
         return None
     from kb.capture import usage_alerts
 

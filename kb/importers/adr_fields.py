@@ -254,11 +254,11 @@ _MORE_SECTIONS = {
     "verification": "验证方法|验收|验收标准|确认",
     "rollback": "rollback plan|回滚方案|回滚计划",
 }
-_NAMED = {heading: name for name, headings in _MORE_SECTIONS.items() for heading in headings.split("|")}
+_SECTION_BY_HEADING = {heading: name for name, headings in _MORE_SECTIONS.items() for heading in headings.split("|")}
 _NUMBERING = re.compile(
     r"(?:\d{1,9}(?:\.\d{1,9}){0,9}[.)、]?\s++|\d{1,9}[.)、]\s*+|[一二三四五六七八九十]{1,9}[、.．]\s*+)(?=\S)"
 )
-_TAIL = re.compile(r"(?<!\s)\s*+(?=[(（/])")
+_PARENTHESIS_TAIL = re.compile(r"(?<!\s)\s*+(?=[(（/])")
 
 
 @lru_cache(maxsize=256)
@@ -268,12 +268,12 @@ def match_section(heading: str) -> str:
     Consequences are the record's impact (what follows from the decision); drivers, links and the like have no name.
     """
     plain = _normalise_heading(heading)
-    return _match_heading(plain) or _match_heading(_TAIL.split(plain, maxsplit=1)[0])
+    return _match_heading(plain) or _match_heading(_PARENTHESIS_TAIL.split(plain, maxsplit=1)[0])
 
 
 def extract_remark(heading: str) -> str:
     """Return what *heading* says beside its section's name: "(2024, staging)" of "Evidence (2024, staging)"."""
-    head, *tail = _TAIL.split(_normalise_heading(heading), maxsplit=1)
+    head, *tail = _PARENTHESIS_TAIL.split(_normalise_heading(heading), maxsplit=1)
     return tail[0] if tail and _match_heading(head) and not _match_heading(tail[0].strip("()（）/ ")) else ""
 
 
@@ -285,4 +285,8 @@ def _normalise_heading(heading: str) -> str:
 
 def _match_heading(plain: str) -> str:
     word = plain.rstrip(":：").strip().lower()
-    return "status" if word in ("status", "状态", "state") else resolve_section_name(word) or _NAMED.get(word, "")
+    return (
+        "status"
+        if word in ("status", "状态", "state")
+        else resolve_section_name(word) or _SECTION_BY_HEADING.get(word, "")
+    )

@@ -249,7 +249,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[ã€
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _STATEMENT = re.compile(r"[ \t>]*(?:\*\*|__)?[A-Z][\w -]{2,40}(?::|\*\*|__| by )")
 _REMARK = re.compile(r"(?i)[(ï¼ˆ;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by adding)\b")
-LONGEST_GAP = 160
+MAX_GAP_CHARACTERS = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
 
 
@@ -306,7 +306,7 @@ def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink
     for reference in _iter_references(behind):
         # What follows a remark, or stands far off, is not what the verb speaks of: "supersedes it, see ADR 3".
         between = _REF.sub("", behind[: reference.start])
-        if len(between) <= LONGEST_GAP and not _REMARK.search(between):
+        if len(between) <= MAX_GAP_CHARACTERS and not _REMARK.search(between):
             found.append(reference)
     if not found:
         return

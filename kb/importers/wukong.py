@@ -41,7 +41,7 @@ _TOP = re.compile(r" {0,3}##?(?:[ \t]|$)")
 _SECTION = re.compile(r" {0,3}###[ \t]++((?:.*[^ \t\n])?)[ \t]*$")
 _RULE = re.compile(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
 _HASHES = re.compile(r"( {0,3})(?<!#)(#++)(?=[ \t\n]|$)")
-_MOST_BLANK = 10_000
+_MAX_BLANK_LINES = 10_000
 """So many line ends in a row are believed to have stood in a file."""
 _PATH = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
 
@@ -258,7 +258,7 @@ def _join_sections(pieces: Sequence[tuple[str, str]], form: Mapping[str, Any], *
         # The last number may have been left out as the usual one.
         gaps = (kept if len(kept) == 2 * len(pieces) else [*kept, usual[1]])[2 * number : 2 * number + 2]
         # Behind a text that has gone since nothing may stay; between two texts a line end must.
-        is_fit = len(gaps) == 2 and all(type(n) is int and 0 <= n <= _MOST_BLANK for n in gaps)
+        is_fit = len(gaps) == 2 and all(type(n) is int and 0 <= n <= _MAX_BLANK_LINES for n in gaps)
         is_fit = is_fit and (gaps[1] == 0 if not text else gaps[1] > 0 or usual[1] < 2)
         before, behind = gaps if is_fit else usual
         found += [heading, "\n" * before, text, "\n" * behind]

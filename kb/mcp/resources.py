@@ -22,9 +22,9 @@ from kb.safety.quoting import sanitise_text
 SCHEME = "kb://"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"
 MIME_TYPE = "text/markdown"
-_MOST = 4 * DEFAULT_BUDGET
-_ROWS = 1000
-"""Records of a list, at most; fewer where they take more than _MOST tokens."""
+_MAX_TOKENS = 4 * DEFAULT_BUDGET
+_MAX_ROWS = 1000
+"""Records of a list, at most; fewer where they take more than _MAX_TOKENS tokens."""
 _SECTIONS = frozenset(("context", "decision", "alternatives", "why", "impact", "verification", "rollback"))
 
 
@@ -80,7 +80,7 @@ def read(kb: KnowledgeBase, folder: str, uri: str) -> str:
 
 
 def _render_record(kb: KnowledgeBase, folder: str, name: str) -> str:
-    whole = disclose.build_record_view(kb, kb.record(name, scope=kb.project(folder)), budget=_MOST)
+    whole = disclose.build_record_view(kb, kb.record(name, scope=kb.project(folder)), budget=_MAX_TOKENS)
     about = [f"[{whole.row.id}] {whole.row.title}", f"{whole.row.scope} · {whole.row.status} · {whole.row.date}"]
     if whole.row.withheld:
         about.append(sanitise_text(kb.localise(whole.row.withheld)))
@@ -97,9 +97,9 @@ def _render_list(kb: KnowledgeBase, name: str) -> str:
         names = ", ".join(kind.name for kind in KINDS)
         raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=sanitise_text(name), kinds=names))
     records = kb.records(Filter(kinds=(name,), statuses=("accepted", "proposed")))
-    rows = [disclose.build_record_row(kb, record) for record in records[:_ROWS]]
+    rows = [disclose.build_record_row(kb, record) for record in records[:_MAX_ROWS]]
     lines = [f"[{row.id}] {row.title} ({row.scope}, {row.status})" for row in rows]
-    kept = limit_to_budget(lines, _MOST)
+    kept = limit_to_budget(lines, _MAX_TOKENS)
     left = len(records) - len(kept)
     return _quote_lines(kb, [*kept, *([kb.localise(msg("{n} more: ask the tool list", n=left))] if left else [])])
 

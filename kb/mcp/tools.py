@@ -21,7 +21,7 @@ from kb.records.model import Status
 
 Schema = Mapping[str, Any]
 
-MOST_BUDGET = 50_000
+MAX_BUDGET = 50_000
 """The largest budget that may be asked for."""
 
 
@@ -141,11 +141,11 @@ _FINDING = {**_texts("rule severity path message fix"), "line": _NUMBER}
 
 # -- the table ------------------------------------------------------------------------------------
 
-_HERE = _text(msg("global or project/<name>; without it, the project of the folder the server works in."))
+_SCOPE_FIELD = _text(msg("global or project/<name>; without it, the project of the folder the server works in."))
 _BUDGET = _number(
-    msg("The most estimated tokens of text to answer with."), 100, MOST_BUDGET, tool_functions.DEFAULT_BUDGET
+    msg("The most estimated tokens of text to answer with."), 100, MAX_BUDGET, tool_functions.DEFAULT_BUDGET
 )
-_NARROW: Mapping[str, Mapping[str, Any]] = {
+_FILTER_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "kind": _text(msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
     "status": _text(msg("Only this status."), enum=[str(status) for status in Status]),
     "scope": _text(msg("global or project/<name>; without it, all.")),
@@ -156,7 +156,7 @@ _NARROW: Mapping[str, Mapping[str, Any]] = {
 }
 _CANDIDATE = {
     **_drop_dialect(candidate.SCHEMA),
-    "properties": {**candidate.SCHEMA["properties"], "kind": _NARROW["kind"]},
+    "properties": {**candidate.SCHEMA["properties"], "kind": _FILTER_FIELDS["kind"]},
 }
 
 TOOLS: tuple[Tool, ...] = (
@@ -169,7 +169,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         {
             "query": _text(msg("What to look for; without it, all that the filters want, the newest first.")),
-            **_NARROW,
+            **_FILTER_FIELDS,
             "limit": _number(msg("The most answers."), 1, 50, 10),
             "budget": _BUDGET,
         },
@@ -182,7 +182,7 @@ TOOLS: tuple[Tool, ...] = (
         msg("Read one record, whole or one section of it. What does not fit is named in left_out: ask for it by name."),
         {
             "id": _text(msg("D001, shop:D001 of another project, or a uid.")),
-            "scope": _HERE,
+            "scope": _SCOPE_FIELD,
             "section": _text(msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
             "budget": _BUDGET,
         },
@@ -195,7 +195,7 @@ TOOLS: tuple[Tool, ...] = (
         msg("List records"),
         msg("List records by scope and id, all or those that the filters want."),
         {
-            **_NARROW,
+            **_FILTER_FIELDS,
             "limit": _number(msg("The most records."), 1, 200, 50),
             "offset": _number(msg("How many to skip; an answer's next_offset continues after it."), 0, 10**9, 0),
             "budget": _BUDGET,
@@ -215,7 +215,7 @@ TOOLS: tuple[Tool, ...] = (
             "keywords": _form("array", msg("What the work is about."), items=_TEXT),
             "task": _text(msg("The task in words.")),
             "avatar": _text(msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
-            "scope": _HERE,
+            "scope": _SCOPE_FIELD,
         },
         _answer({"text": _TEXT, "ids": _TEXT_LIST}),
         tool_functions.get_hint,
@@ -225,7 +225,7 @@ TOOLS: tuple[Tool, ...] = (
         "context",
         msg("Get what a task needs"),
         msg("The records that a question or task is about, whole or in short, as one text in a budget; often none."),
-        {"query": _text(msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
+        {"query": _text(msg("What the work is about.")), "scope": _SCOPE_FIELD, "budget": _BUDGET},
         _answer({"text": _TEXT, "tokens": _NUMBER, "left": _NUMBER, "records": _list(_texts("id scope form"))}),
         tool_functions.get_context,
         required=("query",),

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 NOTES = "notes.jsonl"
-_MADE = ("created", "updated", "appended")
+_WRITTEN_VERDICTS = ("created", "updated", "appended")
 """The verdicts that made a record, or added to one."""
-LONGEST_STAY = 30 * 86_400
+MAX_AGE_SECONDS = 30 * 86_400
 """Seconds after which the files of a session are of no use: hosts delete their transcripts after 30 days."""
 
 
@@ -209,7 +209,7 @@ def add_agent_results(
         active.move_cursor({"transcript": parent, "folder": job.folder, **kept}, rows)
         with contextlib.suppress(BadInput):
             masked = mask_transcript(parse_transcript(read_transcript(parent)), kb.config.masking)
-            made = [row.verdict.id for row in rows if row.verdict.verdict in _MADE]
+            made = [row.verdict.id for row in rows if row.verdict.verdict in _WRITTEN_VERDICTS]
             brought = [*(row.candidate for row in rows), *active.load_notes()]
             compact = render_form(kb, COMPACT, masked, FormFacts(tuple(brought), tuple(made))).text
             active.save_compact(compact, scope, job.folder)
@@ -291,5 +291,5 @@ def list_stale_files(state: StateFolder, now: float) -> list[str]:
     found = []
     for folder in ("active", "cursors", "pending"):
         with contextlib.suppress(OSError), os.scandir(state.path(folder)) as entries:
-            found += [entry.path for entry in entries if entry.stat().st_mtime < now - LONGEST_STAY]
+            found += [entry.path for entry in entries if entry.stat().st_mtime < now - MAX_AGE_SECONDS]
     return sorted(found)

@@ -28,7 +28,7 @@ NAMES = {
     TRUNCATE: "Truncation",
     DISCARD: "Discard",
 }
-_FEW = 5
+_MAX_NAMED_FILES = 5
 """Files that are named; of more the number is told."""
 _WRITE_PRICE, _READ_PRICE = 1.25, 0.1
 """What a token costs that is cached anew, and one that is read from the cache, beside one without a cache."""
@@ -84,7 +84,9 @@ def _iter_protected(plan: PrunePlan, turns: int) -> Iterator[Message]:
     yield msg("the last {turns} turns: protected", turns=turns)
     if plan.protected:
         names = [one_line(path.replace("\\", "/").rpartition("/")[2]) for path in plan.protected]
-        shown = ", ".join(dict.fromkeys(names[:_FEW])) + (f" … ({len(names)})" if len(names) > _FEW else "")
+        shown = ", ".join(dict.fromkeys(names[:_MAX_NAMED_FILES])) + (
+            f" … ({len(names)})" if len(names) > _MAX_NAMED_FILES else ""
+        )
         share = round(100 * plan.protected_tokens / max(plan.tool_tokens, 1))
         yield msg("reads of {files}: protected ({share}% of all tool tokens)", files=shown, share=share)
     for by in (TURNS, ANCHORS, PATTERNS):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 FILE = "dcp-config.yaml"
 _TEMPLATE = "content/templates/dcp-config.yaml"
-_LARGEST = 200_000
+_MAX_TEMPLATE_CHARACTERS = 200_000
 """Characters of a template, at most."""
-_DEPTH = 6
+_MAX_DEPTH = 6
 """Levels of the file's YAML, at most."""
 _CACHE = "dcp.json"
 STEP, PROMPT = "step", "prompt"
@@ -149,7 +149,7 @@ def load_settings_file(path: str) -> DcpSettings:
     try:
         with open(path, encoding="utf-8-sig") as file:
             source = file.read()
-        values = {key: entry.value for key, entry in load_yaml(source, _DEPTH).entries.items()}
+        values = {key: entry.value for key, entry in load_yaml(source, _MAX_DEPTH).entries.items()}
     except UnicodeDecodeError:
         raise BadDcpSettings(msg("not valid UTF-8"), path=path, hint=msg("save it as UTF-8")) from None
     except OSError as error:
@@ -245,7 +245,7 @@ def render_settings(settings: DcpSettings, root: str = "") -> str:
     """
     try:
         with open(resolve_within(root, _TEMPLATE), encoding="utf-8", errors="replace") as file:
-            source = file.read(_LARGEST)
+            source = file.read(_MAX_TEMPLATE_CHARACTERS)
     except OSError:
         return format_settings(settings)
     from kb.sessions.render_forms import render_template

@@ -24,9 +24,9 @@ from kb.sessions.transcript import (
 )
 from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, one_line
 
-_MOST = 0.6
+_MIN_WORD_SHARE = 0.6
 """The share of the words of a step that have to come back where it is done."""
-_MOST_STEPS = 200
+_MAX_STEPS = 200
 """Steps still to be done that are gathered, and things done that they are compared with, at most."""
 # TaskCreate answers “Task #3 created”: the number by which TaskUpdate names the task later
 _CREATED = re.compile(r"#(\d{1,9})\b")
@@ -72,9 +72,9 @@ _FAREWELL = re.compile(
 )
 """With this a person ends a session: nothing is under way."""
 # “webhook tomorrow”, “明天继续做 webhook”: put off, and so still open
-_LATER = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", re.IGNORECASE)
+_LATER_PATTERN = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", re.IGNORECASE)
 # “I added the tests”, “测试写了”: what takes a step off the list of open ones
-_DONE = re.compile(
+_DONE_PATTERN = re.compile(
     r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|passes?)\b"
     r"|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了",
     re.IGNORECASE,
@@ -224,23 +224,23 @@ def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
     """
     for line, text in list_agent_texts(transcript)[-2:]:
         wanted = (row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < 60)
-        steps = list(islice(wanted, _MOST_STEPS))
-        done = [_extract_terms(row) for row in _list_done_after(transcript, line)[-_MOST_STEPS:]] if steps else []
+        steps = list(islice(wanted, _MAX_STEPS))
+        done = [_extract_terms(row) for row in _list_done_after(transcript, line)[-_MAX_STEPS:]] if steps else []
         for row in steps:
             terms = _extract_terms(_NEXT.sub(" ", row))
-            if not terms or not any(len(terms & other) >= _MOST * len(terms) for other in done):
+            if not terms or not any(len(terms & other) >= _MIN_WORD_SHARE * len(terms) for other in done):
                 yield row
     for prompt in list_prompts(transcript)[-1:]:
         if _FAREWELL.search(prompt):
             rows = (strip_markdown(sentence) for sentence in split_sentences(prompt))
-            yield from (row for row in rows if _LATER.search(row))
+            yield from (row for row in rows if _LATER_PATTERN.search(row))
 
 
 def _list_done_after(transcript: Transcript, line: int) -> list[str]:
     """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
     later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
     rows = (row for _, text in list_agent_texts(later) for row in split_sentences(text))
-    return [*list_commits(later), *(row for row in rows if _DONE.search(row) and not _NEXT.search(row))]
+    return [*list_commits(later), *(row for row in rows if _DONE_PATTERN.search(row) and not _NEXT.search(row))]
 
 
 def _extract_terms(text: str) -> frozenset[str]:

@@ -21,11 +21,11 @@ COMPACT, NORMAL, EXPANDED = "compact", "normal", "expanded"
 FORMS = (COMPACT, NORMAL, EXPANDED)
 SITUATIONS = {"agent-start": COMPACT, "handover": NORMAL, "debug": EXPANDED}
 """Which form a situation calls for (RUYI-01)."""
-LIMIT, NORMAL_LIMIT, NORMAL_LEAST = 499, 2000, 500
+LIMIT, NORMAL_LIMIT, NORMAL_MIN = 499, 2000, 500
 """Longest compact form (SHI-11: shorter than 500) and bounds of the normal one (SHI-13), in 字."""
 _SHARE = 12
 """An entry of a list gets at most this part of the limit (of 499: 41 字), the task twice as much."""
-_LEAST_REASON = 5
+_MIN_REASON_ROOM = 5
 """A reason that has less room than this is left out."""
 _COMPACT_PARTS = {"rules": 6, "decided": 8, "doing": 4, "open": 6, "anchors": 10, "done": 8}
 """The lists of the compact form, each with its most entries; what stands first is kept first when there is little room,
@@ -251,7 +251,7 @@ def _list_titles(
     for one in sorted((c for c in reversed(candidates) if c.kind in kinds), key=lambda c: kinds.index(c.kind)):
         room = longest - count_words(one.title) - 1
         # “Use tabs because tabs are wanted” needs no reason beside its title
-        has_news = one.why and one.why not in one.title and room > _LEAST_REASON
+        has_news = one.why and one.why not in one.title and room > _MIN_REASON_ROOM
         why = shorten_text(one.why, room).rstrip("。.") if has_news else ""
         found.append(f"{one.title} ({reason}: {why})" if why else one.title)
     return found
@@ -309,7 +309,7 @@ BULLETS = {
 }
 TYPES = {"决策": "D", "约束": "C", "接口": "I", "问题": "P", "偏好": "U", "模式": "M"}
 """What a typed reference may name: `接口: [I001] …`."""
-_TYPED = re.compile(r"^-\s*(决策|约束|接口|问题|偏好|模式)\s*[:：]\s*(.*)$")
+_TYPED_LINE = re.compile(r"^-\s*(决策|约束|接口|问题|偏好|模式)\s*[:：]\s*(.*)$")
 _REFERENCE = re.compile(r"\[(?:[\w.-]{1,100}:)?([A-Z]{1,2})([0-9]+)\]")
 
 
@@ -335,7 +335,7 @@ def find_problems(text: str) -> tuple[str, list[FormProblem]]:
                 problem = msg("the compact form has {size} words; it must have fewer than {most}", **sizes)
                 found.append(FormProblem(1, problem))
             if form == NORMAL and (misfit := check_normal_size(size)):
-                found.append(FormProblem(1, misfit, is_warning=size < NORMAL_LEAST))
+                found.append(FormProblem(1, misfit, is_warning=size < NORMAL_MIN))
             found += _check_references(own) if form != EXPANDED else []
             placed = (one._replace(line=start + one.line) for one in found)
             return form, sorted(placed, key=lambda one: one.line)
@@ -368,9 +368,9 @@ def _check_sections(form: str, rows: Sequence[str]) -> Iterator[FormProblem]:
 
 def check_normal_size(size: int) -> Message | None:
     """Return what is wrong with a normal form of *size* 字, or None."""
-    if NORMAL_LEAST <= size <= NORMAL_LIMIT:
+    if NORMAL_MIN <= size <= NORMAL_LIMIT:
         return None
-    bounds = {"least": NORMAL_LEAST, "most": NORMAL_LIMIT}
+    bounds = {"least": NORMAL_MIN, "most": NORMAL_LIMIT}
     return msg("the normal form has {size} words; it should have {least} to {most}", size=size, **bounds)
 
 
@@ -380,7 +380,7 @@ def _check_references(rows: Sequence[str]) -> Iterator[FormProblem]:
             if len(match[2]) < 3:
                 problem = msg("{reference} is not an id: an id has three digits or more", reference=match[0])
                 yield FormProblem(number, problem)
-        if typed := _TYPED.match(row):
+        if typed := _TYPED_LINE.match(row):
             letters, letter = [match[1] for match in _REFERENCE.finditer(typed[2])], TYPES[typed[1]]
             if letters and letter not in letters:
                 problem = msg("{type} names an anchor whose id begins with {letter}", type=typed[1], letter=letter)

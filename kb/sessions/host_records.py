@@ -25,9 +25,9 @@ UNREAD = "kb-unread"
 """The key under which a record that a format does not know says that it carries a text."""
 _TEXT_KEYS = ("text", "content", "message", "prompt", "summary", "payload", "data", "parts", "info", "blocks")
 """Keys under which hosts write what was said."""
-_LEAST_WORDS = 3
+_MIN_TEXT_WORDS = 3
 """An ASCII value of fewer words is a name or a number rather than text."""
-_DEEPEST = 5
+_MAX_DEPTH = 5
 """Levels of a record that are searched for text."""
 _CLAUDE_KEYS = ("uuid", "parentUuid", "isSidechain")
 """Keys that stand in most records of Claude Code and in no other."""
@@ -54,8 +54,8 @@ def translate_host_record(record: Mapping[str, Any]) -> Sequence[Mapping[str, An
 def has_text(value: object, depth: int = 0) -> bool:
     """Return whether *value*, a record, says something in words where hosts write what was said."""
     if isinstance(value, str):
-        return len(value.split()) >= _LEAST_WORDS or any(letter >= "\u2e80" for letter in value)
-    if depth > _DEEPEST:
+        return len(value.split()) >= _MIN_TEXT_WORDS or any(letter >= "\u2e80" for letter in value)
+    if depth > _MAX_DEPTH:
         return False
     if isinstance(value, list):
         return any(has_text(one, depth + 1) for one in value if isinstance(one, dict | list) or depth > 1)

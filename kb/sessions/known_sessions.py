@@ -19,9 +19,9 @@ from kb.sessions.transcript import parse_transcript
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_HEAD = 65_536
+_HEAD_BYTES = 65_536
 """Bytes of a transcript that say in which folder its session works."""
-_TAIL = 8_000_000
+_TAIL_BYTES = 8_000_000
 """Bytes at the end of a transcript in which records that kb does not know are counted."""
 
 
@@ -63,7 +63,7 @@ def iter_project_sessions(kb: Workspace, found: Sequence[KnownSession], scope: s
         own, folder = known.scope, known.folder
         if not own and not folder:
             with contextlib.suppress(OSError), open(known.transcript, "rb", opener=open_nonblocking) as file:
-                folder = parse_transcript(file.read(_HEAD)).cwd
+                folder = parse_transcript(file.read(_HEAD_BYTES)).cwd
         if (own or (kb.project(folder) if folder else "")) == scope:
             yield known
     # outside of every project a person means whatever ran last
@@ -122,7 +122,7 @@ def count_unknown_records(kb: Workspace, most: int = 5) -> tuple[int, dict[str, 
     readable = skipped = 0
     for known in list_known_sessions(kb)[:most]:
         try:
-            found = parse_transcript(read_transcript(known.transcript, _TAIL))
+            found = parse_transcript(read_transcript(known.transcript, _TAIL_BYTES))
         except BadInput:
             continue
         readable += 1

@@ -188,7 +188,7 @@ _FOUND, _MENDED = msg("what it looked for has been read"), msg("was fixed")
 _DECIDED, _SAID_AGAIN = msg("was decided"), msg("is said again below")
 _ANCHOR_FIRST, _SAFE = msg("⚠️ make an anchor"), msg("✅")
 _SEARCHES, _USES = ("Grep", "Glob", "LS", "WebSearch"), ("Read", "Edit", "Write")
-_LEAST = 20
+_MIN_DISCARD_TOKENS = 20
 """Estimated tokens below which dropping something is not worth a row."""
 _SAME_WORDS = 3
 """A mended command begins with so many words of the one that failed."""
@@ -258,7 +258,7 @@ def _propose_call(
     session: PruneSession, call: AnsweredCall, kind: Message, reason: Message
 ) -> Iterator[DiscardProposal]:
     is_recent = session.is_recent(call.step, call.turn)
-    if is_recent or estimate_tokens(call.output) < _LEAST or not call.is_text or call.is_pruned:
+    if is_recent or estimate_tokens(call.output) < _MIN_DISCARD_TOKENS or not call.is_text or call.is_pruned:
         return
     if session.is_protected_path(call.request.path) and kind is not ERROR:
         return
@@ -310,7 +310,7 @@ def _iter_settled_texts(session: Transcript, pruned: PruneSession) -> Iterator[D
         size = estimate_tokens(one.text)
         is_recent = pruned.is_recent(one.step, one.turn, ANSWERS)
         # a text that cites an anchor is a reason to keep it, never one to drop it
-        if size < _LEAST or one.text.startswith(DROPPED) or is_recent or pruned.find_anchors(one.text):
+        if size < _MIN_DISCARD_TOKENS or one.text.startswith(DROPPED) or is_recent or pruned.find_anchors(one.text):
             continue
         what = first_sentence(one.text, 60)
         cut = Cut(DISCARD, one.place, "text", DROPPED, one.step, what, size, estimate_tokens(DROPPED))

@@ -26,13 +26,13 @@ DEDUP, SUPERSEDE, ERRORS, TRUNCATE, DISCARD = "dedup", "supersede", "errors", "t
 REPEATED, COVERED = f"{MARK}same call below]", f"{MARK}in a read below]"
 READ_AGAIN, FAILED, DROPPED = f"{MARK}read again below]", f"{MARK}cut]", f"{MARK}dropped]"
 TURNS, ANCHORS, PATTERNS = "turns", "anchors", "patterns"
-_AROUND = 3
+_MAX_PARAGRAPH_LINES = 3
 """Lines on each side of a citation that belong to its paragraph at most."""
-_WHOLE_READ = 2000
+_MAX_READ_LINES = 2000
 """Lines that a read without limits returns at most: as many may not be all of the file."""
-_LOOKED_AT = 20
+_MAX_COMPARED_READS = 20
 """So many newer reads of a file are compared with an older one."""
-_NUMBERED = regex(r"^[ \t]*+(\d++)[→\t]", MULTILINE)
+_LINE_NUMBER = regex(r"^[ \t]*+(\d++)[→\t]", MULTILINE)
 
 
 class BlockPosition(NamedTuple):
@@ -150,9 +150,9 @@ class PruneSession:
 def _find_paragraph(rows: Sequence[str], at: int) -> range:
     """Return the rows around *at* up to empty ones; a row of a read file with nothing but its number is empty."""
     first = last = at
-    while first > max(at - _AROUND, 0) and _NUMBERED.sub("", rows[first - 1]).strip():
+    while first > max(at - _MAX_PARAGRAPH_LINES, 0) and _LINE_NUMBER.sub("", rows[first - 1]).strip():
         first -= 1
-    while last < min(at + _AROUND, len(rows) - 1) and _NUMBERED.sub("", rows[last + 1]).strip():
+    while last < min(at + _MAX_PARAGRAPH_LINES, len(rows) - 1) and _LINE_NUMBER.sub("", rows[last + 1]).strip():
         last += 1
     return range(first, last + 1)
 
@@ -228,7 +228,7 @@ def _find_covered_reads(session: PruneSession) -> Iterator[Cut]:
         for number, (call, body) in enumerate(reads):
             if any(one.request.input == call.request.input for one, _ in reads[number + 1 :]):
                 continue  # a repeated call, found above
-            newer = reads[number + 1 : number + 1 + _LOOKED_AT]
+            newer = reads[number + 1 : number + 1 + _MAX_COMPARED_READS]
             # whole lines only: “1→a” is not held by “11→a”
             is_covered = body.strip() and any(f"\n{body}\n" in f"\n{other}\n" for _, other in newer)
             if is_covered and session.can_prune(call, estimate_tokens(call.output)):
@@ -259,7 +259,7 @@ def _is_whole_read(call: AnsweredCall) -> bool:
     if call.is_pruned:
         return not {"offset", "limit"} & given.keys()
     is_limited = given.get("offset") not in (None, 0, 1) or given.get("limit") is not None
-    return not is_limited and len(_NUMBERED.findall(call.output)) < _WHOLE_READ
+    return not is_limited and len(_LINE_NUMBER.findall(call.output)) < _MAX_READ_LINES
 
 
 def find_failures(session: PruneSession) -> Iterator[Cut]:
@@ -316,14 +316,14 @@ STRATEGIES: Mapping[str, Callable[[PruneSession], Iterator[Cut]]] = {
 
 # -- shortening a search result --------------------------------------------------------------------
 
-_LEFT_OUT = MARK + "{left} of {all} lines left out]"
-_TOO_LONG = MARK + "{size} tokens left out: no room is left; search for less]"
+_LEFT_OUT_NOTE = MARK + "{left} of {all} lines left out]"
+_TOO_LONG_NOTE = MARK + "{size} tokens left out: no room is left; search for less]"
 _PATH = regex(r"^(\S[^:\n]*?)(?::\d+[:-]|$)")
-_HALF_LIFE = 86_400.0
+_HALF_LIFE_SECONDS = 86_400.0
 """Seconds after which a change of a file counts half (one day)."""
-_RARE = 3.0
+_RECENCY_WEIGHT = 3.0
 """What a file that was changed just now counts beside the matches of rare words."""
-_WIDEST = 400
+_MAX_LINE_CHARACTERS = 400
 """Characters of a line that are kept when even the best one does not fit."""
 
 
@@ -346,11 +346,11 @@ def shorten_output(
     filled = sum(bool(line.strip()) and not line.startswith(MARK) for line in lines)
     if (not rows or filled <= rows) and estimate_tokens(text) <= most:
         return text
-    note = _LEFT_OUT.format(left=len(lines), all=len(lines))
+    note = _LEFT_OUT_NOTE.format(left=len(lines), all=len(lines))
     # the note is written even where it is all that fits
     room = most - estimate_tokens(f"\n{note}")
     if room <= 0:
-        return _TOO_LONG.format(size=estimate_tokens(text))
+        return _TOO_LONG_NOTE.format(size=estimate_tokens(text))
     order = rank_lines(lines, words, changed or {}, now, keep)
     chosen: set[int] = set()
     for at in order:
@@ -362,7 +362,7 @@ def shorten_output(
     if not shown:
         return f"{_clip_line(lines[order[0]], room)}\n{note}"
     kept = "\n".join(lines[at] for at in sorted(chosen))
-    return f"{kept}\n{_LEFT_OUT.format(left=filled - shown, all=filled)}"
+    return f"{kept}\n{_LEFT_OUT_NOTE.format(left=filled - shown, all=filled)}"
 
 
 def rank_lines(
@@ -374,14 +374,14 @@ def rank_lines(
 ) -> list[int]:
     """Return the numbers of *lines*, what matters most first (RUYI-38): kept ones, then matches, newness and order."""
     wanted = {term for word in words for term in build_index_terms(word[:2000]).split()}
-    matched = [wanted.intersection(build_index_terms(line[:_WIDEST]).split()) for line in lines]
+    matched = [wanted.intersection(build_index_terms(line[:_MAX_LINE_CHARACTERS]).split()) for line in lines]
     frequency = Counter(term for terms in matched for term in terms)
 
     def score_line(at: int) -> float:
         match = sum(math.log(1 + len(lines) / frequency[term]) for term in matched[at])
         path = _PATH.match(lines[at])
         when = changed.get(path.group(1)) if path else None
-        new = _RARE * 0.5 ** (max(now - when, 0) / _HALF_LIFE) if when else 0.0
+        new = _RECENCY_WEIGHT * 0.5 ** (max(now - when, 0) / _HALF_LIFE_SECONDS) if when else 0.0
         return match + new
 
     return sorted(range(len(lines)), key=lambda at: (not lines[at].strip(), not keep(lines[at]), -score_line(at), at))
@@ -389,7 +389,7 @@ def rank_lines(
 
 def _clip_line(line: str, room: int) -> str:
     """Return the beginning of *line* that fits into *room* tokens."""
-    short = line[: min(_WIDEST, 4 * room)]
+    short = line[: min(_MAX_LINE_CHARACTERS, 4 * room)]
     while short and estimate_tokens(short) > room:
         short = short[: len(short) * 3 // 4]
     return short

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 REPORT = "dcp-report.md"
-_TAIL = 400_000
+_TAIL_BYTES = 400_000
 """Bytes of a transcript that tell how full the context is and what was asked last."""
-_FULL = 85
+_PRUNE_PERCENT = 85
 """Percent of the context in use from which its messages are pruned."""
-_LOOKED_AT = 5_000
+_MAX_DATED_FILES = 5_000
 """Files of a result that are looked at for when they were changed."""
 
 
@@ -223,7 +223,7 @@ def plan_live_edits(kb: Workspace, messages: object, *, begun: bool) -> list[dic
     session = parse_records(rows)
     usage = _compute_usage(session, -1.0, kb.config)
     # each call to the model sends all messages again: once cut, they must be cut in every call
-    if not begun and usage.percent < _FULL:
+    if not begun and usage.percent < _PRUNE_PERCENT:
         return []
     edits = []
     for cut in build_plan(session, load_settings(kb), usage).cuts:
@@ -311,7 +311,7 @@ def _select_paths(names: list[str], most: int, rows: int, rank: Callable[[], lis
 def _read_change_times(folder: str, names: Sequence[str]) -> dict[str, float]:
     """Return when the files *names* were changed, as far as they are there."""
     found = {}
-    for name in dict.fromkeys(names[:_LOOKED_AT]):
+    for name in dict.fromkeys(names[:_MAX_DATED_FILES]):
         with suppress(OSError, ValueError):
             found[name] = os.stat(os.path.join(folder, name)).st_mtime
     return found
@@ -321,6 +321,6 @@ def _read_session_end(kb: Workspace, transcript: str, settings: DcpSettings) -> 
     """Return the end of the session in *transcript*, which may be missing, and what a person asked last."""
     data = b""
     with suppress(BadInput):
-        data = read_transcript(transcript, _TAIL) if transcript else b""
+        data = read_transcript(transcript, _TAIL_BYTES) if transcript else b""
     session, usage = parse_transcript(data), read_usage(data, kb.config.context_windows, kb.config.context_window)
     return PruneSession(session, settings, usage), "".join(list_prompts(session)[-1:])

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from kb.config import Masking
     from kb.workspace import Workspace
 
-_LARGEST = 200_000
+_MAX_TEMPLATE_CHARACTERS = 200_000
 """Characters of a template, at most."""
-_LONGEST = 4_000_000
+_MAX_RENDERED_CHARACTERS = 4_000_000
 """Characters of a text that is rendered, at most."""
-_SHORTEST = 60
+_MIN_COMPACT_WORDS = 60
 """Below so many 字 no compact form says anything; masks that need more room than that are let out."""
-_SHOWN = 4000
+_MAX_ANSWER_CHARACTERS = 4000
 """Characters of a tool's answer that a form may show a line of."""
 _TASKS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 """Tools that keep a session's list of tasks."""
@@ -84,8 +84,8 @@ def render_template(source: str, values: Mapping[str, Any], path: str) -> str:
         for part in template.generate(values):
             parts.append(part)
             size += len(part)
-            if size > _LONGEST:
-                problem = msg("the template writes more than {limit} characters", limit=_LONGEST)
+            if size > _MAX_RENDERED_CHARACTERS:
+                problem = msg("the template writes more than {limit} characters", limit=_MAX_RENDERED_CHARACTERS)
                 raise BadTemplate(problem, path=path, hint=hint)
         return "".join(parts)
     except TemplateSyntaxError as error:
@@ -140,7 +140,7 @@ class FormWriter:
                 contextlib.suppress(OSError),
                 open(resolve_within(kb.root, path), encoding="utf-8", errors="replace") as file,
             ):
-                self._sources.append((path, file.read(_LARGEST + 1)))
+                self._sources.append((path, file.read(_MAX_TEMPLATE_CHARACTERS + 1)))
         with open(os.path.join(FOLDER, language, f"{form}.md"), encoding="utf-8") as file:
             self._sources.append((f"kb/templates/{language}/{form}.md", file.read()))
         self.broken: list[BadInput] = []
@@ -150,8 +150,10 @@ class FormWriter:
         while True:
             path, source = self._sources[0]
             try:
-                if len(source) > _LARGEST:
-                    raise BadTemplate(msg("the template is larger than {limit} characters", limit=_LARGEST), path=path)
+                if len(source) > _MAX_TEMPLATE_CHARACTERS:
+                    raise BadTemplate(
+                        msg("the template is larger than {limit} characters", limit=_MAX_TEMPLATE_CHARACTERS), path=path
+                    )
                 return render_template(source, values, path)
             except BadInput as error:
                 if len(self._sources) == 1:
@@ -211,7 +213,7 @@ def _render_compact(
     while True:
         text = forms.render_compact(transcript, known, anchors, write, language=kb.config.language, limit=limit)
         clean = redaction.redact_text(text, kb.config.masking)[0]
-        if count_words(clean) <= longest or limit < _SHORTEST:
+        if count_words(clean) <= longest or limit < _MIN_COMPACT_WORDS:
             return clean
         # a mask may be longer than what it hides: “hunter2” → “[REDACTED]”
         limit -= count_words(clean) - longest
@@ -248,7 +250,7 @@ def mask_transcript(transcript: Transcript, masking: Masking, *, everything: boo
         ]
         results = message.results
         if everything:
-            shown = (redaction.redact_text(result.text[:_SHOWN], masking)[0] for result in results)
+            shown = (redaction.redact_text(result.text[:_MAX_ANSWER_CHARACTERS], masking)[0] for result in results)
             results = tuple(one._replace(text=text) for one, text in zip(results, shown, strict=True))
         texts = tuple(redaction.redact_text(text, masking)[0] for text in message.texts)
         return message._replace(texts=texts, calls=tuple(calls), results=results)

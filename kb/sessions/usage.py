@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WINDOW = 200_000
 """Tokens that are supposed where nobody says; nothing is claimed by them."""
-_LARGE = 1_000_000
+_LARGE_WINDOW = 1_000_000
 _CLAUDE_LARGE = (
     "opus-4-7 opus-4-8 opus-5 opus-5-5 sonnet-5 sonnet-5-5 haiku-5-5 fable-5 fable-5-1 fable-5-2 mythos-5 mythos-5-1"
     " mythos-5-2"
@@ -28,7 +28,7 @@ _CLAUDE_USUAL = (
     "3-5-sonnet 3-5-haiku 3-7-sonnet haiku-4-5 sonnet-4 sonnet-4-0 sonnet-4-5 sonnet-4-6"
     " opus-4 opus-4-0 opus-4-1 opus-4-5 opus-4-6"
 )
-MODELS = {f"claude-{name}": _LARGE for name in _CLAUDE_LARGE.split()}
+MODELS = {f"claude-{name}": _LARGE_WINDOW for name in _CLAUDE_LARGE.split()}
 MODELS |= {f"claude-{name}": 200_000 for name in _CLAUDE_USUAL.split()}
 """The windows of models, from the list of models in Claude Code 2.1.330 (2026-11-22). Some of the older ones can be
 asked for more (`[1m]`); a session that holds more tokens than stand here is taken for one of these."""
@@ -56,7 +56,7 @@ def find_window(model: str, windows: Sequence[str] = (), usual: int = 0) -> Cont
         if size.strip().isdigit() and fnmatch.fnmatchcase(model, pattern.strip().replace("[", "[[]")):
             return ContextWindow(int(size))
     if model.endswith("[1m]"):
-        return ContextWindow(_LARGE)
+        return ContextWindow(_LARGE_WINDOW)
     # "us.anthropic.claude-opus-5-v1:0": the model without its provider, its day and its version
     name = model.lower().rsplit("/", 1)[-1].rpartition("anthropic.")[2]
     name = name.partition("@")[0].partition(":")[0].removesuffix("-latest")
@@ -68,7 +68,7 @@ def find_window(model: str, windows: Sequence[str] = (), usual: int = 0) -> Cont
 
 def enlarge_window(window: ContextWindow, peak: int) -> ContextWindow:
     """Return *window*, or a supposed one where a context has held more tokens, *peak*, than it."""
-    return window if peak <= window.tokens else ContextWindow(max(peak, _LARGE), is_known=False)
+    return window if peak <= window.tokens else ContextWindow(max(peak, _LARGE_WINDOW), is_known=False)
 
 
 # -- bands -----------------------------------------------------------------------------------------

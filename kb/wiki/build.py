@@ -39,7 +39,7 @@ POLL = 0.2
 OWN_CONFIG = "mkdocs.yml"
 PLAIN = {"material/search", "search", "kb"}
 """Plugins beside which a page is made of nothing that we do not know."""
-MOST_WARNINGS = 10
+MAX_WARNINGS = 10
 """Warnings that a failed strict build prints."""
 REFS = ("refs/heads", "refs/kb", "packed-refs")
 _MARK = os.path.join("assets", "kb-search.js")
@@ -145,8 +145,8 @@ def _format_build_failure(problems: Sequence[str]) -> Message:
     """Return the message of a failed build: one problem alone, or their number and the first of them, one a line."""
     if len(problems) == 1:
         return msg("the wiki cannot be built: {problem}", problem=problems[0])
-    lines = [f"\n    {problem}" for problem in problems[:MOST_WARNINGS]]
-    lines += ["\n    …"] if len(problems) > MOST_WARNINGS else []
+    lines = [f"\n    {problem}" for problem in problems[:MAX_WARNINGS]]
+    lines += ["\n    …"] if len(problems) > MAX_WARNINGS else []
     return msg("the wiki cannot be built, {number} problems:{problems}", number=len(problems), problems="".join(lines))
 
 

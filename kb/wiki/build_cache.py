@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 FORM = 1
 """The version of the form in which a build is remembered."""
 
-_NAMED = re.compile(r"\[\[\s*([^\[\]|]{1,200})")
-_LINKED = re.compile(r"\]\(\s*<?([^)\s>#]+)|(?m:^ {0,3}\[[^\[\]]+\]:[ \t]*(\S+))")
+_WIKI_LINK = re.compile(r"\[\[\s*([^\[\]|]{1,200})")
+_MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^)\s>#]+)|(?m:^ {0,3}\[[^\[\]]+\]:[ \t]*(\S+))")
 
 
 # -- fingerprints ---------------------------------------------------------------------------------
@@ -105,8 +105,8 @@ class PageFingerprints:
             yield library.find(parse_reference(name), record.scope)
         texts = [section.text for section in record.sections if "[[" in section.text or "](" in section.text]
         for text in [*texts, record.user]:
-            yield from (library.find_link_target(words.strip(), record.scope) for words in _NAMED.findall(text))
-            for inline, defined in _LINKED.findall(text):
+            yield from (library.find_link_target(words.strip(), record.scope) for words in _WIKI_LINK.findall(text))
+            for inline, defined in _MARKDOWN_LINK.findall(text):
                 href = posixpath.join(posixpath.dirname(record.path), unquote(inline or defined))
                 yield library.by_path.get(posixpath.normpath(href))
 

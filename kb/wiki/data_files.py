@@ -67,7 +67,7 @@ def _build_record(wiki: Wiki, position: int, url: Callable[[str], str]) -> dict[
 # -- feeds ----------------------------------------------------------------------------------------
 
 FEED = "feed.xml"
-ENTRIES = 50
+MAX_FEED_ENTRIES = 50
 """Entries of one feed, at most."""
 _NEVER = "1970-01-01T00:00:00Z"
 
@@ -90,7 +90,7 @@ def render_feed(wiki: Wiki, scope: str, name: str, address: Callable[[str], str]
         for n, record in enumerate(wiki.library.records)
         if record.kind == "decision" and record.status == Status.ACCEPTED and scope in ("", record.scope)
     ]
-    latest = sorted(decisions, reverse=True)[:ENTRIES]
+    latest = sorted(decisions, reverse=True)[:MAX_FEED_ENTRIES]
     own = address(name)
     identity = own if "://" in own else f"urn:kb:{sanitise_path_part(wiki.config.name)}:{name}"
     rows = [(updated, -position) for updated, _, position in latest]
@@ -114,7 +114,7 @@ ROWS = 1_000
 """Records in one piece of the lists."""
 CARDS = 100
 """Cards in one piece, about."""
-LONGEST_SENTENCE = 240
+MAX_SENTENCE_CHARACTERS = 240
 """Characters of a decision that a card shows."""
 
 
@@ -197,7 +197,7 @@ def _build_cards(wiki: Wiki, positions: Mapping[str, int]) -> dict[str, list[str
         after = () if record.status in LIVE else library.superseded_by.get(position, ())
         newer = ", ".join(format_title(library.records[n]) for n in after)
         superseded_notice = f"{wiki.translate(msg('No longer accepted. Read instead:'))} {newer}" if newer else ""
-        sentence = first_sentence(record.section("decision"), LONGEST_SENTENCE)
+        sentence = first_sentence(record.section("decision"), MAX_SENTENCE_CHARACTERS)
         cards[address] = [*_list_common_fields(record), sentence, superseded_notice]
     return cards
 

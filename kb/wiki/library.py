@@ -24,7 +24,7 @@ Key = tuple[str, str]
 """Scope and id."""
 Edge = tuple[int, int, str]
 """The positions of two records, and the relation of the first to the second: supersedes, amends, cites or path."""
-SHARED = 8
+MAX_PATH_RECORDS = 8
 """A path of more records than this joins none of them: it would join everything."""
 QUOTE = 240
 """Characters of a sentence that cites a record."""
@@ -86,7 +86,9 @@ class Library(NamedTuple):
             yield from ((citing, position, "cites") for citing in self.cited_by.get(position, ()))
             for path in dict.fromkeys(record.impact):
                 by_path.setdefault((record.scope, path), []).append(position)
-        pairs = (pair for positions in by_path.values() if len(positions) <= SHARED for pair in pairwise(positions))
+        pairs = (
+            pair for positions in by_path.values() if len(positions) <= MAX_PATH_RECORDS for pair in pairwise(positions)
+        )
         yield from ((one, other, "path") for one, other in dict.fromkeys(pairs))
 
     def list_chain(self, position: int) -> list[int]:
@@ -204,13 +206,13 @@ def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
 
 # -- which records speak of the same things -------------------------------------------------------
 
-MOST_RELATED = 5
+MAX_RELATED = 5
 """Similar records named on a page, at most."""
-RARE = 40
+MAX_TERM_RECORDS = 40
 """A word in more records than this, or in more than an eighth of them, tells nothing."""
-MOST_TERMS = 16
+MAX_TERMS = 16
 """So many of its rarest words stand for a record."""
-LEAST_SHARE = 0.2
+MIN_SHARED_WEIGHT = 0.2
 """Share of a record's own weight (0.0–1.0) that another one must have in common with it, in two words at least."""
 
 
@@ -222,7 +224,7 @@ def find_related_records(records: Sequence[Record]) -> list[tuple[int, ...]]:
         words = {term for piece in pieces for term in _split_terms(piece)}
         terms_of.append(words | {f"#{tag.casefold()}" for tag in record.tags} | {f"/{path}" for path in record.impact})
     counts = Counter(term for terms in terms_of for term in terms)
-    most = min(RARE, max(2, len(records) // 8))
+    most = min(MAX_TERM_RECORDS, max(2, len(records) // 8))
     weight = {term: math.log(1 + len(records) / n) for term, n in counts.items() if n <= most}
     having: defaultdict[str, list[int]] = defaultdict(list)
     for position, terms in enumerate(terms_of):
@@ -240,7 +242,7 @@ def _split_terms(piece: str) -> tuple[str, ...]:
 def _find_nearest(
     position: int, terms: set[str], weight: dict[str, float], having: dict[str, list[int]]
 ) -> tuple[int, ...]:
-    rarest = sorted(terms, key=lambda term: (-weight[term], term))[:MOST_TERMS]
+    rarest = sorted(terms, key=lambda term: (-weight[term], term))[:MAX_TERMS]
     own = sum(weight[term] for term in rarest)
     score: defaultdict[int, float] = defaultdict(float)
     shared: Counter[int] = Counter()
@@ -248,5 +250,5 @@ def _find_nearest(
         for other in having[term]:
             score[other] += weight[term]
             shared[other] += 1
-    near = [n for n in score if n != position and shared[n] > 1 and score[n] >= LEAST_SHARE * own]
-    return tuple(sorted(near, key=lambda other: (-score[other], other))[:MOST_RELATED])
+    near = [n for n in score if n != position and shared[n] > 1 and score[n] >= MIN_SHARED_WEIGHT * own]
+    return tuple(sorted(near, key=lambda other: (-score[other], other))[:MAX_RELATED])

@@ -27,9 +27,9 @@ from kb.wiki.wiki_model import Listing, PageDraft, Wiki, WikiPage, build_list_pa
 if TYPE_CHECKING:
     from kb.history.timeline import RecordVersion
 
-NEWEST = 10
+MAX_NEWEST = 10
 """How many of the newest records the home page names."""
-CHANGED = 12
+MAX_CHANGED = 12
 """How many of the records that changed last week the home page names."""
 WEEK = 7
 MONTHS = 12
@@ -69,8 +69,8 @@ def build_home_page(wiki: Wiki) -> WikiPage:
         *wiki.render_part(msg("For a person to decide"), "lists.pending", pending),
         *wiki.render_part(msg("Records"), "lists.counts", counts, used),
         *([f"## {wiki.format_message(msg('How decisions replaced each other'))}", chart] if chart else ()),
-        *wiki.render_part(msg("Changed last week"), "lists.changes", changed[:CHANGED], len(changed) - CHANGED),
-        *wiki.render_part(msg("Newest"), "lists.newest", _sort_by_recency(wiki, range(len(records)))[:NEWEST]),
+        *wiki.render_part(msg("Changed last week"), "lists.changes", changed[:MAX_CHANGED], len(changed) - MAX_CHANGED),
+        *wiki.render_part(msg("Newest"), "lists.newest", _sort_by_recency(wiki, range(len(records)))[:MAX_NEWEST]),
         *wiki.render_part(msg("By month"), "lists.months", months, max((number for _, number in months), default=0)),
         *wiki.render_part(msg("For other programs"), "lists.programs", list_feeds(wiki), FEED, RECORDS),
     ]
@@ -105,7 +105,7 @@ def _find_recent_changes(wiki: Wiki) -> list[tuple[int, RecordVersion]]:
 
 # -- the same records, seen in other ways ---------------------------------------------------------
 
-NEWEST_OF_PART = 8
+MAX_NEWEST_OF_PART = 8
 """Records of one part that are named, at most; its lists have them all."""
 
 
@@ -126,8 +126,8 @@ def build_views_page(wiki: Wiki) -> WikiPage:
     ):
         kinds = [kind for kind in wiki.kinds if kind in BY_NAME and BY_NAME[kind].category in categories]
         found = [n for n, record in enumerate(wiki.library.records) if record.kind in kinds]
-        parts += wiki.render_part(title, "lists.sentences", _sort_by_recency(wiki, found)[:NEWEST_OF_PART], kinds)
-    rows = [(one.session, uri) for one, uri in zip(wiki.sessions, wiki.session_uris, strict=True)][:NEWEST_OF_PART]
+        parts += wiki.render_part(title, "lists.sentences", _sort_by_recency(wiki, found)[:MAX_NEWEST_OF_PART], kinds)
+    rows = [(one.session, uri) for one, uri in zip(wiki.sessions, wiki.session_uris, strict=True)][:MAX_NEWEST_OF_PART]
     parts += wiki.render_part(msg("Sessions"), "lists.sessions", rows, SESSIONS, len(wiki.sessions))
     return build_list_page(VIEWS, wiki.translate(msg("Views")), *parts)
 
@@ -243,7 +243,7 @@ def render_graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
 
 # -- the chart: each decision joined by an arc to what it replaced; it needs no script ------------
 
-MOST_IN_CHART = 36
+MAX_CHART_POINTS = 36
 """Decisions on the line, at most: those that replaced another one or were replaced, then the newest."""
 STEP, HEIGHT, LINE = 26, 190, 140
 """Units from one point to the next; height of the drawing; where the line runs."""
@@ -255,7 +255,7 @@ def render_chart(wiki: Wiki) -> Html:
     dated = [n for n, record in enumerate(records) if record.kind == "decision" and record.date[:4].isdigit()]
     dated.sort(key=lambda n: records[n].date, reverse=True)
     linked = [n for n in dated if library.superseded_by.get(n) or library.list_targets(n, "supersedes")]
-    chosen = [*dict.fromkeys([*linked, *dated])][:MOST_IN_CHART]
+    chosen = [*dict.fromkeys([*linked, *dated])][:MAX_CHART_POINTS]
     chosen.sort(key=lambda n: (records[n].date, records[n].id))
     at = {position: STEP * (n + 1) for n, position in enumerate(chosen)}
     arcs, months = [], []

@@ -146,9 +146,9 @@ def build_commit_url(wiki: Wiki, record: Record) -> str:
 
 # -- what differs between two texts, word by word -------------------------------------------------
 
-AROUND = 1
+CONTEXT_LINES = 1
 """Unchanged lines shown before and after a change."""
-LONGEST_DIFF = 4_000
+MAX_DIFF_WORDS = 4_000
 """Words beyond which a changed passage is shown as taken out and put in as a whole."""
 
 _WORD = re.compile("[^\\W\x00-\u2e7f]|\\w+|\\s+|.")
@@ -171,7 +171,7 @@ class DiffPiece(NamedTuple):
 def diff_words(old: str, new: str) -> list[DiffPiece]:
     """Return *old* and *new* as one run of pieces."""
     before, after = (_WORD.findall(text) for text in (old, new))
-    if len(before) + len(after) > LONGEST_DIFF:
+    if len(before) + len(after) > MAX_DIFF_WORDS:
         return [DiffPiece("-", old), DiffPiece("+", new)]
     found: list[DiffPiece] = []
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
@@ -194,7 +194,7 @@ def diff_lines(old: str, new: str) -> list[Html]:
     """Return what changed from one version of a record file to the next, line by line; "" between distant lines."""
     before, after = (_MARKER.sub("", text).splitlines() for text in (old, new))
     rows: list[Html] = []
-    for group in SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(AROUND):
+    for group in SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT_LINES):
         rows += [Html("")] if rows else []
         for tag, a, b, c, d in group:
             if tag == "equal":

@@ -65,7 +65,7 @@ def build_inbox_page(wiki: Wiki) -> WikiPage:
 
 # -- health ---------------------------------------------------------------------------------------
 
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 """Findings or records of one sort that are shown, at most."""
 UNUSED_DAYS = 180
 """The age at which a record should have been used."""
@@ -85,8 +85,8 @@ def build_health_page(wiki: Wiki) -> WikiPage:
             parts.append(f"## {wiki.translate(heading)} ({number})")
             parts.extend([wiki.format_message(note)] if note else [])
             parts.append(shown)
-        if number > MOST_SHOWN:
-            parts.append(wiki.format_message(msg("… and {number} more.", number=number - MOST_SHOWN)))
+        if number > MAX_SHOWN:
+            parts.append(wiki.format_message(msg("… and {number} more.", number=number - MAX_SHOWN)))
 
     for heading, sort in (
         (msg("Errors"), "error"),
@@ -95,12 +95,12 @@ def build_health_page(wiki: Wiki) -> WikiPage:
         (msg("Warnings"), "warning"),
     ):
         findings = found.get(sort, [])
-        add_part(heading, len(findings), wiki.render("pending.findings", findings[:MOST_SHOWN]))
+        add_part(heading, len(findings), wiki.render("pending.findings", findings[:MAX_SHOWN]))
     alone = msg("No other record cites these, they cite none, and they name no path: only search leads to them.")
     forgotten = msg("Half a year old, cited by nothing, never confirmed and never repeated.")
     unneeded = ((msg("Orphans"), find_orphans(wiki), alone), (msg("Never used"), find_unused(wiki), forgotten))
     for heading, positions, note in unneeded:
-        add_part(heading, len(positions), wiki.render("lists.newest", positions[:MOST_SHOWN]), note)
+        add_part(heading, len(positions), wiki.render("lists.newest", positions[:MAX_SHOWN]), note)
     parts = parts or [wiki.format_message(msg("No problems found."))]
     return build_list_page(HEALTH, wiki.translate(msg("Health")), *parts)
 

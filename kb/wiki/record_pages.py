@@ -26,9 +26,9 @@ from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page
 if TYPE_CHECKING:
     from kb.sessions.session_archive import SessionArchive
 
-LARGEST = 300_000
+MAX_SECTION_CHARACTERS = 300_000
 """Characters of a section beyond which it is shown as it stands: markdown of a megabyte would hold up the wiki."""
-AROUND = (
+RELATED_PARTS = (
     (msg("Replaced by one another"), "record.chain"),
     (msg("Impact paths"), "record.paths"),
     (msg("Cited by"), "record.cited_by"),
@@ -95,14 +95,14 @@ def build_record_page(wiki: Wiki, position: int) -> WikiPage:
         parts += [f"## {escape_markdown(heading)}", *_render_text(citing, section.text)]
     if record.user.strip():
         parts += [f"## {wiki.format_message(msg('Notes by people'))}", *_render_text(citing, record.user, "kb-person")]
-    for title, macro in AROUND:
+    for title, macro in RELATED_PARTS:
         parts += wiki.render_part(title, macro, position)
     return WikiPage(uri, tuple(parts), source=record.path, broken=tuple(citing.broken))
 
 
 def _render_text(citing: CitationLinker, text: str, frame: str = "kb-text") -> list[str]:
     """Return *text* as parts of a page; a very long one without links, as it stands in the file."""
-    if len(text) <= LARGEST:
+    if len(text) <= MAX_SECTION_CHARACTERS:
         return frame_text(citing.link_citations(text), frame)
     return [citing.wiki.render("record.remark", len(text)), citing.wiki.render("record.plain", text)]
 
@@ -116,7 +116,7 @@ FORMS = {
     "expanded": msg("Expanded form"),
     "dcp-report": msg("Report"),
 }
-LONGEST_FORM = 100_000
+MAX_FORM_CHARACTERS = 100_000
 """Characters of one form that are shown."""
 
 
@@ -149,6 +149,6 @@ def build_session_page(wiki: Wiki, position: int) -> WikiPage:
     parts = [f"# {escape_markdown(session.name)}", format_table(head, rows)]
     for name, text in forms.items():
         parts.append(f"## {wiki.format_message(FORMS[name])}")
-        parts += frame_text(citing.link_citations(text[:LONGEST_FORM]))
-        parts += [wiki.format_message(msg("The rest is in the archive."))] if len(text) > LONGEST_FORM else []
+        parts += frame_text(citing.link_citations(text[:MAX_FORM_CHARACTERS]))
+        parts += [wiki.format_message(msg("The rest is in the archive."))] if len(text) > MAX_FORM_CHARACTERS else []
     return WikiPage(uri, tuple(parts))

@@ -35,7 +35,7 @@ _MENTION = re.compile(
     rf"|(?:\[(?:[\w.-]{{1,100}}:)?{_ID}\])+)"
 )
 _DEFINITION = re.compile(r" {0,3}\[[^\[\]]+\]:[ \t]*\S+[ \t]*$")
-_MOST_OPEN = 1000
+_MAX_OPEN_BRACKETS = 1000
 """Brackets of one paragraph; a long list of links has some hundred."""
 _REFERENCE = re.compile(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
 
@@ -75,11 +75,11 @@ def limit_open_brackets(text: str) -> str:
 
     The time of mkdocs' markdown grows with the square of the brackets that stay open in one paragraph.
     """
-    if text.count("[") <= _MOST_OPEN:
+    if text.count("[") <= _MAX_OPEN_BRACKETS:
         return text
     parts = text.split("\n\n")
     for number, part in enumerate(parts):
-        if part.count("[") > _MOST_OPEN:
+        if part.count("[") > _MAX_OPEN_BRACKETS:
             fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(part)), default=0))
             parts[number] = f"{fence}text\n{part}\n{fence}"
     return "\n\n".join(parts)
@@ -193,7 +193,7 @@ def slugify_headings(headings: Iterable[str]) -> list[str]:
 START = "data/lists.js"
 """The data with which the scripts of every page begin; kb/wiki/data_files.py makes it."""
 OUTSIDE = re.compile(r"(?i)(?:https?://|mailto:)")
-LARGEST_COLOURED = 20_000
+MAX_COLOURED_CHARACTERS = 20_000
 """Characters beyond which code is shown without colours."""
 _HREF = re.compile(r'href="kb:([^"]*)"')
 
@@ -316,7 +316,7 @@ def _render_fence(renderer: Any, tokens: list[Any], index: int, options: Any, en
     """Return a block of code, with colours where its language is known and it is not too long."""
     code, words = tokens[index].content, tokens[index].info.split()
     shown = html.escape(code)
-    if words and len(code) <= LARGEST_COLOURED:
+    if words and len(code) <= MAX_COLOURED_CHARACTERS:
         from pygments import highlight  # type: ignore[import-untyped]
         from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
         from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]

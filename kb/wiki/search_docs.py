@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 ENGINE = ("words", "shelf", "rank", "answer")
 """The scripts of assets/search/ that together are the search."""
-LONGEST_TEXT = 3000
+MAX_TEXT_BYTES = 3000
 """Bytes of the text of one page that answers are judged and shown by."""
-LONGEST_SESSION = 20_000
+MAX_SESSION_CHARACTERS = 20_000
 """Characters of a session by which it is found."""
 TAGS = 100
 """Tags that the search offers to choose from, at most; others can be typed."""
-HEAVIEST = 92
+MAX_WEIGHT = 92
 """The largest weight of a term in a page."""
 DIGITS = "".join(chr(code) for code in range(32, 127) if chr(code) not in '"\\')
 """The characters in which numbers are written: those that stand for themselves in JSON."""
@@ -78,7 +78,7 @@ def iter_wiki_docs(fingerprints: PageFingerprints, url: Callable[[str], str]) ->
         fingerprint = hash_parts(fingerprints.record_hashes[position], over)
         yield SearchDoc(record, url(library.uris[position]), fingerprint, over)
     for (session, forms), uri in zip(wiki.sessions, wiki.session_uris, strict=True):
-        text = next(iter(forms.values()), "")[:LONGEST_SESSION]
+        text = next(iter(forms.values()), "")[:MAX_SESSION_CHARACTERS]
         yield _build_plain_doc(f"{session.name} {session.task}", text, url(uri), f"project/{session.project}")
 
 
@@ -105,7 +105,7 @@ class IndexedDoc(NamedTuple):
     """What the index keeps of a page."""
 
     terms: Mapping[str, int]
-    """Term → its weight, from 1 to HEAVIEST."""
+    """Term → its weight, from 1 to MAX_WEIGHT."""
     text: str
     is_cut: bool
 
@@ -114,10 +114,10 @@ def index_doc(doc: SearchDoc) -> IndexedDoc:
     """Return what the index keeps of *doc*."""
     record = doc.record
     weights = compute_term_weights(record).items()
-    terms = {term: max(round(weight * HEAVIEST / SCALE), 1) for term, weight in weights}
-    terms |= {f"#{fold_text(one_line(tag))}": HEAVIEST for tag in record.tags}
+    terms = {term: max(round(weight * MAX_WEIGHT / SCALE), 1) for term, weight in weights}
+    terms |= {f"#{fold_text(one_line(tag))}": MAX_WEIGHT for tag in record.tags}
     whole = one_line("\n".join([*(section.text for section in record.sections), record.user]))
-    text = whole.encode()[:LONGEST_TEXT].decode(errors="ignore")
+    text = whole.encode()[:MAX_TEXT_BYTES].decode(errors="ignore")
     return IndexedDoc(terms, text, len(text) < len(whole))
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from kb.text.segment import FIRST_CJK
 from kb.wiki.render import encode_json
-from kb.wiki.search_docs import DIGITS, HEAVIEST, IndexedDoc, SearchDoc, build_answer, build_columns, index_doc
+from kb.wiki.search_docs import DIGITS, MAX_WEIGHT, IndexedDoc, SearchDoc, build_answer, build_columns, index_doc
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kb.state.state_folder import StateFolder
 
 FOLDER = "search/kb/"
-LONGEST_INLINE = 1500
+MAX_INLINE_CHARACTERS = 1500
 """Characters of a list of pages from which on it is a file by itself."""
 PAGES_PER_BUCKET = 4
 
@@ -107,21 +107,21 @@ def count_buckets(pages: int) -> int:
 
 # -- lists of pages -------------------------------------------------------------------------------
 
-# A list is a run of (gap to the page before, weight). A digit below _HALF ends the gap; one from _HALF on is a lower
-# place of it, and more follow: most gaps are one character.
-_HALF = 46
+# A list is a run of (gap to the page before, weight). A digit below _GAP_BASE ends the gap; one from _GAP_BASE
+# on is a lower place of it, and more follow: most gaps are one character.
+_GAP_BASE = 46
 _VALUE = {sign: value for value, sign in enumerate(DIGITS)}
-_NEAR = [[DIGITS[gap] + DIGITS[weight] for weight in range(HEAVIEST + 1)] for gap in range(_HALF)]
+_GAP_CODES = [[DIGITS[gap] + DIGITS[weight] for weight in range(MAX_WEIGHT + 1)] for gap in range(_GAP_BASE)]
 
 
 def _encode_posting(gap: int, weight: int) -> str:
     """Return how a list says that *gap* pages later the term stands with *weight*."""
-    if gap < _HALF:
-        return _NEAR[gap][weight]
+    if gap < _GAP_BASE:
+        return _GAP_CODES[gap][weight]
     written = ""
-    while gap >= _HALF:
-        written += DIGITS[_HALF + gap % _HALF]
-        gap //= _HALF
+    while gap >= _GAP_BASE:
+        written += DIGITS[_GAP_BASE + gap % _GAP_BASE]
+        gap //= _GAP_BASE
     return written + DIGITS[gap] + DIGITS[weight]
 
 
@@ -131,9 +131,9 @@ def _decode_postings(written: str) -> Iterator[tuple[int, int]]:
     signs = iter(written)
     for sign in signs:
         digit = _VALUE[sign]
-        if digit >= _HALF:
-            gap += (digit - _HALF) * unit
-            unit *= _HALF
+        if digit >= _GAP_BASE:
+            gap += (digit - _GAP_BASE) * unit
+            unit *= _GAP_BASE
             continue
         page += gap + digit * unit + 1
         yield page, _VALUE[next(signs)]
@@ -142,7 +142,7 @@ def _decode_postings(written: str) -> Iterator[tuple[int, int]]:
 
 def _encode_entry(term: str, pages: int, written: str) -> Generator[tuple[str, str], None, list[Any]]:
     """Return what a bucket says of *term*; yield the file of its list, where that is one by itself."""
-    if len(written) <= LONGEST_INLINE:
+    if len(written) <= MAX_INLINE_CHARACTERS:
         return [pages, written]
     name = sha256(term.encode()).hexdigest()[:16]
     yield _render_index_file(f"p/{name}", written)
@@ -153,7 +153,7 @@ def _encode_entry(term: str, pages: int, written: str) -> Generator[tuple[str, s
 
 CHUNK = 256
 """Pages whose terms are remembered in one file."""
-MOST_CHANGED = 0.05
+MAX_CHANGED_SHARE = 0.05
 """The share of changed pages from which on the index is written anew."""
 
 
@@ -199,7 +199,7 @@ def find_changed_docs(before: Mapping[str, str], docs: Sequence[SearchDoc]) -> l
     if [doc.url for doc in docs[: len(urls)]] != urls or count_buckets(len(docs)) != count_buckets(len(urls)):
         return None
     numbers = [n for n, doc in enumerate(docs) if before.get(doc.url) != doc.fingerprint]
-    return numbers if len(numbers) <= max(MOST_CHANGED * len(docs), 1) else None
+    return numbers if len(numbers) <= max(MAX_CHANGED_SHARE * len(docs), 1) else None
 
 
 def build_changed_files(

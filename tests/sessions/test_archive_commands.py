@@ -70,7 +70,7 @@ def test_what_was_archived_in_one_form_can_be_archived_in_all(root: Path, path: 
 
 
 def test_a_large_expanded_form_stays_in_the_clone(root: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saving, "LARGEST_EXPANDED", 500)
+    monkeypatch.setattr(saving, "MAX_EXPANDED_BYTES", 500)
     ran = run(root, "archive", "--full", path)
     [folder] = archives(root)
     local = root / ".kb" / "expanded" / f"{folder.name}.md"

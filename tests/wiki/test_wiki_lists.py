@@ -9,7 +9,7 @@ from kb.history.timeline import RecordVersion, Timeline
 from kb.records.model import Record
 from kb.wiki.build_cache import PageFingerprints
 from kb.wiki.data_files import ROWS, hash_to_piece, iter_chunks
-from kb.wiki.list_pages import MOST_IN_CHART, render_chart
+from kb.wiki.list_pages import MAX_CHART_POINTS, render_chart
 from kb.wiki.pending_pages import find_orphans, find_unused
 from kb.wiki.wiki_model import Wiki
 from tests.wiki.test_wiki_pages import ATTACK, TODAY, Seen, html_of, made, record
@@ -124,7 +124,7 @@ def test_the_line_is_short_and_keeps_what_replaced_something() -> None:
     many = [record(f"D{n:03}", date=f"2026-01-{n % 28 + 1:02}") for n in range(3, 100)]
     pair = [record("D001", date="2020-01-01"), record("D002", date="2020-02-01", supersedes=("D001",))]
     drawn = render_chart(made(*many, *pair).wiki)
-    assert drawn.count("<circle") == MOST_IN_CHART and drawn.count("kb-bow") == 1
+    assert drawn.count("<circle") == MAX_CHART_POINTS and drawn.count("kb-bow") == 1
 
 
 @pytest.mark.parametrize("date", ["", "soon", ATTACK])
