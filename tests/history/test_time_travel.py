@@ -170,11 +170,11 @@ def test_an_index_of_the_past_is_made_once_and_a_few_are_kept(kb: KnowledgeBase)
     shutil.copy(folder / "index.db", folder / name)
     assert titles(kb, "orders", "v1") == ["D001"]
     path = next(Path(kb.root, "content/anchors/global").glob("D002-*.md"))
-    for number in range(snapshot.KEPT + 2):
+    for number in range(snapshot.MAX_SNAPSHOTS + 2):
         path.write_text(path.read_text().replace("several", f"several {number}"))
         git(kb.root, "commit", "-qam", f"Edit {number}")
         titles(kb, "orders", "HEAD")
-    assert len(kept()) == snapshot.KEPT and not list(folder.glob("past-*.*.db"))
+    assert len(kept()) == snapshot.MAX_SNAPSHOTS and not list(folder.glob("past-*.*.db"))
     assert [record.id for record in kb.records()] == ["D001", "D002", "P001"]
 
 
