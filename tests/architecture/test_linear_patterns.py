@@ -15,7 +15,7 @@ BOUNDED = {
     "kb.records.front_matter._COMMENT": "matched once behind the colon of a row, and once behind its value",
     "kb.hooks.text_edit._REST_OF_LINE": "matched once behind a value",
     "kb.guard.shell._TOKEN": "matched where a token begins, which it takes whole",
-    "kb.guard.shell._QUOTED": "matched where a token begins, which it takes whole",
+    "kb.guard.shell._QUOTED_TOKEN": "matched where a token begins, which it takes whole",
 }
 """Pattern → why its text is short, or it is run at one place alone."""
 
