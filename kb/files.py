@@ -142,7 +142,7 @@ def try_lock(file: int) -> bool:
 
 
 def json_bytes(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> bytes:
-    """Return *value* as JSON; half characters (of a name that is not UTF-8) come back from it as they were."""
+    """Return *value* as JSON; lone surrogates (of a name that is not UTF-8) come back from it as they were."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys).encode()
     except UnicodeEncodeError:

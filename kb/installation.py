@@ -48,10 +48,10 @@ def build_requirement(source: str) -> str:
         raise BadInput(msg("{source} is not an address", source=given), hint=_EXAMPLE)
     if "@" not in address.rpartition("/")[2]:
         # "@" in the last part alone: the one in git@host is no tag
-        said = msg(
+        message = msg(
             "{source} names no tag or commit: whoever changes what is there would change what runs", source=given
         )
-        raise BadInput(said, hint=_EXAMPLE)
+        raise BadInput(message, hint=_EXAMPLE)
     return f"{PACKAGE} @ git+{address}"
 
 

@@ -140,7 +140,7 @@ def extract_candidates(transcript: Transcript, after_line: int = 0) -> list[Cand
 
 
 def list_broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Message | str]]:
-    """Return line and reason of every ```kb block behind *after_line* that is no candidate."""
+    """Return line and reason of every ```kb block behind *after_line* that is not a candidate."""
     return [
         (message.line, reason)
         for message in transcript.messages

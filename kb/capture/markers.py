@@ -154,7 +154,7 @@ def _is_block_end(row: ProsePiece, block: _MarkedBlock | None) -> bool:
     """Return whether *row*, which opens nothing, stands behind *block* rather than in it."""
     if block is None or _parse_field(row):
         return False
-    # “## Context” (## 背景) may hold many paragraphs; “[D] use Redis” ends at the first line that is no field of it.
+    # “## Context” (## 背景) may hold many paragraphs; “[D] use Redis” ends at the first line that is not a field of it.
     if block.by_heading or (row.what != "code" and not block.explicit):
         return False
     return row.after_gap or row.what in ("heading", "code") or not block.current

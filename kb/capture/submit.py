@@ -23,7 +23,7 @@ def submit(
     if dry_run or (verdicts := wait_for_other_writer(kb, waiting)) is None:
         kb.start_scan_ahead()
         landed: list[Verdict] = []
-        if not dry_run and kb.state.list_spooled():  # mostly nothing is, and what would land it is not loaded
+        if not dry_run and kb.state.list_spooled():  # usually nothing is, and what would land it is not loaded
             from kb.capture.flush_spool import flush_spooled_jobs
 
             landed = flush_spooled_jobs(kb)

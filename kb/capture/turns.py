@@ -48,7 +48,7 @@ def continue_turn(kb: Workspace, session: str, name: str) -> None:
 
 
 def end_turn(kb: Workspace, session: str, folder: str, host: str, verdicts: Sequence[Verdict]) -> str:
-    """Return what the person is asked at the end of a turn in which *verdicts* were reached; mostly ""."""
+    """Return what the person is asked at the end of a turn in which *verdicts* were reached; usually ""."""
     if kb.config.proposals == "off" or not session:
         return ""
     log = SessionLog(kb, session)

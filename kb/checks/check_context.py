@@ -111,7 +111,7 @@ class LoadedRecord(NamedTuple):
 
 
 class UnreadableFile(NamedTuple):
-    """A file that is no record, and why."""
+    """A file that is not a record, and why."""
 
     source: RecordSource
     error: BadRecord

@@ -42,7 +42,7 @@ _TAKE_OUT = msg("remove it, or quote it if you write about such texts; agents ge
 
 
 def check_secrets(context: CheckContext) -> Iterator[Finding]:
-    """Report secrets, without repeating them; files that are no records are searched too."""
+    """Report secrets, without repeating them; files that are not records are searched too."""
     for text in _iter_unchecked_texts(context):
         for line, rule in locate_secrets(text.text, context.config.masking):
             message = msg("a secret, or what is personal, stands here ({rule})", rule=rule)
@@ -51,7 +51,7 @@ def check_secrets(context: CheckContext) -> Iterator[Finding]:
 
 
 def _iter_unchecked_texts(context: CheckContext) -> Iterator[CheckedText]:
-    """Yield the texts that were not found clean before, those of files that are no records among them."""
+    """Yield the texts that were not found clean before, those of files that are not records among them."""
     yield from (text for text in context.texts if not context.is_clean(text.text))
     for broken in context.broken:
         try:

@@ -27,7 +27,7 @@ KEY_TYPO_SIMILARITY = 0.88
 
 
 def check_readable(context: CheckContext) -> Iterator[Finding]:
-    """Report every file that is no record, with all that is wrong with it."""
+    """Report every file that is not a record, with all that is wrong with it."""
     for broken in context.broken:
         path = broken.source.path
         for rule, error in _find_causes(broken):

@@ -116,8 +116,8 @@ def refuse_hidden(found: Sequence[str], path: str = "") -> None:
     for command in found:
         shown = reveal_hidden(command)
         if shown != command or any(threat.kind == HIDDEN for threat in find_threats(command)):
-            said = msg("a command hides characters: {command}", command=shown)
-            raise KbError(said, path=path, hint=msg("see: kb check"))
+            message = msg("a command hides characters: {command}", command=shown)
+            raise KbError(message, path=path, hint=msg("see: kb check"))
 
 
 # -- running it -----------------------------------------------------------------------------------
@@ -220,14 +220,14 @@ def save_result(kb: Workspace, record: Record, *, passed: bool) -> Verdict:
     """Note in the front of *record* that its commands were run today; one that passed is confirmed by that too."""
     stamp = {"date": kb.today(), "result": PASSED if passed else VERIFICATION_FAILED}
     changes: dict[str, object] = {VERIFIED: stamp, **({"confirmed": kb.today()} if passed else {})}
-    said = msg("its verification has passed") if passed else msg("its verification has failed")
+    message = msg("its verification has passed") if passed else msg("its verification has failed")
 
     for transaction in transactions(kb):
         with transaction:
             now = reload_record(transaction, record)
             if now.extra.get(VERIFIED) == stamp and (not passed or now.confirmed == kb.today()):
-                return transaction.build_verdict("unchanged", now, [said])
+                return transaction.build_verdict("unchanged", now, [message])
             changed = transaction.plan_front_edit(now, changes, VERIFIED)
-            verdict = transaction.build_verdict("updated", changed, [said])
+            verdict = transaction.build_verdict("updated", changed, [message])
             transaction.commit(f"Verify [{record.id}]: {stamp['result']}", f"{VERIFIED} {stamp['result']}")
     return verdict

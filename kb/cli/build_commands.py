@@ -81,7 +81,7 @@ def preview_wiki(kb: KnowledgeBase, revision: str, out: str, published: str) -> 
 
 
 def _warn_before_build(kb: KnowledgeBase, own_config: bool) -> None:
-    """Name what the wiki will do without: broken records, and settings that nobody has said yes to."""
+    """Name what the wiki will do without: broken records, and settings that nobody has agreed to."""
     from kb.wiki.build import has_own_config
 
     # read first: only now is it known which files are broken
@@ -89,8 +89,8 @@ def _warn_before_build(kb: KnowledgeBase, own_config: bool) -> None:
     warn_of_broken_files(kb)
     # mkdocs.yml names plugins and hooks, which are programs: a clone must not run them by being read
     if has_own_config(kb) and not own_config:
-        said = msg("mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config")
-        warn(kb, f"kb: {kb.localise(said)}")
+        message = msg("mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config")
+        warn(kb, f"kb: {kb.localise(message)}")
 
 
 @click.group()

@@ -241,12 +241,12 @@ class _CommentPage:
         mark = MARK + "\n" if self.style is MARKDOWN else ""
         if errors:
             counts = {"errors": errors, "warnings": warnings}
-            said = msg("❌ To resolve before the merge: {errors}; worth a look: {warnings}", **counts)
+            message = msg("❌ To resolve before the merge: {errors}; worth a look: {warnings}", **counts)
         elif warnings:
-            said = msg("⚠️ No objections; worth a look: {warnings}", warnings=warnings)
+            message = msg("⚠️ No objections; worth a look: {warnings}", warnings=warnings)
         else:
-            said = msg("✅ No objections")
-        return f"{mark}{self.style.heading}{title}\n\n{self.style.strong(self.render_message(said))}\n"
+            message = msg("✅ No objections")
+        return f"{mark}{self.style.heading}{title}\n\n{self.style.strong(self.render_message(message))}\n"
 
     def iter_footer(self, comparison: Comparison) -> Iterator[str]:
         """Yield what was compared, and what was not."""
@@ -264,10 +264,10 @@ class _CommentPage:
 
     def render_more(self, count: int) -> str:
         """Return the line that counts what there is no room for."""
-        said = msg("… and {count} more: kb check", count=count)
+        message = msg("… and {count} more: kb check", count=count)
         if self.revision:
-            said = msg("… and {count} more: kb check --against {revision}", count=count, revision=self.revision)
-        return "- " + self.render_message(said)
+            message = msg("… and {count} more: kb check --against {revision}", count=count, revision=self.revision)
+        return "- " + self.render_message(message)
 
     def build_part(self, title: Message, items: Sequence[PageItem], *, may_fold: bool = False) -> PagePart:
         """Return a part of the page under a title that counts its *items*; a long one is folded where it may be."""
@@ -326,8 +326,8 @@ class _CommentPage:
                 if ids:
                     yield self._label_text(label, ", ".join(f"[{one}]" for one in ids))
             for reference, reason in record.coexists_with.items():
-                said = msg("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE_LIMIT))
-                yield self.render_message(said)
+                message = msg("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE_LIMIT))
+                yield self.render_message(message)
         if change.by:
             label = msg("superseded by") if change.step == "superseded" else msg("amended by")
             yield self._label_text(label, "; ".join(map(self._format_record, change.by)))

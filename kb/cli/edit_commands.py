@@ -201,9 +201,9 @@ def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> list[Ver
     record = kb.record(name, scope=scope)
     editor = kb.environment.get("VISUAL") or kb.environment.get("EDITOR") or ""  # as click looks for it
     if not (options.is_at_terminal() or editor):
-        said = msg("there is no terminal to edit in, and $EDITOR names no program")
+        message = msg("there is no terminal to edit in, and $EDITOR names no program")
         hint = msg("from a program: kb write --updates {id}; see: kb write --help", id=record.scoped_id)
-        raise NeedsPerson(said, hint=hint)
+        raise NeedsPerson(message, hint=hint)
     for path in (draft.path for draft in edit_text.list_abandoned_drafts(kb)):
         if os.path.basename(path).startswith((f"{record.id}.", f"{record.id}-")):
             left = msg(
@@ -259,8 +259,10 @@ def _open_editor(record: Record, path: str, editor: str) -> None:
     except click.ClickException as error:
         # click wraps both: an editor that is not there, and one that ended with an exit code
         if not isinstance(error.__cause__, OSError):
-            said = msg("the editor {editor} ended with a failure: nothing was committed", editor=editor)
-            raise KbError(said, hint=msg("edit again: kb edit {id}", id=record.scoped_id)) from None
-        said = msg("the editor {editor} cannot be started: {problem}", editor=editor, problem=error.__cause__.strerror)
+            message = msg("the editor {editor} ended with a failure: nothing was committed", editor=editor)
+            raise KbError(message, hint=msg("edit again: kb edit {id}", id=record.scoped_id)) from None
+        message = msg(
+            "the editor {editor} cannot be started: {problem}", editor=editor, problem=error.__cause__.strerror
+        )
         hint = msg("name one that is installed: EDITOR=nano kb edit {id}", id=record.scoped_id)
-        raise KbError(said, hint=hint) from None
+        raise KbError(message, hint=hint) from None

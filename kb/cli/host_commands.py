@@ -96,11 +96,11 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
     _show_and_apply(change, dry_run, nothing, msg("hooks written to {path}", path=path))
     # codex says nothing of hooks that it does not run, so that they would seem to be there
     if host == "codex" and not (dry_run or orchestrators) and codex.find_untrusted_events(path, os.environ):
-        said = msg(
+        message = msg(
             "codex runs them only after you have trusted them: start codex and answer “Hooks need review”; "
             "until then, and in codex exec, it runs none and says nothing"
         )
-        options.print_note(said)
+        options.print_note(message)
 
 
 @hooks.command("uninstall", short_help="Take the hooks out.")

@@ -207,6 +207,6 @@ def is_at_terminal() -> bool:
 
 
 def has_decided(kb: KnowledgeBase, *, yes: bool = False) -> bool:
-    """Return whether a person asks: by *yes*, or at a terminal that is no agent's shell."""
+    """Return whether a person asks: by *yes*, or at a terminal that is not an agent's shell."""
     # an agent can open a terminal for its commands; its shell has a variable that says whose it is
     return yes or (is_at_terminal() and not is_agent_shell(kb.environment))

@@ -98,7 +98,7 @@ def _parse_line(name: str, line: Sequence[str]) -> tuple[list[str], dict[str, An
         else:
             return None
     is_plain = 1 <= len(words) <= _MAX_WORDS[name] and _SCOPE.fullmatch(given.get("scope", "global"))
-    # click explains what is wrong with a value: a limit that is no number is its to read
+    # click explains what is wrong with a value: a limit that is not a number is its to read
     return (words, given) if is_plain and _LIMIT.fullmatch(given.get("limit", "1")) else None
 
 
@@ -243,8 +243,8 @@ def spool_candidates(base: str, read: Callable[[], Sequence[Candidate]], why: Kb
         path = spool_without_settings(root, os.environ, read())
     except OSError:
         return code
-    said = msg("kept in {path}; the next call that can writes it", path=path)
-    print("    " + said.translate(detect_language(base)), file=sys.stderr)
+    message = msg("kept in {path}; the next call that can writes it", path=path)
+    print("    " + message.translate(detect_language(base)), file=sys.stderr)
     return EXIT_REFUSED
 
 

@@ -71,7 +71,7 @@ def warn_empty_result(kb: KnowledgeBase, said: Message, scope: str = "") -> None
 
 
 def warn_of_broken_files(kb: KnowledgeBase) -> None:
-    """Name on stderr the files that are no readable records and were therefore left out of an answer."""
+    """Name on stderr the files that are not readable records and were therefore left out of an answer."""
     broken = kb.list_unreadable()
     for error in broken:
         print(f"kb: {error.translate(kb.config.language)}", file=sys.stderr)
@@ -111,7 +111,7 @@ def print_json(value: object) -> None:
 
 
 def _to_json_value(value: object) -> object:
-    """Return *value* as JSON knows it: tuples that have names as objects, what is no number as text."""
+    """Return *value* as JSON knows it: tuples that have names as objects, what is not a number as text."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):

@@ -74,7 +74,7 @@ def find_relevant_hits(
 ) -> list[SearchHit]:
     """Return what is worth telling of the records that answer *query*, best first; nothing where none is about it.
 
-    The order is that of a search; its *first* records are told as well once there is one that is surely about the
+    The order is that of a search; its *first* records are given as well once there is one that is surely about the
     question. A superseded record comes after its successor.
     """
     index = kb.sync_index()
@@ -172,7 +172,7 @@ class LoadedKnowledge(NamedTuple):
 
     @property
     def related(self) -> tuple[RelatedRecord, ...]:
-        """The answers that are no domain notes, best first."""
+        """The answers that are not domain notes, best first."""
         return tuple(one for one in self.answers if one.record.kind != DOMAIN)
 
     @property

@@ -114,7 +114,7 @@ _SHIP = _compile_pattern(
 _TERM = _compile_pattern(
     r"是什么|什么意思|术语|概念|含义|领域知识|\bwhat (?:is|are|does)\b|\bmeaning\b|\bglossary\b|\bterms?\b"
 )
-# In the order in which they are told; a text may have several.
+# In the order in which they are shown; a text may have several.
 INTENTS = (
     TaskIntent("choose", "choosing a technology", "技术选型", _CHOOSE, ("decision",), conventions=True),
     TaskIntent("create", "creating a module or component", "创建新模块/组件", _CREATE, ("pattern",), conventions=True),

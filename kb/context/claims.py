@@ -140,7 +140,7 @@ class ProjectTree:
         return bare in known or any(one.endswith(f"/{bare}") for one in known)
 
     def has_word(self, word: str) -> bool:
-        """Return whether *word* stands by itself in any text that is no prose."""
+        """Return whether *word* stands by itself in any text that is not prose."""
         pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
         return any(word in text and pattern.search(text) for text in self.code.values())
 

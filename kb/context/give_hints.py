@@ -64,7 +64,7 @@ def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str
 
 
 def _find_task_records(kb: Workspace, task: Query, moments: Sequence[str], project: str) -> list[Record]:
-    """Return the records about *task* of the kinds that are told at *moments*, best first."""
+    """Return the records about *task* of the kinds that are shown at *moments*, best first."""
     wanted = _build_filter(moments, project)
     if not wanted.kinds:
         return []
@@ -100,7 +100,7 @@ def build_avatar_hint(kb: Workspace, avatar: str, task: str, *, project: str = G
 
 
 def build_prompt_hint(kb: Workspace, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
-    """Return the few records that *prompt* is really about, framed as quoted data; mostly "".
+    """Return the few records that *prompt* is really about, framed as quoted data; usually "".
 
     Their files are named as they are opened from *folder*.
     """
@@ -157,7 +157,7 @@ def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[
 
 
 def build_start_context(kb: Workspace, session: str, *, source: str, project: str = GLOBAL) -> str:
-    """Return what a starting session is told: after a compaction its compact form, then what always holds."""
+    """Return what a starting session is given: after a compaction its compact form, then what always holds."""
     index = kb.sync_index(thorough=False)
     live = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
     lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))

@@ -109,7 +109,7 @@ _MOMENTS = {name: moments for avatar, moments, aliases in _AVATARS for name in (
 
 
 class Hint(NamedTuple):
-    """What an agent is told."""
+    """What an agent is given."""
 
     text: str = ""
     warnings: tuple[Message, ...] = ()  # what was left out of the text, and why; for the log, not for the agent
@@ -326,7 +326,7 @@ def _format_quote(one: QuotedRecord, shared: Collection[str], words: Mapping[str
 def render_start_context(
     compact: str, records: Iterable[Record], config: Config, *, counts: Mapping[str, int], reviews: int = 0
 ) -> Hint:
-    """Return what a starting session is told, within `start_tokens`; no text for an empty knowledge base.
+    """Return what a starting session is given, within `start_tokens`; no text for an empty knowledge base.
 
     *compact* is the compact form to restore, or ""; its whole lines stand before the *records* that always
     hold, of which no more are taken than have room.

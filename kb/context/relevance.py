@@ -1,9 +1,9 @@
 """Filter search hits by relevance: stricter for hints nobody asked for, looser for a question or task.
 
 A prompt is answered only where `filter_relevant` says so: nobody asked, and saying nothing costs less than saying
-something idle. A task or a question was said on purpose, so a record may also be told whose title and tags hold half
+something idle. A task or a question was said on purpose, so a record may also be given whose title and tags hold half
 of what was said. Of a question it is known what its terms are worth; a record that holds most of that, or half and a
-word of it in its title, is told as well, and the first of them all where it holds half and surely a word of it: one run
+word of it in its title, is given as well, and the first of them all where it holds half and surely a word of it: one run
 of unspaced characters is worth half of a short question ("加拿大的首都"), and where words are not spaced it may be no
 word of the text.
 """
@@ -28,9 +28,9 @@ from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, stem
 # The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive
 # term, or more of them in its body.
 ENOUGH_EVIDENCE = 2.0
-BODY_WEIGHT = 0.5  # what a term that stands only in the body counts, where the index tells how rare it is
+BODY_WEIGHT = 0.5  # what a term that is only in the body counts, where the index tells how rare it is
 BODY_WEIGHT_UNKNOWN = 0.25  # the same where it does not: any long prompt shares four ordinary words with some body
-CLOSE_SHARE = 0.7  # the share of the best record's evidence that another one needs to be named beside it
+CLOSE_SHARE = 0.7  # the share of the best record's evidence that another one needs to be named next to it
 MIN_TITLE_SHARE = 0.75  # the share of a title from which on a prompt names the record by it
 # Words of a title named so, and the evidence that is then enough: more words meet less often by chance.
 TITLE_EVIDENCE = ((3.0, 0.5), (2.0, 0.9))

@@ -49,8 +49,8 @@ def check_settings(target: DoctorTarget) -> DoctorFinding:
 
 def check_versions(target: DoctorTarget) -> DoctorFinding:
     """Name the versions at work."""
-    said = msg("kb {version}, Python {python}", version=__version__, python=sys.version.split()[0])
-    return DoctorFinding(OK if sys.version_info >= _MIN_PYTHON else FAILED, said)
+    message = msg("kb {version}, Python {python}", version=__version__, python=sys.version.split()[0])
+    return DoctorFinding(OK if sys.version_info >= _MIN_PYTHON else FAILED, message)
 
 
 # -- index and records -------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def rebuild_index(target: DoctorTarget) -> None:
 
 
 def check_record_files(target: DoctorTarget) -> DoctorFinding:
-    """Look for files that are no readable records."""
+    """Look for files that are not readable records."""
     broken = target.base.sync_index().list_broken()
     if not broken:
         return DoctorFinding(OK, msg("all records are readable"))
@@ -156,8 +156,8 @@ def check_edit_drafts(target: DoctorTarget) -> DoctorFinding:
     found = list_abandoned_drafts(target.base)
     if not found:
         return DoctorFinding(OK, msg("no unsaved text of kb edit"))
-    said = msg("{n} texts typed in kb edit were never committed: {path}", n=len(found), path=found[0].path)
-    return DoctorFinding(NOTE, said)
+    message = msg("{n} texts typed in kb edit were never committed: {path}", n=len(found), path=found[0].path)
+    return DoctorFinding(NOTE, message)
 
 
 def check_leftovers(target: DoctorTarget) -> DoctorFinding:

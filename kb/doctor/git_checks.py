@@ -29,8 +29,8 @@ def check_git_version(target: DoctorTarget) -> DoctorFinding:
     text = run(["git", "--version"], scrub_environment(target.environment)).out.decode("utf-8", "replace")
     match = re.search(r"(?<!\d)(\d++)\.(\d+)", text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
-    said = msg("git {version}", version=text.removeprefix("git version").strip())
-    return DoctorFinding(OK if version >= MIN_GIT else FAILED, said)
+    message = msg("git {version}", version=text.removeprefix("git version").strip())
+    return DoctorFinding(OK if version >= MIN_GIT else FAILED, message)
 
 
 def check_permissions(target: DoctorTarget) -> DoctorFinding:
@@ -198,11 +198,11 @@ def check_checkout(target: DoctorTarget) -> DoctorFinding:
     if rescued := publish.report_rescued_work(kb):
         return DoctorFinding(NOTE, rescued)
     if pending:
-        said = msg("{n} committed files could not be written here: {path}", n=len(pending), path=pending[0])
-        return DoctorFinding(NOTE, said)
+        message = msg("{n} committed files could not be written here: {path}", n=len(pending), path=pending[0])
+        return DoctorFinding(NOTE, message)
     if lost := dropped_records.list_still_dropped(kb):
-        said = msg("{n} committed files are missing from git's index: {path}", n=len(lost), path=lost[0])
-        return DoctorFinding(NOTE, said, msg("keep it: git add {path}", path=lost[0]))
+        message = msg("{n} committed files are missing from git's index: {path}", n=len(lost), path=lost[0])
+        return DoctorFinding(NOTE, message, msg("keep it: git add {path}", path=lost[0]))
     if put_back := dropped_records.report_put_back(kb):
         return DoctorFinding(OK, put_back)
     return DoctorFinding(OK, msg("the files are as they were committed, or as you have them"))

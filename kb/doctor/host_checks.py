@@ -50,8 +50,12 @@ def check_hook_failures(target: DoctorTarget) -> DoctorFinding:
     lasts = is_repeated or any(_is_recent(row, target.now()) for row in ours)
     named = ours if lasts else rows
     values = {"n": len(named), "event": named[-1].event, "time": named[-1].time, "problem": named[-1].error}
-    said = msg("{n} hooks failed, last {event} at {time}: {problem}", **values)
-    return DoctorFinding(FAILED, said) if lasts else DoctorFinding(NOTE, said, msg("if that is over: kb doctor --fix"))
+    message = msg("{n} hooks failed, last {event} at {time}: {problem}", **values)
+    return (
+        DoctorFinding(FAILED, message)
+        if lasts
+        else DoctorFinding(NOTE, message, msg("if that is over: kb doctor --fix"))
+    )
 
 
 def _is_recent(failure: HookFailure, now: float) -> bool:
@@ -81,26 +85,28 @@ def check_hooks(target: DoctorTarget) -> DoctorFinding:
         found.setdefault(host, set()).add(hook.event)
     plugged = plugin.find_claude_plugin(target.folder, target.environment)
     if plugged and "claude" in found:
-        said = msg("claude has kb's plugin ({path}) and hooks in its settings: every event comes twice", path=plugged)
-        return DoctorFinding(NOTE, said, msg("keep one of them: kb hooks uninstall claude, or /plugin uninstall kb"))
+        message = msg(
+            "claude has kb's plugin ({path}) and hooks in its settings: every event comes twice", path=plugged
+        )
+        return DoctorFinding(NOTE, message, msg("keep one of them: kb hooks uninstall claude, or /plugin uninstall kb"))
     if plugged and not found:
         return DoctorFinding(OK, msg("claude has kb's plugin: {path}", path=plugged))
     if not found:
         return DoctorFinding(NOTE, msg("no hooks are installed; known hosts: {hosts}", hosts=", ".join(HOSTS)))
     for host, connected in found.items():
         if missing := [event for event in HOSTS[host].timeouts if event not in connected]:
-            said = msg("{host} has no hook at {events}", host=host, events=", ".join(missing))
-            return DoctorFinding(NOTE, said, msg("if that is not meant: kb hooks install {host}", host=host))
+            message = msg("{host} has no hook at {events}", host=host, events=", ".join(missing))
+            return DoctorFinding(NOTE, message, msg("if that is not meant: kb hooks install {host}", host=host))
     paths = install.list_settings_paths("codex", target.folder, target.environment) if "codex" in found else []
     if off := codex.find_disabling_files(paths):
-        said = msg("hooks are disabled in {path}", path=off[0])
-        return DoctorFinding(NOTE, said, msg("set hooks = true under [features] there"))
+        message = msg("hooks are disabled in {path}", path=off[0])
+        return DoctorFinding(NOTE, message, msg("set hooks = true under [features] there"))
     events = (event for path in paths for event in codex.find_untrusted_events(path, target.environment))
     if untrusted := ", ".join(dict.fromkeys(events)):
-        said = msg(
+        message = msg(
             "codex does not run kb's hooks at {events}: they are not trusted, or have changed since", events=untrusted
         )
-        return DoctorFinding(NOTE, said, msg("start codex and trust them where it says that hooks need review"))
+        return DoctorFinding(NOTE, message, msg("start codex and trust them where it says that hooks need review"))
     hosts = [*found, *(["claude (plugin)"] if plugged else [])]
     return DoctorFinding(OK, msg("installed for {hosts}", hosts=", ".join(hosts)))
 

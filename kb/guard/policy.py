@@ -84,10 +84,10 @@ def rule_on_unread(mode: str, risk: RiskLevel, step: Message | None) -> Ruling:
         return Ruling()
     values = {"why": risk.reason, "step": step}
     if mode == BLOCK and risk.name == HIGH:
-        said = msg("kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}")
-        return Ruling(DENY, said._replace(values=values))
-    said = msg("kb: read what is recorded for this project before you go on ({why}). Next: {step}")
-    return Ruling(WARN, said._replace(values=values))
+        message = msg("kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}")
+        return Ruling(DENY, message._replace(values=values))
+    message = msg("kb: read what is recorded for this project before you go on ({why}). Next: {step}")
+    return Ruling(WARN, message._replace(values=values))
 
 
 _RULINGS: Mapping[str, tuple[str, Message, Message | None]] = {

@@ -399,7 +399,7 @@ _PROGRAMS: Mapping[str, str | Callable[[ShellCommand, Mapping[str, str], int], C
     )
     for name in names.split()
 }
-"""The programs kb knows by their names in small letters: what each does with its arguments that are no options.
+"""The programs kb knows by their names in small letters: what each does with its arguments that are not options.
 
 It reads, writes or removes (with all below them) what they name, or copies or moves it to the last; or a function reads
 its command, from the variables and the depth. One that is not here, and no interpreter, touches nothing.

@@ -83,10 +83,10 @@ def check_after_call(kb: Workspace, caller: Caller) -> HookResponse:
     if not kb.state.clone_mark:  # before the call it was there
         compare_snapshot(kb, caller.folder)
         path = os.path.relpath(kb.state.folder, kb.root)
-        said = msg(
+        message = msg(
             "kb: {path}, kb's own state, was deleted; what can be rebuilt is rebuilt. Next: tell the person", path=path
         )
-        gone = kb.localise(said)
+        gone = kb.localise(message)
         return HookResponse(context=gone, message=gone)
     record_stamps.mark_call_ended(kb.root, caller.session)
     diff = compare_snapshot(kb, caller.folder)
@@ -169,21 +169,21 @@ def _revert_changes(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: 
     lost = [change.path for change in changes if not _restore_file(kb, change)]
     _unstage(kb, inside)
     if lost:
-        said = msg(
+        message = msg(
             "kb: {paths} changed outside kb and cannot be restored; this version is kept as {ref}. Ask the person."
         )
     elif all(change.path in SETTINGS for change in changes):
-        said = msg(
+        message = msg(
             "kb: {paths} was restored: only the person may change the settings of the knowledge base. The new "
             "version is kept as {ref}. Next: ask the person"
         )
     else:
-        said = msg(
+        message = msg(
             "kb: {paths} changed outside kb and was restored; the new version is kept as {ref}. Next: submit it with "
             "kb write"
         )
     paths = _format_paths(lost or [change.path for change in changes])
-    return said._replace(values={"paths": paths, "ref": ", ".join(filter(None, (branch, ref)))})
+    return message._replace(values={"paths": paths, "ref": ", ".join(filter(None, (branch, ref)))})
 
 
 def _list_committed(kb: Workspace, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> list[str]:
@@ -372,17 +372,17 @@ def _format_moved_warning(diff: SnapshotDiff, changes: Sequence[OutsideChange]) 
     command = f"git switch {diff.before.ref.removeprefix('refs/heads/')}" if diff.before.ref else ""
     if diff.before.ref == diff.now.ref or not command:
         command = f"git log {diff.before.head[:12]}"
-    said = msg(
+    message = msg(
         "kb: with the commit that is checked out now these records have another status: {paths}. "
         "They are as they were in {before}: {command}"
     )
     if gone:
-        said = msg(
+        message = msg(
             "kb: with the commit that is checked out now these records are gone: {paths}. They are in {before}: "
             "{command}"
         )
     paths = _format_paths(gone or [change.path for change in changes])
-    return said._replace(values={"paths": paths, "before": diff.before.head[:12], "command": command})
+    return message._replace(values={"paths": paths, "before": diff.before.head[:12], "command": command})
 
 
 def _format_paths(paths: Sequence[str]) -> str:

@@ -83,7 +83,7 @@ def _find_commit_before(kb: Workspace, moment: float) -> str:
 
 
 def parse_midnight(day: str) -> float:
-    """Return the time at which the ISO *day* begins, in seconds since 1970; raise BadInput where it is no day."""
+    """Return the time at which the ISO *day* begins, in seconds since 1970; raise BadInput where it is not a day."""
     try:
         return time.mktime(time.strptime(day, "%Y-%m-%d"))
     except (ValueError, OverflowError):

@@ -179,7 +179,7 @@ def handle_subagent_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
 
 def handle_user_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
-    """Answer a prompt with what the knowledge base has on it, and say when the context fills up; mostly nothing.
+    """Answer a prompt with what the knowledge base has on it, and say when the context fills up; usually nothing.
 
     What a host or another agent has put into it is not the person's; a prompt that is nothing else begins no turn, and
     the turn goes on under the name that the host gave to it.
@@ -322,7 +322,7 @@ _SESSION_SAVING_EVENTS = frozenset({"PreCompact", "Stop", "SubagentStop", "Sessi
 
 
 def _has_transcript(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -> bool:
-    """Return whether there is a transcript to read; one that is no file, or is *needed* and missing, is reported.
+    """Return whether there is a transcript to read; one that is not a file, or is *needed* and missing, is reported.
 
     A host names the file of a session before it writes the first line to it: that it is missing is no failure of kb's.
     """
@@ -372,7 +372,7 @@ def format_report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = 
 
 
 def _report_git_refusal(kb: KnowledgeBase, event: str, reason: str) -> str:
-    """Return what a person is told of a session that git refused to take, mostly ""; `kb doctor` shows it too.
+    """Return what a person is told of a session that git refused to take, usually ""; `kb doctor` shows it too.
 
     The agent goes on, and nothing is lost: this is no reason to answer with a failure.
     """

@@ -131,7 +131,7 @@ _KEY_AND_TEXT = re.compile(
 
 
 def _parse_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[str, Any]:
-    """Return the front matter of *text*; where it is no valid YAML, *notes* say so.
+    """Return the front matter of *text*; where it is not valid YAML, *notes* say so.
 
     People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
     values are read as the text they were meant to be; what stays unreadable raises BadRecord.

@@ -37,7 +37,7 @@ class AdrFields(NamedTuple):
     tags: tuple[str, ...] = ()
     others: Mapping[str, str] = {}
     rest: str = ""
-    """The lines that are no fields, or that say more than a field can hold."""
+    """The lines that are not fields, or that say more than a field can hold."""
     bulleted: str = ""
     """The bullet before the status or date line: "*", "-" or ""."""
 

@@ -123,7 +123,7 @@ def _build_record(region: _AnchorRegion, prefix: str, before: str, language: str
     head = texts[0]
     values, rest = _parse_head(head)
     values.pop("id", None)
-    # The lines of the head that are no fields come first.
+    # The lines of the head that are not fields come first.
     sections = [Section("", choose_preamble_heading(rest), rest)] if rest else []
     user = ""
     for heading, text in zip(headings, texts[1:], strict=True):
@@ -269,7 +269,7 @@ def _join_sections(pieces: Sequence[tuple[str, str]], form: Mapping[str, Any], *
 
 
 def _render_head(record: Record, preamble: str, language: str, scope: str) -> str:
-    """Return the canonical head of an anchor: its field lines, then the lines that are no fields."""
+    """Return the canonical head of an anchor: its field lines, then the lines that are not fields."""
     fields = "\n".join(_format_field_line(name, record, language) for name in _list_needed_fields(record, scope))
     return f"{fields}\n\n{preamble}" if preamble else fields
 
@@ -373,7 +373,7 @@ _MAPS = frozenset({"coexists_with", "claims", "extra"})
 
 
 def _parse_field_line(row: str) -> tuple[str, Any] | None:
-    """Return the field and the value of a head line, or None for a line that is no field or is not understood."""
+    """Return the field and the value of a head line, or None for a line that is not a field or is not understood."""
     match = _LINE.match(row.rstrip("\n"))
     name = _NAMES.get(match[1].strip().lower(), "") if match else ""
     if not match or not name or not match[2]:

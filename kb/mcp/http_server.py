@@ -102,11 +102,11 @@ def parse_address(text: str, names: Sequence[str] = (), *, remote: bool = False)
         raise BadInput(msg("{text} is not an address", text=text), hint=msg("for example: {example}", example=DEFAULT))
     found = ListenAddress(host.strip("[]"), int(port), tuple(names))
     if not found.is_local and not remote:
-        said = msg("other machines can reach {host}; whoever has the token can read and write", host=found.host)
-        raise BadInput(said, hint=msg("use {example}, or confirm with --remote", example=DEFAULT))
+        message = msg("other machines can reach {host}; whoever has the token can read and write", host=found.host)
+        raise BadInput(message, hint=msg("use {example}, or confirm with --remote", example=DEFAULT))
     if found.host in ("0.0.0.0", "::", "") and not names:
-        said = msg("{host} is not a name that a client calls", host=found.host)
-        raise BadInput(said, hint=msg("say which name they use: --name kb.example.com"))
+        message = msg("{host} is not a name that a client calls", host=found.host)
+        raise BadInput(message, hint=msg("say which name they use: --name kb.example.com"))
     return found
 
 
@@ -120,8 +120,8 @@ def bind_socket(where: ListenAddress) -> socket.socket:
         made.listen()
     except OSError as error:
         shown = f"{where.host}:{where.port}"
-        said = msg("cannot listen on {address}: {problem}", address=shown, problem=error.strerror)
-        raise KbError(said, hint=msg("use another port: --address 127.0.0.1:0 picks a free one")) from None
+        message = msg("cannot listen on {address}: {problem}", address=shown, problem=error.strerror)
+        raise KbError(message, hint=msg("use another port: --address 127.0.0.1:0 picks a free one")) from None
     return made
 
 

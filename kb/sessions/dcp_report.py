@@ -29,7 +29,7 @@ NAMES = {
     DISCARD: "Discard",
 }
 _MAX_NAMED_FILES = 5
-"""Files that are named; of more the number is told."""
+"""Files that are named; of more the number is shown."""
 _WRITE_PRICE, _READ_PRICE = 1.25, 0.1
 """What a token costs that is cached anew, and one that is read from the cache, beside one without a cache."""
 

@@ -64,7 +64,7 @@ _GREETING = re.compile(
     r"|早上好|上午好|下午好|晚上好|早|你好|您好|嗨|大家好)\s*+[，,。.!！~～]++\s*+",
     re.IGNORECASE,
 )
-"""What a prompt may begin with that is no task."""
+"""What a prompt may begin with that is not a task."""
 _FAREWELL = re.compile(
     r"\b(?:that'?s (?:all|it|enough) for (?:today|now)|see you|good night|bye|let'?s stop here)\b"
     r"|(?:今天|先)(?:就)?(?:先)?到(?:这里|这儿|此)|下班了|明天见|再见",

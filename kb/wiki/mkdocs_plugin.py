@@ -58,7 +58,7 @@ class PluginSettings(Config):  # type: ignore[no-untyped-call]
     """What stands under the plugin's name in mkdocs.yml."""
 
     root = config_options.Type(str, default="")
-    """The knowledge base; relative to mkdocs.yml, and by default beside it."""
+    """The knowledge base; relative to mkdocs.yml, and by default next to it."""
     folder = config_options.Type(str, default="kb")
     """Where the pages stand in a site that has pages of its own; without any they are the whole site."""
 

@@ -43,7 +43,7 @@ def build_reviews_page(wiki: Wiki) -> WikiPage:
 
 
 def render_both_sides(wiki: Wiki, old: Record, new: Record, *, changed_only: bool = False) -> Html:
-    """Return two records beside each other, part by part, with every word marked that differs."""
+    """Return two records next to each other, part by part, with every word marked that differs."""
     pairs = [("", one_line(old.title), one_line(new.title))] if old.title != new.title else []
     for section in SECTIONS:
         before, after = old.section(section.name), new.section(section.name)

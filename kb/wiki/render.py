@@ -114,7 +114,7 @@ def replace_citations(text: str, citation: Callable[[Reference], str], named: Ca
 
 
 def iter_wiki_links(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what each `[[wiki link]]` of *text* outside code names, with the row it stands in."""
+    """Yield what each `[[wiki link]]` of *text* outside code names, with the row it is in."""
     in_code = _find_code_rows(_parse_blocks(text)) if "[[" in text else ()
     for number, row in enumerate(text.split("\n")):
         if "[[" in row and number not in in_code:

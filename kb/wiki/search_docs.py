@@ -55,7 +55,7 @@ class SearchDoc(NamedTuple):
     """A page that can be found."""
 
     record: Record
-    """Its words; of a page that is no record, as if it were one without an id."""
+    """Its words; of a page that is not a record, as if it were one without an id."""
     url: str
     fingerprint: str = ""
     """What differs where the page does."""

@@ -2,9 +2,9 @@
 
 `search/kb/start.js` has what every question needs: how the pages are numbered, their kinds, statuses and scopes, and
 the lists of words. `t/<bucket>.js` have the terms with the pages that hold them, by the beginning of the term; a list
-that is long stands in `p/` by itself. `d/` has the pages as answers show them. Terms and weights are those by which
+that is long is in `p/` by itself. `d/` has the pages as answers show them. Terms and weights are those by which
 `kb search` ranks (kb/index/postings.py); assets/search/ does in the browser what kb/search does. Where few pages have
-changed, only the lists they stand in are written again.
+changed, only the lists they are in are written again.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class SessionForms(NamedTuple):
 
 
 class WikiSources(NamedTuple):
-    """What a knowledge base holds beside its records."""
+    """what a knowledge base holds besides its records."""
 
     sessions: Sequence[SessionForms] = ()
     timeline: Timeline = Timeline()
