@@ -4,8 +4,8 @@ A prompt is answered only where `filter_relevant` says so: nobody asked, and say
 something idle. A task or a question was said on purpose, so a record may also be given whose title and tags hold half
 of what was said. Of a question it is known what its terms are worth; a record that holds most of that, or half and a
 word of it in its title, is given as well, and the first of them all where it holds half and surely a word of it: one
-run of unspaced characters is worth half of a short question ("加拿大的首都"), and where words are not spaced it may be no
-word of the text.
+run of unspaced characters is worth half of a short question ("加拿大的首都"), and where words are not spaced
+it may be no word of the text.
 """
 
 from __future__ import annotations
