@@ -162,13 +162,13 @@ def read_stamp(path: str) -> str:
         return ""
 
 
-def compute_weight(stat: os.stat_result) -> int:
-    """Return the stamp as a number to be summed up."""
+def compute_stamp_checksum(stat: os.stat_result) -> int:
+    """Return the stamp of a file as one number; a folder's checksum is the sum of those of its files."""
     return (stat.st_mtime_ns * 31 + stat.st_size) * (2 * stat.st_ino + 1)
 
 
-def parse_stamp_weight(stamp: str) -> int:
-    """Return for a stamp what `compute_weight` returns for the file it was taken from; 0 for a file not yet written."""
+def parse_stamp_checksum(stamp: str) -> int:
+    """Return the checksum of the file that *stamp* was taken from; 0 for a file not yet written."""
     time, _, rest = stamp.partition(":")
     size, _, inode = rest.partition(":")
     return (int(time) * 31 + int(size)) * (2 * int(inode) + 1) if inode else 0
@@ -240,7 +240,7 @@ def sum_stamps(root: str, folder: str) -> str:
         with os.scandir(os.path.join(root, folder)) as entries:
             for entry in entries:
                 if entry.name[-3:] == ".md" and entry.name[0] != "." and not entry.is_symlink():
-                    total += compute_weight(entry.stat())
+                    total += compute_stamp_checksum(entry.stat())
     except (FileNotFoundError, NotADirectoryError):
         return ""
     return str(total)

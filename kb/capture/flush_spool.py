@@ -132,5 +132,5 @@ def _run_job(kb: Workspace, value: Mapping[str, Any], path: str, name: str) -> l
     folder = value["folder"] if os.path.isdir(value["folder"]) else ""
     candidates = build_candidates(value["candidates"], path)
     decided = value.get("decided") is True
-    verdicts = write(kb, candidates, folder=folder, landing=True, job=name, decided=decided)
+    verdicts = write(kb, candidates, folder=folder, raise_when_busy=True, job=name, decided=decided)
     return keep_declined(kb, candidates, verdicts, folder)

@@ -235,7 +235,7 @@ def apply_answer(kb: Workspace, session: str, said: ProposalAnswer, folder: str 
 
 
 def confirm_proposal(kb: Workspace, proposal: Proposal) -> Verdict:
-    """Write *proposal* on a person's word: it needs no further ground; all else is looked at as usual."""
+    """Write *proposal* on a person's word: the gate is skipped; all else is looked at as usual."""
     held = next((held for held in inbox.list_held(kb) if proposal.held and held.name == proposal.held), None)
     candidate = held.candidate if held else proposal.candidate._replace(affects_future=True)
     name = held.name if held else proposal.name

@@ -257,7 +257,13 @@ class _SessionSave:
             return self._build_archive_files(list(map(JudgedCandidate, lasting, verdicts))) if self.archive else {}
 
         return write(
-            self.kb, candidates, folder=folder, subject=subject, beside=build_files, landing=True, job=self.landing
+            self.kb,
+            candidates,
+            folder=folder,
+            subject=subject,
+            beside=build_files,
+            raise_when_busy=True,
+            job=self.landing,
         )
 
     def _build_archive_files(self, new: list[JudgedCandidate]) -> dict[str, bytes]:

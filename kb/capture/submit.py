@@ -29,7 +29,7 @@ def submit(
             landed = flush_spooled_jobs(kb)
         from kb.writing.pipeline import write
 
-        verdicts = write(kb, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
+        verdicts = write(kb, candidates, folder=folder, dry_run=dry_run, queued_writer=waiting, decided=decided)
         unread = [one for one in landed if one.spooled and one.verdict == "refused"]
         if verdicts and unread:
             reasons = (*verdicts[0].reasons, *(reason for one in unread for reason in one.reasons))

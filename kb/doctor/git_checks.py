@@ -110,7 +110,7 @@ def _is_abandoned_lock(repository: Repository, path: str) -> bool:
     try:
         if not os.path.samefile(path, os.path.join(repository.git_dir, worktree.MARK)):
             return False
-        with repository.hold_lock(given_up=lambda: True):
+        with repository.hold_lock(should_cancel=lambda: True):
             return os.path.exists(path)
     except (OSError, LockWaitCancelled, Busy):
         return False
@@ -137,7 +137,7 @@ def remove_stale_locks(target: DoctorTarget) -> None:
     """Remove old locks where it is sure that no git process works here; elsewhere a person decides."""
     repository = target.base.repository
     # kb's own lock first: whoever holds it is alive, and then nothing here is stale
-    with contextlib.suppress(LockWaitCancelled, Busy), repository.hold_lock(given_up=lambda: True):
+    with contextlib.suppress(LockWaitCancelled, Busy), repository.hold_lock(should_cancel=lambda: True):
         worktree.release_abandoned_lock(repository)
     if not can_git_be_running(repository.top, repository.git_dir, repository.common_dir):
         for path in _iter_stale_locks(repository):

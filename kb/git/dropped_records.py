@@ -122,7 +122,7 @@ def put_back_if_free(kb: Workspace) -> None:
     """Do the same for a call that only reads: nothing is waited for, and a later call does what this one cannot."""
     if is_index_unchanged(kb) or not _load_note(kb, _PUBLISHED):
         return
-    with contextlib.suppress(LockWaitCancelled, KbError, OSError), kb.repository.hold_lock(given_up=lambda: True):
+    with contextlib.suppress(LockWaitCancelled, KbError, OSError), kb.repository.hold_lock(should_cancel=lambda: True):
         put_back(kb)
 
 

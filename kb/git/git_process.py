@@ -1,7 +1,7 @@
 """Run git: list arguments, bytes, a scrubbed environment, no shell, and no program that a repository names.
 
 Hooks, monitors, filters, drivers, signers: a repository can name programs in many places. Those of the user's own
-configuration git runs as ever; `SETTINGS` and `COMMANDS` keep it from the others, `kb.git.untrusted_config` does where
+configuration git runs as usual; `SETTINGS` and `COMMANDS` keep it from the others, `kb.git.untrusted_config` does where
 only the user's configuration can say what is to be run instead.
 """
 
@@ -55,14 +55,14 @@ HARDENED: Mapping[str, tuple[str, ...]] = {
 }
 """What lets a write survive a loss of power: objects are written out, and the one fsync of the ref that names them
 brings them all to the disk, as git's own `batch` does it."""
-_PASSING = regex(
+_TRANSIENT_ERRORS = regex(
     r"No space left|Disk quota exceeded|File too large|Read-only file system|Permission denied|index\.lock"
     "|Unable to create"
 )
 """What git says about troubles that pass."""
 _LOCK = regex(r"Unable to create '([^'\n]+\.lock)': File exists")
 """What git says of a lock that it cannot take."""
-_WAYS_OUT = {
+_ERROR_HINTS = {
     "dubious ownership": msg("git config --global --add safe.directory PATH, if you trust its owner"),
     "not a git repository": msg("make sure git status works there"),
     "cannot use bare repository": msg("make sure git status works there"),
@@ -243,9 +243,9 @@ def build_git_error(arguments: Sequence[str], output: CommandOutput) -> GitFaile
     theirs = (line.removeprefix("remote:").strip() for line in lines if line.startswith(("remote: ", " ! [")))
     text = "; ".join([words.removeprefix("fatal: ").removeprefix("error: "), *filter(None, theirs)])
     said = msg("git {command} failed: {problem}", command=arguments[0], problem=text)
-    if _PASSING.search(output.error):
+    if _TRANSIENT_ERRORS.search(output.error):
         return Busy(said)
-    return GitFailed(said, hint=next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), ""))
+    return GitFailed(said, hint=next((hint for sign, hint in _ERROR_HINTS.items() if sign in output.error), ""))
 
 
 def build_lock_error(path: str) -> Busy:

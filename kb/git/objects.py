@@ -1,4 +1,4 @@
-"""Commits and trees as git stores them: read, compared and built, many of them for the price of a few git processes."""
+"""Read trees and commits; write them with few git processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _WHO = regex(r"(.*?) ?<([^<>]*)> ([0-9-]+ [-+0-9]+)")
 _ENTRIES = {width: bytes_regex(rb"(\d+) ([^\0]+)\0.{%d}" % width, DOTALL) for width in (20, 32)}
 _FILE, _FOLDER = b"100644", b"40000"
-_UNSEEN = regex("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_INVISIBLE_CHARACTERS = regex("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 """Characters that some file systems leave out of a name, so that what holds them is another name."""
 
 
@@ -65,10 +65,10 @@ class FileDifference(NamedTuple):
 # -- reading --------------------------------------------------------------------------------------
 
 
-def list_commits(repository: Repository, tip: str, *without: str) -> list[Commit]:
-    """Return the commits of *tip* that no commit of *without* has, along the first parents, oldest first."""
+def list_commits(repository: Repository, tip: str, *exclude: str) -> list[Commit]:
+    """Return the commits of *tip* that no commit of *exclude* has, along the first parents, oldest first."""
     options = ("--first-parent", "--topo-order", "--reverse", "--format=%H")
-    oids = repository.git("log", *options, tip, "--not", *filter(None, without), "--").decode().split()
+    oids = repository.git("log", *options, tip, "--not", *filter(None, exclude), "--").decode().split()
     commits = []
     for oid, data in read_objects(repository, oids).items():
         head, _, message = data.decode("utf-8", "replace").partition("\n\n")
@@ -82,15 +82,15 @@ def list_commits(repository: Repository, tip: str, *without: str) -> list[Commit
     return commits
 
 
-def count_commits(repository: Repository, tip: str, *without: str) -> int:
-    """Return how many commits *tip* has that no commit of *without* has."""
-    if not tip or tip in without:
+def count_commits(repository: Repository, tip: str, *exclude: str) -> int:
+    """Return how many commits *tip* has that no commit of *exclude* has."""
+    if not tip or tip in exclude:
         return 0
-    return repository.git("log", "--format=%H", tip, "--not", *filter(None, without), "--").count(b"\n")
+    return repository.git("log", "--format=%H", tip, "--not", *filter(None, exclude), "--").count(b"\n")
 
 
 def is_ancestor(repository: Repository, old: str, new: str) -> bool:
-    """Return whether *new* is *old* or came from it; nothing came from no commit, or from one that is not there.
+    """Return whether *new* is *old* or came from it; False if either commit is empty or missing.
 
     Raise GitFailed where git could not look: taken for no, that would replay, rename or rescue what has arrived.
     """
@@ -171,7 +171,7 @@ def _parse_difference(meta: str, name: str) -> FileDifference:
 def is_unsafe_path(name: str) -> bool:
     """Return whether the path *name* leaves its tree, or enters git's own folder, on any system that kb may run on."""
     # Windows takes a backslash for a separator, "git~1" and ".git:stream" for ".git", and drops dots at the end
-    parts = _UNSEEN.sub("", name).replace("\\", "/").split("/")
+    parts = _INVISIBLE_CHARACTERS.sub("", name).replace("\\", "/").split("/")
     return any(part.partition(":")[0].rstrip(" .").lower() in ("", ".git", "git~1") for part in parts)
 
 

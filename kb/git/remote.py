@@ -1,4 +1,4 @@
-"""What reaches another repository: fetch and push, never by force, and what the other side answered."""
+"""Fetch and push, never by force, and parse what the other side answered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kb.git.repository import Repository
 SENT, CURRENT, RACED, REFUSED = "sent", "current", "raced", "refused"
 """What became of a ref at the remote: it moved; it stood there; somebody else was faster; it may not be moved."""
 
-_PATIENT = ("-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=30")
+_STALL_TIMEOUT_OPTIONS = ("-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=30")
 """A connection over which nothing comes for so many seconds is no connection."""
 _FETCH = "fetch --quiet --prune --no-tags --no-write-fetch-head --no-recurse-submodules --no-auto-maintenance".split()
 _OFFLINE = re.compile(
@@ -62,11 +62,11 @@ def fetch_refs(repository: Repository, remote: str, refspec: str, more: Sequence
 
     Return False where the remote has nothing by *refspec*. Raise RemoteUnreachable, or GitFailed for every other error.
     """
-    output = repository.run_git([*_PATIENT, *_FETCH, "--", remote, refspec, *more])
+    output = repository.run_git([*_STALL_TIMEOUT_OPTIONS, *_FETCH, "--", remote, refspec, *more])
     # a branch that the remote does not have fails the whole fetch, reviews and inbox too
     is_there = "couldn't find remote ref" not in output.error
     if not is_there:
-        output = repository.run_git([*_PATIENT, *_FETCH, "--", remote, *more])
+        output = repository.run_git([*_STALL_TIMEOUT_OPTIONS, *_FETCH, "--", remote, *more])
     _raise_if_failed("fetch", output)
     return is_there
 
@@ -83,7 +83,9 @@ def push_refs(
     # a lease is no force here: it only lets a ref go that is where it was last seen
     leases = [f"--force-with-lease={update.ref}:{update.old}" for update in updates if not update.new]
     refspecs = [f"{update.new}:{update.ref}" for update in updates]
-    output = repository.run_git([*_PATIENT, "push", "--porcelain", *leases, *options, "--", remote, *refspecs])
+    output = repository.run_git(
+        [*_STALL_TIMEOUT_OPTIONS, "push", "--porcelain", *leases, *options, "--", remote, *refspecs]
+    )
     results: dict[str, RefUpdateResult] = {}
     # what the remote's own programs said
     said = [line.removeprefix("remote:").strip() for line in output.error.splitlines() if line.startswith("remote:")]

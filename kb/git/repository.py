@@ -260,10 +260,10 @@ class Repository:
         )
 
     @contextlib.contextmanager
-    def hold_lock(self, given_up: Callable[[], bool] | None = None) -> Iterator[None]:
+    def hold_lock(self, should_cancel: Callable[[], bool] | None = None) -> Iterator[None]:
         """Hold the one lock under which kb writes in this clone and its worktrees.
 
-        While somebody else has it, *given_up* is asked; where it says so, LockWaitCancelled is raised.
+        While somebody else has it, *should_cancel* is asked; where it says so, LockWaitCancelled is raised.
         """
         try:
             os.makedirs(self.private, exist_ok=True)
@@ -273,7 +273,7 @@ class Repository:
         try:
             end = time.monotonic() + QUEUE
             while not try_lock(file):
-                if given_up and given_up():
+                if should_cancel and should_cancel():
                     raise LockWaitCancelled
                 if time.monotonic() > end:
                     raise self.build_locked_error()

@@ -17,7 +17,7 @@ from kb.files import (
     iter_folders,
     iter_record_files,
     iter_record_names,
-    parse_stamp_weight,
+    parse_stamp_checksum,
     read_file_stamp,
     sum_stamps,
 )
@@ -44,9 +44,10 @@ from kb.text.segment import extract_run_terms, extract_word_terms, fold_text, it
 if TYPE_CHECKING:
     from typing import Any
 
-_TOO_LONG = 12  # digits from which on a number was never given out by kb, and SQLite may not hold it
-_FEW, _NARROW, _WIDE = 100, 2_000, 64_000  # above so many changed files their pages get 64 MB of memory instead of two
-_SPELLINGS = 1000  # words that hold what was asked; where there are more, a plain scan looks at every record
+_MAX_NUMBER_DIGITS = 11  # digits; a longer number was never given out by kb, and SQLite may not hold it
+_BULK_RELOAD_FILES = 100  # above so many changed files the page cache of SQLite gets 64 MB instead of two
+_SMALL_CACHE_KB, _LARGE_CACHE_KB = 2_000, 64_000
+_MAX_SPELLINGS = 1000  # words that hold what was asked; where there are more, a plain scan looks at every record
 # Path and stamp of the files in one folder, as the index knows them; `_build_span` gives the values.
 _FILES_IN_FOLDER = " UNION ALL ".join(
     f"SELECT path, stamp FROM {table} WHERE path > ?1 AND path < ?2 AND instr(substr(path, ?3), '/') = 0"
@@ -101,7 +102,7 @@ class Index:
         *edited* names the files that may have been edited in place or replaced; None looks at every file. New and
         deleted files are always found: they change the stamp of their folder.
         """
-        known = {path: (stamp, tally) for path, stamp, tally in self._db.execute("SELECT * FROM folders")}
+        known = {path: (stamp, checksum) for path, stamp, checksum in self._db.execute("SELECT * FROM folders")}
         seen = {path: stamp for top in self.folders for path, stamp in iter_folders(self.root, top)}
         stale = {path for path, stamp in seen.items() if path not in known or known[path][0] != stamp}
         # An edit in place leaves the stamp of the folder as it was: then the sum over its files tells.
@@ -113,14 +114,16 @@ class Index:
             return []
         for folder in stale | gone:
             changed.update(self._find_changed_files(folder, in_place=edited is None))
-        self._db.execute(f"PRAGMA cache_size=-{_WIDE if len(changed) > _FEW else _NARROW}")
+        self._db.execute(
+            f"PRAGMA cache_size=-{_LARGE_CACHE_KB if len(changed) > _BULK_RELOAD_FILES else _SMALL_CACHE_KB}"
+        )
         with self.batch_changes():
             for path, stamp in changed.items():
                 self._reload_file(path, stamp)
             self._db.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in gone])
             for path in stale | {p.rpartition("/")[0] for p in changed} & seen.keys():
-                tally = str(sum(map(parse_stamp_weight, self._load_stamps(path).values())))
-                self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (path, seen[path], tally))
+                checksum = str(sum(map(parse_stamp_checksum, self._load_stamps(path).values())))
+                self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (path, seen[path], checksum))
         return list(changed)
 
     def _find_new_stamp(self, path: str) -> str | None:
@@ -168,8 +171,8 @@ class Index:
                 with open(os.path.join(self.root, *path.split("/")), "rb") as file:
                     record = record_file.read(file.read(), path)
             except BadRecord as error:
-                said = json.dumps([error.message.template, dict(error.message.values)], default=str)
-                broken = (path, stamp, said, error.line)
+                problem = json.dumps([error.message.template, dict(error.message.values)], default=str)
+                broken = (path, stamp, problem, error.line)
             except FileNotFoundError:
                 pass
         self._replace_record(path, record, stamp)
@@ -224,15 +227,15 @@ class Index:
             before = self._db.fetch_value("SELECT stamp FROM records WHERE path = ?", (path,)) or ""
             self._db.execute("UPDATE records SET stamp = ? WHERE path = ?", (stamp, path))
             folder = path.rpartition("/")[0]
-            changes[folder] = changes.get(folder, 0) + parse_stamp_weight(stamp) - parse_stamp_weight(before)
+            changes[folder] = changes.get(folder, 0) + parse_stamp_checksum(stamp) - parse_stamp_checksum(before)
         for folder, change in changes.items():
-            tally = self._db.fetch_value("SELECT tally FROM folders WHERE path = ?", (folder,))
+            checksum = self._db.fetch_value("SELECT checksum FROM folders WHERE path = ?", (folder,))
             stat = os.stat(os.path.join(self.root, *folder.split("/")))
             present = sum(1 for _ in iter_record_names(self.root, folder))
             known = self._db.fetch_value(f"SELECT count(*) FROM ({_FILES_IN_FOLDER})", _build_span(folder))
-            if tally is not None and known == present:
-                values = (f"{stat.st_mtime_ns}:{stat.st_ino}", str(int(tally or 0) + change), folder)
-                self._db.execute("UPDATE folders SET stamp = ?, tally = ? WHERE path = ?", values)
+            if checksum is not None and known == present:
+                values = (f"{stat.st_mtime_ns}:{stat.st_ino}", str(int(checksum or 0) + change), folder)
+                self._db.execute("UPDATE folders SET stamp = ?, checksum = ? WHERE path = ?", values)
 
     # -- numbers ----------------------------------------------------------------------------------------
 
@@ -240,7 +243,7 @@ class Index:
         """Remember that *record_id* has been given out in *scope*; numbers are never used twice."""
         prefix = record_id.rstrip("0123456789")
         number = record_id[len(prefix) :]
-        if prefix and 0 < len(number) < _TOO_LONG:
+        if prefix and 0 < len(number) <= _MAX_NUMBER_DIGITS:
             self._db.execute(
                 "INSERT INTO numbers VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)",
                 (scope, prefix, int(number)),
@@ -248,8 +251,8 @@ class Index:
 
     def next_id(self, scope: str, prefix: str) -> str:
         """Return the next free id of *prefix* in *scope*."""
-        asked = "SELECT number FROM numbers WHERE scope = ? AND prefix = ?"
-        return f"{prefix}{(self._db.fetch_value(asked, (scope, prefix)) or 0) + 1:03d}"
+        query = "SELECT number FROM numbers WHERE scope = ? AND prefix = ?"
+        return f"{prefix}{(self._db.fetch_value(query, (scope, prefix)) or 0) + 1:03d}"
 
     def list_numbers(self) -> list[tuple[str, str, int]]:
         """Return scope, prefix and the highest number given out of all of them."""
@@ -257,15 +260,15 @@ class Index:
 
     # -- asking -----------------------------------------------------------------------------------------
 
-    def records(self, wanted: Filter = ALL, most: int = -1) -> list[Record]:
-        """Return the records *wanted*, by scope and id; *most*: no more than so many."""
-        return list(self.iter_records(wanted, most))
+    def records(self, wanted: Filter = ALL, limit: int = -1) -> list[Record]:
+        """Return the records *wanted*, by scope and id; at most *limit* of them, -1 for all."""
+        return list(self.iter_records(wanted, limit))
 
-    def iter_records(self, wanted: Filter = ALL, most: int = -1) -> Iterator[Record]:
+    def iter_records(self, wanted: Filter = ALL, limit: int = -1) -> Iterator[Record]:
         """Yield the `records`; those that are not asked for any more are not decoded."""
         condition, values = build_condition(wanted)
         order = "ORDER BY scope, kind, length(id), id LIMIT ?"
-        rows = self._db.execute(f"SELECT path, data FROM records r WHERE {condition} {order}", (*values, most))
+        rows = self._db.execute(f"SELECT path, data FROM records r WHERE {condition} {order}", (*values, limit))
         yield from (load_record(path, data) for path, data in rows)
 
     def count(self, wanted: Filter = ALL) -> int:
@@ -286,13 +289,13 @@ class Index:
 
     def find_by_id(self, record_id: str) -> list[Record]:
         """Return the records with the id or uid *record_id*, of all scopes."""
-        asked = "SELECT path, data FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
-        return [load_record(path, data) for path, data in self._db.execute(asked, (record_id,))]
+        query = "SELECT path, data FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
+        return [load_record(path, data) for path, data in self._db.execute(query, (record_id,))]
 
     def list_scopes(self, record_id: str) -> list[str]:
         """Return the scopes that have a record with the id or uid *record_id*."""
-        asked = "SELECT scope FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
-        return [scope for (scope,) in self._db.execute(asked, (record_id,)).fetchall()]
+        query = "SELECT scope FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
+        return [scope for (scope,) in self._db.execute(query, (record_id,)).fetchall()]
 
     def load_rows(self, rows: Sequence[int], wanted: Filter = ALL) -> dict[int, Record]:
         """Return those of the records in *rows* that are *wanted*."""
@@ -314,15 +317,16 @@ class Index:
         )
         return [n for (n,) in rows]
 
-    def count_matches(self, expression: str, most: int) -> int:
-        """Return how many rows the FTS5 *expression* finds, *most* at most."""
+    def count_matches(self, expression: str, limit: int) -> int:
+        """Return how many rows the FTS5 *expression* finds, *limit* at most."""
         statement = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        return self._db.fetch_value(statement, (expression, most)) if expression else 0
+        return self._db.fetch_value(statement, (expression, limit)) if expression else 0
 
     def find_containing_rows(self, terms: Sequence[str], wanted: Filter = ALL, limit: int = 20) -> list[int]:
-        """Return the rows in whose folded text all *terms* (folded too) stand, newest first: right by definition.
+        """Return the rows in whose folded text all *terms* (folded too) stand, newest first.
 
-        A record that holds a term holds words that hold its parts, so only records with such words are scanned.
+        Exact: a plain substring scan. A record that holds a term holds words that hold its parts, so only records with
+        such words are scanned.
         """
         parts = list(self._iter_scan_expressions(terms)) if terms else [""]
         if "" in parts:
@@ -344,8 +348,8 @@ class Index:
             yield f'"{phrase}"' + ("*" if len(run) == 1 else "")
         longest = max((run for run, unspaced in found if not unspaced), key=len, default="")
         held = "SELECT word FROM spellings WHERE instr(word, ?) LIMIT ?"
-        rows = self._db.execute(held, (longest, _SPELLINGS + 1)).fetchall()
-        if longest and len(rows) <= _SPELLINGS:
+        rows = self._db.execute(held, (longest, _MAX_SPELLINGS + 1)).fetchall()
+        if longest and len(rows) <= _MAX_SPELLINGS:
             words = dict.fromkeys(extract_word_terms(word)[0] for (word,) in rows)
             yield "(" + " OR ".join(f'"{word}"' for word in words) + ")" if words else ""
 
@@ -357,21 +361,21 @@ class Index:
         impact: Iterable[str],
         scopes: Sequence[str],
         limit: int = 50,
-        telling: str = "",
+        rare_terms: str = "",
     ) -> list[Record]:
-        """Return live records of *scopes* that could say the same as, or the contrary of, something with these marks.
+        """Return live records of *scopes* that may duplicate or contradict a candidate with these values.
 
-        Of those that share a word of the title, of those that say anywhere what *telling* asks for, and of those that
-        share a claim or a path, at most *limit* each.
+        Of those that share a word of the title, of those that say anywhere what *rare_terms* asks for, and of those
+        that share a claim or a path, at most *limit* each.
         """
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
         # The scope stands as a word of its own in the column of tags: so FTS5 finds and filters in one step.
         here = " OR ".join(map(build_scope_term, scopes))
-        for asked in filter(None, (expression and f"title : ({expression})", telling)):
+        for match in filter(None, (expression and f"title : ({expression})", rare_terms)):
             best = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 8.0, 3.0, 1.0) LIMIT ?"
             parts.append(f"SELECT * FROM ({best})")
-            values += [f"({asked}) AND tags : ({here})", limit]
+            values += [f"({match}) AND tags : ({here})", limit]
         live = f"r.scope IN ({build_placeholders(scopes)}) AND r.status IN ({build_placeholders(LIVE)})"
         shared = f"SELECT f.n FROM facets f JOIN records r ON r.n = f.n WHERE facet = ? AND value = ? AND {live}"
         for facet, value in (*(("claim", key) for key in claims), *(("impact", path) for path in impact)):
@@ -413,7 +417,7 @@ class Index:
         return dict(self._db.execute(statement, values).fetchall())
 
     def list_broken(self) -> list[tuple[str, str, int]]:
-        """Return path, problem and line of every file that is no readable record."""
+        """Return path, problem and line of every file that is not a readable record."""
         return list(self._db.execute("SELECT path, problem, line FROM broken ORDER BY path"))
 
     # -- what is held, and notes --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which text of a record has a vector: a table of digests in the index, and what of it still waits for one."""
+"""Digests of the texts that have a vector, and the queue of those that still wait for one."""
 
 from __future__ import annotations
 

@@ -194,8 +194,8 @@ class Postings:
     def _count_records(self, term: int) -> int:
         """Return in how many records a term stands: a question asks that of a term more than once."""
         if term not in self._counts:
-            asked = "SELECT count(*) FROM postings WHERE t = ?" if term != _ALL else "SELECT count(*) FROM records"
-            self._counts[term] = self._db.fetch_value(asked, (term,) if term != _ALL else ())
+            query = "SELECT count(*) FROM postings WHERE t = ?" if term != _ALL else "SELECT count(*) FROM records"
+            self._counts[term] = self._db.fetch_value(query, (term,) if term != _ALL else ())
         return self._counts[term]
 
     def find_similar_words(self, word: str, slips: int) -> list[str]:
@@ -279,9 +279,9 @@ class Postings:
         """Return the *most* rows for which *terms* speak most, the best first; to put few in order takes less time."""
         condition, values = build_condition(wanted)
         among = "" if wanted == ALL else f"WHERE p.n IN (SELECT n FROM records r WHERE {condition})"
-        asked = ", ".join("(?, ?)" for _ in terms)
+        pairs = ", ".join("(?, ?)" for _ in terms)
         return self._db.execute(
-            f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score FROM asked a"
+            f"WITH asked (t, worth) AS (VALUES {pairs}) SELECT p.n, sum(p.w * a.worth) AS score FROM asked a"
             f" CROSS JOIN postings p ON p.t = a.t {among} GROUP BY p.n ORDER BY score DESC LIMIT ?",
             [*(each for term in terms for each in (hash_term(term.term), term.worth)), *values, most],
         )

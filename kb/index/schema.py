@@ -36,7 +36,7 @@ CREATE TABLE facets (n INTEGER NOT NULL, facet TEXT NOT NULL, value TEXT NOT NUL
 CREATE INDEX facets_value ON facets (facet, value);
 CREATE INDEX facets_n ON facets (n);
 CREATE TABLE broken (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, problem TEXT NOT NULL, line INTEGER NOT NULL);
-CREATE TABLE folders (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, tally TEXT NOT NULL);
+CREATE TABLE folders (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, checksum TEXT NOT NULL);
 CREATE TABLE numbers (scope TEXT, prefix TEXT, number INTEGER NOT NULL, PRIMARY KEY (scope, prefix));
 CREATE TABLE held (name TEXT PRIMARY KEY, data TEXT NOT NULL);
 CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -1,4 +1,4 @@
-"""Which numbers two lines of history have both given out, and what becomes of them.
+"""Find numbers that two lines of history have both given out, and renumber one side.
 
 What stands on the other line keeps its number. A record is told by its uid, whatever its number and wherever its file.
 """

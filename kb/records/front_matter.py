@@ -29,7 +29,7 @@ _PLAIN = regex(rf"[^\W\d](?:[\w./+@()' {_PUNCTUATION}-]*[\w./+@(){_PUNCTUATION}-
 _DAY = regex(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
 # Readers of YAML 1.1 take these words for values: a tag `no` (Norway) is quoted, so that it is text to all of them.
 _OTHERS_READ_AS_VALUES = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
-_UNSEEN = regex("[\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]")
+_INVISIBLE_CHARACTERS = regex("[\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]")
 _HALF = regex("[\ud800-\udfff]")
 _LONGEST_KEY = 500
 
@@ -154,7 +154,7 @@ def format_scalar(value: object) -> str:
     if (_PLAIN.fullmatch(word) and word.lower() not in _OTHERS_READ_AS_VALUES) or _DAY.fullmatch(word):
         return word
     quoted = json.dumps(replace_surrogates(word), ensure_ascii=False)
-    return _UNSEEN.sub(lambda m: f"\\u{ord(m.group()):04x}", quoted)
+    return _INVISIBLE_CHARACTERS.sub(lambda m: f"\\u{ord(m.group()):04x}", quoted)
 
 
 def format_entry(key: str, value: object) -> str:

@@ -1,4 +1,4 @@
-"""Where things are called what: folders of scopes, refs, fresh uids."""
+"""Names and paths: folders of scopes, refs, fresh uids (ULID)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in a text is not meant for the person who reads it: orders to an agent, and what hides from the eye.
+"""Detect prompt injection and hidden text: orders to an agent, and characters that hide from the eye.
 
 Records, candidates and transcripts were written by many hands, and agents read them. A text that only talks *about*
 orders, quoting them, gives none; a joiner in an emoji or in Persian hides nothing. This is a net and no proof: whatever
@@ -75,11 +75,11 @@ _IDEOGRAPH = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _BIDI = "\u202a-\u202e\u2066-\u2069"
 _MARKS = "\u061c\u200e\u200f"
 _CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-_UNSEEN = (
+_INVISIBLE_CHARACTERS = (
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_ANY = f"{_CONTROL}{_BIDI}{_MARKS}{_UNSEEN}"
+_ANY = f"{_CONTROL}{_BIDI}{_MARKS}{_INVISIBLE_CHARACTERS}"
 _SUSPECT = regex(f"[{_ANY}]")
 _ORDINARY = regex(
     # What begins a file, holds an emoji, a word or a flag together, or says where a word may be cut.

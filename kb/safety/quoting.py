@@ -1,4 +1,4 @@
-"""What of a record may be said to an agent, and how: on one line, as a quotation, with everything in it to be seen."""
+"""Quote what an agent may see of a record: on one line, with everything in it visible."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The way out: from a question to ranked records."""
+"""Search: from a question to ranked records."""

@@ -1,4 +1,4 @@
-"""The way out, asked: query → index → rank → form."""
+"""Answer a query: search the index, rank, format the results."""
 
 from __future__ import annotations
 

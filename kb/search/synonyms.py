@@ -1,4 +1,4 @@
-"""Words that say the same in two languages: groups that people write, and what a question gains by them."""
+"""Synonyms in two languages: read the groups that people write, and expand a query (spelling: `retrieve`)."""
 
 from __future__ import annotations
 

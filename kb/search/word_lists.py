@@ -1,4 +1,4 @@
-"""The words by which a question is cut: those that only ask, and the characters that close or open a Chinese word."""
+"""Stop words and Chinese word boundaries: lists by which a question is cut into terms."""
 
 from __future__ import annotations
 

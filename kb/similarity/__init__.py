@@ -1,1 +1,1 @@
-"""Similarity: is it the same, is it the contrary?"""
+"""Similarity: find duplicates and contradictions."""

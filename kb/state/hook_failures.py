@@ -1,4 +1,4 @@
-"""What the hooks of a host could not do: the last failures, each until a call of the same event has gone well."""
+"""Record the last failures of hooks, each until a call of the same event has gone well."""
 
 from __future__ import annotations
 

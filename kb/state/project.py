@@ -1,4 +1,4 @@
-"""Whose work it is: the project a folder belongs to, and whether an agent's shell does it."""
+"""Find the project a folder belongs to, and whether an agent's shell works in it."""
 
 from __future__ import annotations
 

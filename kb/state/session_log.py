@@ -1,4 +1,4 @@
-"""What the guard remembers of a session: lines that are only ever added, so that hooks side by side need no lock."""
+"""Append-only log of a session for the guard, so that hooks side by side need no lock."""
 
 from __future__ import annotations
 

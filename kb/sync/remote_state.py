@@ -1,4 +1,4 @@
-"""What this clone knows of a remote: what it fetched, under refs of its own, and what it had heard of it before."""
+"""Remote-tracking state: what this clone fetched, under refs of its own, and what it knew of the remote before."""
 
 from __future__ import annotations
 

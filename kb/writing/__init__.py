@@ -1,1 +1,1 @@
-"""The way in: from a candidate to a commit."""
+"""Writing: from a candidate to a commit."""

@@ -1,4 +1,4 @@
-"""Writers that meet: the one that holds the lock writes for those that wait.
+"""Group concurrent writers: the one that holds the lock writes for those that wait.
 
 A writer that finds the lock taken puts its candidates, masked, into `.kb/queue/` and waits for the lock or for an
 answer, whichever comes first. The holder plans what it finds there as well, every call with a commit of its own, and

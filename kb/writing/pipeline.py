@@ -1,4 +1,4 @@
-"""The way in, and there is no other: candidate → redact → quality → compare → gate → verdict → one commit → index.
+"""Write candidates: redact, check quality, compare, gate, decide, commit, index.
 
 `write` takes the lock or leaves the request to the one who has it; `_plan_request` redacts, parses and judges;
 `judge_candidate` is the way of one candidate from its text to its verdict; the transaction makes the commit and
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 _SCOPE = regex(SCOPE)
-_NEAR = 24
-"""Records of the likest titles with which a candidate is compared, and as many for each claim and path it shares."""
-_TELLING = 6
-"""Words of title and decision, the rarest by their looks, that are looked for in the whole text of records."""
-_ALIKE = 3
+_MAX_COMPARED_RECORDS = 24
+"""Records with the most similar titles to compare, and as many per shared claim or path."""
+_RARE_TERM_LIMIT = 6
+"""Words of title and decision, likely the rarest, that are looked for in the whole text of records."""
+_MAX_SIMILAR_SHOWN = 3
 """The most similar records that a verdict names."""
-_NEWEST = 300
+_MAX_RECENT_TITLES = 300
 """Titles that are compared letter by letter where too few share a word; 2 ms, while all of 10,000 would take 60."""
-_PERSONAL = frozenset({"preference", "domain-note"})
+_PERSONAL_KINDS = frozenset({"preference", "domain-note"})
 """Kinds under which a person's own facts are handed in; in others "I" is whoever wrote the document."""
 Files = Callable[[Sequence[Verdict]], Mapping[str, bytes]]
 """Files to commit beside the records, made when the verdicts are known."""
@@ -102,37 +102,37 @@ def write(
     dry_run: bool = False,
     beside: Files | None = None,
     subject: str = "",
-    landing: bool = False,
-    waiting: QueuedWriter | None = None,
+    raise_when_busy: bool = False,
+    queued_writer: QueuedWriter | None = None,
     job: str = "",
     decided: bool = False,
 ) -> list[Verdict]:
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`.
 
-    What cannot be committed now is spooled, unless *landing*: then Busy or GitFailed is raised. *job* names the spooled
-    job that this lands; *waiting* is in the queue for it already.
+    What cannot be committed now is spooled, unless *raise_when_busy* (flushing a spooled job): then Busy or GitFailed
+    is raised. *job* names that spooled job; *queued_writer* is in the queue for it already.
     """
-    waiting = waiting or QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided), job)
+    queued_writer = queued_writer or QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided), job)
     try:
         if dry_run or beside:
-            return _write_alone(kb, waiting.call, dry_run=dry_run, beside=beside, subject=subject)
-        return _write_queued(kb, waiting)
+            return _write_alone(kb, queued_writer.call, dry_run=dry_run, beside=beside, subject=subject)
+        return _write_queued(kb, queued_writer)
     except (Busy, GitFailed) as error:
-        if dry_run or landing:
+        if dry_run or raise_when_busy:
             raise
         from kb.writing.spool import spool_candidates
 
-        return spool_candidates(kb, candidates, folder, error, decided=decided, job=waiting.call.job)
+        return spool_candidates(kb, candidates, folder, error, decided=decided, job=queued_writer.call.job)
 
 
 def promote(kb: Workspace, name: str) -> Verdict:
-    """Write what is held under *name* on a person's word; dedup and contradiction are looked for as ever."""
+    """Write what is held under *name* on a person's word; dedup and contradiction are looked for as usual."""
     held = inbox.find_held(kb, name)
     return write_promoted(kb, held.candidate, held.name)
 
 
 def write_promoted(kb: Workspace, candidate: Candidate, name: str, *, by_person: bool = False) -> Verdict:
-    """Write *candidate*, which a person takes out of the inbox as *name*: it needs no further ground.
+    """Write *candidate*, which a person takes out of the inbox as *name*: the gate is skipped.
 
     *by_person*: the person has said of these very words that they hold, so it is accepted whatever sections it lacks.
     """
@@ -144,7 +144,7 @@ def _write_alone(
     kb: Workspace, request: WriteRequest, *, dry_run: bool = False, beside: Files | None = None, subject: str = ""
 ) -> list[Verdict]:
     """Write *request* and what comes *beside* it in a commit of their own, whoever else waits."""
-    for transaction in transactions(kb, dry_run=dry_run, tells_queue=True):
+    for transaction in transactions(kb, dry_run=dry_run, notify_queue=True):
         with transaction:
             planned = _plan_request(transaction, request, beside=beside, subject=subject)
             verdicts = planned.verdicts
@@ -155,22 +155,22 @@ def _write_alone(
     return verdicts
 
 
-def _write_queued(kb: Workspace, waiting: QueuedWriter) -> list[Verdict]:
-    """Write what *waiting* wants, and what all those want who wait for the lock, or let its holder write it."""
-    job = waiting.call.job
+def _write_queued(kb: Workspace, queued_writer: QueuedWriter) -> list[Verdict]:
+    """Write what *queued_writer* wants, and what all those want who wait for the lock, or let its holder write it."""
+    job = queued_writer.call.job
     try:
-        for transaction in transactions(kb, given_up=waiting.is_queued_and_answered, tells_queue=True):
+        for transaction in transactions(kb, should_cancel=queued_writer.is_queued_and_answered, notify_queue=True):
             with transaction:
-                if waiting.is_written() or (job and has_landed(kb, job)):
+                if queued_writer.is_written() or (job and has_landed(kb, job)):
                     raise LockWaitCancelled
-                waiting.withdraw_request()
-                mine = _plan_request(transaction, waiting.call)
+                queued_writer.withdraw_request()
+                mine = _plan_request(transaction, queued_writer.call)
                 verdicts = mine.verdicts  # the answer where it is published and what follows that fails
                 verdicts = _publish_requests(transaction, [mine, *_plan_others(transaction)])
     except LockWaitCancelled:
-        return waiting.read_answer() if waiting.has_answer() else []
+        return queued_writer.read_answer() if queued_writer.has_answer() else []
     except (Busy, GitFailed):
-        answer = waiting.read_answer_or_withdraw()
+        answer = queued_writer.read_answer_or_withdraw()
         if answer is None:
             raise
         return answer
@@ -272,7 +272,7 @@ def judge_candidate(transaction: Transaction, request: WriteRequest, parsed: Par
             supersedes=tuple(record.id for record in superseded),
             amends=tuple(record.id for record in amended),
         )
-        decision = decide_candidate(candidate, _find_near(transaction, candidate), kb.config.title_similarity)
+        decision = decide_candidate(candidate, _find_comparable(transaction, candidate), kb.config.title_similarity)
         is_new = decision.step == "create" and not candidate.updates
         if is_new and (damaged := inbox.find_damaged_twin(kb, candidate)):
             return inbox.hold_damaged(transaction, candidate, damaged, decision.similar)
@@ -308,7 +308,7 @@ def judge_candidate(transaction: Transaction, request: WriteRequest, parsed: Par
 def _refuse_personal(kb: Workspace, candidate: Candidate) -> list[Objection]:
     """Refuse what an agent hands in and is certainly about a person, where others would read it."""
     by_agent = bool(candidate.session or candidate.host) or project.is_agent_shell(kb.environment)
-    if not (by_agent and candidate.kind in _PERSONAL and is_personal_fact(candidate) and project.is_shared(kb)):
+    if not (by_agent and candidate.kind in _PERSONAL_KINDS and is_personal_fact(candidate) and project.is_shared(kb)):
         return []
     reason = msg("it is about a person, and others read this knowledge base")
     remedy = msg("keep it in a knowledge base of your own: KB_HOME=~/.kb kb write")
@@ -333,17 +333,19 @@ def _resolve_names(transaction: Transaction, candidate: Candidate, names: Sequen
     return list(found.values())
 
 
-def _find_near(transaction: Transaction, candidate: Candidate) -> list[Record]:
+def _find_comparable(transaction: Transaction, candidate: Candidate) -> list[Record]:
     """Return the records with which *candidate* is compared, also those whose file in the checkout is damaged."""
     from kb.search.query import build_broad_expression
 
     scopes = sorted({candidate.scope, GLOBAL})
-    telling = build_broad_expression(f"{candidate.title} {candidate.decision}", _TELLING)
+    rare_terms = build_broad_expression(f"{candidate.title} {candidate.decision}", _RARE_TERM_LIMIT)
     title, claims, impact = candidate.title, candidate.claims, candidate.impact
     index = transaction.kb.index
-    near = index.find_comparable(title, build_broad_expression(title), claims, impact, scopes, _NEAR, telling)
+    comparable = index.find_comparable(
+        title, build_broad_expression(title), claims, impact, scopes, _MAX_COMPARED_RECORDS, rare_terms
+    )
     unreadable = index_sync.load_unreadable_from_tip(transaction.kb, transaction.head.oid)
-    return near + [record for record in unreadable if record.scope in scopes]
+    return comparable + [record for record in unreadable if record.scope in scopes]
 
 
 def _count_sightings(
@@ -432,9 +434,11 @@ def _create_record(transaction: Transaction, admitted: AdmittedCandidate) -> Ver
         remedy = suggest_completion(record, lacking)
         if kb.config.missing == "refuse":
             return transaction.refuse_candidate(candidate, said, msg("add what is missing"))
-    if len(similar) < _ALIKE:  # few share a word with it: then those whose titles have the most letters in common
-        titles = kb.index.list_titles(sorted({candidate.scope, GLOBAL}), _NEWEST)
-        similar = find_similar_titles(candidate.title, titles, _ALIKE)
+    if (
+        len(similar) < _MAX_SIMILAR_SHOWN
+    ):  # few share a word with it: then those whose titles have the most letters in common
+        titles = kb.index.list_titles(sorted({candidate.scope, GLOBAL}), _MAX_RECENT_TITLES)
+        similar = find_similar_titles(candidate.title, titles, _MAX_SIMILAR_SHOWN)
     transaction.add_record(record)
     is_accepted = record.status == Status.ACCEPTED
     supersede = transaction.plan_superseded if is_accepted else describe_unreplaced

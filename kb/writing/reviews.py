@@ -1,4 +1,4 @@
-"""Reviews: a contradiction is a branch on which it is accepted already; merging accepts it, deleting rejects it."""
+"""Review branches (see also `kb.sync.decide_review`): merging one accepts its record, deleting rejects it."""
 
 from __future__ import annotations
 

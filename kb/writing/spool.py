@@ -1,4 +1,4 @@
-"""What could not be written when it came: kept in the spool, written by the next call that can.
+"""Spool writes that cannot be made now, and retry them with the next call that can.
 
 A file goes when what it holds is written. A process that dies in between leaves it; the next one finds by the commits
 that were noted for it (`group_commit.has_landed`) that it is written already, on whatever branch. So that no job holds

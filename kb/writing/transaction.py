@@ -1,4 +1,4 @@
-"""One change of the knowledge base: what is planned under the lock, and the commits that make it so."""
+"""Plan changes under the lock and publish them as commits."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
     from kb.writing.reviews import ReviewPlan
 
-_RACES = 50
-_OPEN_RACES = 5
-"""Races that are run against git before its lock is taken for the whole plan."""
-_LONGEST_HOLD = 2.0
+_MAX_ATTEMPTS = 50
+_UNLOCKED_ATTEMPTS = 5
+"""Attempts made against git (a race) before its lock is taken for the whole plan."""
+_MAX_PLAN_SECONDS = 2.0
 """Seconds: a plan that took longer is not made with git's lock held."""
 NOT_BY_A_PROGRAM = msg("it would replace an accepted record, and only a person may decide that")
 _VERBS = {
@@ -62,7 +62,7 @@ _VERBS = {
 
 
 def transactions(
-    kb: Workspace, *, dry_run: bool = False, given_up: Callable[[], bool] | None = None, tells_queue: bool = False
+    kb: Workspace, *, dry_run: bool = False, should_cancel: Callable[[], bool] | None = None, notify_queue: bool = False
 ) -> Iterator[Transaction]:
     """Yield a transaction that holds the lock, and another one on the new tip as long as a race is lost.
 
@@ -72,15 +72,15 @@ def transactions(
                 transaction.commit(…)
         return verdict
 
-    A *dry_run* leaves the index as it was. Raise LockWaitCancelled when *given_up*, asked while somebody else holds
-    the lock, says that it is no longer needed, and Busy where nothing can be written now; *tells_queue*: those who wait
-    in the queue hear of that as well. Who commits faster than kb can plan would win every race: after a few that are
-    lost, git's own lock is taken first.
+    A *dry_run* leaves the index as it was. Raise LockWaitCancelled when *should_cancel*, asked while somebody else
+    holds the lock, says that it is no longer needed, and Busy where nothing can be written now; *notify_queue*: those
+    who wait in the queue hear of that as well. Who commits faster than kb can plan would win every race: after
+    a few that are lost, git's own lock is taken first.
     """
     took = 0.0
-    for number in range(_RACES):
-        transaction = Transaction(kb, dry_run=dry_run, tells_queue=tells_queue)
-        transaction.begin(given_up, git_first=number >= _OPEN_RACES and took < _LONGEST_HOLD)
+    for number in range(_MAX_ATTEMPTS):
+        transaction = Transaction(kb, dry_run=dry_run, notify_queue=notify_queue)
+        transaction.begin(should_cancel, git_first=number >= _UNLOCKED_ATTEMPTS and took < _MAX_PLAN_SECONDS)
         if not transaction.is_lost:
             yield transaction
         if not transaction.is_lost:
@@ -104,13 +104,13 @@ class Savepoint(NamedTuple):
     log: Sequence[PlannedChange]
 
 
-_NOTHING = Savepoint({}, ())
+_EMPTY_SAVEPOINT = Savepoint({}, ())
 
 
 class Transaction:
     """What is planned upon one tip; `transactions` begins it, and leaving its `with` block ends it."""
 
-    def __init__(self, kb: Workspace, *, dry_run: bool, tells_queue: bool) -> None:
+    def __init__(self, kb: Workspace, *, dry_run: bool, notify_queue: bool) -> None:
         """Plan nothing yet."""
         self.kb = kb
         self.dry_run = dry_run
@@ -133,18 +133,18 @@ class Transaction:
         self._moves: list[RefMove] = []
         self._mover: BackgroundCommand | None = None
         self._reason = ""
-        self._tells_queue = tells_queue
+        self._notify_queue = notify_queue
         self._resources = contextlib.ExitStack()
 
     # begin and end
 
-    def begin(self, given_up: Callable[[], bool] | None, *, git_first: bool) -> None:
+    def begin(self, should_cancel: Callable[[], bool] | None, *, git_first: bool) -> None:
         """Take the lock, the tip to build on and an index that agrees with it; where that races with git, it is lost.
 
         *git_first*: git's lock on the index is held from the start.
         """
         try:
-            self._resources.enter_context(self._hold(given_up, git_first=git_first))
+            self._resources.enter_context(self._hold(should_cancel, git_first=git_first))
         except LostRace:
             self.is_lost = True
 
@@ -159,9 +159,9 @@ class Transaction:
         return is_handled or self.is_lost
 
     @contextlib.contextmanager
-    def _hold(self, given_up: Callable[[], bool] | None, *, git_first: bool) -> Iterator[None]:
+    def _hold(self, should_cancel: Callable[[], bool] | None, *, git_first: bool) -> Iterator[None]:
         kb = self.kb
-        with kb.repository.hold_lock(given_up), contextlib.ExitStack() as stack:
+        with kb.repository.hold_lock(should_cancel), contextlib.ExitStack() as stack:
             if git_first:
                 wait_for_git(kb.repository)
                 worktree.release_abandoned_lock(kb.repository)
@@ -181,23 +181,23 @@ class Transaction:
                 else:
                     problem = getattr(error, "strerror", None) or str(error)
                     busy = Busy(msg("{path} cannot be written: {problem}", path=kb.root, problem=problem))
-                if self._tells_queue:  # spare those who wait the same attempt, while the lock is still held
+                if self._notify_queue:  # spare those who wait the same attempt, while the lock is still held
                     answer_all_busy(kb, busy)
                 raise busy from None
             finally:
                 self.took = time.monotonic() - began
 
     def _prepare(self) -> None:
-        """Make good what others have left, then read the tip and bring the index up to it."""
+        """Recover from interrupted writers, read the tip, refresh the index."""
         kb = self.kb
-        has_followed = catch_up_checkout(kb)
+        checkout_was_updated = catch_up_checkout(kb)
         dropped_records.put_back(kb)  # also in the middle of a merge, which would be concluded without it
         if busy := kb.repository.find_commit_obstacle():
             raise busy
         rescue_lost_work(kb)
         self.head = kb.repository.head()
         is_known = index_sync.has_seen_commit(kb, self.head.oid)
-        kb.sync_index(thorough=has_followed or not is_known)
+        kb.sync_index(thorough=checkout_was_updated or not is_known)
         if not is_known:
             self.head = recommit_undone(kb, self.head)
             index_sync.mark_commit_seen(kb, self.head.oid)
@@ -333,7 +333,7 @@ class Transaction:
         """Return how much is planned by now."""
         return Savepoint(dict(self.changes), tuple(self._log))
 
-    def roll_back(self, mark: Savepoint = _NOTHING) -> None:
+    def roll_back(self, mark: Savepoint = _EMPTY_SAVEPOINT) -> None:
         """Drop what was planned since *mark*, in the index too; without one, all that was planned."""
         since = [path for path, planned in self.changes.items() if mark.changes.get(path) != planned]
         self.changes, self._log = dict(mark.changes), list(mark.log)

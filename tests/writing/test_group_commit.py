@@ -146,7 +146,7 @@ def test_one_that_gets_the_lock_with_its_answer_takes_the_answer(kb: KnowledgeBa
     theirs = waiting(kb, candidate(1))
     write(kb, 0)
     heads = git(root, "rev-list", "--count", "HEAD")
-    (verdict,) = pipeline.write(kb, [candidate(1)], folder=kb.root, waiting=theirs)
+    (verdict,) = pipeline.write(kb, [candidate(1)], folder=kb.root, queued_writer=theirs)
     assert verdict.verdict == "created"
     assert git(root, "rev-list", "--count", "HEAD") == heads
 
@@ -206,7 +206,7 @@ def test_the_impatience_of_one_is_no_answer_to_another(
         KnowledgeBase(str(root), os.environ) as mine,
         pytest.raises(Busy, match="is writing"),
     ):
-        pipeline.write(mine, [candidate(0)], folder=mine.root, landing=True)
+        pipeline.write(mine, [candidate(0)], folder=mine.root, raise_when_busy=True)
     assert not theirs.has_answer()
 
 

@@ -145,7 +145,7 @@ def test_a_queued_write_lands_once_whenever_its_holder_dies(
     writer = asking(kb, decision(0))
     kill_holder(root, boundary)
     check_out(root, "--detach")
-    (verdict,) = write(kb, [decision(0)], folder=kb.root, waiting=writer)
+    (verdict,) = write(kb, [decision(0)], folder=kb.root, queued_writer=writer)
     assert (verdict.verdict, verdict.spooled) == (("created", False) if is_published else ("held", True))
     assert not is_published or decision(0).title in git(root, "show", verdict.commit)
     check_out(root, "topic")
@@ -179,9 +179,9 @@ def test_one_that_gives_up_waiting_is_written_once_by_a_holder_that_has_read_its
         kb, [decision(0)], kb.root, Busy(msg("another kb is writing in {path}", path="")), job=writer.call.job
     )
     path.write_bytes(request)
-    assert held.spooled and [verdict.verdict for verdict in write(kb, [decision(1)], folder=kb.root, landing=True)] == [
-        "created"
-    ]
+    assert held.spooled and [
+        verdict.verdict for verdict in write(kb, [decision(1)], folder=kb.root, raise_when_busy=True)
+    ] == ["created"]
     git(root, "switch", "-q", "topic")
     with KnowledgeBase(str(root), os.environ, clock) as other:
         assert other.land() == []
