@@ -63,7 +63,7 @@ def compute_limits(host: Host, event: str) -> tuple[float, float]:
     """Return after how many seconds kb gives up at *event*, kb's name of it, and after how many it is ended."""
     if event == "SessionEnd" and "CLAUDE_PLUGIN_ROOT" in os.environ:
         return _SESSION_END_SECONDS, _SESSION_END_SECONDS + 0.1
-    given = min((host.timeouts.get(own, 10) for own, ours in host.events.items() if ours == event), default=10)
+    given = min((row.seconds or 10 for row in host.event_rows if row.event == event), default=10)
     return _SOFT_TIMEOUT_SHARE * given, _HARD_TIMEOUT_SHARE * given
 
 

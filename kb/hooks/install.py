@@ -72,16 +72,16 @@ def build_hooks(host: Host, program: str, events: Sequence[str] = ()) -> list[Ho
 
     Raise UnknownId for an event that kb has no use for there.
     """
-    known = {own: (own, host.events[own], WORDS[host.events[own]]) for own in host.timeouts}
+    rows = [(row, WORDS[row.event]) for row in host.event_rows if row.seconds]
     for event in events:
-        if not any(event in names for names in known.values()):
+        if not any(event in (row.name, row.event, word) for row, word in rows):
             problem = msg("{host} is not asked for the event {event}", host=host.name, event=event)
-            raise UnknownId(problem, hint=msg("known: {hosts}", hosts=", ".join(known)))
+            raise UnknownId(problem, hint=msg("known: {hosts}", hosts=", ".join(row.name for row, _ in rows)))
     tail = "" if host.name == "claude" else f" --host {host.name}"
     return [
-        Hook(own, f"{shlex.quote(program)} {WORDS[host.events[own]]}{tail}", timeout, host.matchers.get(own, ""))
-        for own, timeout in host.timeouts.items()
-        if not events or any(event in known[own] for event in events)
+        Hook(row.name, f"{shlex.quote(program)} {word}{tail}", row.seconds, row.matcher)
+        for row, word in rows
+        if not events or any(event in (row.name, row.event, word) for event in events)
     ]
 
 

@@ -34,7 +34,8 @@ def _read_template(name: str) -> str:
 def render_opencode_plugin(program: str, events: Sequence[str]) -> str:
     """Return the plugin for opencode, which calls *program* at *events*."""
     text = _read_template("opencode.js")
-    seconds = json.dumps({event: OPENCODE.timeouts[event] for event in events})
+    timeouts = OPENCODE.timeouts
+    seconds = json.dumps({event: timeouts[event] for event in events})
     text = text.replace(_PROGRAM, f"const PROGRAM = {json.dumps(program)}\n")
     return text.replace(_SECONDS, f"const SECONDS = {seconds}\n")
 
@@ -81,10 +82,10 @@ def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = 
         "author": {"name": "the kb project"},
     }
     hooks = {}
-    for event, timeout in CLAUDE.timeouts.items():
-        matched = {"matcher": CLAUDE.matchers[event]} if event in CLAUDE.matchers else {}
-        call = {"type": "command", "command": f"{program} {words[event]}", "timeout": timeout}
-        hooks[event] = [{**matched, "hooks": [call]}]
+    for row in CLAUDE.event_rows:
+        matched = {"matcher": row.matcher} if row.matcher else {}
+        call = {"type": "command", "command": f"{program} {words[row.event]}", "timeout": row.seconds}
+        hooks[row.event] = [{**matched, "hooks": [call]}]
     files = {
         ".claude-plugin/marketplace.json": {
             "name": _MARKETPLACE,

@@ -16,6 +16,7 @@ import pytest
 from kb import hooks
 from kb.hooks import events
 from kb.hooks.install import get_host
+from kb.hosts import Host, HostEvent
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions import host_input
 from kb.state import hook_failures
@@ -54,7 +55,7 @@ def records(root: Path) -> list[str]:
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     event = own(host, "Stop")
-    monkeypatch.setattr(type(get_host(host)), "timeouts", {event: 0.2})
+    monkeypatch.setattr(Host, "event_rows", (HostEvent(event, "Stop", 0.2),))  # type: ignore[arg-type]
     with monkeypatch.context() as slow:
         slow.setitem(events.HANDLERS, "Stop", lambda kb, payload: time.sleep(30))  # type: ignore[arg-type]
         began = time.monotonic()
@@ -79,8 +80,8 @@ def test_every_own_limit_is_below_that_of_the_host(monkeypatch: pytest.MonkeyPat
 def test_a_hook_that_waits_for_somebody_is_ended_in_time(world: World, tmp_path: Path, host: str) -> None:
     code = (  # without the alarm: what is left is the last resort
         "import sys; from kb import hooks as hosts; from kb.hooks import events\n"
-        "from kb.hosts import CLAUDE, COPILOT\n"
-        "CLAUDE.timeouts['PreToolUse'] = COPILOT.timeouts['preToolUse'] = 0.5\n"
+        "from kb.hosts import Host, HostEvent\n"
+        "Host.event_rows = tuple(HostEvent(name, 'PreToolUse', 0.5) for name in ('PreToolUse', 'preToolUse'))\n"
         "import sqlite3, signal; signal.signal = lambda *_: None; signal.setitimer = lambda *_: None\n"
         "def wait(kb, payload): sqlite3.connect(sys.argv.pop(), timeout=20).execute('BEGIN EXCLUSIVE')\n"
         "events.HANDLERS['PreToolUse'] = wait; hosts.can_skip_event = lambda *_: False; hosts.main()"
