@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kb.history.timeline import LifeEvent
     from kb.search.answer import SearchAnswer
     from kb.sessions.session_archive import SessionArchive
+    from kb.state.session_log import SessionLog
     from kb.writing.inbox import HeldCandidate
     from kb.writing.reviews import Review, ReviewSides
 
@@ -234,17 +235,21 @@ class KnowledgeBase(Workspace):
 
         return build_hint(self, moment, keywords, task=task, project=project)
 
-    def hint_for_avatar(self, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
+    def hint_for_avatar(
+        self, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False, told: SessionLog | None = None
+    ) -> str:
         """Return the hints that the *avatar* gets for *task*, or ""; *quiet*: no word where there is nothing."""
         from kb.context.give_hints import build_avatar_hint
 
-        return build_avatar_hint(self, avatar, task, project=project, quiet=quiet)
+        return build_avatar_hint(self, avatar, task, project=project, quiet=quiet, told=told)
 
-    def answer_to_prompt(self, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
-        """Return what a prompt in *folder* should be told, or "" when nothing is relevant."""
+    def answer_to_prompt(
+        self, prompt: str, *, project: str = GLOBAL, folder: str = "", told: SessionLog | None = None
+    ) -> str:
+        """Return what a prompt in *folder* should be told and its session was not *told*; "" for nothing relevant."""
         from kb.context.give_hints import build_prompt_hint
 
-        return build_prompt_hint(self, prompt, project=project, folder=folder)
+        return build_prompt_hint(self, prompt, project=project, folder=folder, told=told)
 
     def check(self, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
         """Return what is wrong with the records (in or *below* some paths); with *fix*, after mending what is safe."""

@@ -25,6 +25,7 @@ from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question
 from kb.search.query import MAX_TERMS, Query, find_references, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state.session_log import SessionLog
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
@@ -77,39 +78,51 @@ def _build_filter(moments: Sequence[str], project: str) -> Filter:
     return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint in moments), scopes=list_own_scopes(project))
 
 
-def _render_hint(kb: Workspace, moment: str, records: Sequence[Record], project: str) -> Hint:
+def _render_hint(
+    kb: Workspace, moment: str, records: Sequence[Record], project: str, told: SessionLog | None = None
+) -> Hint:
     render = hint_text.render_t1 if moment == "t1" else hint_text.render_t2
     hint = render(qualify_record_ids(kb.index, records, project), kb.config)
-    log_given_records(kb, moment, hint.shown)
+    log_given_records(kb, moment, hint.shown, told)
     return hint
 
 
-def build_avatar_hint(kb: Workspace, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
+def build_avatar_hint(
+    kb: Workspace, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False, told: SessionLog | None = None
+) -> str:
     """Return the hints of all moments that *avatar* gets for *task*; "" for one that gets none (SHI-38).
 
     *quiet*, for a host that adds it to a prompt unasked: no text where there is nothing, else a quote notice above it.
+    *told* is the log of the sub-agent that is told it.
     """
     query, hints = parse_query(task), []
     for moment in hint_text.list_moments(avatar):
         records = _find_current(kb, partial(_find_task_records, kb, query, (moment,), project))
-        hints.append(_render_hint(kb, moment, records, project))
+        hints.append(_render_hint(kb, moment, records, project, told))
     shown = [hint.text for hint in hints if hint.shown]
     if quiet:  # whose words they are stands above hints in the protocol's own form
         return "\n\n".join([hint_text.choose_phrases(kb.config.language)["prompt"], *shown]) if shown else ""
     return "\n\n".join(shown or [hint.text for hint in hints[:1]])
 
 
-def build_prompt_hint(kb: Workspace, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
+def build_prompt_hint(
+    kb: Workspace, prompt: str, *, project: str = GLOBAL, folder: str = "", told: SessionLog | None = None
+) -> str:
     """Return the few records that *prompt* is really about, framed as quoted data; usually "".
 
-    Their files are named as they are opened from *folder*.
+    Their files are named as they are opened from *folder*. What the session was *told* is not said again.
     """
     query = parse_query(prompt)
-    found = _find_current(kb, partial(_find_prompt_records, kb, query, project))
+    found = _leave_out_told(_find_current(kb, partial(_find_prompt_records, kb, query, project)), told)
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
     hint = hint_text.render_prompt_hint(qualify_record_ids(kb.index, about, project), kb.config)
-    log_given_records(kb, "prompt", hint.shown)
+    log_given_records(kb, "prompt", hint.shown, told)
     return hint.text
+
+
+def _leave_out_told(records: Sequence[Record], told: SessionLog | None) -> list[Record]:
+    known = told.list_told() if told and records else set()
+    return [record for record in records if record.uid not in known]
 
 
 def _find_prompt_records(kb: Workspace, prompt: Query, project: str) -> list[Record]:
@@ -157,12 +170,19 @@ def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[
 
 
 def build_start_context(kb: Workspace, session: str, *, source: str, project: str = GLOBAL) -> str:
-    """Return what a starting session is given: after a compaction its compact form, then what always holds."""
+    """Return what a starting session is given: after a compaction its compact form, then what always holds.
+
+    A session that is resumed still has what it was told; a compaction, or a person who clears it, took that away.
+    """
+    told = SessionLog(kb, session)
+    if source in ("compact", "clear"):
+        told.forget_told()
+    known = told.list_told()
     index = kb.sync_index(thorough=False)
     live = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
     lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
     lasts = index.iter_records(lasting, kb.config.start_tokens // hint_text.MIN_LINE_TOKENS)
-    always = (qualify_record_ids(index, [record], project)[0] for record in lasts)
+    always = (qualify_record_ids(index, [record], project)[0] for record in lasts if record.uid not in known)
     tallied = index.count_by_column("kind", live)
     counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}
     compact = ""
@@ -172,7 +192,7 @@ def build_start_context(kb: Workspace, session: str, *, source: str, project: st
         compact = load_compact(kb, session)
     reviews = len(kb.repository.list_refs(REVIEWS.rstrip("/")))
     hint = hint_text.render_start_context(compact, always, kb.config, counts=counts, reviews=reviews)
-    log_given_records(kb, "start", hint.shown)
+    log_given_records(kb, "start", hint.shown, told)
     return hint.text
 
 
@@ -222,10 +242,15 @@ class RecordUse(NamedTuple):
     cause: str
 
 
-def log_given_records(kb: Workspace, moment: str, records: Sequence[Record]) -> None:
-    """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
+def log_given_records(kb: Workspace, moment: str, records: Sequence[Record], told: SessionLog | None = None) -> None:
+    """Note which records an agent was given, and in what its session was *told*.
+
+    A state folder that cannot be written is no reason to be silent.
+    """
     if not records:
         return
+    if told:
+        told.mark_told(*(record.uid for record in records if record.uid))
     now = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
     row = {"time": now, "moment": moment, "uids": [record.uid for record in records]}
     with contextlib.suppress(OSError):

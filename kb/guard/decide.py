@@ -31,7 +31,7 @@ from kb.index.schema import Filter
 from kb.records.model import GLOBAL, Record, Status
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.state.session_log import NOTICED, QUOTED, READ, SessionLog
+from kb.state.session_log import NOTICED, READ, SessionLog
 
 if TYPE_CHECKING:
     from typing import Any
@@ -52,6 +52,8 @@ class PendingCall(NamedTuple):
     prompt: str = ""
     """What the host calls the prompt that it is made for; "" where it does not say."""
     folder: str = ""
+    agent: str = ""
+    """The host's id of the sub-agent that makes it; "" for the session itself."""
 
 
 def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
@@ -59,7 +61,7 @@ def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
     known = {name: value for name in ("HOME", "USER", "TMPDIR", "KB_HOME") if (value := kb.environment.get(name))}
     call = parse_effects(pending.tool, pending.given, {**known, "PWD": pending.folder or kb.root})
     folders = find_call_folders(kb, pending.folder)
-    log = SessionLog(kb, pending.session)
+    log = SessionLog(kb, pending.session, pending.agent)
     # where no event has told of another prompt, the call that is made for it does
     if pending.prompt and not log.is_current_prompt(pending.prompt):
         log.begin_prompt(pending.prompt)
@@ -264,7 +266,7 @@ def _load_settings(kb: Workspace, mode: policy.GuardMode, log: SessionLog) -> tu
 
 def _quote_constraints(kb: Workspace, constraints: Filter, written: Sequence[str], log: SessionLog) -> HookResponse:
     """Quote the constraints on what is written, each once in a session."""
-    known = set(log.list_session_values(QUOTED))
+    known = log.list_told()
     on_paths = [(path, kb.index.records(constraints._replace(path=path))) for path in written[:_MAX_LOOKUP_PATHS]]
     found = {record.uid: record for _, records in on_paths for record in records if record.uid not in known}
     if not found:
@@ -272,8 +274,7 @@ def _quote_constraints(kb: Workspace, constraints: Filter, written: Sequence[str
     from kb.context.hint_text import render_prompt_hint
 
     hint = render_prompt_hint(list(found.values()), kb.config)
-    for record in hint.shown:
-        log.add(QUOTED, record.uid)
+    log.mark_told(*(record.uid for record in hint.shown))
     about = next(path for path, records in on_paths if any(record.uid in found for record in records))
     head = kb.localise(msg("kb: accepted for {path}:", path=about))
     return HookResponse(context=f"{head}\n{hint.text}") if hint.text else HookResponse()

@@ -168,11 +168,13 @@ def handle_session_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 def handle_subagent_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     """Give a sub-agent the hints for its role and task; the host does not say the task, but the call for it did."""
     from kb.guard.subagent_tasks import take_task
+    from kb.state.session_log import SessionLog
 
     avatar = payload.get("agent_type", "")
     task = payload.get("prompt") or take_task(kb, payload.get("session_id", ""), avatar, get_transcript_path(payload))
-    project = kb.project(payload.get("cwd", ""))
-    return HookResponse(context=kb.hint_for_avatar(avatar, task, project=project, quiet=True))
+    project, agent = kb.project(payload.get("cwd", "")), payload.get("agent_id", "")
+    told = SessionLog(kb, payload.get("session_id", ""), agent) if agent else None
+    return HookResponse(context=kb.hint_for_avatar(avatar, task, project=project, quiet=True, told=told))
 
 
 # -- a prompt ----------------------------------------------------------------------------------------
@@ -199,11 +201,12 @@ def handle_user_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
         answers.append(begin_turn(kb, session, payload["prompt"], payload.get("prompt_id", ""), folder))
     answers.append(raise_usage_alert(kb, payload))
-    context = kb.answer_to_prompt(payload["prompt"], project=kb.project(folder), folder=folder)
-    if context:  # what has been told needs not be read
-        from kb.state.session_log import READ, SessionLog
+    from kb.state.session_log import READ, SessionLog
 
-        SessionLog(kb, session).add(READ, "kb prompt")
+    log = SessionLog(kb, session, payload.get("agent_id", ""))
+    context = kb.answer_to_prompt(payload["prompt"], project=kb.project(folder), folder=folder, told=log)
+    if context:  # what has been told needs not be read
+        log.add(READ, "kb prompt")
     return merge_responses(*map(_respond, answers), HookResponse(context=context))
 
 
@@ -235,7 +238,9 @@ def handle_pre_compact(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     Where the red light has just archived it, it is not archived again for the same compaction.
     """
     from kb.capture.usage_alerts import reset_alerts
+    from kb.state.session_log import SessionLog
 
+    SessionLog(kb, payload.get("session_id", ""), payload.get("agent_id", "")).forget_told()
     path = get_transcript_path(payload)
     if not _has_transcript(kb, "PreCompact", path, needed=True):
         return HookResponse()

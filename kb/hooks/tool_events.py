@@ -51,7 +51,8 @@ def _guard_tool_call(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
     session, prompt = payload.get("session_id", ""), payload.get("prompt_id", "")
     tool, given = payload.get("tool_name", ""), payload.get("tool_input", {})
-    ruling = decide_call(kb, PendingCall(tool, given, session, prompt, payload.get("cwd", "")))
+    pending = PendingCall(tool, given, session, prompt, payload.get("cwd", ""), payload.get("agent_id", ""))
+    ruling = decide_call(kb, pending)
     if not may_write(payload) or ruling.permission == DENY:  # a call that is denied changes nothing
         return ruling
     return merge_responses(ruling, compare_protected_files(kb, payload, "PreToolUse", asked=ruling.permission == ASK))

@@ -19,6 +19,7 @@ from kb.records.model import Candidate, SimilarRecord, Verdict
 from kb.records.record_paths import CONTENT, TREE, sanitise_session_id
 from kb.safety import redaction
 from kb.sessions.host_input import has_content, read_transcript
+from kb.state.session_log import TOLD
 from kb.state.state_folder import StateFolder
 from kb.text.segment import normalise
 
@@ -289,7 +290,7 @@ def spool_session(state: StateFolder, job: ExtractionJob, now: float) -> bool:
 def list_stale_files(state: StateFolder, now: float) -> list[str]:
     """Return the files and folders of sessions that have not changed for 30 days and will not go on."""
     found = []
-    for folder in ("active", "cursors", "pending"):
+    for folder in ("active", "cursors", "pending", TOLD):
         with contextlib.suppress(OSError), os.scandir(state.path(folder)) as entries:
             found += [entry.path for entry in entries if entry.stat().st_mtime < now - MAX_AGE_SECONDS]
     return sorted(found)

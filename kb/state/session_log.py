@@ -21,34 +21,42 @@ QUIET = "guard.json"
 """What `kb.hooks.fast_path` asks before kb is loaded; it goes with every prompt."""
 _MOST = 400_000
 """Bytes at the end of the log that are read."""
-PROMPT, READ, QUOTED, NOTICED, MOMENT, SAID = "prompt", "read", "quoted", "noticed", "moment", "said"
+PROMPT, READ, NOTICED, MOMENT, SAID = "prompt", "read", "noticed", "moment", "said"
 TASK, STARTED = "task", "started"
 """What a sub-agent is asked for, and the call of one that has started."""
 GOES_ON = "goes-on"
 """The name of a prompt that no person wrote, under which the turn goes on."""
 OWED = "owed"
 """What the agent is told with the next prompt: it was found out when nothing could be told to it."""
+TOLD = "told"
+"""The folder of what each session, and each of its sub-agents, has been told; it outlives the end of a session, which
+may be resumed."""
 
 
 class SessionLog:
-    """What happened in one session, as far as the guard must know."""
+    """What happened in one session, as far as the guard must know, and what it or its sub-agent *agent* was told."""
 
-    def __init__(self, kb: Workspace, session: str) -> None:
+    def __init__(self, kb: Workspace, session: str, agent: str = "") -> None:
         """Read what is there; a log that cannot be read is an empty one."""
         self._kb = kb
         self.session = session
-        self._folder = ("active", sanitise_session_id(session))
+        name = sanitise_session_id(session)
+        self._folder = ("active", name)
+        # a sub-agent begins without what its parent has heard, so it has a file of its own
+        self._told = (TOLD, f"{name}.{sanitise_session_id(agent)}" if agent else name)
         self.rows = self._read_rows() if session else []
 
     def _read_rows(self) -> list[tuple[str, str]]:
+        parts = (line.partition("\t") for line in self._read_lines(*self._folder, FILE))
+        return [(word, value) for word, tab, value in parts if tab]
+
+    def _read_lines(self, *parts: str) -> list[str]:
         try:
-            with open(self._kb.state.path(*self._folder, FILE), "rb", opener=open_nonblocking) as file:
+            with open(self._kb.state.path(*parts), "rb", opener=open_nonblocking) as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST))
-                text = file.read(_MOST).decode("utf-8", "replace")
+                return file.read(_MOST).decode("utf-8", "replace").split("\n")
         except OSError:
             return []
-        parts = (line.partition("\t") for line in text.split("\n"))
-        return [(word, value) for word, tab, value in parts if tab]
 
     def _list_turn_rows(self) -> list[tuple[str, str]]:
         """Return what was added since the last prompt."""
@@ -86,17 +94,37 @@ class SessionLog:
         if row in self._list_turn_rows() and word != PROMPT:
             return True
         self.rows.append(row)
+        return self._append_lines([f"{row[0]}\t{row[1]}"], *self._folder, FILE)
+
+    def _append_lines(self, lines: list[str], *parts: str) -> bool:
         with contextlib.suppress(OSError, KbError):
-            path = self._kb.state.path(*self._folder, FILE)
+            path = self._kb.state.path(*parts)
             self._kb.state.ensure_folder()
             os.makedirs(os.path.dirname(path), exist_ok=True)
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
             try:
-                os.write(file, f"{row[0]}\t{row[1]}\n".encode("utf-8", "replace"))
+                os.write(file, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
             finally:
                 os.close(file)
             return True
         return False
+
+    # what was told
+
+    def list_told(self) -> set[str]:
+        """Return the keys of what the session was told and still has in its context."""
+        return set(self._read_lines(*self._told)) - {""} if self.session else set()
+
+    def mark_told(self, *keys: str) -> None:
+        """Remember that the session was told *keys*: uids of records, or names such as `cure:P001`."""
+        if self.session and keys:
+            self._append_lines([one_line(key)[:4000] for key in keys], *self._told)
+
+    def forget_told(self) -> None:
+        """Forget what the session was told: a compaction took it out of its context."""
+        if self.session:
+            with contextlib.suppress(OSError):
+                os.unlink(self._kb.state.path(*self._told))
 
     def load_quiet(self) -> dict[str, Any]:
         """Return what was said for the hooks to come since the last prompt; {} for nothing."""

@@ -52,10 +52,10 @@ class Work:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def call(self, tool: str, session: str = "s1", prompt: str = "", **given: Any) -> HookResponse:
+    def call(self, tool: str, session: str = "s1", prompt: str = "", agent: str = "", **given: Any) -> HookResponse:
         environment = {**os.environ, "MEMORY_BANK_GUARD_MODE": self.mode}
         with KnowledgeBase(str(self.root), environment) as kb:
-            return decide_call(kb, PendingCall(tool, given, session, prompt, str(self.folder)))
+            return decide_call(kb, PendingCall(tool, given, session, prompt, str(self.folder), agent))
 
     def read(self, name: str, **more: Any) -> HookResponse:
         return self.call("Read", file_path=str(self.folder / name), **more)
@@ -644,6 +644,12 @@ def test_an_accepted_constraint_on_the_path_is_quoted_once_in_a_session(work: Wo
     work.read(PATTERNS)
     assert work.write("src/auth/login.py").context == ""
     assert "C001" in work.write("src/auth/login.py", session="s2").context
+    assert "C001" in work.call("Write", agent="a1", file_path=str(work.folder / "src/auth/login.py")).context
+    log = SessionLog(kb, "s3")
+    log.mark_told(kb.record("C001").uid)
+    assert work.write("src/auth/login.py", session="s3").context == "", "told before, at a prompt perhaps"
+    log.forget_told()
+    assert "C001" in work.write("src/auth/login.py", session="s3").context
 
 
 # -- forging -----------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from kb.capture import save_session
 from kb.guard.response import HookResponse
 from kb.hooks import claude, events
 from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 from kb.sessions.active_sessions import ExtractionJob
 from kb.state import hook_failures
 from kb.text.segment import estimate_tokens
@@ -166,6 +167,38 @@ def test_a_sub_agent_is_told_by_its_role_and_task(host: Host, tmp_path: Path) ->
     assert "FastAPI" in told.context and "Sanitizer" not in told.context
     for agent_type in ("general-purpose", "耳", ""):
         assert host.send("subagent-start", "s2", str(parent), agent_type=agent_type, **more).output == {}
+
+
+@pytest.mark.parametrize(
+    ("message", "prompt"),
+    [(EN, "Why do responses go through the Sanitizer module?"), (ZH, "为什么后端框架采用 FastAPI 而不用 Flask？")],
+)
+def test_a_session_is_told_a_record_once_until_it_is_compacted(
+    host: Host, tmp_path: Path, message: str, prompt: str
+) -> None:
+    path = transcript(tmp_path / "t.jsonl", message)
+    host.send("stop", "s0", path, stop_hook_active=False)
+    asked = {"path": path, "prompt": prompt}
+    assert "001]" in host.send("user-prompt", "s1", **asked).context
+    assert host.send("user-prompt", "s1", **asked).context == ""
+    assert "001]" in host.send("user-prompt", "s1", agent_id="a1", **asked).context, "a sub-agent has not heard it"
+    host.send("session-end", "s1", path)
+    host.send("session-start", "s1", source="resume")
+    assert host.send("user-prompt", "s1", **asked).context == "", "a resumed session still has it"
+    host.send("session-start", "s1", source="compact")
+    assert "001]" in host.send("user-prompt", "s1", **asked).context
+    host.send("pre-compact", "s1", path, trigger="auto")
+    assert "001]" in host.send("user-prompt", "s1", **asked).context, "some hosts have no event after it"
+
+
+def test_what_always_holds_is_not_said_again_to_a_resumed_session(host: Host) -> None:
+    wish = Candidate("preference", "Answers are in Chinese", "Answer in Chinese.", scope="global", affects_future=True)
+    with host.kb() as kb:
+        kb.write([wish], decided=True)
+    assert "U001" in host.send("session-start", "s1", source="startup").context
+    assert "U001" not in host.send("session-start", "s1", source="resume").context
+    assert "U001" in host.send("session-start", "s1", source="compact").context
+    assert "U001" in host.send("session-start", "s2", source="startup").context
 
 
 def test_a_path_is_named_as_the_agent_opens_it(host: Host, tmp_path: Path) -> None:

@@ -173,7 +173,8 @@ def test_what_the_person_is_asked_stays_in_the_conversation(host: Opencode, tmp_
 def test_a_question_that_was_handed_on_is_not_asked_again(host: Opencode) -> None:
     host.run(event("session.idle", sessionID="ses_1"), messages=[text("user", "go"), text("assistant", EN, 1)])
     same, other = f"memory_reader: look\nuser_question: {QUESTION}", "user_question: Must responses be sanitized by it?"
-    told = host.run(said(QUESTION), said("hello"), said(same), said(other + " Sanitizer"))
+    elsewhere = {**said(other + " Sanitizer"), "input": {"sessionID": "ses_3"}}
+    told = host.run(said(QUESTION), said("hello"), said(same), elsewhere)
     hints = [bool(hint_of(result)) for result in told["results"]]
     assert hints == [True, False, False, True], "only the very same question is passed over"
 
