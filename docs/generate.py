@@ -20,7 +20,7 @@ import kb
 from docs import messages
 from kb.cli.group import ALIASES, COMMANDS, load_command, name_hosts
 from kb.config import CHOICES, HELP, Config
-from kb.records.candidate import SCHEMA
+from kb.records.candidate import FIELDS, SCHEMA
 from kb.records.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS
 from kb.records.model import TRANSITIONS
 from kb.writing.edit import format_status_label
@@ -181,7 +181,31 @@ def kinds_page() -> Iterator[str]:
     yield "A heading is known by any of these words, in any case, alone or as `Decision (决策)`.\n"
     yield from table(
         ["section", "written in English", "in Chinese", "also read"],
-        [(f"`{s.name}`", s.en, s.zh, ", ".join(s.aliases)) for s in SECTIONS],
+        [(f"`{s.name}`", s.en, s.zh, ", ".join(s.aliases)) for s in SECTIONS if s.is_shared],
+    )
+    yield "## What a kind has of its own\n"
+    yield "A candidate gives them as `sections` and `fields`; `kb write` with `--section` and `--field`.\n"
+    own = (one for one in SECTIONS if not one.is_shared)
+    holders = {one.name: [kind.en for kind in KINDS if one.name in kind.sections] for one in SECTIONS}
+    yield from table(
+        ["section", "of", "written in English", "in Chinese", "also read"],
+        [(f"`{s.name}`", ", ".join(holders[s.name]), s.en, s.zh, ", ".join(s.aliases)) for s in own],
+    )
+    yield from table(
+        ["heading of its own", "of", "in Chinese", "is its"],
+        [(s.en, kind.en, s.zh, f"`{s.name}`") for kind in KINDS for s in kind.labels],
+    )
+    fields = dict.fromkeys(field for kind in KINDS for field in kind.fields)
+    yield from table(
+        ["field", "of", "type", "meaning"],
+        [
+            (f"`{f.name}`", ", ".join(k.en for k in KINDS if f in k.fields), typed(FIELDS[f.name]), f.description)
+            for f in fields
+        ],
+    )
+    yield from table(
+        ["kind", "is told with its first sentence", "falls silent"],
+        [(k.en, "yes" if k.answers else "no", FADES[k.fades]) for k in KINDS if k.answers or k.fades],
     )
     yield "## Statuses\n"
     yield from table(
@@ -192,6 +216,12 @@ def kinds_page() -> Iterator[str]:
         ],
     )
 
+
+FADES: Mapping[str, str] = {
+    "": "when it is no longer in force",
+    "sources": "when the files it is about have changed",
+    "fix": "when `fixed_by` names a commit",
+}
 
 HANDLED: Mapping[str, str] = {
     "distil": "It becomes a record.",
@@ -239,7 +269,9 @@ def typed(field: Mapping[str, Any]) -> str:
     kind = field["type"] if isinstance(field["type"], str) else field["type"][0]
     if kind == "array":
         return "list of " + (typed(field["items"]) if "enum" in field["items"] else field["items"]["type"] + "s")
-    return "map of strings" if kind == "object" else f"{kind} 0–1" if "maximum" in field else kind
+    if kind == "object":
+        return "map" if "properties" in field else "map of strings"
+    return f"{kind} 0–1" if "maximum" in field else kind
 
 
 # the door

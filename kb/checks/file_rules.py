@@ -12,6 +12,7 @@ from kb.checks.findings import FRESH_UID, Finding
 from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.records.blocks import MACHINE_START, find_blocks, refuse_conflict_markers
+from kb.records.candidate import FIELDS, find_schema_errors
 from kb.records.front_matter import KEYS, decode_record, find_key_line, parse_front_matter
 from kb.records.kinds import BY_NAME, KINDS, find_kind
 from kb.records.model import SCOPE, Record
@@ -68,6 +69,20 @@ def check_kinds(context: CheckContext) -> Iterator[Finding]:
         else:
             fix = msg("write one of: {kinds}", kinds=", ".join(kind.name for kind in KINDS))
             yield one.report("kind", "kind", message, fix)
+
+
+def check_fields(context: CheckContext) -> Iterator[Finding]:
+    """Report a key of the kind's own whose value has another type, or lies outside its range or its words."""
+    for one in context.records:
+        kind = find_kind(one.record.kind)
+        for field in kind.fields if kind else ():
+            value = one.record.extra.get(field.name)
+            # one word is a list of one, and a commit of digits is read as a number
+            given = [str(value)] if field.type == "strings" and isinstance(value, str | int) else value
+            given = str(given) if field.type == "string" and isinstance(given, int | float) else given
+            for problem in find_schema_errors(given, FIELDS[field.name], field.name) if given is not None else ():
+                fix = msg("what {field} may be: kb write --schema", field=field.name)
+                yield one.report("field", field.name, problem, fix)
 
 
 def check_ids(context: CheckContext) -> Iterator[Finding]:

@@ -38,6 +38,7 @@ Rule = Callable[[CheckContext], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     file_rules.check_readable,
     file_rules.check_kinds,
+    file_rules.check_fields,
     file_rules.check_ids,
     file_rules.check_date_format,
     file_rules.check_folders,

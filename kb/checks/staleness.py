@@ -11,7 +11,8 @@ from kb.checks.check_context import CheckContext, FileTree, LoadedRecord
 from kb.checks.file_rules import is_day
 from kb.checks.findings import Finding
 from kb.i18n import Message, msg
-from kb.records.model import FIXED_BY, LIVE, REGRESSION_TEST, Record, Status, is_imported
+from kb.records.kinds import FIXED_BY, REGRESSION_TEST
+from kb.records.model import LIVE, Record, Status, is_imported
 from kb.text.segment import clip
 
 STALE_SHARE = 0.5

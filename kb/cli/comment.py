@@ -317,7 +317,7 @@ class _CommentPage:
             if name == "impact" and not text:
                 text = clip(", ".join(record.impact), _LINE_LIMIT)
             if text:
-                yield self.join_label(section_label(name, self.language), self.style.text(text))
+                yield self.join_label(section_label(name, self.language, record.kind), self.style.text(text))
 
     def _iter_relations(self, change: RecordChange) -> Iterator[str]:
         record = change.record

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -36,6 +38,8 @@ field_options = options.add_options(
     click.option("--impact", multiple=True, help="A path it is about (repeatable)."),
     click.option("--verification", help="How to check that it holds."),
     click.option("--rollback", help="How to undo it."),
+    click.option("--section", "sections", multiple=True, metavar="NAME=TEXT", help="A section of its kind alone."),
+    click.option("--field", "fields", multiple=True, metavar="NAME=VALUE", help="Front matter of its kind alone."),
     click.option("--tag", "tags", multiple=True, help="A tag (repeatable)."),
     click.option("--scope", help="global or project/<name> (default: the project you are in)."),
     click.option("--project", help="Short for --scope project/<name>."),
@@ -125,13 +129,30 @@ def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candida
         # an option that was not given says nothing; --not-reusable is False and says something
         if said in (None, "", ()):
             continue
-        if key in ("claims", "coexists_with"):
+        if key in ("claims", "coexists_with", "sections"):
             value[key] = dict(map(_parse_pair, said))
+        elif key == "fields":
+            value[key] = _parse_fields(said)
         elif key in _SELF_CHECKS:
             value[key] = said == "yes"
         else:
             value[key] = list(said) if isinstance(said, tuple) else said
     return build_candidates(value, "the options")[0]
+
+
+def _parse_fields(said: Iterable[str]) -> dict[str, Any]:
+    """Return the values of `--field`, each of the type that the table of kinds gives it; a list is given item by item.
+
+    A name no kind has is left to the check of the candidate, which says what there is.
+    """
+    from kb.records.candidate import FIELDS
+
+    values: dict[str, Any] = {}
+    for name, text in map(_parse_pair, said):
+        kind = FIELDS.get(name, {}).get("type")
+        number = re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) if kind == "number" else None
+        values[name] = [*values.get(name, ()), text] if kind == "array" else float(text) if number else text
+    return values
 
 
 def _parse_pair(item: str) -> tuple[str, str]:

@@ -126,16 +126,16 @@ def _build_record(region: _AnchorRegion, prefix: str, before: str, language: str
     # The lines of the head that are not fields come first.
     sections = [Section("", choose_preamble_heading(rest), rest)] if rest else []
     user = ""
+    kind = values.pop("kind", "") or (BY_PREFIX[prefix].name if prefix in BY_PREFIX else "")
+    if not kind:
+        raise BadRecord(msg("no kind has the prefix {prefix}", prefix=prefix), path=path, line=region.line)
     for heading, text in zip(headings, texts[1:], strict=True):
-        name, text = resolve_section_name(heading), text.strip("\n")
+        name, text = resolve_section_name(heading, kind), text.strip("\n")
         if heading == USER_HEADING:
             user = user or text
         else:
             taken = any(section.name == name for section in sections)
             sections.append(Section("" if taken else name, heading, text))
-    kind = values.pop("kind", "") or (BY_PREFIX[prefix].name if prefix in BY_PREFIX else "")
-    if not kind:
-        raise BadRecord(msg("no kind has the prefix {prefix}", prefix=prefix), path=path, line=region.line)
     record = Record(region.id, kind, one_line(region.title), **{"scope": scope, **values})
     record = record._replace(sections=tuple(sections), user=_shift_headings(user, -2) + "\n" if user else "")
     if "impact" not in values:
@@ -210,13 +210,13 @@ def _add_form(record: Record, form: Mapping[str, Any]) -> Record:
 # -- writing --------------------------------------------------------------------------------------
 
 
-def format_heading(section: Section, language: str) -> str:
+def format_heading(section: Section, kind: str, language: str) -> str:
     """Return the heading of *section* as it was written, else "Decision" in English, "Decision (决策)" in Chinese."""
     written = one_line(section.heading)
-    if not section.name or resolve_section_name(written) == section.name:
+    if not section.name or resolve_section_name(written, kind) == section.name:
         return written or "…"
-    label = section_label(section.name, "en")
-    return f"{label} ({section_label(section.name, 'zh')})" if language == "zh" else label
+    label = section_label(section.name, "en", kind)
+    return f"{label} ({section_label(section.name, 'zh', kind)})" if language == "zh" else label
 
 
 def render_anchors(records: Sequence[Record], language: str, scope: str = GLOBAL) -> str:
@@ -242,7 +242,7 @@ def _render_anchor(record: Record, language: str, scope: str, *, is_last: bool) 
     for section in record.sections:
         if section.name or section.heading not in PREAMBLES:
             text = escape_section(section.text.strip("\n"))  # no rank above its own, no fence left open
-            pieces.append((f"### {format_heading(section, language)}\n", _shift_headings(text, 1)))
+            pieces.append((f"### {format_heading(section, record.kind, language)}\n", _shift_headings(text, 1)))
     if record.user.strip():
         pieces.append((f"### {USER_HEADING}\n", _shift_headings(escape_block(record.user.strip("\n")), 3)))
     return str(form.get("before") or "") + _join_sections(pieces, form, is_last=is_last and not after) + after

@@ -13,7 +13,8 @@ from kb.files import json_bytes, write_atomic
 from kb.i18n import Message, msg
 from kb.index.database import Index
 from kb.paths import find_root, find_untrusted_root
-from kb.records.model import GLOBAL, Record, ScopedId, list_aliases, qualify_id
+from kb.records.kinds import SIGNATURE
+from kb.records.model import GLOBAL, LIVE, Record, ScopedId, list_aliases, qualify_id
 from kb.records.record_paths import CONTENT, parse_path_scope
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -48,6 +49,23 @@ def require_base_root(root: str) -> str:
         said = msg("{path} is not a knowledge base", path=root)
         raise NoKnowledgeBase(said, hint=msg("make one: kb init {path}", path=root))
     return root
+
+
+def find_by_signature(
+    kb: Workspace, lines: Iterable[str], scopes: Iterable[str] = ()
+) -> list[tuple[Record, list[str]]]:
+    """Return the live records whose signature has any of *lines*, each with those it has, the most first.
+
+    *scopes*: only records of these; none: of all. Each line is one lookup, whatever the number of records: look up
+    lines that say something, and compare the command's family, which many share, in what comes back.
+    """
+    among = frozenset(scopes)
+    found: dict[tuple[str, str], tuple[Record, list[str]]] = {}
+    for line in dict.fromkeys(lines):
+        for record, _ in kb.index.find_referrers(line, SIGNATURE):
+            if record.status in LIVE and (not among or record.scope in among):
+                found.setdefault(record.key, (record, []))[1].append(line)
+    return sorted(found.values(), key=lambda one: -len(one[1]))
 
 
 def find_record(index: Index, name: str, scope: str = "") -> Record:

@@ -8,7 +8,8 @@ import zlib
 from collections.abc import Iterable
 from functools import lru_cache
 
-from kb.records.model import LIVE, Record, Section, list_spoken_numbers
+from kb.records.kinds import SIGNATURE
+from kb.records.model import LIVE, Record, Section, list_field, list_spoken_numbers
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import build_index_terms
 
@@ -44,7 +45,7 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
-SCHEMA = zlib.crc32(TABLES.encode() + b"4") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"5") & 0x7FFFFFFF
 
 
 def build_scope_term(scope: str) -> str:
@@ -135,7 +136,7 @@ def extract_words(record: Record) -> IndexedWords:
     """Return the words by which *record* is found."""
     live = build_scope_term(record.scope) if record.status in LIVE else ""
     return IndexedWords(
-        compute_index_terms(record.title),
+        compute_index_terms("\n".join((record.title, *list_field(record, "asked")))),
         f"{compute_index_terms(join_tags(record))} {live}",
         compute_index_terms(join_body(record)),
     )
@@ -158,6 +159,7 @@ def extract_facets(record: Record) -> list[tuple[str, str, str]]:
     facets = [("tag", tag, "") for tag in record.tags]
     facets += [("impact", path, "") for path in record.impact]
     facets += [("claim", key, value) for key, value in record.claims.items()]
+    facets += [("signature", line, "") for line in list_field(record, SIGNATURE)]
     facets += [("supersedes", target, "") for target in record.supersedes]
     facets += [("amends", target, "") for target in record.amends]
     facets += [("source", source, f"{record.scope} {record.id:0>12}") for source in record.sources]

@@ -223,6 +223,7 @@ def _merge_parts(
             new = _format_title(fronts[0].source)
             texts = [new + text.removeprefix(own) if own else text for own, text in zip(titles, texts, strict=True)]
         before, mine, other = texts
+        report.kind = str(_parse_values(ours.front).get("kind", ""))
         return fronts[0].shown + merge_sections(before, mine, other, report)
 
     def merge_user(before: str, mine: str, other: str) -> str:

@@ -57,7 +57,7 @@ def merge_sections(base: str, ours: str, theirs: str, report: MergeReport, name:
 def _merge_by_name(base: str, ours: str, theirs: str, report: MergeReport, name: str, level: int) -> str | None:
     """Return the merge by the highest headings there are; None where there are none, or two of one name."""
     for deeper in range(level, _DEEPEST + 1):
-        old, mine, other = (_split_pieces(text, deeper) for text in (base, ours, theirs))
+        old, mine, other = (_split_pieces(text, deeper, report.kind) for text in (base, ours, theirs))
         if old is None or mine is None or other is None:
             return None
         if len(old) + len(mine) + len(other) > 3:
@@ -73,7 +73,7 @@ def _merge_by_name(base: str, ours: str, theirs: str, report: MergeReport, name:
     return "".join(kept[key] + _merge_trail(key, sides, is_last=key == order[-1]) for key in order)
 
 
-def _split_pieces(text: str, level: int) -> Pieces | None:
+def _split_pieces(text: str, level: int, kind: str) -> Pieces | None:
     """Return *text* cut at its headings of *level*, by name, "" first; None where two have the same name."""
     marks = find_headings(text, level)
     if level == 2 and marks:  # below the title of the record, a heading "# Notes" is one of the sections
@@ -82,7 +82,7 @@ def _split_pieces(text: str, level: int) -> Pieces | None:
     edges = [0, *(mark.start for mark in marks), len(text)]
     found = {"": _parse_piece(text[: edges[1]], "", is_last=not marks)}
     for mark, (start, end) in zip(marks, pairwise(edges[1:]), strict=True):
-        name = f"{'#' * mark.level} {resolve_section_name(mark.title) or ' '.join(mark.title.casefold().split())}"
+        name = f"{'#' * mark.level} {resolve_section_name(mark.title, kind) or ' '.join(mark.title.casefold().split())}"
         if name in found:
             return None
         found[name] = _parse_piece(text[start:end], mark.title, is_last=end == len(text))
@@ -149,7 +149,8 @@ def _merge_heading(old: SectionPiece, ours: SectionPiece, theirs: SectionPiece, 
     if is_trivial_merge(old.heading, ours.heading, theirs.heading):
         return merge_trivially(old.heading, ours.heading, theirs.heading)
     # "## Decision" on one side and "## 决策" on the other
-    if resolve_section_name(ours.title) and resolve_section_name(ours.title) == resolve_section_name(theirs.title):
+    mine, other = (resolve_section_name(side.title, report.kind) for side in (ours, theirs))
+    if mine and mine == other:
         return old.heading or min(ours.heading, theirs.heading)
     if ours.title and ours.title.casefold() == theirs.title.casefold():
         return min(ours.heading, theirs.heading)

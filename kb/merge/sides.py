@@ -49,6 +49,7 @@ class MergeReport:
     def __init__(self, labels: tuple[str, str] = ("ours", "theirs")) -> None:
         """Name the sides by *labels*."""
         self.labels = labels
+        self.kind = ""
         self.conflicts: list[MergeConflict] = []
         self.removed: list[Message] = []
 

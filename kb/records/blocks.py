@@ -10,7 +10,7 @@ import re
 
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
-from kb.records.front_matter import TextSpan, find_body_start, replace_surrogates
+from kb.records.front_matter import TextSpan, find_body_start, find_front_matter, replace_surrogates
 from kb.records.kinds import SECTIONS, resolve_section_name, section_label
 from kb.records.model import Section
 from kb.startup.lazy_regex import regex
@@ -29,6 +29,7 @@ _HEADING = regex(r"(?m)^ {0,3}(#{1,6})(?=[ \t\r\n]|\Z)([^\n]*)")
 _MARKER = regex(r"(?m)^ {0,3}(<!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->)[ \t]*$")
 _HIGH_HEADING = regex(r"^( {0,3})#{1,2}(?=[ \t\r\n]|\Z)")
 _COMMENT_START = regex(r" {0,3}<!--")
+_KIND = regex(r"""(?m)^ *["']?kind["']? *: *["']?([\w-]+)""")
 _OURS = regex(r"(?m)^<{7} \S")
 _BETWEEN = regex(r"(?m)^={7}\r?$")
 
@@ -179,30 +180,33 @@ def parse_heading_title(written: str) -> str:
     return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else title
 
 
-def parse_sections(text: str, level: int = 2) -> tuple[Section, ...]:
-    """Return the sections of *text* under headings of *level*, their texts with line feeds and no outer empty lines."""
+def parse_sections(text: str, level: int = 2, kind: str = "") -> tuple[Section, ...]:
+    """Return the sections of *text*, of a record of *kind*, under headings of *level*.
+
+    Their texts have line feeds and no outer empty lines.
+    """
     return tuple(
-        Section(resolve_section_name(h.title), h.title, normalise_newlines(text[h.body : h.end]).strip("\n"))
+        Section(resolve_section_name(h.title, kind), h.title, normalise_newlines(text[h.body : h.end]).strip("\n"))
         for h in find_headings(text, level)
     )
 
 
 def edit_section(text: str, name: str, body: str, language: str = "en", path: str = "") -> str:
     """Return *text* with the section *name* of its MACHINE block set to *body*; it is added in its place if missing."""
-    span = find_blocks(text, path).machine
+    span, kind = find_blocks(text, path).machine, _read_kind(text)
     inside, end = text[span.start : span.end], detect_newline(text)
     body = normalise_newlines(escape_section(body)).strip("\n").replace("\n", end)
-    present = _find_section(inside, name)
+    present = _find_section(inside, name, kind)
     if present:
         before, old, behind = inside[: present.body], inside[present.body : present.end], inside[present.end :]
     else:  # before the first known section that follows it, set off by an empty line
         order = [section.name for section in SECTIONS]
         later = order[order.index(name) + 1 :]
-        at = next((h.start for h in find_headings(inside) if resolve_section_name(h.title) in later), len(inside))
+        at = next((h.start for h in find_headings(inside) if resolve_section_name(h.title, kind) in later), len(inside))
         before, old, behind = inside[:at], "", inside[at:]
         ended = len(split_lines(before[len(before.rstrip("\r\n")) :]))
         gap = end * (2 - min(ended, 2)) if before.strip("\r\n") else ""
-        before += f"{gap}## {section_label(name, language)}{end}"
+        before += f"{gap}## {section_label(name, language, kind)}{end}"
     # The empty lines that stood behind the old text stay behind the new one.
     kept = old.rstrip("\r\n")
     gap = (old[len(kept) :] if kept else "") or (end * 2 if behind else end)
@@ -214,7 +218,7 @@ def append_to_section(text: str, name: str, line: str, language: str = "en", pat
     """Return *text* with *line* added at the end of the section *name* of its MACHINE block."""
     span = find_blocks(text, path).machine
     inside = text[span.start : span.end]
-    present = _find_section(inside, name)
+    present = _find_section(inside, name, _read_kind(text))
     old = inside[present.body : present.end] if present else ""
     kept = old.rstrip("\r\n")
     if present is None or not kept.strip("\r\n"):  # nothing to add to: it is set, with the empty lines it needs
@@ -226,8 +230,15 @@ def append_to_section(text: str, name: str, line: str, language: str = "en", pat
     return text[: span.start] + inside[: present.body] + new + inside[present.end :] + text[span.end :]
 
 
-def _find_section(inside: str, name: str) -> Heading | None:
-    return next((h for h in find_headings(inside) if resolve_section_name(h.title) == name), None)
+def _find_section(inside: str, name: str, kind: str) -> Heading | None:
+    return next((h for h in find_headings(inside) if resolve_section_name(h.title, kind) == name), None)
+
+
+def _read_kind(text: str) -> str:
+    """Return the kind that the front of *text* names, without the cost of reading YAML; "" for none."""
+    span = find_front_matter(text)
+    found = _KIND.search(text.replace("\r", "\n"), span.start, span.end) if span else None
+    return found.group(1) if found else ""
 
 
 # -- what keeps a text inside its own ------------------------------------------------------------

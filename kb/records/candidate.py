@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from kb.errors import BadInput
 from kb.i18n import Message, msg
-from kb.records.kinds import KINDS, find_kind
+from kb.records.kinds import KINDS, SECTIONS, Kind, KindField, find_kind
 from kb.records.model import SCOPE, Candidate, Evidence
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -47,6 +47,24 @@ def _describe(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
     return {**schema, "description": description}
 
 
+def _describe_own(names: Callable[[Kind], Iterable[str]], said: str) -> str:
+    """Return *said* with what each kind has of its own, after the table of kinds."""
+    rows = (f"{kind.name}: {', '.join(names(kind))}" for kind in KINDS if names(kind))
+    return f"{said} {'; '.join(rows)}."
+
+
+def _build_field_schema(field: KindField) -> dict[str, Any]:
+    """Return the JSON schema of a key that a kind has of its own."""
+    if field.type == "enum":
+        return _describe({"enum": list(field.words)}, field.description)
+    if field.type == "number":
+        return _describe({"type": "number", "minimum": field.least, "maximum": field.most}, field.description)
+    return _describe(_WORDS if field.type == "strings" else _TEXT, field.description)
+
+
+FIELDS = {field.name: _build_field_schema(field) for kind in KINDS for field in kind.fields}
+"""The JSON schema of every key of the front matter that a kind has of its own."""
+
 SCHEMA: Mapping[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "kb candidate",
@@ -65,6 +83,20 @@ SCHEMA: Mapping[str, Any] = {
         "impact": _describe(_WORDS, "Paths, relative to the project's root, of what it is about."),
         "verification": _describe(_TEXT, "How to check that it holds. Never run by itself."),
         "rollback": _describe(_TEXT, "How to undo it."),
+        "sections": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {one.name: _TEXT for one in SECTIONS if not one.is_shared},
+            "description": _describe_own(lambda kind: kind.sections, "Further sections of its kind, as text."),
+        },
+        "fields": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": FIELDS,
+            "description": _describe_own(
+                lambda kind: [field.name for field in kind.fields], "Further front matter of its kind."
+            ),
+        },
         "tags": _WORDS,
         "scope": _describe(_TEXT, "global or project/<name>; without it, the caller's project."),
         "project": _describe(_TEXT, "Short for scope project/<name>."),
@@ -139,12 +171,18 @@ def candidate_to_json(candidate: Candidate) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in candidate._asdict().items():
         if key in ("kind", "title") or (value not in ("", (), None) and value != {}):
-            plain = dict(value) if isinstance(value, Mapping) else value
-            values[key] = list(plain) if isinstance(plain, tuple) else plain
+            values[key] = _make_plain(value)
     if candidate.evidence:
         rows = (evidence._asdict() for evidence in candidate.evidence)
         values["evidence"] = [{k: v for k, v in row.items() if v or k == "quote"} for row in rows]
     return values
+
+
+def _make_plain(value: object) -> object:
+    """Return *value* with lists and objects as JSON has them."""
+    if isinstance(value, Mapping):
+        return {key: _make_plain(inner) for key, inner in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _build_candidate(item: object, place: str) -> Candidate:
@@ -156,6 +194,7 @@ def _build_candidate(item: object, place: str) -> Candidate:
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in item.items() if v is not None}
     if project := values.pop("project", ""):
         values["scope"] = f"project/{project}"
+    values["fields"] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.get("fields", {}).items()}
     values["evidence"] = tuple(Evidence(**evidence) for evidence in values.get("evidence", ()))
     kind = find_kind(values["kind"])
     assert kind is not None
@@ -169,13 +208,19 @@ def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
         if not isinstance(item.get(key), str):
             yield msg("the field {key} is missing or no text", key=key)
     for key, value in item.items():
-        if key not in properties:
+        if key not in properties and (key in FIELDS or key in properties["sections"]["properties"]):
+            inside = "fields" if key in FIELDS else "sections"
+            yield msg("{key} is given inside {inside}: {{{inside}: {{{key}: …}}}}", key=key, inside=inside)
+        elif key not in properties:
             yield msg("there is no field {key}", key=clip(key, _SHOWN))
         elif key != "kind" and value is not None:
             yield from find_schema_errors(value, properties[key], key)
-    if find_kind(item["kind"]) is None:
+    kind = find_kind(item["kind"])
+    if kind is None:
         kinds = ", ".join(kind.name for kind in KINDS)
         yield msg("there is no kind {kind}; there are: {kinds}", kind=clip(item["kind"], _SHOWN), kinds=kinds)
+    else:
+        yield from _find_foreign_names(item, kind)
     scope = item.get("scope")
     if project := item.get("project"):
         if scope and scope != f"project/{project}":
@@ -183,6 +228,15 @@ def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
         scope = f"project/{project}"
     if scope and not _SCOPE.fullmatch(scope):
         yield msg("the field {key} must be {wanted}", key="scope", wanted="global | project/<name>")
+
+
+def _find_foreign_names(item: Mapping[str, Any], kind: Kind) -> Iterator[Message]:
+    """Yield what *item* gives as a section or a field of its own that its *kind* does not have."""
+    for place, own in (("sections", kind.sections), ("fields", tuple(field.name for field in kind.fields))):
+        for name in item.get(place) or {}:
+            if name not in own:
+                said = {"kind": kind.name, "place": place, "name": clip(name, _SHOWN), "own": ", ".join(own) or "–"}
+                yield msg("a {kind} has no {name} among its {place}; it may have: {own}", **said)
 
 
 # -- JSON Schema, as far as SCHEMA uses it --------------------------------------------------------

@@ -16,11 +16,15 @@ class SectionName(NamedTuple):
     en: str
     zh: str
     aliases: tuple[str, ...] = ()
+    is_shared: bool = True
+    """Whether every kind may have it; others only where their row names it."""
 
 
 SECTIONS: tuple[SectionName, ...] = (
     SectionName("context", "Context", "背景", ("context and problem statement", "problem", "背景与问题")),
     SectionName("decision", "Decision", "决策", ("decision outcome", "决定", "决策结果", "结论")),
+    SectionName("when", "When to use", "适用场景", ("when", "use when", "何时使用"), is_shared=False),
+    SectionName("steps", "Steps", "步骤", ("procedure", "操作步骤"), is_shared=False),
     SectionName(
         "alternatives",
         "Alternatives",
@@ -28,6 +32,9 @@ SECTIONS: tuple[SectionName, ...] = (
         ("considered options", "options considered", "options", "方案", "备选"),
     ),
     SectionName("why", "Why", "理由", ("rationale", "reason", "原因", "决策理由")),
+    SectionName("solution", "Solution", "解决办法", ("fix", "cure", "解决方案", "解决方法"), is_shared=False),
+    SectionName("outcome", "Outcome", "结果", ("result",), is_shared=False),
+    SectionName("explored", "Explored", "探索路径", ("exploration", "探索过程"), is_shared=False),
     SectionName("impact", "Impact", "影响范围", ("影响", "impacts")),
     SectionName("verification", "Verification", "验证方式", ("confirmation", "validation", "验证")),
     SectionName("rollback", "Rollback", "回滚方式", ("回滚", "回退")),
@@ -37,6 +44,39 @@ SECTIONS: tuple[SectionName, ...] = (
 """In the order in which a record shows them. The six ADR fields: RUYI protocol, "锚点格式 (ADR 架构决策记录)"."""
 
 ADR_SECTIONS = ("decision", "alternatives", "why", "impact", "verification", "rollback")
+
+
+class KindField(NamedTuple):
+    """One key of the front matter that a kind has of its own; there are four types and no others."""
+
+    name: str
+    description: str
+    type: str = "string"
+    """string, number, enum or strings (a list)."""
+    words: tuple[str, ...] = ()
+    """What an enum may be."""
+    least: float = 0.0
+    most: float = 1.0
+    """The range of a number, both ends included."""
+
+
+QUESTION_TYPES = (
+    "CODE_STRUCTURE",
+    "BUSINESS_LOGIC",
+    "DATA_FLOW",
+    "DEPENDENCY",
+    "CONFIGURATION",
+    "ERROR_ANALYSIS",
+    "BEST_PRACTICE",
+    "DOMAIN_KNOWLEDGE",
+)
+"""What a learning may be asked about (SMAN "questionType")."""
+SIGNATURE = "signature"
+"""The key under which a pitfall keeps the lines by which its error is recognised."""
+FIXED_BY = "fixed_by"
+"""The key that names the commit, of the project's repository, which has done away with a pitfall."""
+REGRESSION_TEST = "regression_test"
+"""The key that names the test, a path of the project, which keeps a pitfall from coming back."""
 
 
 class Kind(NamedTuple):
@@ -60,19 +100,91 @@ class Kind(NamedTuple):
     """True where a starting session is told every record of the kind, whatever its task."""
     folder: str = "anchors"
     """The folder under `content/` that keeps this kind's records."""
+    sections: tuple[str, ...] = ()
+    """The sections it may have beside those that all kinds share."""
+    labels: tuple[SectionName, ...] = ()
+    """Its own headings for shared sections: a pitfall's decision is its symptom. The shared headings are read too."""
+    fields: tuple[KindField, ...] = ()
+    """The keys of the front matter that it has of its own."""
+    answers: bool = False
+    """Whether its text answers a question: its first sentence is told, not only its title."""
+    fades: str = ""
+    """What silences a live record: "sources" (its impact has changed), "fix" (`fixed_by` is set), or "" (nothing)."""
 
 
 _ONE = ("decision",)
+_PRACTICE = ("when", "steps")
+_SKILL = (KindField("skill", "The name of the skill it is published as."),)
 KINDS: tuple[Kind, ...] = (
     Kind("decision", "D", "Decision", "决策", ADR_SECTIONS, "正业", hint="t2"),
     Kind("constraint", "C", "Constraint", "约束", ADR_SECTIONS, "戒律", hint="t1", always=True),
     Kind("interface", "I", "Interface", "接口", ADR_SECTIONS, "正业", hint="t2"),
-    Kind("pitfall", "P", "Pitfall", "问题", karma="恶业", category="anti-pattern", hint="t1"),
-    Kind("pattern", "M", "Pattern", "模式", karma="正业", category="pattern", hint="t1", reusable=True),
+    Kind(
+        "pitfall",
+        "P",
+        "Pitfall",
+        "问题",
+        karma="恶业",
+        category="anti-pattern",
+        hint="t1",
+        sections=("solution", "outcome"),
+        labels=(SectionName("decision", "Symptom", "现象"), SectionName("why", "Cause", "原因")),
+        fields=(
+            KindField(
+                SIGNATURE, "The lines an error is recognised by: the command's family, then lines of output.", "strings"
+            ),
+            KindField(FIXED_BY, "The commit that has fixed it."),
+            KindField(REGRESSION_TEST, "The path of the test that keeps it from coming back."),
+        ),
+        fades="fix",
+    ),
+    Kind(
+        "pattern",
+        "M",
+        "Pattern",
+        "模式",
+        karma="正业",
+        category="pattern",
+        hint="t1",
+        reusable=True,
+        sections=_PRACTICE,
+        fields=_SKILL,
+    ),
     Kind("preference", "U", "Preference", "偏好", _ONE, "习气", "preference", reusable=True, always=True),
-    Kind("checklist", "CK", "Checklist", "检查清单", _ONE, "正业", "checklist", reusable=True),
-    Kind("domain-note", "DN", "Domain note", "领域笔记", _ONE, "正业", "domain-note"),
+    Kind(
+        "checklist",
+        "CK",
+        "Checklist",
+        "检查清单",
+        _ONE,
+        "正业",
+        "checklist",
+        reusable=True,
+        sections=_PRACTICE,
+        fields=_SKILL,
+    ),
+    Kind("domain-note", "DN", "Domain note", "领域笔记", _ONE, "正业", "domain-note", answers=True),
+    Kind(
+        "learning",
+        "L",
+        "Learning",
+        "学习记录",
+        _ONE,
+        "正业",
+        "domain-note",
+        sections=("explored",),
+        labels=(SectionName("decision", "Answer", "答案", ("回答",)),),
+        fields=(
+            KindField("question_type", "What sort of question it is.", "enum", QUESTION_TYPES),
+            KindField("confidence", "How sure the answer is.", "number"),
+            KindField("domain", "The domain it belongs to."),
+            KindField("asked", "Further wordings of the question.", "strings"),
+        ),
+        answers=True,
+        fades="sources",
+    ),
 )
+"""Learnings stand with the anchors: the merge driver, the guard and the checks of every base know that folder."""
 
 
 FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS))
@@ -99,8 +211,15 @@ BY_PREFIX = {kind.prefix: kind for kind in KINDS}
 _SPOKEN = {
     word: kind for kind in KINDS for word in (kind.name, kind.name + "s", kind.prefix.lower(), kind.en.lower(), kind.zh)
 }
-_HEADINGS = {
-    heading.lower(): section.name for section in SECTIONS for heading in (section.en, section.zh, *section.aliases)
+
+
+def _list_headings(sections: Iterable[SectionName]) -> dict[str, str]:
+    return {word.lower(): one.name for one in sections for word in (one.en, one.zh, *one.aliases)}
+
+
+_HEADINGS = _list_headings(section for section in SECTIONS if section.is_shared)
+_OWN_HEADINGS = {
+    kind.name: _list_headings((*(one for one in SECTIONS if one.name in kind.sections), *kind.labels)) for kind in KINDS
 }
 
 
@@ -115,28 +234,36 @@ def kind_label(kind: str, language: str) -> str:
     return kind if row is None else row.zh if language == "zh" else row.en
 
 
-def resolve_section_name(heading: str) -> str:
-    """Return the canonical section name *heading* stands for, or "".
+def resolve_section_name(heading: str, kind: str = "") -> str:
+    """Return the canonical section name *heading* stands for in a record of *kind*, or "".
 
-    Accepts "Decision", "决策", "Decision (决策)" and "决策（Decision）" (RUYI-19).
+    Accepts "Decision", "决策", "Decision (决策)" and "决策（Decision）" (RUYI-19). "Symptom" (现象) is the decision of
+    a pitfall, and no known heading in any other kind.
     """
     plain = heading.strip().rstrip(":：").strip().lower()
-    if plain in _HEADINGS:
-        return _HEADINGS[plain]
+    own = _OWN_HEADINGS.get(kind, {})
     # "决策（Decision）" is looked for by either half; a full-width bracket counts as a plain one
     head, _, tail = plain.replace("（", "(").replace("）", ")").partition("(")
-    return _HEADINGS.get(head.strip()) or _HEADINGS.get(tail.rstrip(")").strip(), "") if tail else ""
+    words = (plain, head.strip(), tail.rstrip(")").strip()) if tail else (plain,)
+    return next((name for word in words if (name := own.get(word) or _HEADINGS.get(word, ""))), "")
 
 
-def section_label(name: str, language: str) -> str:
-    """Return the heading under which the canonical section *name* is written in *language*."""
-    section = next(s for s in SECTIONS if s.name == name)
+def section_label(name: str, language: str, kind: str = "") -> str:
+    """Return the heading under which a record of *kind* has the canonical section *name* in *language*."""
+    row = BY_NAME.get(kind)
+    section = next(s for s in (*(row.labels if row else ()), *SECTIONS) if s.name == name)
     return section.zh if language == "zh" else section.en
 
 
-def join_section_labels(names: Iterable[str], language: str) -> str:
-    """Return the labels of the canonical sections *names* as they are named in a sentence."""
-    return ", ".join(section_label(name, language).lower() for name in names)
+def join_section_labels(names: Iterable[str], language: str, kind: str = "") -> str:
+    """Return the labels of the canonical sections *names* of a record of *kind* as they are named in a sentence."""
+    return ", ".join(section_label(name, language, kind).lower() for name in names)
+
+
+def list_section_names(kind: str) -> tuple[str, ...]:
+    """Return the canonical sections that a candidate of *kind* fills, in the order of a record."""
+    own = BY_NAME[kind].sections if kind in BY_NAME else ()
+    return tuple(one.name for one in SECTIONS if one.name in own or one.name in ADR_SECTIONS)
 
 
 _LONGEST = 40

@@ -158,6 +158,10 @@ class Candidate(NamedTuple):
     impact: tuple[str, ...] = ()
     verification: str = ""
     rollback: str = ""
+    sections: Mapping[str, str] = {}
+    """The sections that its kind has beside those above, by canonical name; see `kb.records.kinds`."""
+    fields: Mapping[str, Any] = {}
+    """The keys of the front matter that its kind has of its own: a string, a number or a list of strings each."""
     tags: tuple[str, ...] = ()
     scope: str = ""
     """"global", "project/<name>", or "": the caller's project."""
@@ -179,10 +183,6 @@ class Candidate(NamedTuple):
     host: str = ""
 
 
-FIXED_BY = "fixed_by"
-"""The key of the front that names the commit, of the project's repository, which has done away with a pitfall."""
-REGRESSION_TEST = "regression_test"
-"""The key of the front that names the test, a path of the project, which keeps a pitfall from coming back."""
 ALIASES = "aliases"
 """The key of the front that keeps the numbers a record has had."""
 
@@ -216,10 +216,18 @@ def list_spoken_numbers(extra: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
+def list_field(record: Record, key: str) -> list[str]:
+    """Return what a record's front matter has under *key*, which may be one text or a list of them."""
+    return _list_texts(record.extra.get(key))
+
+
 def list_aliases(values: Mapping[str, Any]) -> list[str]:
     """Return the numbers that a record has had, from its front or what of it kb does not read."""
-    found = values.get(ALIASES)
-    return [str(item) for item in (found if isinstance(found, list | tuple) else [found]) if item]
+    return _list_texts(values.get(ALIASES))
+
+
+def _list_texts(value: object) -> list[str]:
+    return [str(item) for item in (value if isinstance(value, list | tuple) else [value]) if item]
 
 
 def qualify_id(reader: str, scope: str, record_id: str, *, is_taken: bool) -> str:

@@ -68,7 +68,7 @@ def render(record: Record, language: str = "en") -> str:
     parts = [f"# [{one_line(record.id)}] {one_line(record.title)}\n"]
     for section in record.sections:
         body = normalise_newlines(escape_section(section.text)).strip("\n")
-        parts.append(f"## {_format_heading(section, language)}\n" + (f"\n{body}\n" if body else ""))
+        parts.append(f"## {_format_heading(section, record.kind, language)}\n" + (f"\n{body}\n" if body else ""))
     machine = "\n".join(parts)
     user = escape_block(record.user)
     return f"---\n{rows}---\n{MACHINE_START}\n{machine}{MACHINE_END}\n\n{USER_START}\n{user}\n{USER_END}\n"
@@ -85,17 +85,17 @@ def normalise_record(record: Record, language: str = "en") -> Record:
     """Return what `read` would give of `render(record, language)`, without the cost of reading YAML."""
     parts = []
     for section in record.sections:
-        heading = parse_heading_title(_format_heading(section, language))
+        heading = parse_heading_title(_format_heading(section, record.kind, language))
         body = normalise_newlines(escape_section(section.text)).strip("\n")
-        parts.append(Section(resolve_section_name(heading), heading, body))
+        parts.append(Section(resolve_section_name(heading, record.kind), heading, body))
     return record._replace(title=one_line(record.title), sections=tuple(parts), user=escape_block(record.user))
 
 
-def _format_heading(section: Section, language: str) -> str:
+def _format_heading(section: Section, kind: str, language: str) -> str:
     """Return the heading of *section* as it was written, else its label in *language*."""
     written = one_line(section.heading)
-    if section.name and resolve_section_name(written) != section.name:
-        return section_label(section.name, language)
+    if section.name and resolve_section_name(written, kind) != section.name:
+        return section_label(section.name, language, kind)
     # "About C#" would be read as "About C": a closing run of hashes keeps the one that belongs to the title.
     return written if parse_heading_title(written) == written else f"{written} ##"
 
@@ -129,7 +129,7 @@ def parse_record(text: str, path: str = "") -> Record:
     return Record(
         **values,
         extra={key: value for key, value in front.items() if key not in KEYS},
-        sections=parse_sections(text[slice(*spans.machine)]),
+        sections=parse_sections(text[slice(*spans.machine)], kind=values["kind"]),
         user=text[slice(*spans.user)].removesuffix(detect_newline(text)),
         path=path,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kb.records.kinds import ADR_SECTIONS, section_label
+from kb.records.kinds import ADR_SECTIONS, BY_NAME, section_label
 from kb.records.model import Record
 from kb.text.segment import clip, first_sentence, has_cjk, one_line
 
@@ -31,7 +31,9 @@ def render_short_form(record: Record, language: str, *, strict: bool = False) ->
 
     The labels are the protocol's own in both languages; *language* is that of the words for what is missing.
     """
-    texts = {name: summarise_section(record.section(name), name) for name in (ADR_SECTIONS if strict else SHOWN)}
+    kind = BY_NAME.get(record.kind)
+    own = (*(["decision"] if kind.answers else []), *SHOWN, *kind.sections) if kind else SHOWN
+    texts = {name: summarise_section(record.section(name), name) for name in (ADR_SECTIONS if strict else own)}
     if not strict and not any(texts.values()):
         texts = {"decision": summarise_section(record.section("decision"), "decision")}
     if record.kind == CHECKLIST and not texts.get("decision"):
@@ -40,7 +42,8 @@ def render_short_form(record: Record, language: str, *, strict: bool = False) ->
     rows = [f"[{record.id}] {one_line(record.title)}"]
     for name, text in texts.items():
         if text or strict:
-            rows.append(f"- {section_label(name, 'en')}: {text or _MISSING.get(language, _MISSING['en'])}")
+            label = section_label(name, "en", "" if strict else record.kind)
+            rows.append(f"- {label}: {text or _MISSING.get(language, _MISSING['en'])}")
     return "\n".join(rows)
 
 
@@ -116,6 +119,6 @@ def render_side_by_side(old: Record, new: Record, language: str) -> str:
     for name in ADR_SECTIONS:
         one, other = summarise_section(old.section(name), name, 200), summarise_section(new.section(name), name, 200)
         if one or other:
-            label = section_label(name, language)
+            label = section_label(name, language, new.kind)
             rows.append((f"{label}: {one or '–'}", f"{label}: {other or '–'}"))
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows) + "\n"

@@ -226,7 +226,9 @@ def _render_records(kb: Workspace, ids: Sequence[str], write: FormWriter) -> lis
     texts = []
     for record in (one for name in ids for one in kb.index.find_by_id(name)[:1]):
         filled = [section for section in record.sections if section.text.strip()]
-        labels = [section_label(one.name, kb.config.language) if one.name else one.heading for one in filled]
+        labels = [
+            section_label(one.name, kb.config.language, record.kind) if one.name else one.heading for one in filled
+        ]
         sections = [{"label": label, "text": one.text.strip()} for label, one in zip(labels, filled, strict=True)]
         about = {"id": record.id, "title": record.title, "scope": record.scope, "date": record.date}
         status = format_status_label(record.status)

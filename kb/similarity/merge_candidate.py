@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kb.records.blocks import append_to_section, edit_section
 from kb.records.front_matter import edit_front_matter
-from kb.records.kinds import section_label
+from kb.records.kinds import SIGNATURE, section_label
 from kb.records.model import Candidate, Record, Status
 from kb.similarity.statement import has_order, parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
-from kb.similarity.verdict import build_sections
+from kb.similarity.verdict import build_fields, build_sections
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.line_ends import normalise_newlines
@@ -23,7 +23,7 @@ from kb.text.markdown_scan import find_fenced_code, scan_markdown
 from kb.text.segment import normalise, split_sentences
 
 # The sections whose sentences are facts; of the others only what is missing as a whole is taken
-TELLING = ("decision", "alternatives", "why", "verification", "rollback")
+TELLING = ("decision", "when", "steps", "alternatives", "why", "solution", "outcome", "verification", "rollback")
 
 SAID = 0.9  # Share of a sentence's weighty terms that stand in one sentence of the record where that has been said
 
@@ -70,7 +70,7 @@ def plan_merge(candidate: Candidate, record: Record, *, day: str, language: str 
     lead = f"- {day} ({source}): " if source else f"- {day}: "
     facts = []
     for name, fact in find_new_facts(stating, [record.title, *(each.text for each in record.sections), record.user]):
-        label = section_label(name, language) + ("：" if language == "zh" else ": ")
+        label = section_label(name, language, record.kind) + ("：" if language == "zh" else ": ")
         opening = lead + (label if name != "decision" else "")
         is_code = _FENCE.match(fact)
         line = opening.rstrip() + f"\n{fact}".replace("\n", "\n  ") if is_code else opening + fact
@@ -100,10 +100,27 @@ def _plan_field_changes(candidate: Candidate, record: Record) -> dict[str, objec
         changes["tags"] = record.tags + tags
     if paths := tuple(dict.fromkeys(path for path in candidate.impact if path not in record.impact)):
         changes["impact"] = record.impact + paths
+    changes |= _plan_own_fields(candidate, record)
     for field in ("claims", "coexists_with"):
         there = getattr(record, field)
         if added := {key: value for key, value in getattr(candidate, field).items() if key not in there}:
             changes[field] = {**there, **added}
+    return changes
+
+
+def _plan_own_fields(candidate: Candidate, record: Record) -> dict[str, object]:
+    """Return what the fields of its kind are to be: what is missing is filled, and lists grow but for a signature.
+
+    A signature is the lines of one failure: those of two would fit neither.
+    """
+    given = build_fields(candidate._replace(kind=record.kind))
+    if record.kind == "learning" and normalise(candidate.title) != normalise(record.title):
+        given["asked"] = (candidate.title, *candidate.fields.get("asked", ()))
+    changes = {name: value for name, value in given.items() if not record.extra.get(name)}
+    for name in given.keys() - changes.keys() - {SIGNATURE}:
+        there, new = record.extra[name], given[name]
+        if isinstance(there, list | tuple) and isinstance(new, tuple) and set(new) - set(there):
+            changes[name] = tuple(dict.fromkeys((*there, *new)))
     return changes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kb.i18n import Message, msg
-from kb.records.kinds import ADR_SECTIONS, BY_NAME
+from kb.records.kinds import ADR_SECTIONS, BY_NAME, list_section_names
 from kb.records.model import Candidate, Record, Section, SimilarRecord, Status
 from kb.similarity.contradictions import find_free_contradiction, find_literal_contradiction
 from kb.similarity.duplicates import (
@@ -107,16 +107,22 @@ def _find_closest_contradiction(candidate: Candidate, records: Sequence[Record])
 
 def build_sections(candidate: Candidate) -> tuple[Section, ...]:
     """Return the sections a record of *candidate* has; what was not given is left out, never invented."""
-    texts = {
-        name: "\n".join(f"- `{path}`" for path in candidate.impact) if name == "impact" else getattr(candidate, name)
-        for name in ADR_SECTIONS
-    }
+    given = {**candidate._asdict(), **candidate.sections}
+    given["impact"] = "\n".join(f"- `{path}`" for path in candidate.impact)
+    texts = {name: str(given.get(name, "")) for name in list_section_names(candidate.kind)}
     quotes = []
     for each in candidate.evidence:
         origin = (each.source or "?", f"line {each.line}" if each.line else "", each.time)
         quotes.append(f"> {one_line(each.quote)}\n>\n> — {', '.join(filter(None, origin))}\n")
     texts["evidence"] = "\n".join(quotes)
     return tuple(Section(name, "", text.strip()) for name, text in texts.items() if text.strip())
+
+
+def build_fields(candidate: Candidate) -> dict[str, object]:
+    """Return the front matter that a record of *candidate* has of its kind's own, in the order of the table."""
+    given = {"confidence": candidate.confidence, **candidate.fields}
+    names = [field.name for field in BY_NAME[candidate.kind].fields]
+    return {name: given[name] for name in names if given.get(name) not in (None, "", ())}
 
 
 def find_missing_sections(record: Record) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from kb.i18n import Message, msg
-from kb.records.model import FIXED_BY, GLOBAL, LIVE, Record, Status, list_aliases
+from kb.records.kinds import FIXED_BY
+from kb.records.model import GLOBAL, LIVE, Record, Status, list_aliases
 from kb.records.short_form import render_short_form
 from kb.text.segment import first_sentence, one_line
 from kb.wiki.library import get_path_folder

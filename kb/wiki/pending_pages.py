@@ -48,7 +48,7 @@ def render_both_sides(wiki: Wiki, old: Record, new: Record, *, changed_only: boo
     for section in SECTIONS:
         before, after = old.section(section.name), new.section(section.name)
         if (before or after) and not (changed_only and before == after):
-            pairs.append((section_label(section.name, wiki.config.language), before, after))
+            pairs.append((section_label(section.name, wiki.config.language, new.kind), before, after))
     rows = [(label, *render_side_by_side(before, after)) for label, before, after in pairs]
     return wiki.render("pending.both_sides", old, new, rows)
 

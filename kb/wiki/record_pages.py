@@ -91,7 +91,7 @@ def build_record_page(wiki: Wiki, position: int) -> WikiPage:
     parts = [f"# {escape_markdown(f'[{record.id}]')} {escape_markdown(record.title)}"]
     parts.append(wiki.render("record.head", position))
     for section in record.sections:
-        heading = section_label(section.name, wiki.config.language) if section.name else section.heading
+        heading = section_label(section.name, wiki.config.language, record.kind) if section.name else section.heading
         parts += [f"## {escape_markdown(heading)}", *_render_text(citing, section.text)]
     if record.user.strip():
         parts += [f"## {wiki.format_message(msg('Notes by people'))}", *_render_text(citing, record.user, "kb-person")]

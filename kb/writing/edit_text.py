@@ -17,9 +17,9 @@ from kb.index.record_ids import find_record
 from kb.merge.merge_record import MergedRecord, merge_record
 from kb.records import record_file
 from kb.records.blocks import edit_section, find_blocks
-from kb.records.front_matter import decode_record
+from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.model import Candidate, Record, Verdict
-from kb.similarity.verdict import build_sections, is_decision_changed
+from kb.similarity.verdict import build_fields, build_sections, is_decision_changed
 from kb.state.state_folder import is_process_running
 from kb.text.segment import slugify
 from kb.writing.inbox import find_checkout_damage, hold_damaged, hold_uncommitted
@@ -121,7 +121,8 @@ def _replace_sections(transaction: Transaction, data: bytes, record: Record, can
     text = decode_record(data, record.path)
     for section in build_sections(candidate):
         text = edit_section(text, section.name, section.text, transaction.kb.config.language, record.path)
-    return text.encode()
+    fields = build_fields(candidate._replace(kind=record.kind))
+    return (edit_front_matter(text, fields, record.path) if fields else text).encode()
 
 
 def _extract_machine_block(data: bytes) -> str:

@@ -162,6 +162,8 @@ def hold_damaged(
 def merge_sightings(candidate: Candidate, earlier: Candidate) -> Candidate:
     """Return *candidate* with what an *earlier* sighting of it knew and it does not say."""
     empty = {key: value for key, value in earlier._asdict().items() if value and not getattr(candidate, key)}
+    for name in ("sections", "fields"):
+        empty[name] = {**getattr(earlier, name), **getattr(candidate, name)}
     return candidate._replace(**{**empty, "evidence": tuple(dict.fromkeys((*earlier.evidence, *candidate.evidence)))})
 
 

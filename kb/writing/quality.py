@@ -155,7 +155,7 @@ FRONT_MAX = MAX_FRONT // 2
 TEXT_MAX = MAX_BYTES // 2
 """Bytes that the texts of a candidate may have: a record grows by what is added to it."""
 
-_IN_FRONT = ("title", "tags", "impact", "claims", "coexists_with", "supersedes", "amends")
+_IN_FRONT = ("title", "tags", "impact", "claims", "coexists_with", "supersedes", "amends", "fields")
 
 
 def parse_candidate(candidate: Candidate, masked: Sequence[str] = ()) -> ParsedCandidate:
@@ -167,7 +167,7 @@ def parse_candidate(candidate: Candidate, masked: Sequence[str] = ()) -> ParsedC
     texts = {name: value for name, value in candidate._asdict().items() if isinstance(value, str)}
     for name in ("impact", "tags", "impact_areas", "supersedes", "amends"):
         texts[name] = "\n".join(getattr(candidate, name))
-    for name in ("claims", "coexists_with"):
+    for name in ("claims", "coexists_with", "sections", "fields"):
         texts[name] = "\n".join(f"{key}: {value}" for key, value in getattr(candidate, name).items())
     texts["evidence"] = "\n".join(f"{evidence.quote}\n{evidence.source}" for evidence in candidate.evidence)
     return ParsedCandidate(candidate, masked, sentences, karma, texts)

@@ -20,7 +20,7 @@ from kb.records.kinds import BY_NAME, status_name
 from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict
 from kb.records.record_paths import PROJECT_FILE, folder_for_scope, generate_ulid, is_record_path
 from kb.similarity import merge_candidate
-from kb.similarity.verdict import build_sections, derive_status
+from kb.similarity.verdict import build_fields, build_sections, derive_status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.project import load_claims, parse_owners
 from kb.text.segment import slugify
@@ -300,6 +300,7 @@ class Transaction:
             date=self.kb.today(),
             sources=(origin,) if origin else (),
             sections=build_sections(candidate),
+            extra=build_fields(candidate),
             path=f"{folder_for_scope(candidate.scope, kind.folder)}/{record_id}-{slugify(candidate.title)}.md",
         )
         if by_person:

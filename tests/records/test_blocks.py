@@ -30,7 +30,7 @@ from kb.text.line_ends import detect_newline, normalise_newlines, split_lines
 from kb.text.markdown_scan import find_fenced_code
 from tests.support.nasty import ENDS, golden, texts
 
-NAMES = [section.name for section in SECTIONS]
+NAMES = [section.name for section in SECTIONS if section.is_shared]
 
 # -- blocks ---------------------------------------------------------------------------------------
 
