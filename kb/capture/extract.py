@@ -21,6 +21,8 @@ from kb.i18n import Message, msg
 from kb.records.candidate import AREAS, SCHEMA, build_candidates
 from kb.records.model import Candidate, Evidence
 from kb.safety import redaction
+from kb.sessions.handed_text import iter_summary_errors, split_prompt, split_summary
+from kb.sessions.host_answers import LEFT, PersonAnswer, format_option
 from kb.sessions.host_input import read_transcript
 from kb.sessions.prose import (
     ProsePiece,
@@ -42,7 +44,15 @@ from kb.sessions.prose import (
     strip_markdown,
 )
 from kb.sessions.render_forms import mask_transcript
-from kb.sessions.transcript import AGENT, HUMAN, Transcript, TranscriptMessage, get_own_texts, parse_transcript
+from kb.sessions.transcript import (
+    AGENT,
+    HUMAN,
+    SUMMARY,
+    Transcript,
+    TranscriptMessage,
+    get_own_texts,
+    parse_transcript,
+)
 from kb.text.segment import clip, count_characters, count_words, normalise
 
 if TYPE_CHECKING:
@@ -53,6 +63,7 @@ if TYPE_CHECKING:
 
 REASONED_CONFIDENCE = 0.7  # confidence of a sentence that says what was decided and why
 WISH_CONFIDENCE = 0.8  # confidence of a lasting wish in a person's own prompt
+CHOICE_CONFIDENCE = 0.8  # confidence of an option that a person chose when asked
 _MAX_TYPED_CHARACTERS = 6000  # a prompt of more characters is a pasted document: only marks in it count
 _MIN_SENTENCE_CHARACTERS = (
     6  # a sentence of fewer characters (`count_characters`) outside code says too little to be kept
@@ -83,6 +94,23 @@ _CLAIM = re.compile(
 _FILE_ENDINGS = frozenset(
     "py js ts md json yaml yml toml txt ex exs rs go java rb sh css html sql c h lock xml cfg ini".split()
 )
+_SUMMARY_SECTIONS = ("concepts", "solved", "done")
+"""The sections of a summary whose sentences count as the agent's; the others repeat prompts, list files or plan."""
+_NEXT_STEP = re.compile(
+    r"(?i)\b(?:what|which|how) (?:would|do|should) (?:you|we|i) (?:like|want|prefer)? ?(?:to )?(?:do|proceed|continue"
+    r"|discuss|handle this|start|work on|focus)\b|\b(?:next (?:step|area|task)|proceed|continue\b|move (?:on|to)"
+    r"|ready to|good to go|done with|more questions|anything else|looks? (?:good|right|correct))"
+    r"|\b(?:should|shall|can|could) i\b|\bwould you like me\b|\bdo you want me\b"
+    r"|\bwhich (?:areas?|todos?|tasks?|issues?|findings?)\b|下一步|接下来|继续|怎么(?:进行|处理这)"
+    r"|(?:要|需要|是否)(?:我|由我)|可以(?:开始|提交|继续)|准备好|还有(?:其他|别的)"
+    r"|哪些(?:方面|任务|问题)"
+)
+"""A question of how to go on: “What would you like to do next?”, “接下来怎么做？”; the answer decides nothing."""
+_NO_CHOICE = re.compile(
+    r"(?i)\W*(?:you decide|no preference|not sure|either|don'?t (?:know|care)|up to you|other|skip\b|later|none of"
+    r"|你(?:来)?(?:决定|定)|随(?:便|意)|都(?:行|可以)|不确定|其他|跳过|以后再)"
+)
+_ADVISED = re.compile(r"(?i)\s*[(（](?:recommended|default|推荐|默认)[)）]")
 _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
 
 
@@ -129,6 +157,8 @@ def extract_candidates(transcript: Transcript, after_line: int = 0) -> list[Cand
     for message in transcript.messages:
         if message.line > after_line:
             found += [(message.line, candidate) for candidate in _extract_from_message(message, transcript, touched)]
+            if message.origin == SUMMARY:
+                found += [(message.line, candidate) for candidate in _read_summary_errors(message, transcript)]
     found += [(line, candidate) for line, candidate in find_pitfalls(transcript) if line > after_line]
     # Of two that say the same the surer one is kept, then the earlier.
     found.sort(key=lambda pair: (-(pair[1].confidence or 0), pair[0]))
@@ -154,18 +184,19 @@ def _extract_from_message(
     message: TranscriptMessage, transcript: Transcript, known: frozenset[str]
 ) -> Iterator[Candidate]:
     evidence = Evidence("", transcript.session_id, message.line, message.time)
-    texts = get_own_texts(message)
-    # What a person marks in their own words, not in a pasted document, they want to be kept.
-    is_own = message.origin == HUMAN and all(len(text) <= _MAX_TYPED_CHARACTERS for text in texts)
-    for text in texts:
+    for answer in message.answers:
+        yield from _read_choice(answer, evidence)
+    for text, origin in _iter_spoken(message):
         parts = split_pieces(text)
         marks = list(iter_marked(text, parts, evidence))
         for mark in marks:
             near = find_paths(text[mark.start : mark.end], transcript.cwd, known)
             found = mark.candidate._replace(impact=mark.candidate.impact or near)
+            # What a person marks in their own words, not in a pasted document, they want to be kept.
+            is_own = origin == HUMAN and len(text) <= _MAX_TYPED_CHARACTERS
             yield found._replace(affects_future=True) if is_own and found.affects_future is None else found
         # In a pasted document (a ticket, a log, 一份需求文档) “we decided …” is somebody else's word.
-        if message.origin == HUMAN and len(text) > _MAX_TYPED_CHARACTERS:
+        if origin == HUMAN and len(text) > _MAX_TYPED_CHARACTERS:
             continue
         taken = deque(sorted((mark.start, mark.end) for mark in marks))
         for piece in parts:
@@ -173,7 +204,64 @@ def _extract_from_message(
                 taken.popleft()
             is_unmarked = not taken or taken[0][0] >= piece.start + len(piece.text)
             if is_unmarked and piece.what in ("prose", "item"):
-                yield from _extract_from_piece(piece, message.origin, evidence, transcript, known)
+                yield from _extract_from_piece(piece, origin, evidence, transcript, known)
+
+
+def _iter_spoken(message: TranscriptMessage) -> Iterator[tuple[str, str]]:
+    """Yield the texts of *message* that may hold something to keep, each with who speaks: HUMAN or AGENT.
+
+    What a person hands over is an agent's, and so is a summary; what they quote is nobody's. Of an answer to a
+    question only what was typed is a sentence of the person's.
+    """
+    if message.answers:
+        yield from ((answer.typed, HUMAN) for answer in message.answers if answer.typed)
+        return
+    for text in get_own_texts(message):
+        if message.origin == HUMAN:
+            parts = split_prompt(text)
+            yield from ((part, HUMAN) for part in parts.own)
+            yield from ((part, AGENT) for part in parts.handed)
+        elif message.origin == SUMMARY:
+            sections = split_summary(text)
+            yield from ((sections[name], AGENT) for name in _SUMMARY_SECTIONS if name in sections)
+        else:
+            yield text, message.origin
+
+
+def _read_choice(answer: PersonAnswer, evidence: Evidence) -> Iterator[Candidate]:
+    """Yield the decision in which a person chose one of several named options; none for how to go on."""
+    label, about = answer.chosen[0] if len(answer.chosen) == 1 else ("", "")
+    if not label or not answer.left or _NEXT_STEP.search(answer.question) or _NO_CHOICE.match(label):
+        return
+    label = _ADVISED.sub("", label).strip()
+    others = [format_option(*one) for one in answer.left if not _NO_CHOICE.match(one[0])]
+    yield Candidate(
+        "decision",
+        clip(f"{answer.question.rstrip('?？ ')}: {label}", 120),
+        decision=format_option(label, about),
+        alternatives="\n".join(f"- {one}" for one in others) if len(others) > 1 else "".join(others),
+        why=split_reason(format_option(label, about)).why,
+        confidence=CHOICE_CONFIDENCE,
+        evidence=(evidence._replace(quote=answer.text.partition(f"\n{LEFT}")[0]),),
+    )
+
+
+def _read_summary_errors(message: TranscriptMessage, transcript: Transcript) -> Iterator[Candidate]:
+    """Yield the errors that a compaction's summary says were overcome."""
+    for text in get_own_texts(message):
+        for error in iter_summary_errors(split_summary(text).get("errors", "")):
+            evidence = Evidence(
+                error.quote[:_MAX_SENTENCE_CHARACTERS], transcript.session_id, message.line, message.time
+            )
+            yield Candidate(
+                "pitfall",
+                clip(error.symptom, 120),
+                decision=f"{error.symptom}. {error.cure}",
+                why=error.cause,
+                impact=find_paths(error.quote, transcript.cwd),
+                confidence=REASONED_CONFIDENCE,
+                evidence=(evidence,),
+            )
 
 
 def _extract_from_piece(

@@ -171,7 +171,7 @@ def _build_codex_calls(name: str, given: object, call: object) -> list[dict[str,
     elif name == "update_plan" and isinstance(held.get("plan"), list):
         todos = [{"content": step.get("step"), "status": step.get("status")} for step in _as_dicts(held["plan"])]
         name, held = "TodoWrite", {"todos": todos}
-    return [_build_call(call, name, held)]
+    return [_build_call(call, *translate_tool(HOSTS["codex"], name, held))]
 
 
 def _build_codex_result(call: object, output: object) -> dict[str, Any]:

@@ -64,7 +64,7 @@ _FROM_HOSTS = (
 FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"
 """The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""
 _WHOLE = tuple(
-    "<command-|<local-command-|<task-notification|<subagent_notification|<bash-|<user-prompt-submit-hook|<ide_"
+    "<command-|<local-command-|<task-notification|<skill>|<subagent_notification|<bash-|<user-prompt-submit-hook|<ide_"
     "|<hook_context|<session_context|<system-reminder|<environment_context|<user_instructions|<permissions"
     "|<turn_aborted|# AGENTS.md instructions|[Request interrupted|Caveat: The messages below were generated".split("|")
 )

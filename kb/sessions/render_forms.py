@@ -23,6 +23,7 @@ from kb.safety import redaction
 from kb.sessions import forms
 from kb.sessions.facts import find_progress, find_task, read_task_list
 from kb.sessions.forms import COMPACT, NORMAL, FormFacts
+from kb.sessions.host_answers import PersonAnswer
 from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
 from kb.state import hook_failures
 from kb.templates import FOLDER
@@ -255,7 +256,8 @@ def mask_transcript(transcript: Transcript, masking: Masking, *, everything: boo
             shown = (redaction.redact_text(result.text[:_MAX_ANSWER_CHARACTERS], masking)[0] for result in results)
             results = tuple(one._replace(text=text) for one, text in zip(results, shown, strict=True))
         texts = tuple(redaction.redact_text(text, masking)[0] for text in message.texts)
-        return message._replace(texts=texts, calls=tuple(calls), results=results)
+        answers = tuple(PersonAnswer(*redaction.redact_json(tuple(answer), masking)) for answer in message.answers)
+        return message._replace(texts=texts, calls=tuple(calls), results=results, answers=answers)
 
     return transcript._replace(messages=tuple(map(mask_message, transcript.messages)))
 

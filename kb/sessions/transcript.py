@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.i18n import Message, msg
+from kb.sessions.host_answers import ASK, PersonAnswer, extract_queued_text, find_refusal_words, parse_answers
 from kb.sessions.host_input import extract_typed_text, split_element, strip_injected, to_text
 from kb.sessions.host_records import (
     HOST,
@@ -37,6 +38,8 @@ META = "meta"
 WRAPPER = "wrapper"
 DELEGATED = "delegated"
 """The first prompt of a sub-agent: an agent wrote it, not a person."""
+ANSWER = "answer"
+"""What a person answered to a question of the agent's: their words, and no prompt."""
 
 KNOWN_TYPES = frozenset(
     "user assistant system progress file-history-snapshot file-history-delta queue-operation summary attachment"
@@ -91,7 +94,7 @@ class TranscriptMessage(NamedTuple):
     time: str
     role: str
     origin: str
-    """human, agent, tool, summary, meta, wrapper or delegated: who really speaks."""
+    """human, agent, tool, summary, meta, wrapper, delegated or answer: who really speaks."""
     texts: tuple[str, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
@@ -103,6 +106,8 @@ class TranscriptMessage(NamedTuple):
     """How many prompts of a person came before it."""
     in_context: bool = True
     """False for a sub-agent that runs within the session: it has a context of its own."""
+    answers: tuple[PersonAnswer, ...] = ()
+    """What a person answered, where that is what the message is: one for each of the texts."""
 
 
 class SkippedLine(NamedTuple):
@@ -234,7 +239,10 @@ class _TranscriptReader:
         self.started = self.ended = self.model = ""
         self.compactions: list[int] = []
         self.steps: dict[str, int] = {}
-        self.lines = self.turns = self.tokens = 0
+        self.lines = self.tokens = 0
+        self.asked: dict[str, ToolCall] = {}
+        self.queued: dict[int, str] = {}  # the number of a message → the prompt that waits, until it comes as one
+        self.dropped: set[int] = set()
         self.main_side: bool | None = None
 
     def read_record(self, number: int, record: Mapping[str, Any]) -> None:
@@ -261,6 +269,24 @@ class _TranscriptReader:
             texts, _ = _read_texts(attachment.get("prompt"))
             if any(map(_is_typed, texts)):
                 self._add_message(TranscriptMessage(number, time, "user", HUMAN, texts))
+        elif kind == "queue-operation":
+            self._read_queue(TranscriptMessage(number, time, "user", HUMAN), record)
+
+    def _read_queue(self, made: TranscriptMessage, record: Mapping[str, Any]) -> None:
+        """Take a prompt typed while the agent works: it counts here unless it comes again as one, or is taken back."""
+        text = extract_queued_text(record.get("content"))
+        if record.get("operation") == "enqueue" and _is_typed(text):
+            self._add_message(made._replace(texts=(text,)))
+            self.queued[len(self.messages) - 1] = text
+        elif record.get("operation") == "popAll":  # back into the input line, to be changed
+            self._drop_queued(text or "\n".join(self.queued.values()))
+
+    def _drop_queued(self, text: str) -> None:
+        """Drop the queued prompts that *text* holds; a host may join several, each on lines of its own."""
+        for number, queued in tuple(self.queued.items()):
+            if f"\n{queued}\n" in f"\n{text}\n":
+                self.dropped.add(number)
+                del self.queued[number]
 
     def _read_message(self, made: TranscriptMessage, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
         content, (texts, blocks) = message["content"], _read_texts(message["content"])
@@ -274,6 +300,8 @@ class _TranscriptReader:
             if origin == HUMAN:  # beside what was typed, a message may hold reminders in blocks of their own
                 texts = tuple(filter(_is_typed, texts))
             self._add_message(made._replace(origin=origin, texts=texts, results=results))
+            for result in results:
+                self._read_answers(made._replace(texts=()), result, record.get("toolUseResult"))
             return
         step = 0
         if made.in_context:
@@ -288,17 +316,38 @@ class _TranscriptReader:
             given = block.get("input")
             call = ToolCall(to_text(block.get("id")), to_text(block.get("name")), {}, made.line, -1)
             calls.append(call._replace(input=given, block=at) if isinstance(given, dict) else call)
+            if call.name == ASK:
+                self.asked[call.id] = calls[-1]
         self._add_message(made._replace(calls=tuple(calls), blocks=blocks, step=step))
+
+    def _read_answers(self, made: TranscriptMessage, result: ToolResult, details: object) -> None:
+        """Take what a person says in the *result* of a tool: an answer to a question, or words with a refusal."""
+        call = self.asked.pop(result.id, None)
+        if call and not result.is_error and (answers := parse_answers(call.input, result.text, details)):
+            texts = tuple(answer.text for answer in answers)
+            self._add_message(made._replace(origin=ANSWER, texts=texts, answers=answers))
+        if result.is_error and result.text.lstrip().startswith(_REFUSED):
+            self._add_message(made._replace(origin=HUMAN, texts=tuple(filter(None, [find_refusal_words(result.text)]))))
 
     def _add_message(self, message: TranscriptMessage) -> None:
         if message.texts or message.calls or message.results:
-            self.messages.append(message._replace(turn=self.turns))
-            if message.in_context and get_prompt(message):
-                self.turns += 1
+            if self.queued and (prompt := get_prompt(message)):
+                self._drop_queued(prompt)
+            self.messages.append(message)
+
+    def _number_turns(self) -> Iterator[TranscriptMessage]:
+        """Yield the messages that count, each with the number of prompts that came before it."""
+        turns = 0
+        for number, message in enumerate(self.messages):
+            if number not in self.dropped:
+                yield message._replace(turn=turns)
+                turns += message.in_context and bool(get_prompt(message))
 
     def build_transcript(self) -> Transcript:
         session, folder, branch, host = self.session.values()
-        made = Transcript(tuple(self.messages), tuple(self.skipped), self.unknown, self.unread, session, folder, branch)
+        made = Transcript(
+            tuple(self._number_turns()), tuple(self.skipped), self.unknown, self.unread, session, folder, branch
+        )
         made = made._replace(host=host, started=self.started, ended=self.ended, model=self.model, tokens=self.tokens)
         return made._replace(lines=self.lines, compactions=tuple(self.compactions), steps=len(self.steps))
 
@@ -357,10 +406,13 @@ def get_prompt(message: TranscriptMessage) -> str:
 
 
 def get_own_texts(message: TranscriptMessage) -> tuple[str, ...]:
-    """Return the texts in *message* that a person or the agent wrote themselves, without the host's reminders."""
+    """Return the texts in *message* that a person or the agent wrote themselves, without the host's reminders.
+
+    The summary that a compaction leaves is the agent's, an answer to a question of the agent's the person's.
+    """
     if message.origin == HUMAN:
         return tuple(extract_typed_text(text) for text in message.texts)
-    return tuple(strip_injected(text) for text in message.texts) if message.origin == AGENT else ()
+    return tuple(map(strip_injected, message.texts)) if message.origin in (AGENT, SUMMARY, ANSWER) else ()
 
 
 def list_prompts(transcript: Transcript) -> list[str]:

@@ -1,0 +1,184 @@
+"""Tell what a person said from what they hand over, quote or paste, and read the summary that a compaction leaves.
+
+A prompt may go on with another session ("Continue from this handover: …"): what follows is an agent's text. It may
+quote an issue, or kb's own forms: those are nobody's words in this session. A summary has sections; of these the one
+that repeats the person's prompts is never read, since a summary is the agent's text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kb.text.segment import one_line
+
+_INTRO_CHARACTERS = 400
+"""A sentence that hands over stands within so many characters of the prompt's beginning."""
+_MIN_HANDED_CHARACTERS = 200
+"""A shorter rest is what the person adds, not a text that somebody handed over."""
+_HANDOVER = re.compile(
+    r"(?i)\b(?:continu\w*|resum\w*|pick\w* up|start\w*|take over|taking over)\b[^\n]{0,60}\b(?:hand-?(?:over|off)"
+    r"|summary|notes?|previous (?:session|conversation|agent|context)"
+    r"|(?:older|last|earlier) (?:session|conversation|coordinator))"
+    r"|^\W*(?:session )?hand-?(?:over|off)(?: (?:notes?|summary|prompt|from\b[^\n]{0,40}))?\s*[:：]"
+    r"|\bimplement (?:the following|this) plan\s*[:：]"
+    r"|接着上一?[次个](?:会话|对话|任务)|(?:继续|接手)[^\n]{0,20}(?:交接|总结|摘要|上一?[次个](?:会话|对话))"
+    r"|(?:以下|下面|这)是[^\n]{0,12}(?:交接|会话(?:总结|摘要)|上下文)|^\W*交接(?:说明|文档|记录)?\s*[:：]"
+    r"|(?:实施|执行|实现)(?:以下|下面的?|这个)(?:计划|方案)\s*[:：]",
+    re.MULTILINE,
+)
+"""“Continue from this handover: …”, “Implement the following plan:”, “接着上次会话：…”."""
+_QUOTED_ISSUE = re.compile(
+    r"(?im)^[ \t]*(?:[#>*_]+[ \t]*)?(?:"
+    r"(?:(?:github|gitlab|jira|linear)[ \t]+)?(?:issue|bug report|ticket|problem statement|pr description|pull request"
+    r"|stack ?trace|(?:error |build |ci )?logs?|e-?mail)(?: +(?:#?\d+|description|text|body|title))?[ \t]*[*_]*[:：]"
+    r"|(?:here(?:'s| is)|below is|(?:consider |this is )?the following)[^\n]{0,40}\b"
+    r"(?:issue|bug report|ticket|report|pr description|problem statement|thread|log|output|e-?mail)\b[^\n]{0,30}$"
+    r"|(?:以下|下面)(?:是|为)?[^\n]{0,12}(?:issue|工单|缺陷|问题描述|报告|日志|邮件|聊天记录)[^\n]{0,12}$"
+    r"|(?:issue|工单|缺陷报告|问题描述|报错日志|日志)(?:内容|描述)?[ \t]*[:：])"
+)
+"""A line behind which somebody else's text stands: “Issue:”, “Here is the bug report”, “以下是工单内容”."""
+_OPENING = re.compile(r"<([A-Za-z][\w.-]{1,40})(?: [^<>\n]{0,200})?>[ \t]*\n")
+"""An element over several lines opens: “<issue>”, “<pr_description>”; people type none around their own words."""
+_OWN_HEADING = re.compile(
+    r"(?m)^## (?:🔸|🔹|🔶|\[(?:识 )?T[12]\]|Knowledge base: |知识库：|(?:Related records|相关锚点|Hints|惯性提示)$)"
+)
+"""With such a heading kb's own texts begin: its hints and its forms."""
+
+
+class PromptParts(NamedTuple):
+    """What a prompt holds: each part is a slice of it, with what is nobody's words left out."""
+
+    own: tuple[str, ...]
+    """What the person says."""
+    handed: tuple[str, ...] = ()
+    """What an agent wrote in another session, handed over with the prompt."""
+
+
+def split_prompt(prompt: str) -> PromptParts:
+    """Return which parts of *prompt* are the person's own and which an agent's, without quoted and kb's own texts."""
+    if mark := _OWN_HEADING.search(prompt):
+        prompt = prompt[: mark.start()]
+    start = _HANDOVER.search(prompt, 0, _INTRO_CHARACTERS)
+    if start and len(prompt) - start.end() >= _MIN_HANDED_CHARACTERS:
+        end = prompt.find("\n", start.end())
+        colon = re.compile("[:：]").search(prompt, start.start(), start.end() + 40)
+        cut = min([one for one in (end, colon.start() if colon else -1) if one >= 0], default=start.end())
+        return PromptParts(_strip_quoted(prompt[:cut]), _strip_quoted(prompt[cut:].lstrip(":：")))
+    return PromptParts(_strip_quoted(prompt))
+
+
+def _strip_quoted(text: str) -> tuple[str, ...]:
+    """Return the parts of *text* outside quoted issues, logs and elements."""
+    kept = []
+    for part in _split_at_elements(text):
+        quoted = _QUOTED_ISSUE.search(part)
+        kept.append(part[: quoted.start()] if quoted else part)
+    return tuple(part for part in kept if part.strip())
+
+
+def _split_at_elements(text: str) -> Iterator[str]:
+    """Yield the parts of *text* that stand in no element."""
+    at = 0
+    unclosed: set[str] = set()
+    for match in _OPENING.finditer(text):
+        closing = f"</{match[1]}>"
+        if match.start() < at or closing in unclosed:
+            continue
+        end = text.find(closing, match.end())
+        if end < 0:
+            unclosed.add(closing)  # a pasted page may open thousands of them
+            continue
+        yield text[at : match.start()]
+        at = end + len(closing)
+    yield text[at:]
+
+
+# -- the summary of a compaction -------------------------------------------------------------------
+
+_SECTIONS = {
+    "request": "primary request and intent|goal|overall goal|overview|instructions|主要请求.*|目标",
+    "concepts": "key technical concepts|key knowledge|discoveries|technical details|关键技术概念|关键知识",
+    "files": "files and code sections|file system state|relevant files.*|important files|文件.*",
+    "errors": "errors and fixes|errors|错误(?:和|与|及)修复|错误",
+    "solved": "problem solving|问题解决",
+    "said": "all user messages|user messages|所有用户消息|用户消息",
+    "done": "accomplished|work done|recent actions|history|已完成.*",
+    "pending": "pending tasks|pending|remaining(?: work| tasks)?|current plan|待办.*|待处理.*|未完成.*",
+    "work": "current work|current state|当前工作|当前状态",
+    "next": "(?:optional )?next steps?|(?:可选的?)?下一步.*",
+}
+_TITLES = tuple((name, re.compile(f"(?:{pattern})\\Z", re.IGNORECASE)) for name, pattern in _SECTIONS.items())
+_TITLE = re.compile(
+    r"(?m)^[ ]{0,3}(?:(?:#{1,4}|\d{1,2}[.)])[ \t]+)\**([^\n*:：]{3,60})\**[:：]?\**[ \t]*$|^<(\w{3,40})>[ \t]*$"
+)
+"""“4. Errors and fixes:”, “## Next Steps”, “<next_steps>”."""
+_TAIL = re.compile(
+    r"\n(?:If you need specific details from before compaction|Please continue the conversation from where)"
+)
+"""What Claude Code puts behind a summary."""
+_ITEM = re.compile(r"(?m)^([ \t]*)[-*+] (?=\S)")
+_LABELLED = r"(?im)^[ \t]*(?:[-*+] )?\**(?:%s)\**[ \t]*[:：]%s\**[ \t]*(\S[^\n]*)"
+_CURE = re.compile(
+    _LABELLED % (r"fix(?:ed)?(?: by| with)?|solution|resolved(?: by)?|resolution|修复|解决(?:办法|方案)?", "?")
+)
+_CAUSE = re.compile(_LABELLED % (r"(?:root )?(?:cause|reason)|原因|根因|根本原因", ""))
+_INLINE_CURE = re.compile(
+    r"(?i)[:：.。—–-][ \t]*(?P<cure>(?:(?:fixed|solved|resolved|changed|added|used|replaced|switched)\b"
+    r"|修复|解决|改为|改用)[^\n]+)"
+)
+
+
+class SummaryError(NamedTuple):
+    """An error of which a summary tells, and how it was overcome."""
+
+    symptom: str
+    cause: str
+    cure: str
+    quote: str
+    """A slice of the summary."""
+
+
+def split_summary(text: str) -> dict[str, str]:
+    """Return the sections of a compaction's summary by what they are about; "" has what stands in none that is known.
+
+    What stands before "Summary:" is left out where an analysis does: it only leads to the summary.
+    """
+    start = text.find("\nSummary:")
+    body = text[start:] if start >= 0 and "Analysis:" in text[:start] else text
+    found: dict[str, str] = {}
+    name, at = "", 0
+    for match in _TITLE.finditer(body):
+        title = (match[1] or match[2].replace("_", " ")).strip()
+        known = next((key for key, pattern in _TITLES if pattern.match(title)), None)
+        if known is None:
+            continue
+        found[name] = found.get(name, "") + body[at : match.start()]
+        name, at = known, match.end()
+    tail = _TAIL.search(body, at)
+    found[name] = found.get(name, "") + body[at : tail.start() if tail else len(body)]
+    return {key: part.strip("\n") for key, part in found.items() if part.strip()}
+
+
+def iter_items(text: str) -> Iterator[str]:
+    """Yield the items of the outermost list in *text*, each with what belongs to it, as slices."""
+    marks = list(_ITEM.finditer(text))
+    least = min((len(mark[1].expandtabs(4)) for mark in marks), default=0)
+    starts = [mark.start() for mark in marks if len(mark[1].expandtabs(4)) == least]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        yield text[start:end].strip()
+
+
+def iter_summary_errors(text: str) -> Iterator[SummaryError]:
+    """Yield the errors of the section *text* that were overcome; what the person asked or said is none."""
+    for item in iter_items(text):
+        head, _, rest = item.partition("\n")
+        line = re.sub(r"\*\*", "", head.lstrip("-*+ \t")).strip()
+        inline = _INLINE_CURE.search(line)
+        cure = _CURE.search(rest) or inline
+        symptom = one_line(line[: inline.start()] if inline else line).rstrip(":： ")
+        if cure is None or not symptom or re.match(r"(?i)user\b|用户", symptom):
+            continue
+        cause = _CAUSE.search(rest)
+        yield SummaryError(symptom, one_line(cause[1]) if cause else "", one_line(cure[cure.lastindex or 1]), item)
