@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-recall bench-latency bench-path bench-mcp bench-faults bench-guard bench-storm docs browser clean
+.PHONY: help demo test lint bench bench-recall bench-latency bench-path bench-mcp bench-faults bench-guard bench-storm bench-hosts docs browser clean
 
 help:
 	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a real transcript"
@@ -15,6 +15,7 @@ help:
 	@echo "make bench-mcp   ask kb mcp with the TypeScript SDK; needs node and npm"
 	@echo "make bench-faults   interrupt everything everywhere: an hour; FORM=--short: two minutes"
 	@echo "make bench-guard   let commands of agents loose on records: stopped before, found after, or harmless"
+	@echo "make bench-hosts    run the real agent programs with the hooks; needs npm and unshare; FORM=--keep keeps the runs"
 	@echo "make bench-storm    writers, kills and a person at git in clones of many shapes; SEEDS=1-20"
 	@echo "make docs   write the generated parts of docs/ anew"
 
@@ -80,6 +81,9 @@ bench-faults: $(VENV)/.ready
 
 bench-guard: $(VENV)/.ready
 	$(RUN)/python -m bench.guard
+
+bench-hosts: $(VENV)/.ready
+	$(RUN)/python -m bench.hosts $(FORM)
 
 bench-storm: $(VENV)/.ready
 	$(RUN)/python -m bench.storm --seeds $(or $(SEEDS),1)

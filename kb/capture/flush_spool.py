@@ -128,6 +128,8 @@ def _run_job(kb: Workspace, value: Mapping[str, Any], path: str, name: str) -> l
         from kb.sessions.active_sessions import ExtractionJob
 
         job = ExtractionJob(*(value["save"][field] for field in ("transcript", "session", "folder", "host")))
+        if not os.path.exists(job.transcript):  # a session in which nothing was said leaves none
+            return []
         return list(save(kb, job, landing=name).verdicts)
     folder = value["folder"] if os.path.isdir(value["folder"]) else ""
     candidates = build_candidates(value["candidates"], path)

@@ -96,8 +96,11 @@ def is_due(kb: Workspace, session: str, agent: str = "") -> bool:
 
 
 def spool_ended_session(kb: Workspace, job: ExtractionJob) -> None:
-    """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it."""
-    if has_content(job.transcript):
+    """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it.
+
+    A short session may end before its host has written the transcript: it is looked for when the job lands.
+    """
+    if job.transcript and (has_content(job.transcript) or not os.path.exists(job.transcript)):
         active_sessions.spool_session(kb.state, job, kb.now())
     ActiveSession(kb, job.session).remove_files()
 

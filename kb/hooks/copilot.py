@@ -52,12 +52,10 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
 
 
 def _find_transcript(session: object, environment: Mapping[str, str]) -> str:
-    """Return the file of a *session*, which most events do not name; "" where there is none."""
+    """Return the file of a *session*, which most events do not name and which is written late; "" for no session."""
     if not isinstance(session, str) or not session or os.path.basename(session) != session or "\0" in session:
         return ""
-    home = resolve_user_folder(COPILOT.hooks, environment)
-    path = os.path.join(home, "session-state", session, "events.jsonl")
-    return path if os.path.exists(path) else ""
+    return os.path.join(resolve_user_folder(COPILOT.hooks, environment), "session-state", session, "events.jsonl")
 
 
 def _parse_arguments(payload: Mapping[str, Any]) -> object:

@@ -111,7 +111,11 @@ def test_the_transcript_that_copilot_does_not_name_is_found(in_copilot: Path, tm
     file.write_text("{}\n")
     made = copilot.normalise_payload("SessionEnd", {"sessionId": SESSION, "reason": "complete"})
     assert made is not None and made["transcript_path"] == str(file)
-    for strange in ("../other", "", None, 7, "a\0b", "s-2"):
+    early = copilot.normalise_payload("SessionEnd", {"sessionId": "s-2"})
+    assert early is not None and early["transcript_path"] == str(file.parent.with_name("s-2") / file.name), (
+        "not there yet"
+    )
+    for strange in ("../other", "", None, 7, "a\0b"):
         found = copilot.normalise_payload("SessionEnd", {"sessionId": strange})
         assert found is not None and found["transcript_path"] == ""
 

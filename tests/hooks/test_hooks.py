@@ -371,9 +371,19 @@ def test_no_transcript_stops_the_agent(host: Host, tmp_path: Path, word: str, ki
         return [p.name for folder in folders for p in (host.root / ".kb" / folder).glob("*")]
 
     assert left("pending") == []
-    assert len(left("spool")) == (kind == "binary" and word == "session-end"), "only what could be read is spooled"
+    is_spooled = word == "session-end" and kind in ("binary", "missing")
+    assert len(left("spool")) == is_spooled, "only what could be read, or may yet be written, is spooled"
     assert host.send("session-start", "s2", source="startup").code == 0
     assert left("spool", "pending") == [], "nothing is kept or set aside that says nothing"
+
+
+def test_a_session_that_ends_before_its_transcript_is_written_is_saved_later(host: Host, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    for word in ("stop", "session-end"):
+        assert host.send(word, "s1", str(path)).code == 0
+    transcript(path, ZH)
+    assert "[D001]" in host.send("session-start", "s2", source="startup").message
+    assert host.kb().state.list_spooled() == []
 
 
 def test_a_transcript_that_cannot_be_read_is_remembered(host: Host, tmp_path: Path) -> None:
