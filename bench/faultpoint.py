@@ -142,19 +142,19 @@ class Fault:
         return call
 
     def _wrap_transactions(self) -> None:
-        from kb.index import connection
+        from kb.index import schema
 
-        real = connection.Cursor.execute
+        real = schema.Cursor.execute
         fault = self
 
         def execute(cursor: Any, sql: str, values: Any = (), /) -> Any:
             word = sql.split(" ", 1)[0]
             if word in ("BEGIN", "COMMIT") and fault.passed(word) and fault.mode in ERRORS:
                 text = "database or disk is full" if fault.mode == "ENOSPC" else "disk I/O error"
-                raise connection._convert_error(sqlite3.OperationalError(text), cursor.connection)
+                raise schema._convert_error(sqlite3.OperationalError(text), cursor.connection)
             return real(cursor, sql, values)
 
-        connection.Cursor.execute = execute  # type: ignore[method-assign, assignment]
+        schema.Cursor.execute = execute  # type: ignore[method-assign, assignment]
 
 
 class Torn:

@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 from bench import corpus
 from bench import merging_person as person
 from kb.errors import KbError
-from kb.git import driver_setup
 from kb.git.repository import Repository
 from kb.importers.adr import read_adr
 from kb.importers.adr_set import resolve_imports
@@ -44,6 +43,7 @@ from kb.records.model import GLOBAL, TRANSITIONS, Record, Status
 from kb.records.record_file import find_blocks, read, render
 from kb.records.record_paths import folder_for_scope, generate_ulid
 from kb.text.segment import slugify
+from kb.writing import init_base
 
 METHODS = {"lines": "merge", "union": "merge=union", "driver": "merge=kb"}
 """How records are merged → what `.git/info/attributes` says of them."""
@@ -278,7 +278,7 @@ def words(chance: random.Random) -> str:
 def measured(base: Path, place: Path, method: str, given: argparse.Namespace) -> Outcome:
     """Let the agents work and merge their branches by *method*."""
     shutil.copytree(base, place, symlinks=True)
-    driver_setup.install(Repository(str(place), os.environ))
+    init_base.install_driver(Repository(str(place), os.environ))
     (place / ".git" / "info").mkdir(exist_ok=True)
     (place / ".git" / "info" / "attributes").write_text(f"content/anchors/**/*.md {METHODS[method]}\n")
     paths = sorted(str(path.relative_to(place)) for path in place.glob("content/anchors/**/*.md"))

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from bench import recallsets, recallvectors
 from bench.recallsets import Part, Question
 from kb.config import Config
-from kb.search.word_lists import FUNCTION_EN
+from kb.search.query import FUNCTION_EN
 from kb.text.segment import build_index_terms, fold_text, iter_runs
 
 Search = Callable[[str, int], list[str]]

@@ -13,7 +13,7 @@ from bench.recallsets import Part
 from kb.errors import KbError
 from kb.index import models
 from kb.index.database import Index
-from kb.index.passages import detect_language, extract_passage, hash_text
+from kb.index.postings import detect_language, extract_passage, hash_text
 from kb.index.schema import ALL
 from kb.index.vectors import Vectors
 from kb.search.query import parse_query

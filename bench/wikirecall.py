@@ -22,8 +22,7 @@ from bench.recall import ARMS
 from bench.recallsets import Part, Question
 from kb.records.model import Record
 from kb.search.synonyms import collect_word_lists
-from kb.wiki.search_docs import SearchDoc, build_engine_script
-from kb.wiki.search_index import FOLDER, iter_index_files
+from kb.wiki.search_index import FOLDER, SearchDoc, build_engine_script, iter_index_files
 
 FIRST = 5
 

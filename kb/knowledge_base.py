@@ -133,7 +133,7 @@ class KnowledgeBase(Workspace):
         full: bool = False
     ) -> SavedSession:  # fmt: skip
         """Extract from a transcript, write through the gate, and keep compact form and archive (*full*: all forms)."""
-        from kb.capture.flush_spool import flush_and_save
+        from kb.capture.submit import flush_and_save
         from kb.sessions.active_sessions import ExtractionJob
 
         return flush_and_save(self, ExtractionJob(transcript, session, folder, host), archive=archive, full=full)
@@ -142,7 +142,7 @@ class KnowledgeBase(Workspace):
         self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
     ) -> SavedSession | None:
         """Extract what is new, unless the last time was less than `pause` seconds ago: then a later call takes it."""
-        from kb.capture.flush_spool import save_when_due
+        from kb.capture.submit import save_when_due
         from kb.sessions.active_sessions import ExtractionJob
 
         return save_when_due(self, ExtractionJob(transcript, session, folder, host, agent), answer=answer)
@@ -158,7 +158,7 @@ class KnowledgeBase(Workspace):
         """Write what earlier calls could not or put off, and return the verdicts."""
         if not self.state.has_pending_work():
             return []
-        from kb.capture.flush_spool import flush_pending_work
+        from kb.capture.submit import flush_pending_work
 
         return flush_pending_work(self)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Record, Section
 from kb.similarity.duplicates import THRESHOLD
-from kb.similarity.verdict import decide_candidate
+from kb.similarity.merge_candidate import decide_candidate
 
 HERE = Path(__file__).parent
 HALVES = ("dev", "unseen")

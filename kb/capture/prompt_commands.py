@@ -53,7 +53,7 @@ def answer_phrase(
 
 
 def _archive_session(kb: Workspace, known: KnownSession, folder: str, host: str) -> PromptAnswer:
-    from kb.capture.flush_spool import flush_and_save
+    from kb.capture.submit import flush_and_save
     from kb.sessions.active_sessions import ExtractionJob
 
     saved = flush_and_save(kb, ExtractionJob(known.transcript, known.session, folder, host), full=True)

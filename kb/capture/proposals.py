@@ -28,7 +28,7 @@ from kb.safety.personal_facts import can_be_personal_fact, has_self_description,
 from kb.safety.quoting import quote_text
 from kb.sessions.prose import split_reason
 from kb.similarity.duplicates import compute_similarity, find_duplicate
-from kb.similarity.verdict import build_sections
+from kb.similarity.merge_candidate import build_sections
 from kb.state.project import is_agent_shell, is_shared
 from kb.state.session_log import MOMENT, SessionLog
 from kb.text.segment import clip

@@ -167,7 +167,7 @@ def _run_alert(kb: Workspace, now: UsageBand, used: ContextUsage, job: Extractio
         return UsageAlert(kb.localise(room))
     if now.light == "orange":
         return UsageAlert(message=_plan_pruning(kb, job, used.percent))
-    from kb.capture.flush_spool import flush_and_save
+    from kb.capture.submit import flush_and_save
 
     name = flush_and_save(kb, job, full=True).archive or job.session
     message = msg(

@@ -15,7 +15,7 @@ from kb.i18n import Message
 from kb.records.front_matter import decode_record, find_key_line
 from kb.records.model import GLOBAL, Record, list_aliases
 from kb.records.record_file import parse_record
-from kb.text.line_ends import split_lines
+from kb.text.segment import split_lines
 
 if TYPE_CHECKING:
     from typing import Any

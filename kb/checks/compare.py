@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kb.checks import content_rules, file_rules, lifecycle, staleness
+from kb.checks import content_rules, file_rules, lifecycle
 from kb.checks.check_context import CheckContext, build_check_context, load_check_context
 from kb.checks.collect_checks import collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource
@@ -35,7 +35,7 @@ _CROSS_BRANCH_RULES = (
     lifecycle.check_unmarked_records,
     lifecycle.check_cycles,
     lifecycle.check_claims,
-    staleness.check_impact_paths,
+    lifecycle.check_impact_paths,
 )
 """The rules by which a change to one file can make another one wrong."""
 _SCANNING_RULES = (content_rules.check_secrets, content_rules.check_untrusted)

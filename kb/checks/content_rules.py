@@ -21,9 +21,8 @@ from kb.records.kinds import BY_PREFIX, status_name
 from kb.records.model import LIVE, Status, is_imported, qualify_id
 from kb.safety.injection import HIDDEN, INSTRUCTION, TURNS, Threat, find_threats
 from kb.safety.redaction import locate_secrets
-from kb.text.line_ends import find_line_number, iter_line_numbers
 from kb.text.markdown_scan import find_code_lines
-from kb.text.segment import clip
+from kb.text.segment import clip, find_line_number, iter_line_numbers
 from kb.writing.quality import is_vague
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from kb.records.front_matter import KEYS, decode_record, find_key_line, parse_fr
 from kb.records.kinds import BY_NAME, KINDS, find_kind
 from kb.records.model import SCOPE, Record
 from kb.records.record_paths import folder_for_scope
-from kb.text.line_ends import find_line_number
-from kb.text.segment import clip, one_line
+from kb.text.segment import clip, find_line_number, one_line
 
 _ID = re.compile(r"[A-Z]{1,2}\d{3,}")
 _SCOPE = re.compile(SCOPE)
@@ -106,7 +105,7 @@ def check_ids(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_date_format(context: CheckContext) -> Iterator[Finding]:
-    """Report invalid and future dates; `staleness.check_old_records` judges the age."""
+    """Report invalid and future dates; `lifecycle.check_old_records` judges the age."""
     today = context.surroundings.today
     # somewhere on earth it is already tomorrow
     latest = (date.fromisoformat(today) + timedelta(days=1)).isoformat() if today else ""

@@ -17,9 +17,8 @@ from kb.i18n import msg
 from kb.records.blocks import find_blocks, find_headings
 from kb.records.front_matter import TextSpan
 from kb.records.model import Section, is_imported
-from kb.text.line_ends import find_line_number, split_lines
 from kb.text.markdown_scan import find_code_lines
-from kb.text.segment import clip, count_words, one_line
+from kb.text.segment import clip, count_words, find_line_number, one_line, split_lines
 
 MIN_REPEATED_WORDS = 3
 """字 from which on a list item that stands twice was hardly meant to."""

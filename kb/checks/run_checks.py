@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks import content_rules, file_rules, lifecycle, merge_damage, staleness
+from kb.checks import content_rules, file_rules, lifecycle, merge_damage
 from kb.checks.check_context import CheckContext, digest_text
 from kb.checks.collect_checks import add_other_branches, collect_context, iter_sources
 from kb.checks.findings import Finding, RecordSource, build_fixes
@@ -66,11 +66,11 @@ RULES: tuple[Rule, ...] = (
     merge_damage.check_duplicate_items,
     merge_damage.check_duplicate_lines,
     merge_damage.check_leftover_markers,
-    staleness.check_impact_paths,
-    staleness.check_stale_records,
-    staleness.check_verifications,
-    staleness.check_fixes,
-    staleness.check_old_records,
+    lifecycle.check_impact_paths,
+    lifecycle.check_stale_records,
+    lifecycle.check_verifications,
+    lifecycle.check_fixes,
+    lifecycle.check_old_records,
     content_rules.check_secrets,
     content_rules.check_vague_titles,
     content_rules.check_untrusted,

@@ -20,13 +20,13 @@ from itertools import takewhile
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks.staleness import VERIFICATION_FAILED, VERIFIED
+from kb.checks.lifecycle import VERIFICATION_FAILED, VERIFIED
 from kb.errors import KbError
 from kb.i18n import msg
 from kb.records.model import Record, Verdict
 from kb.safety import redaction
 from kb.safety.injection import HIDDEN, find_threats, reveal_hidden
-from kb.text.line_ends import split_lines
+from kb.text.segment import split_lines
 from kb.writing.edit import reload_record
 from kb.writing.transaction import transactions
 

@@ -73,7 +73,7 @@ def serve_wiki(kb: KnowledgeBase, address: str, own_config: bool) -> None:
 @with_kb
 def preview_wiki(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:
     """Write a report of what merging changes, with both sides, and the pages of the changed records alone."""
-    from kb.wiki.preview import write_preview
+    from kb.wiki.wiki_site import write_preview
 
     first, number = write_preview(kb, revision, out, published)
     warn(kb, msg("records that change: {number}", number=number))

@@ -11,9 +11,8 @@ from kb.cli.comment import LABELS, MARKDOWN, PLAIN, PageStyle
 from kb.cli.options import Answer, record_options, with_json
 from kb.cli.prints import format_record_line, pad_text
 from kb.context.disclose import quote_base_name
-from kb.history.changes import ChangeLog, ChangeLogEntry, Digest, build_change_log, build_digest
 from kb.history.dependents import find_dependents
-from kb.history.snapshot import resolve_range
+from kb.history.snapshot import ChangeLog, ChangeLogEntry, Digest, build_change_log, build_digest, resolve_range
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase

@@ -14,7 +14,7 @@ from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn
 from kb.errors import KbError
 from kb.guard import decide, policy
-from kb.hooks import agent_files, codex, install, mcp_install, plugin
+from kb.hooks import agent_files, codex, install, plugin
 from kb.hooks.agent_files import find_protocol_files, resolve_skill_folder
 from kb.hooks.settings_file import SettingsEdit, apply_edit, find_project_root
 from kb.hosts import HOSTS, resolve_settings_path
@@ -307,11 +307,11 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
     CLIENT is one of {hosts}. Everything else in the file stays as it is; again, it changes nothing. With kb --kb
     PATH, that knowledge base is served wherever the client works.
     """
-    found = mcp_install.get_client(client)
+    found = install.get_client(client)
     path = resolve_settings_path(found.mcp, _resolve_project(is_user, is_project), os.environ)
     base = ctx.find_root().obj
-    words = [mcp_install.find_program(shared=is_project), *(("--kb", os.path.abspath(base)) if base else ()), "mcp"]
-    change = mcp_install.plan_installation(found, path, words, os.environ)
+    words = [install.find_server_program(shared=is_project), *(("--kb", os.path.abspath(base)) if base else ()), "mcp"]
+    change = install.plan_server_installation(found, path, words, os.environ)
     done = msg("server written to {path}; the client starts it when it next starts", path=path)
     _show_and_apply(change, dry_run, msg("the server is already in {path}", path=path), done)
     if not _has_sdk():
@@ -323,9 +323,9 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
 @client_options
 def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
     """Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was."""
-    found = mcp_install.get_client(client)
+    found = install.get_client(client)
     path = resolve_settings_path(found.mcp, _resolve_project(is_user, is_project), os.environ)
-    change = mcp_install.plan_removal(found, path, os.environ)
+    change = install.plan_server_removal(found, path, os.environ)
     nothing = msg("{path} has no server of kb", path=path)
     _show_and_apply(change, dry_run, nothing, msg("server removed from {path}", path=path))
 

@@ -33,8 +33,7 @@ from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
 from kb.safety.quoting import TITLE_LIMIT, has_conclusion, quote_record, quote_text
 from kb.sessions.render_forms import FormWriter
 from kb.state.project import save_kb_edits
-from kb.text.line_ends import find_line_number, normalise_newlines
-from kb.text.segment import first_sentence, one_line
+from kb.text.segment import find_line_number, first_sentence, normalise_newlines, one_line
 
 if TYPE_CHECKING:
     from typing import Any

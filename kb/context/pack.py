@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.records.front_matter import find_body_start
 from kb.records.model import Record
 from kb.search.query import Query, extract_keywords
-from kb.text.line_ends import find_line_number
-from kb.text.segment import extract_ranking_terms, first_sentence, fold_text, one_line, stem
+from kb.text.segment import extract_ranking_terms, find_line_number, first_sentence, fold_text, one_line, stem
 
 if TYPE_CHECKING:
     from typing import Any

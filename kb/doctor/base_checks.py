@@ -143,7 +143,7 @@ def check_unreadable_spool(target: DoctorTarget) -> DoctorFinding:
 
 def retry_unreadable_spool(target: DoctorTarget) -> None:
     """Try again to write what was set aside."""
-    from kb.capture.flush_spool import retry_quarantined_jobs
+    from kb.capture.submit import retry_quarantined_jobs
 
     retry_quarantined_jobs(target.base)
 

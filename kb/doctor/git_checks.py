@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, DoctorFinding, DoctorTarget
 from kb.errors import Busy
 from kb.files import STALE, write_atomic
-from kb.git import driver_setup, dropped_records, worktree
+from kb.git import dropped_records, worktree
 from kb.git.git_process import can_git_be_running, run, scrub_environment
 from kb.git.repository import LockWaitCancelled, Repository
 from kb.i18n import msg
 from kb.records.record_paths import CONTENT
-from kb.writing import publish
+from kb.writing import init_base, publish
 from kb.writing.transaction import transactions
 
 MIN_GIT = (2, 38)
@@ -173,11 +173,11 @@ def check_merge_driver(target: DoctorTarget) -> DoctorFinding:
     repository = target.base.repository
     if not _can_run_git(repository):
         return DoctorFinding(SKIPPED, _SEE_ABOVE)
-    if driver_setup.read_merge_attribute(repository) != driver_setup.NAME:
+    if init_base.read_merge_attribute(repository) != init_base.DRIVER:
         return DoctorFinding(NOTE, msg("git merges records by lines"), msg("run: kb init"))
-    if not driver_setup.is_installed(repository):
+    if not init_base.is_driver_installed(repository):
         return DoctorFinding(NOTE, msg("this clone does not merge records with this kb"))
-    if not driver_setup.is_driver_working(repository, target.environment):
+    if not init_base.is_driver_working(repository, target.environment):
         return DoctorFinding(FAILED, msg("the merge driver does not merge"))
     return DoctorFinding(OK, msg("records are merged by kb"))
 
@@ -185,8 +185,8 @@ def check_merge_driver(target: DoctorTarget) -> DoctorFinding:
 def install_merge_driver(target: DoctorTarget) -> None:
     """Tell git in this clone how to merge records, where its attributes ask for kb."""
     repository = target.base.repository
-    if driver_setup.read_merge_attribute(repository) == driver_setup.NAME:
-        driver_setup.install(repository)
+    if init_base.read_merge_attribute(repository) == init_base.DRIVER:
+        init_base.install_driver(repository)
 
 
 def check_checkout(target: DoctorTarget) -> DoctorFinding:

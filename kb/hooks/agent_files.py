@@ -18,7 +18,7 @@ from kb.hooks.settings_file import MEND, SettingsEdit, decode_text, encode_text,
 from kb.hosts import CLAUDE, resolve_settings_path, resolve_user_folder
 from kb.i18n import Message, msg
 from kb.templates import FOLDER
-from kb.text.line_ends import find_line_number
+from kb.text.segment import find_line_number
 
 VERSION = "memory-bank/v1"
 """The version of the protocol that kb ships."""

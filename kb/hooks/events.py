@@ -167,7 +167,7 @@ def handle_session_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
 def handle_subagent_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     """Give a sub-agent the hints for its role and task; the host does not say the task, but the call for it did."""
-    from kb.guard.subagent_tasks import take_task
+    from kb.hooks.tool_events import take_task
     from kb.state.session_log import SessionLog
 
     avatar = payload.get("agent_type", "")

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.importers.adr_fields import parse_date, parse_status
-from kb.text.line_ends import split_lines
 from kb.text.markdown_scan import find_code_lines
-from kb.text.segment import has_cjk, one_line
+from kb.text.segment import has_cjk, one_line, split_lines
 
 if TYPE_CHECKING:
     from typing import Any

@@ -20,9 +20,8 @@ from kb.importers.adr_text import PREAMBLES, choose_preamble_heading
 from kb.records.blocks import escape_block, escape_section
 from kb.records.kinds import BY_PREFIX, find_kind, kind_label, resolve_section_name, section_label
 from kb.records.model import GLOBAL, Record, Section, Status
-from kb.text.line_ends import split_lines
 from kb.text.markdown_scan import find_code_lines
-from kb.text.segment import one_line
+from kb.text.segment import one_line, split_lines
 
 if TYPE_CHECKING:
     from typing import Any

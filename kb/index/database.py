@@ -21,9 +21,7 @@ from kb.files import (
     read_file_stamp,
     sum_stamps,
 )
-from kb.index.connection import open_index
-from kb.index.passages import Passages
-from kb.index.postings import Postings
+from kb.index.postings import Passages, Postings
 from kb.index.schema import (
     ALL,
     Filter,
@@ -36,6 +34,7 @@ from kb.index.schema import (
     join_body,
     join_tags,
     load_record,
+    open_index,
 )
 from kb.records.model import LIVE, Record
 from kb.startup.namedtuple import TYPE_CHECKING

@@ -13,12 +13,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import msg
-from kb.merge.merge_lines import iter_merge_runs, merge_additions
-from kb.merge.sides import (
+from kb.merge.merge_lines import (
     FRONT,
     ConflictLocation,
     MergeReport,
     is_trivial_merge,
+    iter_merge_runs,
+    merge_additions,
     merge_trivially,
     order_all_names,
     order_names,
@@ -26,7 +27,7 @@ from kb.merge.sides import (
 from kb.records.blocks import escape_block
 from kb.records.front_matter import KEYS, MAX_DEPTH, edit_front_matter, find_front_matter, format_entry
 from kb.records.model import TRANSITIONS, Status
-from kb.text.line_ends import split_lines
+from kb.text.segment import split_lines
 
 if TYPE_CHECKING:
     from typing import Any

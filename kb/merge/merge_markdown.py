@@ -11,18 +11,21 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from kb.i18n import msg
-from kb.merge.merge_lines import MergeRun, has_new_duplicates, iter_merge_runs, merge_additions, split_common_ends
-from kb.merge.sides import (
+from kb.merge.merge_lines import (
     ConflictLocation,
     MergeReport,
+    MergeRun,
+    has_new_duplicates,
     is_trivial_merge,
+    iter_merge_runs,
+    merge_additions,
     merge_trivially,
     order_all_names,
     order_names,
+    split_common_ends,
 )
-from kb.text.line_ends import detect_newline, split_lines
 from kb.text.markdown_scan import find_fenced_code
-from kb.text.segment import clip, one_line
+from kb.text.segment import clip, detect_newline, one_line, split_lines
 
 _ITEM = re.compile(r"(?:[ \t]*+[\r\n]++)*+( *+)(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)")
 _BULLET = re.compile(r"(?:[ \t]*+[\r\n]++)*+ *+[-*+](?:[ \t]|$)")

@@ -15,8 +15,8 @@ from kb.records.kinds import SECTIONS, resolve_section_name, section_label
 from kb.records.model import Section
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.line_ends import detect_newline, find_line_number, iter_line_numbers, normalise_newlines, split_lines
 from kb.text.markdown_scan import FencedCode, find_code_lines, find_fenced_code
+from kb.text.segment import detect_newline, find_line_number, iter_line_numbers, normalise_newlines, split_lines
 
 MACHINE_START = "<!-- MACHINE_BLOCK_START -->"
 MACHINE_END = "<!-- MACHINE_BLOCK_END -->"

@@ -12,8 +12,8 @@ from kb.errors import BadRecord
 from kb.records.front_matter import TextSpan, find_body_start
 from kb.records.kinds import BY_PREFIX
 from kb.startup.lazy_regex import regex
-from kb.text.line_ends import find_line_number, split_lines
 from kb.text.markdown_scan import find_code_lines, find_indented_code
+from kb.text.segment import find_line_number, split_lines
 
 _ID = "(?:" + "|".join(sorted(BY_PREFIX, key=len, reverse=True)) + ")[0-9]{3,9}"
 _CITATION = regex(rf"\[(?:([\w.-]{{1,100}}):)?({_ID})\]")

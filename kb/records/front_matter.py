@@ -9,7 +9,7 @@ from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.line_ends import detect_newline, find_line_number, split_lines
+from kb.text.segment import detect_newline, find_line_number, split_lines
 
 if TYPE_CHECKING:
     from typing import Any

@@ -33,8 +33,7 @@ from kb.records.front_matter import (
 from kb.records.kinds import resolve_section_name, section_label
 from kb.records.model import GLOBAL, Record, Section, Status
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.text.line_ends import detect_newline, find_line_number, normalise_newlines
-from kb.text.segment import one_line
+from kb.text.segment import detect_newline, find_line_number, normalise_newlines, one_line
 
 if TYPE_CHECKING:
     from typing import Any

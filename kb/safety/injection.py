@@ -16,8 +16,7 @@ from kb.i18n import Message, msg
 from kb.safety.injection_patterns import AGENT, OVERRULES, SIGN, SIGNS, WORD, WORDS, InjectionPattern
 from kb.startup.lazy_regex import DOTALL, MULTILINE, regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.line_ends import iter_line_numbers
-from kb.text.segment import clip
+from kb.text.segment import clip, iter_line_numbers
 
 INSTRUCTION, COMMENT, HIDDEN = "instruction", "comment", "hidden"
 _SHOWN = 60  # Characters of a text that a message repeats

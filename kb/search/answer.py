@@ -14,11 +14,10 @@ from kb.index.postings import SCALE
 from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
 from kb.search.intent import IDENTITY, STRATEGIES, detect_intent
-from kb.search.query import Query, parse_query
+from kb.search.query import Query, is_function_word, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.search.retrieve import RetrievedHits, retrieve_hits
 from kb.search.synonyms import SynonymGroup, load_synonyms
-from kb.search.word_lists import is_function_word
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import FIRST_CJK, fold_text, one_line, stem
 

@@ -20,7 +20,7 @@ from kb.files import remove_file
 from kb.i18n import Message, msg
 from kb.index import models
 from kb.index.database import Index
-from kb.index.passages import detect_language, extract_passage, hash_text
+from kb.index.postings import detect_language, extract_passage, hash_text
 from kb.index.schema import Filter
 from kb.index.vectors import Vectors
 from kb.installation import build_install_command

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kb.index.database import Index
 from kb.index.postings import SHORTEST, WeightedTerm
 from kb.index.schema import ALL, Filter
-from kb.search.query import Query, build_match_expression
+from kb.search.query import FUNCTION_EN, Query, build_match_expression
 from kb.search.rank import SearchHit
 from kb.search.synonyms import SynonymGroup, iter_synonym_terms
-from kb.search.word_lists import FUNCTION_EN
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, fold_text, iter_runs
 

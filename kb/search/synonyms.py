@@ -9,9 +9,8 @@ from functools import lru_cache
 
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.search.query import Query
+from kb.search.query import WORD_LISTS, Query
 from kb.search.rank import is_spaced_letter
-from kb.search.word_lists import WORD_LISTS
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.templates import FOLDER

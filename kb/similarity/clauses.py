@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-from kb.similarity.lexicon import OPPOSITE_OF, RIVAL_ROWS, loose_opposites, near_words
+from kb.similarity.lexicon import BOUNDS, COUNTED, OPPOSITE_OF, PLAIN, RIVAL_ROWS, loose_opposites, near_words
 from kb.similarity.statement import parse_statement, resolve_duty
 from kb.similarity.statement_words import Word, mark_settings, split_plain_sentences
-from kb.similarity.word_marks import BOUNDS, COUNTED, PLAIN
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import strip_inflection

@@ -18,10 +18,9 @@ from kb.similarity.free_wording import (
     is_duty_exclusive,
     is_worth_comparing,
 )
-from kb.similarity.lexicon import are_opposites, are_rivals, find_implied_words
+from kb.similarity.lexicon import UNITS, are_opposites, are_rivals, find_implied_words
 from kb.similarity.statement import Choice, Statement, is_order_swapped, parse_statement, parse_titled_statement
 from kb.similarity.statement_words import split_plain_sentences
-from kb.similarity.word_marks import UNITS
 from kb.startup.lazy_regex import regex
 from kb.text.segment import clip
 

@@ -10,8 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from kb.similarity.lexicon import PHRASE_STARTS, RIVAL_ROWS, SENSES
-from kb.similarity.word_marks import LABELS, NUMERALS, REASONS, SETTERS, UNITS
+from kb.similarity.lexicon import LABELS, NUMERALS, PHRASE_STARTS, REASONS, RIVAL_ROWS, SENSES, SETTERS, UNITS
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, has_cjk, one_line, split_sentences, strip_inflection

@@ -22,7 +22,7 @@ from kb.records import record_file
 from kb.records.model import Candidate
 from kb.records.record_paths import INBOX, REJECTED, REVIEWS
 from kb.sync import strategy
-from kb.sync.remote_state import RemoteState
+from kb.sync.strategy import RemoteState
 from kb.writing import inbox
 from kb.writing.file_changes import apply_advance, prepare_advance
 from kb.writing.inbox import HeldCandidate

@@ -18,7 +18,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import Busy, NeedsPerson
-from kb.git import driver_setup
 from kb.git.objects import count_commits, is_ancestor, list_commits, resolve_tree
 from kb.git.remote import RACED, REFUSED, SENT, RefUpdate, RemoteUnreachable, push_refs
 from kb.git.repository import format_commit_message
@@ -27,9 +26,9 @@ from kb.merge.renumbering import Key, RenumberedRecord
 from kb.records.record_paths import INBOX
 from kb.sync.decide_review import build_push_options, build_request_command
 from kb.sync.integrate import IntegrationResult, ReviewNote, integrate
-from kb.sync.remote_state import RemoteState
-from kb.sync.strategy import REQUESTS
+from kb.sync.strategy import REQUESTS, RemoteState
 from kb.text.segment import slugify
+from kb.writing import init_base
 from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def sync_with_remote(kb: Workspace, remote: str = "", *, push: bool = True) -> S
     for transaction in transactions(kb):
         with transaction:
             # what a process that died has left was repaired as the transaction began, or Busy was raised
-            driver_setup.install(kb.repository)
+            init_base.install_driver(kb.repository)
     with kb.state.hold_lock("sync", _PATIENCE):
         run = SyncRun(kb, remote)
         for attempt in range(_TRIES):

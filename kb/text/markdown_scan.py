@@ -15,7 +15,7 @@ from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.line_ends import normalise_newlines, split_lines
+from kb.text.segment import normalise_newlines, split_lines
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

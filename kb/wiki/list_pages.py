@@ -19,8 +19,7 @@ from kb.text.segment import one_line
 from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
 from kb.wiki.data_files import FEED, RECORDS, list_feeds
 from kb.wiki.page_parts import STATUSES
-from kb.wiki.pending_pages import HEALTH, INBOX, REVIEWS
-from kb.wiki.record_pages import SESSIONS
+from kb.wiki.record_pages import HEALTH, INBOX, REVIEWS, SESSIONS
 from kb.wiki.render import Html, encode_json, escape_markdown
 from kb.wiki.wiki_model import Listing, PageDraft, Wiki, WikiPage, build_list_page
 

@@ -26,13 +26,20 @@ from kb.files import write_file
 from kb.i18n import msg
 from kb.records.model import is_imported
 from kb.wiki.build_cache import BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
-from kb.wiki.collect import collect_wiki
 from kb.wiki.data_files import RECORDS
 from kb.wiki.render import render_page, sanitise_title
-from kb.wiki.search_docs import SearchDoc, build_engine_script, iter_page_docs, iter_wiki_docs
-from kb.wiki.search_index import FOLDER, TermCache, build_changed_files, iter_index_files
+from kb.wiki.search_index import (
+    FOLDER,
+    SearchDoc,
+    TermCache,
+    build_changed_files,
+    build_engine_script,
+    iter_index_files,
+    iter_page_docs,
+    iter_wiki_docs,
+)
 from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage
-from kb.wiki.wiki_site import iter_drafts, iter_site_files, list_navigation, resolve_record_href
+from kb.wiki.wiki_site import collect_wiki, iter_drafts, iter_site_files, list_navigation, resolve_record_href
 
 if TYPE_CHECKING:
     from typing import Any

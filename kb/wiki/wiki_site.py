@@ -1,14 +1,32 @@
-"""List all files of the wiki: its pages, and its files other than pages. Independent of mkdocs."""
+"""Collect what the wiki shows and list all its files; preview the changes of a branch. Independent of mkdocs.
+
+A preview is a report with both sides and only the pages that change: it needs no script, so a pull request has it in
+seconds, whatever the size of the knowledge base.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from kb.records.model import list_aliases
+from kb.checks.compare import compare_with_revision
+from kb.checks.run_checks import recheck_records
+from kb.errors import BadInput
+from kb.files import write_file
+from kb.history.timeline import Timeline, build_timeline
+from kb.i18n import msg
+from kb.records.kinds import find_kind
+from kb.records.model import GLOBAL, Record, list_aliases
+from kb.search.synonyms import collect_word_lists, load_synonyms
+from kb.sessions.session_archive import read_session_file
+from kb.text.segment import normalise
 from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
 from kb.wiki.data_files import RECORDS, iter_chunks, list_feeds, render_feed, render_records_json
 from kb.wiki.library import get_scope_folder, sanitise_path_part
@@ -25,12 +43,133 @@ from kb.wiki.list_pages import (
     iter_list_drafts,
     render_graph_data,
 )
-from kb.wiki.pending_pages import HEALTH, INBOX, REVIEWS, build_health_page, build_inbox_page, build_reviews_page
-from kb.wiki.record_pages import SESSIONS, build_record_page, iter_session_pages
-from kb.wiki.wiki_model import PageDraft, SiteFile, Wiki, WikiPage
+from kb.wiki.page_parts import format_title
+from kb.wiki.record_pages import (
+    FORMS,
+    HEALTH,
+    INBOX,
+    REVIEWS,
+    SESSIONS,
+    build_health_page,
+    build_inbox_page,
+    build_record_page,
+    build_reviews_page,
+    iter_session_pages,
+    render_both_sides,
+)
+from kb.wiki.render import Html, escape_markdown, render_page
+from kb.wiki.wiki_model import (
+    PageDraft,
+    SessionForms,
+    SiteFile,
+    Wiki,
+    WikiPage,
+    WikiSources,
+    build_list_page,
+    build_wiki,
+)
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from kb.checks.findings import Finding
+    from kb.checks.record_diff import RecordChange
+    from kb.knowledge_base import KnowledgeBase
+    from kb.records.model import Record
+
+
+class WikiExclusions(NamedTuple):
+    """What the wiki leaves out, wherever it would show."""
+
+    scopes: frozenset[str]
+    kinds: frozenset[str]
+    tags: frozenset[str]
+
+    def is_excluded(self, scope: str, kind: str, tags: Iterable[str]) -> bool:
+        """Return whether what holds in *scope*, is of *kind* and has *tags* is left out."""
+        return scope in self.scopes or kind in self.kinds or not self.tags.isdisjoint(map(normalise, tags))
+
+    def is_record_excluded(self, record: Record) -> bool:
+        """Return whether *record* is left out."""
+        return self.is_excluded(record.scope, record.kind, record.tags)
+
+
+def parse_exclusions(words: Sequence[str]) -> WikiExclusions:
+    """Return what *words* leave out: `#tag`, a kind, `global`, or a project with or without `project/`."""
+    tags = frozenset(normalise(word) for word in words if word.startswith("#"))
+    others = [word for word in words if not word.startswith("#")]
+    kinds = frozenset(kind.name for word in others if (kind := find_kind(word)))
+    scopes = (word if word == GLOBAL or word.startswith("project/") else f"project/{word}" for word in others)
+    return WikiExclusions(frozenset(scopes), kinds, tags)
+
+
+def is_revealing(text: str, records: Collection[Record]) -> bool:
+    """Return whether *text* gives away one of *records*: its title, its file or its uid."""
+    words = normalise(text) if records else ""
+    return any(
+        normalise(one.title) in words or (one.path and one.path in text) or (one.uid and one.uid in text)
+        for one in records
+    )
+
+
+def collect_wiki(kb: KnowledgeBase) -> Wiki:
+    """Return the wiki of *kb*, without what its settings leave out."""
+    records = kb.records()
+    without = parse_exclusions(kb.config.wiki_without)
+    private = [record for record in records if without.is_record_excluded(record)]
+    reviews = [kb.sides(review.branch) for review in kb.reviews()]
+    sources = WikiSources(
+        sessions=list(_collect_sessions(kb, without, private)) if kb.config.wiki_sessions == "show" else (),
+        timeline=_hide_private_subjects(build_timeline(kb), private),
+        reviews=[
+            sides
+            for sides in reviews
+            if not any(map(without.is_record_excluded, (sides.review.record, *sides.old)))
+            and not is_revealing(sides.reasons, private)
+        ],
+        held=[
+            held
+            for held in kb.held()
+            if not without.is_excluded(held.candidate.scope or GLOBAL, held.candidate.kind, held.candidate.tags)
+            and not is_revealing("\n".join((held.candidate.title, *held.reasons)), private)
+        ],
+        findings=list(_collect_findings(kb, records, private)),
+        hidden=private,
+        today=kb.today(),
+        # The team's own synonyms may be words of a private record, so the search of such a wiki has none.
+        word_lists=collect_word_lists(() if private else load_synonyms(kb)),
+    )
+    return build_wiki((record for record in records if not without.is_record_excluded(record)), sources, kb.config)
+
+
+def _collect_sessions(kb: KnowledgeBase, without: WikiExclusions, private: Sequence[Record]) -> Iterator[SessionForms]:
+    for session in kb.sessions():
+        scope = GLOBAL if session.project in ("", GLOBAL) else f"project/{session.project}"
+        forms = {}
+        for name in FORMS:
+            with contextlib.suppress(FileNotFoundError):  # an archive may have lost some
+                forms[name] = read_session_file(kb, session, f"{name}.md")
+        if scope not in without.scopes and not is_revealing("\n".join((session.task, *forms.values())), private):
+            yield SessionForms(session, forms)
+
+
+def _hide_private_subjects(timeline: Timeline, private: Sequence[Record]) -> Timeline:
+    """Return *timeline* without the subjects of commits that give away what is private."""
+    if not private:
+        return timeline
+    shown = {
+        path: tuple(one._replace(subject="") if is_revealing(one.subject, private) else one for one in versions)
+        for path, versions in timeline.versions.items()
+    }
+    return timeline._replace(versions=shown)
+
+
+def _collect_findings(kb: KnowledgeBase, records: Sequence[Record], private: Sequence[Record]) -> Iterator[Finding]:
+    paths, language = {record.path for record in private}, kb.config.language
+    for finding in recheck_records(kb, records):
+        text = f"{finding.message.translate(language)} {finding.fix.translate(language)}"
+        if finding.path not in paths and not is_revealing(text, private):
+            yield finding
 
 
 # -- pages ----------------------------------------------------------------------------------------
@@ -122,3 +261,103 @@ def render_redirect(wiki: Wiki, path: str, positions: Sequence[int], address: Ca
     """
     rows = [(position, address(wiki.library.uris[position])) for position in positions]
     return wiki.render("redirect.page", posixpath.basename(posixpath.dirname(path)), rows)
+
+
+# -- preview of a branch --------------------------------------------------------------------------
+
+FIRST, ELSEWHERE, STYLES = "index.md", "elsewhere.md", ("kb.css", "preview.css")
+_MARK = "preview.css"
+"""What every preview has, and no other folder."""
+_STEPS = {
+    "new": msg("New"),
+    "changed": msg("Changed"),
+    "superseded": msg("Superseded"),
+    "amended": msg("Amended"),
+    "removed": msg("Removed"),
+}
+
+
+def write_preview(kb: KnowledgeBase, revision: str, out: str, published: str = "") -> tuple[str, int]:
+    """Write into the folder *out* what merging the checkout into *revision* changes in the wiki of *kb*.
+
+    Return the path of the report and how many records change. *published* is the address of the whole wiki, to which
+    links lead that leave the preview. Raise BadInput where *out* holds anything but an earlier preview.
+    """
+    target = os.path.abspath(out)
+    if os.path.isdir(target) and os.listdir(target) and not os.path.isfile(os.path.join(target, _MARK)):
+        raise BadInput(
+            msg("the folder holds something else than a preview"),
+            path=target,
+            hint=msg("name an empty or a new folder"),
+        )
+    wiki, compared = collect_wiki(kb), compare_with_revision(kb, revision)
+    without = parse_exclusions(kb.config.wiki_without)
+    changes: list[RecordChange] = []
+    private: list[Record] = [*wiki.sources.hidden]
+    for change in compared.changes:
+        records = [record for record in (change.record, change.before) if record]
+        if any(map(without.is_record_excluded, records)):
+            private += records
+        else:
+            changes.append(change)
+    sentences = [one.translate(kb.config.language) for one in compared.meaning]
+    shown = [one for one in sentences if not is_revealing(one, private)]
+    positions = (wiki.library.by_path.get(change.record.path) for change in changes)
+    pages = [_build_report_page(wiki, revision, shown, changes), _build_elsewhere_page(wiki)]
+    pages += [build_record_page(wiki, n) for n in sorted({n for n in positions if n is not None})]
+    if os.path.isdir(target):
+        shutil.rmtree(target)
+    uris = frozenset(page.uri for page in pages)
+    for page in pages:
+        text = _render_file(wiki, page, uris, published)
+        write_file(os.path.join(target, _to_html_path(page.uri)), text.encode())
+    for name in STYLES:
+        write_file(os.path.join(target, name), resources.files("kb.wiki").joinpath("assets", name).read_bytes())
+    return os.path.join(target, _to_html_path(FIRST)), len(changes)
+
+
+def _build_report_page(wiki: Wiki, revision: str, sentences: list[str], changes: list[RecordChange]) -> WikiPage:
+    """Return the page that says what merging into *revision* means, with both sides of what is not new."""
+    parts: list[str] = [wiki.render("preview.sentences", sentences)] if sentences else []
+    parts += [] if changes else [wiki.format_message(msg("No record shown in the wiki changes."))]
+    for change in changes:
+        record = change.record
+        parts.append(f"## {wiki.format_message(_STEPS[change.step])}: {escape_markdown(format_title(record))}")
+        parts.append(wiki.render("preview.change", wiki.library.by_path.get(record.path), record.status))
+        fields = [part for part in change.parts if not part.is_section]
+        parts += [wiki.render("preview.fields", fields)] if fields else []
+        if change.before is not None and len(fields) < len(change.parts):
+            parts.append(render_both_sides(wiki, change.before, record, changed_only=True))
+    title = wiki.translate(msg("What merging into {revision} changes", revision=revision))
+    return build_list_page(FIRST, title, *parts)
+
+
+def _build_elsewhere_page(wiki: Wiki) -> WikiPage:
+    """Return the page to which links lead that leave the preview."""
+    words = wiki.format_message(msg("Pages that stay as they are, are not part of this preview."))
+    return build_list_page(ELSEWHERE, wiki.translate(msg("Not here")), words, wiki.render("preview.back", FIRST))
+
+
+def _render_file(wiki: Wiki, page: WikiPage, in_preview: frozenset[str], published: str) -> str:
+    """Return *page* as a file; its links lead into the preview, else to the *published* wiki, else to "not here"."""
+    here = posixpath.dirname(page.uri) or "."
+
+    def resolve_page(uri: str) -> str:
+        if uri not in in_preview and published:
+            return f"{published.rstrip('/')}/{_to_html_path(uri)}"
+        return posixpath.relpath(_to_html_path(uri if uri in in_preview else ELSEWHERE), here)
+
+    def resolve_target(href: str) -> str:
+        if href.startswith("#"):
+            return href
+        own = resolve_record_href(wiki, page, href) or posixpath.normpath(posixpath.join(here, href))
+        return resolve_page(own) if own in records else ""
+
+    records = frozenset(wiki.library.uris.values())
+    done = render_page(page.parts, resolve_target, resolve_page)
+    top = posixpath.relpath(".", here)
+    return wiki.render("preview.page", done.headings[0].text, Html(done.html), top, STYLES)
+
+
+def _to_html_path(uri: str) -> str:
+    return uri.removesuffix(".md") + ".html" if uri.endswith(".md") else uri

@@ -13,9 +13,8 @@ from kb.records.front_matter import decode_record
 from kb.records.kinds import join_section_labels, status_name
 from kb.records.model import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict
 from kb.safety import redaction
-from kb.similarity.verdict import find_missing_sections, is_decision_changed, suggest_completion
-from kb.text.line_ends import detect_newline
-from kb.text.segment import one_line, slugify
+from kb.similarity.merge_candidate import find_missing_sections, is_decision_changed, suggest_completion
+from kb.text.segment import detect_newline, one_line, slugify
 from kb.writing.edit_text import merge_with_tip
 from kb.writing.reviews import propose_changes, propose_text
 from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, describe_unreplaced, transactions

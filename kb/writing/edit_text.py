@@ -19,7 +19,7 @@ from kb.records import record_file
 from kb.records.blocks import edit_section, find_blocks
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.model import Candidate, Record, Verdict
-from kb.similarity.verdict import build_fields, build_sections, is_decision_changed
+from kb.similarity.merge_candidate import build_fields, build_sections, is_decision_changed
 from kb.state.state_folder import is_process_running
 from kb.text.segment import slugify
 from kb.writing.inbox import find_checkout_damage, hold_damaged, hold_uncommitted

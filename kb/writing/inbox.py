@@ -16,8 +16,7 @@ from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
 from kb.records.record_paths import INBOX, parse_path_scope
 from kb.similarity.duplicates import compute_similarity, find_duplicate
-from kb.similarity.merge_candidate import format_source
-from kb.similarity.verdict import build_sections
+from kb.similarity.merge_candidate import build_sections, format_source
 from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple

@@ -1,16 +1,24 @@
-"""Make a knowledge base: a folder, its settings, and the first commit."""
+"""Make a knowledge base: a folder, its settings, the first commit, and the merge driver of the clone.
+
+Which files are records is in `.gitattributes` and is committed; the command that merges them is in the configuration
+of each clone. It is kb as it was when it was installed, else the one on PATH, and where neither works git's own merge
+of lines, so that never one side alone is taken for the result.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from kb import installation
 from kb.config import FILE, Config, describe_setting, load
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
-from kb.files import read_if_exists
-from kb.git import driver_setup, worktree
+from kb.files import read_if_exists, remove_folder, write_file
+from kb.git import worktree
 from kb.git.git_process import find_git_dir, run, scrub_environment
 from kb.git.repository import RefMove, Repository, format_commit_message
 from kb.git.worktree import Changes
@@ -19,6 +27,7 @@ from kb.index.record_ids import MAKE_ONE
 from kb.installation import build_requirement
 from kb.paths import find_root_above, find_untrusted_root, user_home
 from kb.records.front_matter import format_scalar
+from kb.records.kinds import FOLDERS
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
 
@@ -92,7 +101,7 @@ def _write_base(
     settings = {key: value for key, value in {**given, "name": name, "project": project}.items() if value}
     files = {
         FILE: render_settings(settings).encode(),
-        ATTRIBUTES: _append_rules(b"* -text\n", driver_setup.RULES),
+        ATTRIBUTES: _append_rules(b"* -text\n", RULES),
         "content/anchors/global/.gitkeep": b"",
         "content/anchors/projects/.gitkeep": b"",
         "content/sessions/.gitkeep": b"",
@@ -111,13 +120,13 @@ def _write_base(
     }
     if ATTRIBUTES in kept:
         before = repository.read_blob(tip, ATTRIBUTES) or b""
-        after = _append_rules(before, driver_setup.find_missing_rules(repository, before))
+        after = _append_rules(before, find_missing_rules(repository, before))
         changes |= {ATTRIBUTES: (before, after)} if after != before else {}
     if with_ci:
         changes |= _update_workflows(repository, tip, kept, files, remote)
     if changes:
         _commit_files(repository, environment, changes)
-    driver_setup.install(repository)
+    install_driver(repository)
     return sorted(changes)
 
 
@@ -192,3 +201,94 @@ def build_workflows(remote: str = "", requirement: str = "") -> dict[str, bytes]
     wanted = {**(_GITLAB if "gitlab" in remote.lower() else _GITHUB), **_EVERYWHERE}
     line = (requirement or installation.find_own_requirement() or installation.UNKNOWN).encode()
     return {path: folder.joinpath(name).read_bytes().replace(_PLACE, line) for path, name in wanted.items()}
+
+
+# -- merge driver ---------------------------------------------------------------------------------
+
+DRIVER = "kb"
+_DRIVER_KEY = f"merge.{DRIVER}.driver"
+RULES = tuple(f"{folder}/**/*.md merge=kb" for folder in FOLDERS)
+"""What `content/.gitattributes` says of records: one line for the folder of every kind."""
+_FORMAT_CODE = re.compile("%(.)")
+_SAMPLE = f"content/{FOLDERS[0]}/global/D001-sample.md"
+# where kb cannot be run any more, git's own merge of lines decides: git takes exit 0 with an untouched %A for a merge
+_LINE = (
+    '; [ -x "$kb" ] || kb=kb; "$kb" merge-driver %O %A %B %P && exit; code=$?; '
+    "[ $code = 1 ] && grep -q '^<<<<<<< ' %A && exit 1; "
+    "git merge-file -q -L ours -L base -L theirs %A %O %B; text=$?; "
+    "[ $code = 126 ] || [ $code = 127 ] || exit 1; exit $text"
+)
+"""Conflicts of kb's have markers; exit 126 and 127 are the shell's for what cannot be run."""
+_RECORD = """---
+id: D001
+kind: decision
+title: Sample
+tags: [{tags}]
+---
+<!-- MACHINE_BLOCK_START -->
+<!-- MACHINE_BLOCK_END -->
+<!-- USER_BLOCK_START -->
+<!-- USER_BLOCK_END -->
+"""
+
+
+def install_driver(repository: Repository) -> None:
+    """Tell git in this clone how to merge records."""
+    for key, value in ((f"merge.{DRIVER}.name", "records of kb"), (_DRIVER_KEY, build_own_command())):
+        if _read_setting(repository, key) != value:
+            repository.git("config", "--local", key, value)
+
+
+def build_own_command() -> str:
+    """Return the command that merges a file with the kb that belongs to the running Python, or the one on PATH."""
+    beside = os.path.join(os.path.dirname(sys.executable), DRIVER)
+    return build_driver_command(beside if os.path.exists(beside) else DRIVER)
+
+
+def build_driver_command(program: str) -> str:
+    """Return the command that merges a file with the kb at *program*."""
+    # git replaces %O, %A, … in the whole line; a percent sign in the path of kb has to be doubled
+    return f"kb={shlex.quote(program)}".replace("%", "%%") + _LINE
+
+
+def is_driver_installed(repository: Repository) -> bool:
+    """Return whether this clone has the command, for this very kb."""
+    return _read_setting(repository, _DRIVER_KEY) == build_own_command()
+
+
+def _read_setting(repository: Repository, key: str) -> str:
+    return repository.git("config", "--local", "--get", key, check=False).decode("utf-8", "replace").rstrip("\n")
+
+
+def read_merge_attribute(repository: Repository, folder: str = FOLDERS[0]) -> str:
+    """Return what the attribute `merge` of a record in *folder* is: "kb", another driver, or "unspecified"."""
+    sample = _SAMPLE.replace(FOLDERS[0], folder)
+    said = repository.git("check-attr", "-z", "merge", "--", repository.to_git_path(sample))
+    return said.decode("utf-8", "replace").split("\0")[2]
+
+
+def find_missing_rules(repository: Repository, attributes: bytes) -> list[str]:
+    """Return the rules that *attributes* lacks and for whose folders nothing else is said."""
+    return [
+        rule
+        for folder, rule in zip(FOLDERS, RULES, strict=True)
+        if rule.encode() not in attributes and read_merge_attribute(repository, folder) == "unspecified"
+    ]
+
+
+def is_driver_working(repository: Repository, environment: Mapping[str, str]) -> bool:
+    """Return whether the command merges as kb does: try it on two sides that git's own merge cannot join.
+
+    What is tried is this kb's own command, and never one that somebody else has put into the configuration.
+    """
+    folder = os.path.join(repository.private, f"driver-{os.getpid()}")
+    names = {mark: os.path.join(folder, mark) for mark in "OAB"}
+    values = {**{mark: shlex.quote(path) for mark, path in names.items()}, "P": _SAMPLE, "%": "%"}
+    try:
+        for mark, tags in zip("OAB", ("a", "a, b", "a, c"), strict=True):
+            write_file(names[mark], _RECORD.format(tags=tags).encode())
+        command = _FORMAT_CODE.sub(lambda match: values[match.group(1)], build_own_command())
+        output = run(["sh", "-c", command], scrub_environment(environment))
+        return output.code == 0 and read_if_exists(names["A"]) == _RECORD.format(tags="a, b, c").encode()
+    finally:
+        remove_folder(folder)

@@ -25,7 +25,7 @@ from kb.safety import redaction
 from kb.safety.personal_facts import is_personal_fact
 from kb.similarity import merge_candidate
 from kb.similarity.duplicates import find_similar_titles
-from kb.similarity.verdict import CandidateDecision, decide_candidate, find_missing_sections, suggest_completion
+from kb.similarity.merge_candidate import CandidateDecision, decide_candidate, find_missing_sections, suggest_completion
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import project

@@ -19,7 +19,7 @@ from kb.records.record_paths import REJECTED, REVIEWS
 from kb.similarity import merge_candidate
 from kb.similarity.contradictions import find_contradiction
 from kb.similarity.duplicates import compute_similarity, is_equivalent_title
-from kb.similarity.verdict import find_missing_sections
+from kb.similarity.merge_candidate import find_missing_sections
 from kb.text.segment import slugify
 from kb.writing.inbox import hold_uncommitted
 

@@ -20,7 +20,7 @@ from kb.records.kinds import BY_NAME, status_name
 from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict
 from kb.records.record_paths import PROJECT_FILE, folder_for_scope, generate_ulid, is_record_path
 from kb.similarity import merge_candidate
-from kb.similarity.verdict import build_fields, build_sections, derive_status
+from kb.similarity.merge_candidate import build_fields, build_sections, derive_status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.project import load_claims, parse_owners
 from kb.text.segment import slugify

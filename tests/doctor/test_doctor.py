@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from kb import doctor
-from kb.git import driver_setup
 from kb.hooks import events, install, plugin, settings_file
 from kb.hosts import HOSTS, resolve_settings_path
 from kb.knowledge_base import KnowledgeBase
@@ -20,6 +19,7 @@ from kb.records.model import Candidate
 from kb.sessions.active_sessions import ExtractionJob, spool_session
 from kb.state import hook_failures
 from kb.state.hook_failures import HookFailure
+from kb.writing import init_base
 from tests.support.command_line import run
 from tests.support.sealed import DAY, git
 from tests.support.talk import ZH, transcript
@@ -481,5 +481,5 @@ def test_every_folder_of_a_kind_is_merged_by_kb(filled: Path) -> None:
     said = (filled / "content" / ".gitattributes").read_text()
     assert all(f"{folder}/**/*.md merge=kb" in said for folder in FOLDERS)
     repository = KnowledgeBase(str(filled), os.environ).repository
-    assert all(driver_setup.read_merge_attribute(repository, folder) == "kb" for folder in FOLDERS)
-    assert driver_setup.find_missing_rules(repository, b"") == [], "what is said elsewhere is heeded"
+    assert all(init_base.read_merge_attribute(repository, folder) == "kb" for folder in FOLDERS)
+    assert init_base.find_missing_rules(repository, b"") == [], "what is said elsewhere is heeded"

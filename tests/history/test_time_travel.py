@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from kb.cli.history_commands import iter_digest_lines
 from kb.errors import BadInput, UnknownId
 from kb.history import snapshot
-from kb.history.changes import build_change_log, build_digest
 from kb.history.dependents import find_dependents
-from kb.history.snapshot import search_history
+from kb.history.snapshot import build_change_log, build_digest, search_history
 from kb.history.timeline import find_agent_paths
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records import record_file

@@ -283,14 +283,13 @@ def test_folders_of_others_and_folders_in_use_stay(environment: dict[str, str], 
 
 
 def test_hooks_and_server_in_one_file_leave_no_folder(environment: dict[str, str]) -> None:
-    from kb.hooks import mcp_install as mcp
 
-    client, path = mcp.get_client("gemini"), resolve_settings_path(get_host("gemini").hooks, "", environment)
+    client, path = install.get_client("gemini"), resolve_settings_path(get_host("gemini").hooks, "", environment)
     there("gemini", path, environment)
-    settings_file.apply_edit(mcp.plan_installation(client, path, ["kb", "mcp"], environment), environment)
+    settings_file.apply_edit(install.plan_server_installation(client, path, ["kb", "mcp"], environment), environment)
     back("gemini", path, environment)
     assert Path(path).exists()
-    settings_file.apply_edit(mcp.plan_removal(client, path, environment), environment)
+    settings_file.apply_edit(install.plan_server_removal(client, path, environment), environment)
     left = Path(path)
     assert left.read_text().split() in (["{}"], ["{", "}"]) if left.exists() else not left.parent.exists()
 

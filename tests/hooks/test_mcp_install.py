@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.errors import BadInput, UnknownId
-from kb.hooks import mcp_install, text_edit
+from kb.hooks import install, text_edit
 from kb.hooks.settings_file import apply_edit
 from kb.hosts import HOSTS, Host, resolve_settings_path
 from tests.support.command_line import run
@@ -61,31 +61,31 @@ def place(client: Host, environment: dict[str, str], text: str | None = None) ->
 def test_the_server_is_added_once_and_its_removal_restores_every_byte(
     environment: dict[str, str], name: str, layout: str
 ) -> None:
-    client = mcp_install.get_client(name)
+    client = install.get_client(name)
     text = LAYOUTS[layout](SETTINGS[name])
     path = place(client, environment, text)
-    apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
+    apply_edit(install.plan_server_installation(client, str(path), COMMAND, environment), environment)
     now = path.read_bytes().decode()
-    entry = parsed(client, now)[client.mcp_key][mcp_install.SERVER]
-    assert entry == mcp_install.build_server_entry(client, COMMAND)
+    entry = parsed(client, now)[client.mcp_key][install.SERVER_NAME]
+    assert entry == install.build_server_entry(client, COMMAND)
     lines = iter(now.split("\n"))
     kept = [line.rstrip("\r,") for line in text.split("\n") if line.strip() not in ("", "{", "}")]
     assert name == "cursor" or all(any(line in after for after in lines) for line in kept), "in their order"
     assert layout != "crlf" or "\n" not in text or not re.search("[^\r]\n", now)
-    assert not mcp_install.plan_installation(client, str(path), COMMAND, environment).has_changes
-    apply_edit(mcp_install.plan_removal(client, str(path), environment), environment)
+    assert not install.plan_server_installation(client, str(path), COMMAND, environment).has_changes
+    apply_edit(install.plan_server_removal(client, str(path), environment), environment)
     assert path.read_bytes() == text.encode()
-    assert not mcp_install.plan_removal(client, str(path), environment).has_changes
+    assert not install.plan_server_removal(client, str(path), environment).has_changes
 
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_after_a_change_by_others_the_removal_takes_out_the_server_only(environment: dict[str, str], name: str) -> None:
-    client = mcp_install.get_client(name)
+    client = install.get_client(name)
     path = place(client, environment, SETTINGS[name])
-    apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
+    apply_edit(install.plan_server_installation(client, str(path), COMMAND, environment), environment)
     mark = "\n[added]\n" if name == "codex" else "\n "
     path.write_text(path.read_text() + mark)
-    apply_edit(mcp_install.plan_removal(client, str(path), environment), environment)
+    apply_edit(install.plan_server_removal(client, str(path), environment), environment)
     left = path.read_text()
     expected = {**parsed(client, SETTINGS[name]), **({"added": {}} if name == "codex" else {})}
     assert parsed(client, left) == {key: value for key, value in expected.items() if name != "cursor"}
@@ -95,19 +95,19 @@ def test_after_a_change_by_others_the_removal_takes_out_the_server_only(environm
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_where_there_is_no_file_one_is_made_and_taken_away(environment: dict[str, str], name: str) -> None:
-    client = mcp_install.get_client(name)
+    client = install.get_client(name)
     path = place(client, environment)
-    apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
+    apply_edit(install.plan_server_installation(client, str(path), COMMAND, environment), environment)
     assert list(parsed(client, path.read_text())) == [client.mcp_key]
-    apply_edit(mcp_install.plan_removal(client, str(path), environment), environment)
+    apply_edit(install.plan_server_removal(client, str(path), environment), environment)
     assert not path.exists()
 
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_a_kb_that_has_moved_is_put_right_and_keeps_what_the_user_added(environment: dict[str, str], name: str) -> None:
-    client = mcp_install.get_client(name)
+    client = install.get_client(name)
     path = place(client, environment, SETTINGS[name])
-    apply_edit(mcp_install.plan_installation(client, str(path), COMMAND, environment), environment)
+    apply_edit(install.plan_server_installation(client, str(path), COMMAND, environment), environment)
     text = path.read_text()
     if name == "codex":
         text = text_edit.set_table(text, ("mcp_servers", "kb"), {"startup_timeout_sec": "9"})
@@ -117,10 +117,10 @@ def test_a_kb_that_has_moved_is_put_right_and_keeps_what_the_user_added(environm
         text = text_edit.insert_value(text, entry.at, {"KB_HOME": "/k"}, "env")
     path.write_text(text)
     apply_edit(
-        mcp_install.plan_installation(client, str(path), ["/new/kb", "--kb", "/k", "mcp"], environment), environment
+        install.plan_server_installation(client, str(path), ["/new/kb", "--kb", "/k", "mcp"], environment), environment
     )
     now = parsed(client, path.read_text())[client.mcp_key]["kb"]
-    assert now.items() >= mcp_install.build_server_entry(client, ["/new/kb", "--kb", "/k", "mcp"]).items()
+    assert now.items() >= install.build_server_entry(client, ["/new/kb", "--kb", "/k", "mcp"]).items()
     assert {"env", "startup_timeout_sec"} & set(now)
 
 
@@ -140,16 +140,16 @@ def test_a_kb_that_has_moved_is_put_right_and_keeps_what_the_user_added(environm
 def test_what_cannot_be_changed_safely_is_left_alone(
     environment: dict[str, str], name: str, text: str, told: str
 ) -> None:
-    client = mcp_install.get_client(name)
+    client = install.get_client(name)
     path = place(client, environment, text)
     with pytest.raises(BadInput, match=told) as raised:
-        mcp_install.plan_installation(client, str(path), COMMAND, environment)
+        install.plan_server_installation(client, str(path), COMMAND, environment)
     assert str(raised.value.hint) and path.read_text() == text
 
 
 def test_an_unknown_client_is_told_which_there_are() -> None:
     with pytest.raises(UnknownId) as raised:
-        mcp_install.get_client("emacs")
+        install.get_client("emacs")
     assert "claude, codex, gemini, copilot, cursor, opencode" in str(raised.value.hint)
 
 
@@ -244,9 +244,9 @@ def test_members_go_out_of_commented_json_and_comments_stay(value: dict[str, Any
 
 
 def test_copilots_server_is_written_as_copilot_writes_it(environment: dict[str, str]) -> None:
-    client = mcp_install.get_client("copilot")
+    client = install.get_client("copilot")
     path = place(client, environment)
-    apply_edit(mcp_install.plan_installation(client, str(path), ["kb", "mcp"], environment), environment)
+    apply_edit(install.plan_server_installation(client, str(path), ["kb", "mcp"], environment), environment)
     entry = {"type": "local", "command": "kb", "args": ["mcp"], "tools": ["*"]}
     assert json.loads(path.read_text()) == {"mcpServers": {"kb": entry}}, "by `copilot mcp add kb -- kb mcp` of 1.0.102"
     assert resolve_settings_path(client.mcp, "/w", {}) == "/w/.github/mcp.json"

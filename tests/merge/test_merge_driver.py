@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kb.git import driver_setup
 from kb.git.repository import Repository
 from kb.knowledge_base import make
 from kb.records.blocks import append_to_section
 from kb.records.front_matter import edit_front_matter, parse_front_matter
 from kb.records.model import Record, Section
 from kb.records.record_file import read, render
+from kb.writing import init_base
 from kb.writing.init_base import ATTRIBUTES
 from tests.support.command_line import run
 from tests.support.sealed import git
@@ -204,7 +204,7 @@ def test_where_kb_does_not_run_git_merges_lines_and_no_side_is_taken(
     if program:
         path.write_text(program)
         path.chmod(0o755)
-    git(shared, "config", "merge.kb.driver", driver_setup.build_driver_command(str(path)))
+    git(shared, "config", "merge.kb.driver", init_base.build_driver_command(str(path)))
     done = tried(shared, "merge", "other", PATH="/usr/bin:/bin")
     text = (shared / NAME).read_text(encoding="utf-8")
     assert done.returncode == 1
@@ -215,7 +215,7 @@ def test_where_kb_does_not_run_git_merges_lines_and_no_side_is_taken(
 def test_without_kb_lines_that_merge_are_merged(shared: Path) -> None:
     commit(shared, "other", render(RECORD).replace("note", "my note"))
     commit(shared, "main", render(RECORD).replace("accepted", "deprecated"))
-    git(shared, "config", "merge.kb.driver", driver_setup.build_driver_command("/no/such/kb"))
+    git(shared, "config", "merge.kb.driver", init_base.build_driver_command("/no/such/kb"))
     done = tried(shared, "merge", "--no-edit", "other", PATH="/usr/bin:/bin")
     assert done.returncode == 0, done.stderr
     assert (shared / NAME).read_text(encoding="utf-8") == (
@@ -277,9 +277,9 @@ def test_it_loads_no_knowledge_base() -> None:
 
 def test_init_installs_the_driver_and_commits_the_rule(root: Path) -> None:
     repository = Repository(str(root), os.environ)
-    assert driver_setup.is_installed(repository)
-    assert driver_setup.read_merge_attribute(repository) == "kb"
-    assert driver_setup.is_driver_working(repository, os.environ)
+    assert init_base.is_driver_installed(repository)
+    assert init_base.read_merge_attribute(repository) == "kb"
+    assert init_base.is_driver_working(repository, os.environ)
     assert (root / ATTRIBUTES).read_bytes() == b"* -text\nanchors/**/*.md merge=kb\n"
     assert git(root, "check-attr", "merge", "content/sessions/x/compact.md").endswith(": merge: unspecified\n")
     assert not os.listdir(repository.private) or "driver" not in " ".join(os.listdir(repository.private))
@@ -288,27 +288,27 @@ def test_init_installs_the_driver_and_commits_the_rule(root: Path) -> None:
 def test_a_clone_without_the_driver_is_known_and_gets_it(shared: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", str(shared), "clone")
     repository = Repository(str(tmp_path / "clone"), os.environ)
-    assert (driver_setup.is_installed(repository), driver_setup.read_merge_attribute(repository)) == (False, "kb")
-    driver_setup.install(repository)
+    assert (init_base.is_driver_installed(repository), init_base.read_merge_attribute(repository)) == (False, "kb")
+    init_base.install_driver(repository)
     before = (tmp_path / "clone" / ".git" / "config").read_bytes()
-    driver_setup.install(repository)
-    assert driver_setup.is_installed(repository)
+    init_base.install_driver(repository)
+    assert init_base.is_driver_installed(repository)
     assert (tmp_path / "clone" / ".git" / "config").read_bytes() == before
-    git(tmp_path / "clone", "config", "merge.kb.driver", driver_setup.build_driver_command("/another/kb"))
-    assert not driver_setup.is_installed(repository)
+    git(tmp_path / "clone", "config", "merge.kb.driver", init_base.build_driver_command("/another/kb"))
+    assert not init_base.is_driver_installed(repository)
 
 
 def test_a_linked_work_tree_has_the_driver_of_its_clone(shared: Path, tmp_path: Path) -> None:
     git(shared, "worktree", "add", "-q", str(tmp_path / "tree"), "other")
-    assert driver_setup.is_installed(Repository(str(tmp_path / "tree"), os.environ))
+    assert init_base.is_driver_installed(Repository(str(tmp_path / "tree"), os.environ))
 
 
 def test_a_driver_that_does_not_merge_is_found_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = Repository(str(root), os.environ)
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    assert not driver_setup.is_driver_working(repository, {**os.environ, "PATH": "/usr/bin:/bin"})
-    assert driver_setup.build_own_command().startswith("kb=kb;")
-    assert driver_setup.is_driver_working(repository, {**os.environ, "PATH": f"{Path(KB).parent}:/usr/bin:/bin"})
+    assert not init_base.is_driver_working(repository, {**os.environ, "PATH": "/usr/bin:/bin"})
+    assert init_base.build_own_command().startswith("kb=kb;")
+    assert init_base.is_driver_working(repository, {**os.environ, "PATH": f"{Path(KB).parent}:/usr/bin:/bin"})
 
 
 def without_rule(root: Path, attributes: bytes) -> None:
@@ -338,7 +338,7 @@ def test_init_completes_an_earlier_knowledge_base(root: Path, before: bytes, aft
     assert files == ([ATTRIBUTES] if before != after else [])
     assert (root / ATTRIBUTES).read_bytes() == after
     assert git(root, "status", "--porcelain") == ""
-    assert driver_setup.is_installed(Repository(str(root), os.environ))
+    assert init_base.is_driver_installed(Repository(str(root), os.environ))
     kb, files = make(str(root), os.environ)
     kb.close()
     assert files == []

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kb.errors import BadRecord
+from kb.merge.merge_lines import order_all_names
 from kb.merge.merge_record import MergedRecord, merge_record
-from kb.merge.sides import order_all_names
 from kb.records.blocks import (
     USER_END,
     append_to_section,

@@ -26,8 +26,8 @@ from kb.records.blocks import (
 from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import SECTIONS
 from kb.records.model import Section
-from kb.text.line_ends import detect_newline, normalise_newlines, split_lines
 from kb.text.markdown_scan import find_fenced_code
+from kb.text.segment import detect_newline, normalise_newlines, split_lines
 from tests.support.nasty import ENDS, golden, texts
 
 NAMES = [section.name for section in SECTIONS if section.is_shared]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.records.citations import find_citations, rewrite_links
-from kb.text.line_ends import split_lines
+from kb.text.segment import split_lines
 from tests.support.nasty import texts
 from tests.support.timing import within
 

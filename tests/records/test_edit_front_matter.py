@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kb.errors import BadRecord
 from kb.records.front_matter import KEYS, edit_front_matter, find_body_start, parse_front_matter
-from kb.text.line_ends import detect_newline, split_lines
+from kb.text.segment import detect_newline, split_lines
 from tests.support.nasty import ENDS, NASTY, TEXT, golden
 
 

@@ -23,7 +23,7 @@ from kb.records.front_matter import (
     format_scalar,
     parse_front_matter,
 )
-from kb.text.line_ends import find_line_number, split_lines
+from kb.text.segment import find_line_number, split_lines
 from tests.support.nasty import NASTY
 from tests.support.timing import within
 

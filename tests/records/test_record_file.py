@@ -21,8 +21,7 @@ from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import KINDS, SECTIONS, resolve_section_name
 from kb.records.model import Record, Section
 from kb.records.record_file import normalise_record, parse_record, read, render, verify_edit
-from kb.text.line_ends import normalise_newlines
-from kb.text.segment import one_line
+from kb.text.segment import normalise_newlines, one_line
 from tests.support.nasty import ROWS, texts
 from tests.support.timing import within
 

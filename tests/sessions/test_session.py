@@ -14,7 +14,7 @@ from kb.capture.extract import find_candidates
 from kb.capture.refusals import list_refusals
 from kb.context.give_hints import build_start_context, list_uses
 from kb.errors import BadInput, UnknownId
-from kb.guard.subagent_tasks import find_open_task
+from kb.hooks.tool_events import find_open_task
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import GLOBAL
 from kb.records.record_paths import sanitise_session_id

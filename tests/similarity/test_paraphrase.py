@@ -12,7 +12,7 @@ from bench.pairs import HALVES, empty, pairs, scored, shown, step
 from kb.records.model import Candidate, Record, Section
 from kb.similarity import lexicon
 from kb.similarity.duplicates import THRESHOLD
-from kb.similarity.verdict import decide_candidate
+from kb.similarity.merge_candidate import decide_candidate
 
 
 def step_of(old: tuple[str, str], new: tuple[str, str], kind: str = "decision") -> str:

@@ -12,8 +12,8 @@ from kb.errors import BadRecord
 from kb.records.blocks import escape_section, find_blocks, find_headings
 from kb.records.citations import find_citations
 from kb.records.record_file import MACHINE_END
-from kb.text.line_ends import normalise_newlines, split_lines
 from kb.text.markdown_scan import find_code_lines, find_fenced_code, scan_markdown
+from kb.text.segment import normalise_newlines, split_lines
 from tests.support.nasty import texts
 
 

@@ -18,9 +18,9 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record
 from kb.wiki.build import build, create_server, prepare_config_file, serve
 from kb.wiki.build_cache import PageFingerprints
-from kb.wiki.collect import collect_wiki
 from kb.wiki.mkdocs_plugin import KbPage
 from kb.wiki.record_pages import build_record_page
+from kb.wiki.wiki_site import collect_wiki
 from tests.support.clones import FASTAPI, FLASK, one
 from tests.support.sealed import git
 from tests.wiki.test_wiki_pages import record

@@ -7,7 +7,7 @@ import pytest
 
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
-from kb.wiki.preview import write_preview
+from kb.wiki.wiki_site import write_preview
 from tests.support.command_line import run
 from tests.support.sealed import DAY, git
 from tests.wiki.test_wiki_pages import ATTACK, Seen, record

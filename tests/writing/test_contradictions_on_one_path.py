@@ -7,7 +7,7 @@ import pytest
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Record
 from kb.similarity.contradictions import find_contradiction
-from kb.similarity.verdict import build_sections, decide_candidate
+from kb.similarity.merge_candidate import build_sections, decide_candidate
 from tests.support.clones import decision, one
 from tests.support.sealed import git
 

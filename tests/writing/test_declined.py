@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.capture.flush_spool import flush_spooled_jobs
+from kb.capture.submit import flush_spooled_jobs
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions.active_sessions import ActiveSession, load_compact, parse_judged
 from kb.writing.spool import spool_candidates

@@ -169,7 +169,7 @@ def test_one_file_that_cannot_be_written_does_not_hold_up_the_others(
             raise GitFailed("no")
         return write(place, candidates, **options)
 
-    monkeypatch.setattr("kb.capture.flush_spool.write", failing)
+    monkeypatch.setattr("kb.writing.pipeline.write", failing)
     assert [verdict.title for verdict in kb.land()] == [decision(1).title]
     assert len(kb.state.list_spooled()) == 1
     monkeypatch.undo()
@@ -205,7 +205,7 @@ def test_a_job_whose_time_is_over_twice_is_set_aside(
     before = Path(path).read_bytes()
     with monkeypatch.context() as patched:
         patched.setattr(spool, "JOB_SECONDS", 0.2)
-        patched.setattr("kb.capture.flush_spool.write", endless)
+        patched.setattr("kb.writing.pipeline.write", endless)
         assert kb.land() == []
         assert kb.land() == []
     assert kb.state.list_spooled() == [path]
