@@ -160,6 +160,8 @@ def _run_job(kb: Workspace, value: Mapping[str, Any], path: str, name: str) -> l
         from kb.sessions.active_sessions import ExtractionJob
 
         job = ExtractionJob(*(value["save"][field] for field in ("transcript", "session", "folder", "host")))
+        if not os.path.exists(job.transcript):  # a session in which nothing was said leaves none
+            return []
         return list(save(kb, job, landing=name).verdicts)
     from kb.capture.refusals import keep_declined
     from kb.records.candidate import build_candidates
