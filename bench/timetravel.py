@@ -140,8 +140,9 @@ class Base:
         for where, _ in Counter(name.rpartition("/")[0] for name in names).most_common(3):
             self._run("kb", "import", "adr", where)
         rows = json.loads(self._run("kb", "list", "--json") or "[]")
-        sources = [(row["id"], parse_number(source)) for row in rows for source in row["sources"]]
-        self.numbers = {name: number for name, number in sources if number is not None}
+        self.sources = {row["id"]: source for row in rows for source in row["sources"] if source in names}
+        numbers = ((name, parse_number(source)) for name, source in self.sources.items())
+        self.numbers = {name: number for name, number in numbers if number is not None}
 
     def _run(self, program: str, *arguments: str, stdin: str = "") -> str:
         call = [str(Path(sys.executable).parent / program), *arguments]
@@ -156,8 +157,11 @@ class Base:
 
     def search(self, words: str) -> list[int]:
         """Return the numbers of the first five records that `kb search` finds."""
-        rows = json.loads(self._run("kb", "search", words, "--json", "--limit", "5") or "[]") if words else []
-        return [self.numbers[row["id"]] for row in rows if row["id"] in self.numbers]
+        return [self.numbers[name] for name in self.search_records(words) if name in self.numbers]
+
+    def search_records(self, words: str) -> list[str]:
+        """Return the ids of the first five records that `kb search` finds."""
+        return [row["id"] for row in json.loads(self._run("kb", "search", words, "--json", "--limit", "5") or "[]")]
 
     def find_numbers(self, text: str) -> list[int]:
         """Return the numbers of the records that *text* names, in order."""
@@ -251,7 +255,7 @@ def ask_arms(base: Base, case: Case, citations: Citations, counts: Counts, *, sh
         "prompt": prompted,
         "edit": edited,
         "prompt or edit": list(dict.fromkeys((*prompted, *edited))),
-        "kb search": base.search(prompt),
+        "kb search": base.search(prompt) if prompt else [],
         "full text": search_full_text(base.texts, prompt),
         "most cited": [number for number, _ in citations.everywhere.most_common(5)],
         "cited by the files": citations.list_near(case.files),
