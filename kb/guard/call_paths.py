@@ -13,7 +13,7 @@ from kb.guard.programs import CallEffects, CallPath, analyse_command_line, list_
 from kb.guard.shell import MAX_SHELL_CHARACTERS
 from kb.records.blocks import MACHINE_START, find_blocks
 from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,6 +46,10 @@ _FOLDER_KEYS = ("workdir", "cwd", "directory", "dir_path")
 _PATCH_KEYS = ("patch", "patch_text", "patchText", "diff", "input", "command", "content", "changes")
 _CONTENT_KEYS = ("content", "file_text", "contents")
 _OLD_TEXT_KEYS, _NEW_TEXT_KEYS = ("old_string", "old_str", "oldString"), ("new_string", "new_str", "newString")
+_INSERTED_TEXT_KEYS = (*_NEW_TEXT_KEYS, "new_source", "insert_text", "content")
+_MAX_EDITS = 50
+"""Edits of one call that are looked at."""
+_PATCH_FILE = regex(r"(?:\*\*\* (?:Add|Update) File: |\+\+\+ (?:b/)?)(\S.*)|\*\*\* (?:Delete|End)|--- ")
 _WRITE_VERBS = frozenset(
     """write edit create make move rename delete remove patch apply append insert replace update save put push copy
     set upload modify overwrite touch truncate""".split()
@@ -195,6 +199,50 @@ def can_change_block(path: str, tool: str, given: Given) -> bool:
     except BadRecord:
         return True
     return before[span.start : span.end] != after[now.start : now.end]
+
+
+class TextEdit(NamedTuple):
+    """What a call takes out of a file and puts in."""
+
+    path: str
+    """As the call names it; "" for the one file that it names."""
+    old: str
+    new: str
+
+
+def list_text_edits(tool: str, given: Given) -> list[TextEdit]:
+    """Return what the call changes in the files it writes, as far as it says; [] for a command."""
+    kind = classify_tool(tool)
+    if kind == WRITE:
+        return [TextEdit("", "", _find_text(given, _CONTENT_KEYS) or "")]
+    if kind == EDIT:
+        edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+        found = [edit for edit in edits or () if isinstance(edit, dict)]
+        return [
+            TextEdit("", _find_text(edit, _OLD_TEXT_KEYS) or "", _find_text(edit, _INSERTED_TEXT_KEYS) or "")
+            for edit in found[:_MAX_EDITS]
+        ]
+    if kind != PATCH:
+        return []
+    texts = [given.get(key) for key in _PATCH_KEYS]
+    return [edit for text in texts if isinstance(text, str) for edit in _split_patch(text[:MAX_SHELL_CHARACTERS])]
+
+
+def _split_patch(patch: str) -> Iterator[TextEdit]:
+    path = ""
+    old: list[str] = []
+    new: list[str] = []
+    for row in [*patch.splitlines(), "*** End Patch"]:
+        if match := _PATCH_FILE.match(row):
+            if path and (old or new):
+                yield TextEdit(path, "\n".join(old), "\n".join(new))
+            path, old, new = match[1] or path, [], []
+        elif row.startswith("-"):
+            old.append(row[1:])
+        elif row.startswith("+"):
+            new.append(row[1:])
+    if path and (old or new):
+        yield TextEdit(path, "\n".join(old), "\n".join(new))
 
 
 def _apply_edits(before: str, kind: str, given: Given) -> str | None:

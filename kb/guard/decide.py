@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from kb.config import FILE
 from kb.errors import BadInput
 from kb.guard import policy
-from kb.guard.call_paths import can_change_block, parse_effects
+from kb.guard.action_hints import ActionHints, PendingEdit
+from kb.guard.call_paths import can_change_block, list_text_edits, parse_effects
 from kb.guard.call_targets import (
     CallFolders,
     classify_path,
@@ -29,7 +30,6 @@ from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.index.schema import Filter
 from kb.records.model import GLOBAL, Record, Status
-from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.session_log import NOTICED, READ, SessionLog
 
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 _MAX_LOOKUP_PATHS = 20
 """Paths of one call for which records are looked up."""
-_WILDCARD = regex(r"[*?\[]")
+_MAX_SEEN_FILES = 500
+"""Files of one prompt of which it is remembered that their citations were looked at."""
 
 
 class PendingCall(NamedTuple):
@@ -78,7 +79,7 @@ def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
     if not written and not call.is_unbounded:
         return refused
     many = call.is_unbounded or any(path.endswith("/") for path in written)
-    return merge_responses(refused, *_check_written_paths(kb, written, folders, log, many=many))
+    return merge_responses(refused, *_check_written_paths(kb, written, pending, folders, log, many=many))
 
 
 # -- what was read -----------------------------------------------------------------------------------
@@ -219,13 +220,42 @@ def _is_requested_revert(kb: Workspace, target: CallPath, path: str) -> bool:
 
 
 def _check_written_paths(
-    kb: Workspace, written: Sequence[str], folders: CallFolders, log: SessionLog, *, many: bool
+    kb: Workspace, written: Sequence[str], pending: PendingCall, folders: CallFolders, log: SessionLog, *, many: bool
 ) -> list[HookResponse]:
-    """Return what is said of writing the paths *written*: what should have been read, and the constraints on them."""
+    """Return what is said of writing the paths *written*: what should have been read, and what governs them."""
     kept = log.load_quiet()
-    patterns = kept.get("patterns", []) if kept.get("project") == folders.project else [""]
-    if kept.get("settled") is True and not any(_can_match_path(path, patterns) for path in written):
-        return []  # it has spoken for this prompt
+    responses: list[HookResponse] = []
+    settled = kept.get("settled") is True and kept.get("project") == folders.project  # it has spoken for this prompt
+    if not settled:
+        settled, responses = _check_reading(kb, written, folders, log, many=many)
+        kept = {}
+    hints = ActionHints(kb, kb.project(folders.folder), log)
+    edits = _list_pending_edits(written, pending, folders)
+    seen = sorted({*kept.get("files", ()), *written})[:_MAX_SEEN_FILES]
+    if not any(response.permission == DENY for response in responses):
+        responses.append(hints.tell(edits))
+    about = {"settled": settled, "prompt": log.prompt, "project": folders.project, "files": seen}
+    log.save_quiet({**about, **hints.list_marks()})
+    return responses
+
+
+def _list_pending_edits(written: Sequence[str], pending: PendingCall, folders: CallFolders) -> list[PendingEdit]:
+    """Return what the call does to each of the files *written*, as far as it says."""
+    edits = list_text_edits(pending.tool, pending.given)
+    return [
+        PendingEdit(
+            path,
+            os.path.join(folders.project, path),
+            tuple(one for one in edits if not one.path or one.path.endswith(path) or path.endswith(one.path)),
+        )
+        for path in written
+    ]
+
+
+def _check_reading(
+    kb: Workspace, written: Sequence[str], folders: CallFolders, log: SessionLog, *, many: bool
+) -> tuple[bool, list[HookResponse]]:
+    """Return whether the writes of this prompt may pass from now on, and what is said of what should have been read."""
     mode = policy.resolve_mode(kb.environment.get(policy.MODE), kb.config.guard)
     settings, responses = _load_settings(kb, mode, log)
     risk = policy.assess_risk(written, settings, many=many)
@@ -238,16 +268,7 @@ def _check_written_paths(
         ruling = policy.Ruling()  # what cannot be remembered would be said at every call
     if ruling.permission == DENY or (ruling.permission and is_first):
         responses.append(ruling.translate(kb.config.language))
-    project = kb.project(folders.folder)
-    constraints = Filter(kinds=("constraint",), scopes=tuple({project, GLOBAL}), statuses=(Status.ACCEPTED,))
-    impact = kb.sync_index(thorough=False).list_impact_paths(constraints)
-    # their beginnings in small letters, before any wildcard: `src/**/*.py` is compared by "src"
-    patterns = sorted({_WILDCARD.split(path, maxsplit=1)[0].rstrip("/").casefold() for path in impact})
-    about = [path for path in written if _can_match_path(path, patterns)]
-    responses.append(_quote_constraints(kb, constraints, about, log))
-    settled = step is None or mode.name != policy.BLOCK  # then the fast path lets the writes of this prompt pass
-    log.save_quiet({"settled": settled, "prompt": log.prompt, "patterns": patterns, "project": folders.project})
-    return responses
+    return step is None or mode.name != policy.BLOCK, responses
 
 
 def _load_settings(kb: Workspace, mode: policy.GuardMode, log: SessionLog) -> tuple[RiskSettings, list[HookResponse]]:
@@ -262,23 +283,3 @@ def _load_settings(kb: Workspace, mode: policy.GuardMode, log: SessionLog) -> tu
         return settings, []
     log.add(NOTICED)
     return settings, [HookResponse(message="\n".join(notices))]
-
-
-def _quote_constraints(kb: Workspace, constraints: Filter, written: Sequence[str], log: SessionLog) -> HookResponse:
-    """Quote the constraints on what is written, each once in a session."""
-    known = log.list_told()
-    on_paths = [(path, kb.index.records(constraints._replace(path=path))) for path in written[:_MAX_LOOKUP_PATHS]]
-    found = {record.uid: record for _, records in on_paths for record in records if record.uid not in known}
-    if not found:
-        return HookResponse()
-    from kb.context.hint_text import render_prompt_hint
-
-    hint = render_prompt_hint(list(found.values()), kb.config)
-    log.mark_told(*(record.uid for record in hint.shown))
-    about = next(path for path, records in on_paths if any(record.uid in found for record in records))
-    head = kb.localise(msg("kb: accepted for {path}:", path=about))
-    return HookResponse(context=f"{head}\n{hint.text}") if hint.text else HookResponse()
-
-
-def _can_match_path(path: str, patterns: Sequence[str]) -> bool:
-    return path.casefold().startswith(tuple(patterns))

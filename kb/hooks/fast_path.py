@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from kb.startup.lazy_regex import regex
+from kb.startup.lazy_regex import bytes_regex, regex
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state import record_stamps
 
@@ -71,7 +71,11 @@ _OTHER_TOOL_PREFIXES = (
     "Kill",
 )
 """How the names of tools begin that touch no file, though there are verbs in them."""
-_MAX_FILE_BYTES = 2_000_000
+_MAX_FILE_BYTES, _MAX_CITING_BYTES = 2_000_000, 200_000
+_CITING = bytes_regex(rb"\[(?:[\w.-]{1,64}:)?[A-Z]{1,2}\d{3,9}\]|ADRs?[-_ #]{0,2}\d|\xe5\x86\xb3\xe7\xad\x96")
+"""`[D001]`, ADR-0012, and 决策 in UTF-8, with which 架构决策 and 决策记录 are written."""
+_NEW_TEXT_KEYS = ("content", "file_text", "contents", "new_string", "new_str", "newString", "new_source", "insert_text")
+_PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".html", ".log", ".csv", ".lock", ".svg", ".po")
 _PLAIN_NAME = regex(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -258,19 +262,52 @@ def _is_already_allowed(payload: Mapping[str, Any], root: str, paths: list[str])
         # it has spoken for one prompt; a host that names no prompts begins each with an event of its own
         if kept["settled"] is not True or kept["prompt"] not in ("", payload.get("prompt_id", "")):
             return False
-        project, patterns = kept["project"], kept["patterns"]
-        return not any(_is_constrained(path, project, patterns) or _has_machine_block(path) for path in paths)
+        if _takes_up_option(payload.get("tool_input", {}), paths, kept["options"]):
+            return False
+        return not any(_is_governed(path, kept) or _has_machine_block(path) for path in paths)
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
 
-def _is_constrained(path: str, project: str, patterns: list[str]) -> bool:
-    """Return whether a constraint may be about *path*, or the guard spoke of another project."""
-    real = os.path.realpath(path)
+def _is_governed(path: str, kept: Mapping[str, Any]) -> bool:
+    """Return whether a record not told yet may govern *path*, or the guard spoke of another project.
+
+    *kept* has the paths that such records name, and the files whose citations were looked at for this prompt.
+    """
+    real, project = os.path.realpath(path), kept["project"]
     if not real.startswith(project + os.sep):
         return True
-    inside = real[len(project) + 1 :].replace(os.sep, "/").casefold()
-    return any(inside.startswith(pattern) for pattern in patterns)
+    inside = real[len(project) + 1 :].replace(os.sep, "/")
+    folded = inside.casefold()
+    if any(folded.startswith(pattern) for pattern in kept["patterns"]):
+        return True
+    return inside not in kept["files"] and _may_cite(real)
+
+
+def _may_cite(path: str) -> bool:
+    """Return whether the file *path* cites a record: `[D001]`, ADR-0012."""
+    try:
+        with open(path, "rb") as file:
+            return _CITING.search(file.read(_MAX_CITING_BYTES)) is not None
+    except OSError:
+        return False
+
+
+def _takes_up_option(given: Mapping[str, Any], paths: list[str], options: list[str]) -> bool:
+    """Return whether the text that a call puts into code may take up a rejected option, or cites a record."""
+    edits = given.get("edits")
+    pieces = [given, *(edits if isinstance(edits, list) else ())]
+    texts = [
+        one[key] for one in pieces if isinstance(one, dict) for key in _NEW_TEXT_KEYS if isinstance(one.get(key), str)
+    ]
+    new = "\n".join(texts)
+    if _CITING.search(new.encode("utf-8", "replace")):
+        return True
+    if not options or all(path.lower().endswith(_PROSE_SUFFIXES) and "requirements" not in path for path in paths):
+        return False
+    folded = new.casefold()
+    squeezed = "".join(folded.split())
+    return any(option in folded or option in squeezed for option in options)
 
 
 def _has_machine_block(path: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import BadRecord, IndexFailed
 from kb.files import (
@@ -279,12 +279,27 @@ class Index:
         """Return the highest row, which is about how many records there are; to count them takes long."""
         return self._db.fetch_value("SELECT max(n) FROM records") or 0
 
-    def list_impact_paths(self, wanted: Filter = ALL) -> list[str]:
-        """Return the paths, as they are written, that the records *wanted* are about."""
+    def list_facet_values(
+        self, facet: str, wanted: Filter = ALL, *, without: Collection[str] = (), limit: int = -1
+    ) -> list[str]:
+        """Return the values of *facet* (tag, impact, option) that the records *wanted* have, as they are written.
+
+        *without*: uids of records that do not count.
+        """
         condition, values = build_condition(wanted)
-        among = f"n IN (SELECT n FROM records r WHERE {condition})"
-        rows = self._db.execute(f"SELECT DISTINCT value FROM facets WHERE +facet = 'impact' AND {among}", values)
-        return [path for (path,) in rows]
+        among = f"n IN (SELECT n FROM records r WHERE {condition} AND uid NOT IN ({build_placeholders(without)}))"
+        statement = f"SELECT DISTINCT value FROM facets WHERE +facet = ? AND {among} LIMIT ?"
+        return [value for (value,) in self._db.execute(statement, (facet, *values, *without, limit))]
+
+    def find_by_facet(self, facet: str, among: Sequence[str], wanted: Filter = ALL) -> list[tuple[str, str, Record]]:
+        """Return value, detail and record where a record *wanted* has one of *among* as a value of *facet*."""
+        condition, values = build_condition(wanted)
+        statement = (
+            "SELECT f.value, f.rest, r.path, r.data FROM facets f JOIN records r ON r.n = f.n"
+            f" WHERE f.facet = ? AND f.value IN ({build_placeholders(among)}) AND {condition} ORDER BY r.day DESC, r.id"
+        )
+        rows = self._db.execute(statement, (facet, *among, *values)).fetchall()
+        return [(value, rest, load_record(path, data)) for value, rest, path, data in rows]
 
     def find_by_id(self, record_id: str) -> list[Record]:
         """Return the records with the id or uid *record_id*, of all scopes."""

@@ -16,7 +16,7 @@ from kb.errors import IndexFailed
 from kb.files import read_clone_mark
 from kb.i18n import msg
 from kb.records.kinds import SIGNATURE
-from kb.records.model import LIVE, Record, Section, list_field, list_spoken_numbers
+from kb.records.model import LIVE, Record, Section, imported_number, list_field, list_spoken_numbers
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import build_index_terms
 
@@ -169,6 +169,7 @@ def join_body(record: Record) -> str:
 def extract_facets(record: Record) -> list[tuple[str, str, str]]:
     """Return what else *record* is asked for by: facet, value, detail."""
     from kb.records.citations import find_citations, find_record_links
+    from kb.records.rejected_options import extract_rejected_options
 
     facets = [("tag", tag, "") for tag in record.tags]
     facets += [("impact", path, "") for path in record.impact]
@@ -177,6 +178,8 @@ def extract_facets(record: Record) -> list[tuple[str, str, str]]:
     facets += [("supersedes", target, "") for target in record.supersedes]
     facets += [("amends", target, "") for target in record.amends]
     facets += [("source", source, f"{record.scope} {record.id:0>12}") for source in record.sources]
+    facets += [("option", value, sort) for value, sort in extract_rejected_options(record)]
+    facets += [("number", str(number), "")] if (number := imported_number(record.extra)) is not None else []
     body = join_body(record)
     cites = (*find_citations(body), *find_record_links(body))
     return facets + [("cites", cited, f"{project}:{line}") for project, cited, line in cites]

@@ -82,14 +82,14 @@ def escape_cell(text: str) -> str:
     return _PIPE.sub(lambda match: "\\" * (2 * len(match.group()) - 1) + "|", text)
 
 
-def quote_first_sentence(record: Record, section: str) -> str:
-    """Return the first sentence of *section*, or "" where it says nothing or states a conclusion."""
+def quote_first_sentence(record: Record, section: str, limit: int = CELL_LIMIT) -> str:
+    """Return the first sentence of *section*, *limit* characters at most; "" for nothing, or a conclusion."""
     from kb.safety.injection import reveal_hidden
 
-    first = first_sentence(reveal_hidden(_extract_first_line(record.section(section))), CELL_LIMIT)
+    first = first_sentence(reveal_hidden(_extract_first_line(record.section(section))), limit)
     if first.rstrip("。.").lower() in _NONE or has_conclusion(record.section(section)):
         return ""
-    return quote_text(first, CELL_LIMIT)
+    return quote_text(first, limit)
 
 
 def _extract_first_line(text: str) -> str:

@@ -183,7 +183,7 @@ def parse_query(text: str) -> Query:
         tuple(dict.fromkeys(pieces)),
         _weigh_terms(runs),
         tuple(find_references(text)),
-        _find_imported_numbers(text),
+        find_imported_numbers(text),
         tuple(fold_text(text).split()),
     )
 
@@ -336,7 +336,7 @@ def find_references(text: str) -> list[Reference]:
     return list(dict.fromkeys(references))
 
 
-def _find_imported_numbers(text: str) -> frozenset[int]:
+def find_imported_numbers(text: str) -> frozenset[int]:
     """Return the numbers by which *text* asks for another tool's records: "ADR 303", "adr-0303", or "0303" alone."""
     if not any(map(str.isdecimal, text)):
         return frozenset()

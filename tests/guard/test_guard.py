@@ -22,6 +22,7 @@ from kb.hosts import EVENTS
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Verdict
 from kb.state.session_log import SessionLog
+from kb.text.segment import estimate_tokens
 from tests.support.command_line import run
 from tests.support.sealed import git
 from tests.support.timing import within
@@ -225,12 +226,12 @@ def test_without_a_memory_bank_the_record_on_the_path_is_what_is_to_be_read(
     )
     work.prompt()
     said = work.write("src/auth/login.py")
-    step = (said.reason or said.context).partition("Next: run: ")[2]
+    step = (said.reason or said.context).partition("Next: run: ")[2].partition("\n")[0]
     assert step == "kb show D002" and said.permission == (DENY if mode == "block" else WARN)
     done = run(work.folder, *step.split()[1:], KB_HOME=str(work.root))
     assert done.code == 0 and "Five tries an hour" in done.out
     work.bash(step)
-    assert work.write("src/auth/login.py") == HookResponse()
+    assert work.write("src/auth/login.py").permission == ""
 
 
 def test_a_record_that_a_prompt_has_just_brought_counts_as_read(work: Work, kb: KnowledgeBase) -> None:
@@ -643,13 +644,114 @@ def test_an_accepted_constraint_on_the_path_is_quoted_once_in_a_session(work: Wo
     work.prompt()
     work.read(PATTERNS)
     assert work.write("src/auth/login.py").context == ""
+    denied = work.write("src/auth/login.py", session="s2")
+    assert denied.permission == DENY and denied.context == "", "a call that is not made is told nothing"
+    work.read(PATTERNS, session="s2")
     assert "C001" in work.write("src/auth/login.py", session="s2").context
     assert "C001" in work.call("Write", agent="a1", file_path=str(work.folder / "src/auth/login.py")).context
+    work.read(PATTERNS, session="s3")
     log = SessionLog(kb, "s3")
     log.mark_told(kb.record("C001").uid)
     assert work.write("src/auth/login.py", session="s3").context == "", "told before, at a prompt perhaps"
     log.forget_told()
     assert "C001" in work.write("src/auth/login.py", session="s3").context
+
+
+def test_what_governs_a_file_is_told_the_closest_first_and_no_more_than_two(work: Work, kb: KnowledgeBase) -> None:
+    without_bank(work)
+    work.mode = "warn"
+    rows = (("decision", "Everything is logged as JSON", "."),
+            ("pitfall", "The auth folder has two caches", "src/auth/"),
+            ("interface", "Logins answer with a session id", "src/auth/login.py"),
+            ("constraint", "登录每小时最多五次", "src/auth/l*.py"))  # fmt: skip
+    for kind, title, path in rows:
+        add(kb, kind, title, decision=f"{title}, as was measured.", impact=(path,), **REST)
+    told = work.write("src/auth/login.py").context
+    assert "[I001]" in told and "[C001]" in told and "P001" not in told and "D001" not in told
+    lines = [line for line in told.splitlines() if line.startswith("> ")]
+    assert "[I001]" in lines[0] and "[C001]" in lines[1]
+    assert len(lines) == 2 and all(estimate_tokens(line) <= 60 for line in lines)
+    assert "[P001]" in work.write("src/auth/login.py").context, "what had no room is told at the next edit"
+    payload = {"session_id": "s1", "cwd": str(work.folder), "tool_name": "Write"}
+    given = {"file_path": str(work.folder / "src/auth/login.py"), "content": "x = 1"}
+    assert can_skip_event("PreToolUse", {**payload, "tool_input": given}, str(work.root)), "all has been told"
+    kb.change_status("I001", "deprecated", decided=True)
+    assert "I001" not in work.write("src/auth/login.py", session="s2").context
+
+
+def test_a_record_that_the_file_cites_near_the_edit_is_told(work: Work, kb: KnowledgeBase) -> None:
+    without_bank(work)
+    add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS, **REST)
+    add(kb, "decision", "Passwords are hashed with argon2", decision="Only argon2 hashes passwords.", **REST)
+    rows = ["import os", *["pass"] * 40, "ends = 30  # [D001]", *["pass"] * 90, "last = 1  # [D002]"]
+    path = work.file("src/session.py", "\n".join(rows))
+    given = {"file_path": str(path), "old_string": "ends = 30", "new_string": "ends = 31"}
+    payload = {"session_id": "s1", "cwd": str(work.folder), "tool_name": "Edit", "tool_input": given}
+    work.call("Edit", file_path=str(work.file("src/other.py")), old_string="x", new_string="y")
+    assert not can_skip_event("PreToolUse", payload, str(work.root))
+    told = work.call("Edit", **given).context
+    assert "[D001]" in told and "D002" not in told
+    assert can_skip_event("PreToolUse", payload, str(work.root))
+    added = {"file_path": str(work.folder / "src/new.py"), "content": "# as [D002] says\n"}
+    assert not can_skip_event("PreToolUse", {**payload, "tool_name": "Write", "tool_input": added}, str(work.root))
+    assert "[D002]" in work.call("Write", **added).context
+
+
+REJECTED = (
+    ("Sessions are cached in the process", "- shared Redis cache: ops refuses another service\n- memcached sidecar"),
+    ("消息在数据库里排队", "- RabbitMQ：多一个要运维的服务\n- 自己写一个"),
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "told"),
+    [
+        ("src/session.ts", 'import Redis from "ioredis";', "D001"),
+        ("package.json", '  "memcached": "^2.2.2",', "D001"),
+        ("requirements.txt", "redis==5.0", "D001"),
+        ("src/queue.py", "import pika", "D002"),
+        ("src/Queue.java", "var queue = new RabbitMqQueue();", "D002"),
+        ("docs/why.md", "We do not use Redis, nor RabbitMQ.", ""),
+        ("src/session.ts", "// Redis was rejected, see the decision", ""),
+        ("src/queue.py", '"""Not RabbitMQ, which is one more service."""', ""),
+        ("src/queue.py", 'print("RabbitMQ")', ""),
+        ("src/session.ts", 'import { cache } from "./cache";', ""),
+        ("src/sidecar.ts", "const sidecar = 1;", ""),
+    ],
+)
+def test_a_rejected_option_is_told_when_code_takes_it_up(
+    work: Work, kb: KnowledgeBase, path: str, text: str, told: str
+) -> None:
+    without_bank(work)
+    work.mode = "off"
+    for title, options in REJECTED:
+        add(kb, "decision", title, decision=f"{title}.", impact=("lib/",), **{**REST, "alternatives": options})
+    given = {"file_path": str(work.folder / path), "old_string": "", "new_string": text}
+    work.call("Edit", file_path=str(work.folder / "a.py"), old_string="x", new_string="y")
+    payload = {"session_id": "s1", "cwd": str(work.folder), "tool_name": "Edit", "tool_input": given}
+    said = work.call("Edit", session="s2", **given).context
+    assert ("rejected there:" in said) == bool(told) and told in said
+    if told:
+        assert not can_skip_event("PreToolUse", payload, str(work.root))
+        assert work.call("Edit", session="s2", **given).context == "", "once"
+        kb.change_status(told, "deprecated", decided=True)
+        assert work.call("Edit", session="s3", **given).context == ""
+
+
+def test_a_dependency_that_is_there_already_is_not_taken_up(work: Work, kb: KnowledgeBase) -> None:
+    without_bank(work)
+    work.mode = "off"
+    add(
+        kb,
+        "decision",
+        REJECTED[0][0],
+        decision="In a map.",
+        impact=("lib/",),
+        **{**REST, "alternatives": REJECTED[0][1]},
+    )
+    work.file("package.json", '{"dependencies": {"ioredis": "^5"}}')
+    given = {"file_path": str(work.folder / "src/a.ts"), "content": 'import Redis from "ioredis";'}
+    assert work.call("Write", **given).context == ""
 
 
 # -- forging -----------------------------------------------------------------------------------------
@@ -998,6 +1100,6 @@ def test_asking_kb_itself_counts_as_reading_and_its_server_may_write(work: Work,
         payload = {"session_id": "s1", "cwd": str(work.folder), "tool_name": tool, "tool_input": {"query": "x"}}
         assert not can_skip_event("PreToolUse", payload, str(work.root)), tool
         assert work.call(tool, session=f"m{number}", query="x") == HookResponse()
-        assert work.write("src/auth/login.py", session=f"m{number}") == HookResponse(), tool
+        assert work.write("src/auth/login.py", session=f"m{number}").permission == "", tool
     assert work.call("mcp__kb__write", session="w", path="content/anchors/x.md") == HookResponse()
     assert work.write("src/auth/login.py", session="w").permission == DENY

@@ -1,0 +1,201 @@
+"""Tell an agent, before it writes a file, what governs the file and which rejected option the new text takes up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+
+from kb.files import open_nonblocking
+from kb.guard.response import HookResponse
+from kb.i18n import msg
+from kb.index.record_ids import qualify_record_ids
+from kb.index.schema import Filter
+from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state.session_log import SessionLog
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.guard.call_paths import TextEdit
+    from kb.workspace import Workspace
+
+GOVERNING_KINDS = ("constraint", "decision", "interface", "pitfall")
+MAX_RECORDS = 2
+"""Records that one call is told of."""
+MAX_IMPACT = 12
+"""Paths in the impact of a record above which it governs no one file of them."""
+MAX_OPTIONS = 3000
+"""Names of rejected options that the fast path looks for."""
+_MAX_PATHS = 20
+"""Paths of one call for which records are looked up."""
+_MAX_FILE_BYTES = 200_000
+_HEAD_LINES, _NEAR_LINES = 15, 30
+"""Lines at the top of a file, and around the edited place, in which a citation is about the edit."""
+_WILDCARD = regex(r"[*?\[]")
+CITATION = regex(
+    r"\[(?:(?P<project>[\w.-]{1,64}):)?(?P<id>[A-Z]{1,2}\d{3,9})\]|"
+    r"(?<![\w/])(?:ADR|架构决策|决策记录)s?[-_ #]{0,2}0{0,6}(?P<number>[1-9]\d{0,6})(?!\w)"
+)
+
+
+class PendingEdit(NamedTuple):
+    """What a call is about to do to one file."""
+
+    path: str
+    """Relative to the project, a folder with a slash at its end."""
+    full_path: str
+    edits: tuple[TextEdit, ...] = ()
+
+
+class ActionHints:
+    """What one call is told, and what the fast path must know to let the next one pass."""
+
+    def __init__(self, kb: Workspace, project: str, log: SessionLog) -> None:
+        """Look in the records of *project* and the global ones for what the session of *log* was not told."""
+        self._kb, self._log, self._project = kb, log, project
+        self._told = log.list_told()
+        self._governing = Filter(GOVERNING_KINDS, (Status.ACCEPTED,), tuple({project, GLOBAL}))
+
+    def tell(self, edits: Sequence[PendingEdit], *, more: bool = True) -> HookResponse:
+        """Return what is quoted before *edits* are made: governing records, then options taken up."""
+        found: dict[str, tuple[Record, str, str]] = {}
+        for edit in edits[:_MAX_PATHS]:
+            for record in self._find_governing(edit):
+                found.setdefault(record.uid, (record, "", edit.path))
+        taken = self._find_taken(edits)
+        if not found and not taken:
+            return HookResponse()
+        from kb.context.hint_text import render_action_hint
+
+        first = [*taken, *found.values()][:MAX_RECORDS]
+        records = qualify_record_ids(self._kb.index, [record for record, _, _ in first], self._project)
+        hint = render_action_hint(list(zip(records, (option for _, option, _ in first), strict=True)), self._kb.config)
+        shown = {record.uid for record in hint.shown}
+        self._log.mark_told(*shown, *(f"option:{record.uid}" for record, option, _ in first if option))
+        self._told |= shown
+        about = next((path for record, _, path in first if record.uid in shown), "")
+        head = self._kb.localise(msg("kb: accepted for {path}:", path=about))
+        return HookResponse(context=f"{head}\n{hint.text}") if hint.text else HookResponse()
+
+    def list_marks(self) -> dict[str, Any]:
+        """Return by what the fast path knows a path or a text that something is to be said of."""
+        index = self._kb.index
+        impact = index.list_facet_values("impact", self._governing, without=self._told)
+        # their beginnings in small letters, before any wildcard: `src/**/*.py` is compared by "src"
+        beginnings = {_WILDCARD.split(path, maxsplit=1)[0].rstrip("/").casefold() for path in impact}
+        heard = [key.removeprefix("option:") for key in self._told if key.startswith("option:")]
+        options = index.list_facet_values("option", self._governing, without=heard, limit=MAX_OPTIONS)
+        if options:
+            from kb.guard.taken_options import expand_option
+
+            options = sorted({each for option in options for each in expand_option(option)})
+        return {"patterns": sorted(beginnings - {"", "."}), "options": options}
+
+    # -- what governs a file ------------------------------------------------------------------------
+
+    def _find_governing(self, edit: PendingEdit) -> list[Record]:
+        """Return the records not told yet that govern the file, the most specific first, of these the newest."""
+        cited = {record.uid: record for record in self._find_cited(edit)}
+        ranked = [((4, 0), record) for record in cited.values()]
+        for record in self._kb.index.records(self._governing._replace(path=edit.path)):
+            rank = max(map(_rank_impact, record.impact, [edit.path] * len(record.impact)), default=(0, 0))
+            if rank[0] and len(record.impact) <= MAX_IMPACT and record.uid not in cited:
+                ranked.append((rank, record))
+        ranked.sort(key=lambda pair: (pair[0], recency_key(pair[1])), reverse=True)
+        return [record for _, record in ranked if record.uid not in self._told]
+
+    def _find_cited(self, edit: PendingEdit) -> list[Record]:
+        """Return the live records that the file cites at its top or near the edit, or that the new text cites."""
+        text = "\n".join((*_select_near_text(edit), *(one.new for one in edit.edits)))
+        citations = list(dict.fromkeys(match.group("project", "id", "number") for match in CITATION.finditer(text)))
+        found: list[Record] = []
+        for project, name, number in citations[:_MAX_PATHS]:
+            wanted = Filter(statuses=tuple(LIVE), scopes=(f"project/{project}",) if project else self._governing.scopes)
+            if number:
+                found += [row[2] for row in self._kb.index.find_by_facet("number", [number], wanted)]
+            else:
+                own = [r for r in self._kb.index.find_by_id(name) if r.scope in wanted.scopes and r.status in LIVE]
+                found += sorted(own, key=lambda record: record.scope == GLOBAL)[:1]
+        return found
+
+    # -- rejected options ---------------------------------------------------------------------------
+
+    def _find_taken(self, edits: Sequence[PendingEdit]) -> list[tuple[Record, str, str]]:
+        """Return record, option and path for the rejected options that *edits* take up."""
+        from kb.guard.taken_options import expand_option, find_taken_options, is_manifest, may_take_up
+        from kb.records.rejected_options import find_option_row
+
+        added = [edit for edit in edits if may_take_up(edit.path) and any(one.new for one in edit.edits)]
+        values = self._kb.index.list_facet_values("option", self._governing, limit=MAX_OPTIONS) if added else []
+        found: dict[str, tuple[Record, str, str]] = {}
+        for edit in added:
+            new = "\n".join(one.new for one in edit.edits)
+            folded = new.casefold()
+            squeezed = "".join(folded.split())
+            named = [v for v in values if any(each in folded or each in squeezed for each in expand_option(v))]
+            rows = self._kb.index.find_by_facet("option", named[:500], self._governing) if named else []
+            rows = [row for row in rows if f"option:{row[2].uid}" not in self._told]
+            if not rows:
+                continue
+            old = "\n".join((_read_text(edit.full_path), *(one.old for one in edit.edits)))
+            manifests = [] if is_manifest(edit.path) else _read_manifests(edit)
+            options = {(value, sort) for value, sort, _ in rows}
+            taken = find_taken_options(edit.path, new, [(edit.path, old), *manifests], options)
+            for value, sort, record in rows:
+                if (value, sort) in taken:
+                    found.setdefault(record.uid, (record, find_option_row(record, value), edit.path))
+        return list(found.values())
+
+
+def _read_manifests(edit: PendingEdit) -> Iterator[tuple[str, str]]:
+    """Yield name and text of the manifests beside the file and above it, up to the project's top."""
+    from kb.guard.taken_options import is_manifest
+
+    folder = edit.full_path
+    for _ in range(edit.path.count("/") + 1):
+        folder = os.path.dirname(folder)
+        with contextlib.suppress(OSError):
+            names = [name for name in os.listdir(folder) if is_manifest(name)]
+            yield from ((name, _read_text(os.path.join(folder, name))) for name in names)
+
+
+def _rank_impact(impact: str, path: str) -> tuple[int, int]:
+    """Return how closely *impact* names the file *path*: the file, a pattern, a folder by its depth, (0, 0) for not.
+
+    The whole repository governs nothing in particular.
+    """
+    plain = os.path.normpath(impact.strip()).replace(os.sep, "/")
+    top = _WILDCARD.split(plain, maxsplit=1)[0].rstrip("/")
+    if top in ("", "."):
+        return 0, 0
+    depth = top.count("/") + 1
+    if plain == path.rstrip("/"):
+        return 3, depth
+    if top != plain:
+        return (2, depth) if path.casefold().startswith(top.casefold()) else (0, 0)
+    return (1, depth) if path.startswith(f"{plain}/") else (0, 0)
+
+
+def _select_near_text(edit: PendingEdit) -> Iterator[str]:
+    """Yield the top of the file and the lines around each edited place; of a file that is replaced its top."""
+    text = _read_text(edit.full_path)
+    if not text or not CITATION.search(text):
+        return
+    rows = text.splitlines()
+    yield "\n".join(rows[:_HEAD_LINES])
+    for one in edit.edits:
+        at = text.find(one.old) if one.old else -1
+        if at >= 0:
+            first, last = text.count("\n", 0, at), text.count("\n", 0, at + len(one.old))
+            yield "\n".join(rows[max(first - _NEAR_LINES, _HEAD_LINES) : last + _NEAR_LINES])
+
+
+def _read_text(path: str) -> str:
+    try:
+        with open(path, "rb", opener=open_nonblocking) as file:
+            return file.read(_MAX_FILE_BYTES).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,150 @@
+"""Find rejected options in what a call adds: imports, dependencies and identifiers of code, never prose."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from kb.records.rejected_options import CODE, NAME, SORT
+from kb.startup.lazy_regex import regex
+
+PROSE = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".html", ".log", ".csv", ".lock", ".svg", ".po")
+_MANIFESTS = frozenset(
+    """package.json pyproject.toml go.mod cargo.toml gemfile pom.xml build.gradle build.gradle.kts composer.json
+    setup.cfg setup.py pipfile environment.yml dockerfile docker-compose.yml docker-compose.yaml compose.yml
+    compose.yaml mix.exs build.sbt""".split()
+)
+_REQUIREMENTS = regex(r"(?:^|[/_-])requirements[\w.-]*\.(?:txt|in)$")
+_MANIFEST_PROSE = regex(
+    r'(?i)^\s*["\']?(?:description|author|license|keywords|name|version|homepage|readme|classifiers)\b'
+)
+_BLOCK_TEXT = regex(r'"""[\s\S]*?(?:"""|\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z)|/\*[\s\S]*?(?:\*/|\Z)|<!--[\s\S]*?(?:-->|\Z)')
+_LINE_COMMENT = regex(r"(?m)(?:^|(?<=[\s;{})]))(?://|#(?!include|\[|!)|--(?=\s)).*$")
+_STRING = regex(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`[^`\n]*`')
+_IMPORT = regex(
+    r"""(?mx)^\s*(?:import|from|use|using|require|require_relative|include|extern\s+crate|gem|@import)\b.*$
+    |\b(?:require|import|include)\s*\(\s*["'][^"'\n]+["'] | ^\s*\#include\b.*$
+    |^\s*["'][\w.-]+\.\w+/[\w./-]+["']\s*$"""
+)
+_FROM = regex(r"^\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w.]+(?:\s*,\s*[\w.]+)*))")
+_SPECIFIER = regex(r"""["'<]([^"'<>\s]+)["'>]|([A-Za-z_@][\w.:/\\@-]*)""")
+# Packages whose names do not say what they are for, and the products without which they are nothing
+_PRODUCTS = {
+    package: product
+    for product, packages in (
+        ("postgresql", "pg postgres psycopg psycopg2 asyncpg pgx"), ("mysql", "mysql2 pymysql mysqlclient"),
+        ("mongodb", "mongoose pymongo motor mongo"), ("sqlite", "sqlite3 rusqlite aiosqlite"),
+        ("redis", "ioredis jedis lettuce rediss"), ("memcached", "memjs pymemcache pylibmc"),
+        ("rabbitmq", "amqplib pika amqp lapin"), ("kafka", "kafkajs confluent-kafka aiokafka sarama"),
+        ("jwt", "jsonwebtoken pyjwt jose jjwt"), ("sqlalchemy", "sqlmodel"),
+    )
+    for package in packages.split()
+}  # fmt: skip
+_PRODUCTS_OF_SORT = {
+    "database": """postgresql mysql mariadb mongodb cockroachdb cassandra dynamodb oracledb mssql supabase firestore
+        elasticsearch opensearch""",
+    "cache": "redis memcached valkey hazelcast",
+    "queue": "kafka rabbitmq nats pulsar activemq sqs rocketmq bullmq celery",
+    "orm": "sqlalchemy prisma typeorm sequelize peewee hibernate mybatis drizzle mikroorm django gorm",
+    "server": """express fastify koa nestjs hapi hono fastapi flask django tornado sanic aiohttp uvicorn gin fiber echo
+        actix axum ktor rails sinatra laravel createserver httpserver listenandserve basehttprequesthandler""",
+}
+_KEYWORDS = frozenset(
+    """import from use using require include extern crate gem as static type const let var func package
+    require_relative""".split()
+)
+_WORD = regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_HUMP = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
+_MIN_PART_CHARACTERS = 5
+"""Letters from which on an option's name counts as part of a longer identifier: `redisclient`, not `gin` in `begin`."""
+
+
+def is_manifest(path: str) -> bool:
+    """Return whether *path* names dependencies: package.json, requirements-dev.txt, go.mod."""
+    return os.path.basename(path).casefold() in _MANIFESTS or _REQUIREMENTS.search(path.casefold()) is not None
+
+
+def may_take_up(path: str) -> bool:
+    """Return whether what stands in the file *path* is code or names dependencies."""
+    return is_manifest(path) or not path.casefold().endswith(PROSE)
+
+
+class AddedCode:
+    """What a call adds to one file: the packages it names, its identifiers and its text."""
+
+    def __init__(self, path: str, added: str) -> None:
+        """Read the text *added* to *path*; comments, docstrings and, but for imports, strings do not count."""
+        self.packages: set[str] = set()
+        self.parts: set[str] = set()  # of their names
+        self.words: set[str] = set()
+        self.squeezed = ""
+        if not may_take_up(path):
+            return
+        if is_manifest(path):
+            rows = [row for row in _LINE_COMMENT.sub("", added).splitlines() if not _MANIFEST_PROSE.match(row)]
+            self._add_packages(rows)
+            return
+        code = _LINE_COMMENT.sub("", _BLOCK_TEXT.sub(" ", added))
+        self._add_packages(match[0] for match in _IMPORT.finditer(code))
+        self.squeezed = re.sub(r"\s+", "", code).casefold()
+        for word in _WORD.findall(_STRING.sub(" ", code)):
+            self.words |= {word.casefold(), *map(str.casefold, _HUMP.findall(word))}
+
+    @property
+    def servers(self) -> set[str]:
+        """The identifiers by which code begins to serve without a package."""
+        return self.words & {"createserver", "httpserver", "listenandserve", "basehttprequesthandler"}
+
+    def _add_packages(self, rows: Iterable[str]) -> None:
+        for specifier in _iter_specifiers(rows):
+            segments = [*filter(None, re.split(r"[@/:\\=<>^~\[\]!]|\.(?!js\b)", specifier))]
+            names = {name for segment in segments for name in (segment, re.sub(r"[.-]", "", segment))}
+            self.packages |= names | {_PRODUCTS[name] for name in names if name in _PRODUCTS}
+            self.parts |= {part for segment in segments for part in re.split(r"[-_.]", segment) if len(part) > 3}
+
+    def has_option(self, value: str, sort: str) -> bool:
+        """Return whether it takes up the option *value*, as `extract_rejected_options` names it."""
+        if sort == CODE:
+            return value in self.squeezed
+        if sort == SORT:
+            return not {*_PRODUCTS_OF_SORT.get(value, "").split()}.isdisjoint(self.packages | self.servers)
+        plain = re.sub(r"[.+#/-]", "", value)
+        if {value, plain} & self.packages or (sort == NAME and {value, plain} & (self.words | self.parts)):
+            return True
+        return sort == NAME and len(plain) >= _MIN_PART_CHARACTERS and any(plain in word for word in self.words)
+
+
+def _iter_specifiers(rows: Iterable[str]) -> Iterator[str]:
+    """Yield what *rows* name between quotes, or else as words; of what is imported from a package only the package."""
+    for row in rows:
+        if match := _FROM.match(row):
+            found = [("", name) for name in re.split(r"\s*,\s*", match[1] or match[2])]
+        if not match or "'" in row or '"' in row:
+            found = _SPECIFIER.findall(row)
+            found = [pair for pair in found if pair[0]] or found
+        for quoted, bare in found:
+            specifier = (quoted or bare).casefold()
+            if specifier not in _KEYWORDS and not specifier.startswith((".", "/", "~")):  # not a file of one's own
+                yield specifier
+
+
+def expand_option(value: str) -> set[str]:
+    """Return texts of which one stands in every text that takes up the option *value*, folded."""
+    if products := _PRODUCTS_OF_SORT.get(value):
+        return {each for product in products.split() for each in expand_option(product)}
+    packages = {package for package, product in _PRODUCTS.items() if product == value}
+    return {value, re.sub(r"[.+#/-]", "", value), *packages} - {""}
+
+
+def find_taken_options(
+    path: str, added: str, before: Iterable[tuple[str, str]], options: Collection[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return those of *options* that the text *added* to the file *path* takes up.
+
+    *before* has path and text of what was there: an option that this uses already is not taken up now.
+    """
+    new = AddedCode(path, added)
+    found = [option for option in options if new.has_option(*option)]
+    known = [AddedCode(name, text) for name, text in before] if found else []
+    return [option for option in found if not any(old.has_option(*option) for old in known)]
