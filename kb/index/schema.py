@@ -59,7 +59,7 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
-SCHEMA = zlib.crc32(TABLES.encode() + b"5") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"6") & 0x7FFFFFFF
 
 
 def build_scope_term(scope: str) -> str:
