@@ -1,7 +1,9 @@
-"""Find pitfalls: a command that failed, somebody saying why, and the same command doing better afterwards.
+"""Find pitfalls: a command that failed, what was done then, and the same command doing better afterwards.
 
 Only runs of commands and of MCP tools count: an edit that did not match or a file that was not there is the agent's own
-stumbling. Without an explanation in the agent's words there is no pitfall.
+stumbling. A failure that ends green is proof enough: where the agent says why, that is the cause, else the cause stays
+open. Without a cause, something must have cured it that is not the agent's own work of this session: another command,
+another wording of the command, or a file the session had not written.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from kb.i18n import Message, msg
+from kb.records.kinds import SIGNATURE
 from kb.records.model import Candidate, Evidence
 from kb.sessions.prose import (
     blank_code,
@@ -25,27 +29,57 @@ from kb.sessions.prose import (
     split_sentences,
     strip_markdown,
 )
-from kb.sessions.transcript import AGENT, ToolCall, ToolResult, Transcript, TranscriptMessage, get_own_texts, list_calls
+from kb.sessions.transcript import (
+    AGENT,
+    AnsweredCall,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    TranscriptMessage,
+    get_own_texts,
+    list_calls,
+)
+from kb.similarity.signatures import SHELLS, compute_signature, identify_command, is_same_failure, iter_error_lines
 from kb.text.segment import clip, count_words
 
+MAX_PITFALLS = 3
+"""Pitfalls of one session, the first ones: a session that fails all the time says little by each."""
 # Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion.
 EXPLAINED_CONFIDENCE = 0.6
+UNEXPLAINED_CONFIDENCE = 0.4  # below `kb.writing.gate.SURE`: what the words of an error name is no ground
 _MAX_SENTENCE_CHARACTERS = 600  # a sentence above this many characters explains nothing
 
-_SHELLS = frozenset({"Bash", "PowerShell"})
 _EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
-_READ_ONLY_PROGRAMS = frozenset(
-    "cd ls cat grep rg head tail sed awk echo find sleep which pwd test true wc printf kill export".split()
+_MAX_CURE_FILES = 3
+"""Edited files above which the edits were the session's task and not a cure."""
+_MAX_CURE_CHARACTERS = 120
+"""Characters of a command that can be read as a cure."""
+_CHANGING = re.compile(
+    r"(?:sudo |env |npx |uv run |poetry run |\w+=\S+ )*(?:rm|mv|cp|mkdir|chmod|chown|ln|kill|pkill|source|export|unset"
+    r"|touch|launchctl|(?:[\w./@-]+ (?:-\S+ )*)(?:run |exec )?(?:\S*(?:install|setup|generate|migrate|update|upgrade|build"
+    r"|compile|fetch|clean|reset|format)\S*|add|ci|init|pull|sync|up|start|restart|stop|down|login|auth|config|set"
+    r"|unset|enable|disable|use|prune|unlock|link|link-workspace|download|restore|bundle|tidy|fmt|allow|trust|create"
+    r"|delete|remove|checkout|switch|submodule|vendor|get|apply|load|pair|wait))(?![\w-])",
 )
-_INTERPRETERS = frozenset("node python python3 ruby bash sh zsh deno bun php perl elixir".split())
-# Words that only start another command.
-_STARTERS = (["sudo"], ["time"], ["env"], ["npx"], ["uv", "run"], ["poetry", "run"], ["bundle", "exec"])
+"""Commands that change what others find: `pip install pika`, `go mod tidy`, `git pull --rebase`, `rm -f x.lock`."""
+_MAX_CURE_COMMANDS = 3
+"""Commands of one cure that are named, the last ones."""
+_MAX_TITLE_COMMAND, _MAX_TITLE_ERROR = 60, 90
+"""Characters of the command and of its error that a title has room for."""
+_ERROR_LEAD = re.compile(r"^\W*(?:Exit code \d+\s+)?(?:(?:npm )?(?:error|err!|fatal|错误)\b(?:\[\w+\])?\s*[:：!]?\s*)+", re.IGNORECASE)
+_MISUSE = re.compile(
+    r"\b(?:unknown|unrecogni[sz]ed|invalid|illegal|unexpected|ambiguous|usage:|no such|not found|cannot find|not exist"
+    r"|could not (?:resolve|find|read)|cannot (?:open|access|stat)|not a (?:git|valid|directory)|required|expected one of"
+    r"|did not match|overwritten)\b|未知|无效|找不到|不存在",
+    re.IGNORECASE,
+)
+"""What a tool says when it was called in a wrong way, or in a wrong folder."""
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
+_REDIRECT = re.compile(r"\s*(?:\d?>&\d|&?\d?>>?\s*\S+)")
 _NOT_THE_TASK = re.compile(
     r"<tool_use_error>|doesn't want to proceed|tool use was rejected|\[Request interrupted|requires approval|timed out",
     re.IGNORECASE,
 )
-_QUOTED_ARGUMENT = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*$")
 _ERROR_LINE = re.compile(
     r"error|exception|fail|cannot|can't|could not|couldn't|undefined|denied|refused|not found|no such|ignored"
     r"|invalid|missing"
@@ -98,8 +132,45 @@ class _CommandRun(NamedTuple):
     """One run of a command."""
 
     family: str
+    number: int
+    """Its place among all calls of the session."""
     call: ToolCall
     result: ToolResult
+
+    @property
+    def command(self) -> str:
+        """What was typed."""
+        return str(self.call.input.get("command", ""))
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether it succeeded, as far as its exit code is its own: that of `npm test | tail` is the one of `tail`."""
+        if self.result.is_error:
+            return False
+        return "|" not in _QUOTED.sub("", self.command) or not any(iter_error_lines(self.result.text))
+
+
+class _OvercomeFailure(NamedTuple):
+    """A failed run, the next one, which no longer shows the failure, and the one that passed."""
+
+    failed: _CommandRun
+    following: _CommandRun
+    proof: _CommandRun
+    first: int
+    """The number of the call at which it failed in this way first."""
+
+
+class _Cure(NamedTuple):
+    """What was done between a failure and the run that no longer showed it."""
+
+    commands: tuple[str, ...] = ()
+    """Other commands that succeeded and change something."""
+    files: tuple[str, ...] = ()
+    """Files that were edited, relative to the folder of the session."""
+    is_own_work: bool = False
+    """Whether only files were edited that the session had written before: the failure was its own slip."""
+    instead: str = ""
+    """The wording of the command that passed, where it is all that changed."""
 
 
 class _FailureCause(NamedTuple):
@@ -112,58 +183,105 @@ class _FailureCause(NamedTuple):
     outright: bool
 
 
-def find_pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
-    """Yield each pitfall with the line at which it was overcome."""
-    lines = [message.line for message in transcript.messages]
+def find_pitfalls(transcript: Transcript, language: str = "en") -> Iterator[tuple[int, Candidate]]:
+    """Yield the first MAX_PITFALLS pitfalls, each with the line at which it was overcome, in order.
+
+    *language*: of the words that stand around what was printed, "en" or "zh".
+    """
+    calls, lines = list_calls(transcript), [message.line for message in transcript.messages]
+    found: list[tuple[int, Candidate]] = []
+    for overcome in _iter_overcome(_group_runs(calls)):
+        first = bisect_right(lines, overcome.failed.result.line)
+        between = transcript.messages[first : bisect_left(lines, overcome.following.call.line)]
+        cause = _find_cause(between)
+        cure = _find_cure(calls, overcome, transcript.cwd)
+        signature = _compute_own_signature(overcome)
+        if cause or (signature and _is_cure(cure)):
+            candidate = _build_candidate(transcript, overcome, cause, cure, signature, language)
+            found.append((overcome.proof.result.line, candidate))
+    yield from sorted(found, key=lambda one: one[0])[:MAX_PITFALLS]
+
+
+def list_unsolved(transcript: Transcript) -> list[tuple[str, ...]]:
+    """Return the signatures of the commands that failed and did not succeed later in the session, each once."""
+    found: list[tuple[str, ...]] = []
+    for runs in _group_runs(list_calls(transcript)):
+        passed = max((run.number for run in runs if run.is_proof), default=-1)
+        found += [compute_signature(r.family, r.result.text) for r in runs if r.result.is_error and r.number > passed]
+    return [signature for signature in dict.fromkeys(found) if signature]
+
+
+def _group_runs(calls: Sequence[AnsweredCall]) -> list[list[_CommandRun]]:
+    """Return the runs of each family of commands, in order."""
     by_family: dict[str, list[_CommandRun]] = {}
-    for call, result, *_ in list_calls(transcript):
+    for number, (call, result, *_) in enumerate(calls):
         if result is None or (result.is_error and _NOT_THE_TASK.search(result.text[:2000])):
             continue
         command = call.input.get("command")
-        name = identify_command(command) if call.name in _SHELLS and isinstance(command, str) else ""
+        name = identify_command(command) if call.name in SHELLS and isinstance(command, str) else ""
         if name := name or (call.name if call.name.startswith("mcp__") else ""):
-            by_family.setdefault(name, []).append(_CommandRun(name, call, result))
-    for same in by_family.values():
+            by_family.setdefault(name, []).append(_CommandRun(name, number, call, result))
+    return list(by_family.values())
+
+
+def _iter_overcome(families: Iterable[list[_CommandRun]]) -> Iterator[_OvercomeFailure]:
+    for runs in families:
         proof: _CommandRun | None = None
         # From the last run back: the proof is the next run that succeeded; without one nothing was overcome.
-        for following, failed in pairwise([*reversed(same)]):
-            proof = proof if following.result.is_error else following
+        for at, (following, failed) in enumerate(pairwise([*reversed(runs)]), 2):
+            proof = following if following.is_proof else proof
             if proof is None or not failed.result.is_error or not _is_resolved(failed, following):
                 continue
-            first, last = bisect_right(lines, failed.result.line), bisect_left(lines, following.call.line)
-            between = transcript.messages[first:last]
-            if cause := _find_cause(between):
-                edited = _list_edited_files([m for m in between if m.line > cause.message.line], transcript.cwd)
-                yield proof.result.line, _build_candidate(transcript, failed, cause, proof, edited)
+            first, signature = failed, compute_signature(failed.family, failed.result.text)
+            for earlier in reversed(runs[: len(runs) - at]):  # the attempts before it that failed in the same way
+                if not earlier.result.is_error or not is_same_failure(
+                    signature, compute_signature(earlier.family, earlier.result.text)
+                ):
+                    break
+                first = earlier
+            yield _OvercomeFailure(failed, following, proof, first.number)
 
 
-def identify_command(command: str) -> str:
-    """Return what a shell *command* runs: its program with its script or subcommand, or "" for mere looking around."""
-    # `cd api && npm test 2>&1 | tail -5` runs `npm test`.
-    first = _QUOTED_ARGUMENT.sub(" ", command.strip()).split("\n", 1)[0]
-    last = re.split(r"&&|\|\||;", first)[-1].split("|")[0]
-    words = [word for word in last.split() if not word.startswith(("<", ">", "2>"))]
-    while words:  # assignments and commands that only start another
-        starter = next((starter for starter in _STARTERS if words[: len(starter)] == starter), [])
-        skipped = len(starter) or (2 if words[0] == "timeout" else 1 if _ASSIGNMENT.match(words[0]) else 0)
-        if not skipped:
-            break
-        words = words[skipped:]
-    if not words:
-        return ""
-    program = words[0].replace("\\", "/").rpartition("/")[2]
-    if program in _READ_ONLY_PROGRAMS or not re.match(r"[\w.@-]+$", program):
-        return ""
-    # `npm run build` and `npm run test` are two commands, `npm test` and `npm test --watch` are one.
-    plain_words = [word for word in words[1:] if not word.startswith("-")]
-    if "-c" in words[1:3] or "-e" in words[1:3]:
-        return ""  # `python -c …` is another program each time
-    second = plain_words[0].rpartition("/")[2] if plain_words else ""
-    if program in _INTERPRETERS:
-        return f"{program} {second}".strip()
-    if second == "run" and len(plain_words) > 1:
-        second = f"run {plain_words[1]}"
-    return f"{program} {second}" if re.match(r"[a-z][\w:-]*(?: [\w:.-]+)?$", second) else program
+def _compute_own_signature(overcome: _OvercomeFailure) -> tuple[str, ...]:
+    """Return the signature of the failure, without the lines that the run which passed prints as well."""
+    also = {line for line, _ in iter_error_lines(overcome.proof.result.text)}
+    family, *lines = compute_signature(overcome.failed.family, overcome.failed.result.text) or ("",)
+    own = tuple(line for line in lines if line not in also)
+    return (family, *own) if own else ()
+
+
+def _find_cure(calls: Sequence[AnsweredCall], overcome: _OvercomeFailure, cwd: str) -> _Cure:
+    """Return what was done between the failed run and the one that no longer showed the failure."""
+    failed, following = overcome.failed, overcome.following
+    commands, given = [], _split_command(failed.command)
+    for each in calls[failed.number + 1 : following.number + 1]:
+        command = each.request.input.get("command")
+        if each.request.name in SHELLS and isinstance(command, str) and each.result and not each.is_error:
+            commands += [part for part in _split_command(command) if part not in given and _is_changing(part)]
+    commands = [one for one in dict.fromkeys(commands) if identify_command(one) != failed.family]
+    edited = list_edited_files(calls[failed.number + 1 : following.number], cwd)
+    before = list_edited_files(calls[: failed.number], cwd)
+    typed, passed = _format_command(failed, cwd), _format_command(following, cwd)
+    is_other = not commands and not edited and passed != typed and _MISUSE.search(failed.result.text[:20_000])
+    instead = passed if is_other and following.is_proof else ""
+    return _Cure(tuple(commands), edited, is_own_work=set(edited) <= set(before), instead=instead)
+
+
+def _is_cure(cure: _Cure) -> bool:
+    """Return whether *cure* says what helped, without a word of the agent's on it."""
+    is_foreign_edit = bool(cure.files) and not cure.is_own_work and len(cure.files) <= _MAX_CURE_FILES
+    return bool(cure.commands or cure.instead) or is_foreign_edit
+
+
+def _split_command(command: str) -> list[str]:
+    """Return the commands of one line, without what their output is led into."""
+    row = command.strip().split("\n", 1)[0]
+    return [_REDIRECT.sub("", part.split(" | ")[0]).strip() for part in re.split(r"&&|\|\||;", row) if part.strip()]
+
+
+def _is_changing(command: str) -> bool:
+    """Return whether *command* changes what the next one finds: installs, fetches, removes, starts something."""
+    return len(command) <= _MAX_CURE_CHARACTERS and "`" not in command and bool(_CHANGING.match(command))
 
 
 def _is_resolved(failed: _CommandRun, following: _CommandRun) -> bool:
@@ -233,27 +351,62 @@ def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[_Failu
 
 
 def _build_candidate(
-    transcript: Transcript, failed: _CommandRun, cause: _FailureCause, proof: _CommandRun, edited: tuple[str, ...]
+    transcript: Transcript,
+    overcome: _OvercomeFailure,
+    cause: _FailureCause | None,
+    cure: _Cure,
+    signature: tuple[str, ...],
+    language: str,
 ) -> Candidate:
-    source, cwd = transcript.session_id, transcript.cwd
-    command, proven = _format_command(failed, cwd), _format_command(proof, cwd)
-    output = failed.result.text
-    rows = [row for row in output[:200_000].split("\n") if row.strip() and not _is_tally(row)]
-    error = clip((_list_error_lines(output) or rows or [""])[0], 200)
-    observed = f"`{command or failed.family}`: {error}".rstrip(": ")
-    remedy = [cause.remedy] if cause.remedy else []
-    quotes = (cause.quote, *remedy)
+    source, cwd, failed = transcript.session_id, transcript.cwd, overcome.failed
+    command, proven = _format_command(failed, cwd), _format_command(overcome.proof, cwd)
+    error = _find_shown_error(failed.result.text, signature)
+    observed = f"`{command or failed.family}`: {clip(error, 200)}".rstrip(": ")
+    quotes = [one for one in (cause.quote, cause.remedy) if one] if cause else []
+    evidence = [Evidence(quote, source, cause.message.line, cause.message.time) for quote in quotes] if cause else []
+    if not cause and error in failed.result.text:
+        evidence.append(Evidence(error, source, failed.result.line))
+    spent = overcome.following.number - overcome.first
+    outcome = msg("{command} passes", command=f"`{proven or overcome.proof.family}`").translate(language)
+    solution = cause.remedy if cause and cause.remedy else _describe_cure(cure).translate(language)
+    # The message says more than its lead: "Error: Cannot find module 'x'" is "Cannot find module 'x'".
+    said = _ERROR_LEAD.sub("", error) or error
+    typed = command if command and len(command) <= _MAX_TITLE_COMMAND else failed.family
+    title = msg("{command} fails: {error}", command=f"`{typed}`", error=clip(said, _MAX_TITLE_ERROR)).translate(language)
+    if cause and not signature:  # the output names no error of its own: the cause says more
+        title = clip(cause.title[:1].upper() + cause.title[1:], 120)
     return Candidate(
         kind="pitfall",
-        title=clip(cause.title[:1].upper() + cause.title[1:], 120),
-        decision="\n".join([observed, *remedy]),
-        why=strip_markdown(cause.quote),
-        impact=tuple(dict.fromkeys([*find_paths(command, cwd), *edited]))[:5],
+        title=title,
+        decision=observed,
+        why=strip_markdown(cause.quote) if cause else "",
+        impact=tuple(dict.fromkeys([*find_paths(command, cwd), *cure.files]))[:5],
         verification=f"`{proven}`" if proven else "",
-        confidence=EXPLAINED_CONFIDENCE,
-        evidence=tuple(Evidence(quote, source, cause.message.line, cause.message.time) for quote in quotes),
+        sections={"solution": solution, "outcome": outcome} if solution else {"outcome": outcome},
+        fields={SIGNATURE: signature} if signature else {},
+        confidence=EXPLAINED_CONFIDENCE if cause else UNEXPLAINED_CONFIDENCE,
+        cost=spent if cause or cure.commands or cure.instead else None,
+        evidence=tuple(evidence),
         session=source,
     )
+
+
+def _find_shown_error(output: str, signature: tuple[str, ...]) -> str:
+    """Return the line of *output* to show: the first of the signature, else the first that names an error."""
+    for line, written in iter_error_lines(output):
+        if line in signature[1:]:
+            return written
+    rows = [row for row in output[:200_000].split("\n") if row.strip() and not _is_tally(row)]
+    return clip((_list_error_lines(output) or rows or [""])[0], 200)
+
+
+def _describe_cure(cure: _Cure) -> Message:
+    """Return what helped, as a sentence: the commands, else the files, else the command that passed."""
+    if cure.commands:
+        return msg("Run {commands}.", commands=", ".join(f"`{one}`" for one in cure.commands[-_MAX_CURE_COMMANDS:]))
+    if cure.files:
+        return msg("Edit {files}.", files=", ".join(f"`{one}`" for one in cure.files[:_MAX_CURE_FILES]))
+    return msg("Run {commands} instead.", commands=f"`{cure.instead}`") if cure.instead else msg("")
 
 
 def _format_command(run: _CommandRun, cwd: str) -> str:
@@ -265,9 +418,8 @@ def _format_command(run: _CommandRun, cwd: str) -> str:
     return command if len(command) <= 160 and "\n" not in command and "`" not in command else ""
 
 
-def _list_edited_files(messages: Iterable[TranscriptMessage], cwd: str) -> tuple[str, ...]:
-    """Return the files below *cwd* that were edited in *messages*, relative to it."""
-    calls = [call.input for message in messages for call in message.calls if call.name in _EDITORS]
-    given = (call.get("file_path") or call.get("notebook_path") for call in calls)
-    found = (make_relative(path, cwd) for path in given if isinstance(path, str))
+def list_edited_files(calls: Iterable[AnsweredCall], cwd: str) -> tuple[str, ...]:
+    """Return the files below *cwd* that *calls* edited, relative to it."""
+    given = (call.request.path for call in calls if call.request.name in _EDITORS and not call.is_error)
+    found = (make_relative(path, cwd) for path in given if path)
     return tuple(dict.fromkeys(path for path in found if path and not path.startswith("/")))

@@ -108,6 +108,7 @@ SCHEMA: Mapping[str, Any] = {
         "reference_value": _describe(_MAYBE, "Self-check: will it be worth looking up?"),
         "prevents_repeat": _describe(_MAYBE, "Self-check: does it prevent a repeated discussion or mistake?"),
         "confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        "cost": _describe({"type": ["integer", "null"], "minimum": 0}, "Tool calls that it took to find out."),
         "evidence": {"type": "array", "items": _EVIDENCE},
         "supersedes": _describe(_WORDS, "Ids this replaces."),
         "amends": _describe(_WORDS, "Ids this replaces in part."),

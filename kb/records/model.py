@@ -174,6 +174,8 @@ class Candidate(NamedTuple):
     reference_value: bool | None = None
     prevents_repeat: bool | None = None
     confidence: float | None = None
+    cost: int | None = None
+    """Tool calls that it took to find out."""
     evidence: tuple[Evidence, ...] = ()
     supersedes: tuple[str, ...] = ()
     amends: tuple[str, ...] = ()

@@ -22,6 +22,8 @@ from kb.writing.quality import Objection
 
 SURE = 0.5
 """Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""
+COSTLY = 10
+"""Tool calls from which on what they found out is worth keeping, whoever else needs it: a fact, no judgement."""
 
 _STANDING = regex(
     r"\bfrom now on\b|\bgoing forward\b|\bfrom here on\b|\bnext time (?:we|you|i)\b"
@@ -81,6 +83,8 @@ def assess_admission(
     if sightings >= config.repeat:
         sessions = msg("repeated: seen in {count} sessions", count=sightings)
         grounds.append(sessions if in_sessions else msg("repeated: seen at least {count} times", count=sightings))
+    if candidate.cost and candidate.cost >= COSTLY:
+        grounds.append(msg("costly: it took {count} calls to find out", count=candidate.cost))
     if candidate.updates:
         grounds.append(msg("updates [{id}], which has passed the gate", id=candidate.updates))
     grounds += _find_large_impact(candidate)
@@ -141,7 +145,7 @@ def _find_large_impact(candidate: Candidate) -> list[Message]:
     signature = _SIGNATURE.search(f"{candidate.title}\n{candidate.decision}")
     if candidate.kind == "interface" and signature and not named:
         named.append(msg("large impact: callers depend on “{signature}”", signature=clip(signature.group(), 40)))
-    touched = find_touched_modules(candidate)
+    touched = find_touched_modules(candidate) if _is_confident(candidate) or not candidate.fields else ()
     if len(touched) > 1:
         names = ", ".join(touched)
         named.append(msg("large impact: touches {count} modules ({names})", count=len(touched), names=names))
