@@ -129,7 +129,7 @@ def find_candidates(
         except KbError as error:
             notes.append(error.translate(kb.config.language))
     if found is None:
-        found = extract_candidates(transcript, after)
+        found = extract_candidates(transcript, after, kb.config.language)
     return [c._replace(session=session, host=host or c.host) for c in found], notes
 
 
@@ -143,7 +143,7 @@ def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:
 # -- by rules -------------------------------------------------------------------------------------
 
 
-def extract_candidates(transcript: Transcript, after_line: int = 0) -> list[Candidate]:
+def extract_candidates(transcript: Transcript, after_line: int = 0, language: str = "en") -> list[Candidate]:
     """Return what *transcript* gives worth keeping, in order, the same thing once.
 
     Every candidate has evidence whose quote is a slice of the text at its line. With *after_line*, only what stands or
@@ -159,7 +159,7 @@ def extract_candidates(transcript: Transcript, after_line: int = 0) -> list[Cand
             found += [(message.line, candidate) for candidate in _extract_from_message(message, transcript, touched)]
             if message.origin == SUMMARY:
                 found += [(message.line, candidate) for candidate in _read_summary_errors(message, transcript)]
-    found += [(line, candidate) for line, candidate in find_pitfalls(transcript) if line > after_line]
+    found += [(line, candidate) for line, candidate in find_pitfalls(transcript, language) if line > after_line]
     # Of two that say the same the surer one is kept, then the earlier.
     found.sort(key=lambda pair: (-(pair[1].confidence or 0), pair[0]))
     unique: dict[tuple[str, str], tuple[int, Candidate]] = {}

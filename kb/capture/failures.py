@@ -56,8 +56,8 @@ _MAX_CURE_CHARACTERS = 120
 """Characters of a command that can be read as a cure."""
 _CHANGING = re.compile(
     r"(?:sudo |env |npx |uv run |poetry run |\w+=\S+ )*(?:rm|mv|cp|mkdir|chmod|chown|ln|kill|pkill|source|export|unset"
-    r"|touch|launchctl|(?:[\w./@-]+ (?:-\S+ )*)(?:run |exec )?(?:\S*(?:install|setup|generate|migrate|update|upgrade|build"
-    r"|compile|fetch|clean|reset|format)\S*|add|ci|init|pull|sync|up|start|restart|stop|down|login|auth|config|set"
+    r"|touch|launchctl|(?:[\w./@-]+ (?:-\S+ )*)(?:run |exec )?(?:\S*(?:install|setup|generate|migrate|update|upgrade"
+    r"|build|compile|fetch|clean|reset|format)\S*|add|ci|init|pull|sync|up|start|restart|stop|down|login|auth|config|set"
     r"|unset|enable|disable|use|prune|unlock|link|link-workspace|download|restore|bundle|tidy|fmt|allow|trust|create"
     r"|delete|remove|checkout|switch|submodule|vendor|get|apply|load|pair|wait))(?![\w-])",
 )
@@ -66,11 +66,14 @@ _MAX_CURE_COMMANDS = 3
 """Commands of one cure that are named, the last ones."""
 _MAX_TITLE_COMMAND, _MAX_TITLE_ERROR = 60, 90
 """Characters of the command and of its error that a title has room for."""
-_ERROR_LEAD = re.compile(r"^\W*(?:Exit code \d+\s+)?(?:(?:npm )?(?:error|err!|fatal|错误)\b(?:\[\w+\])?\s*[:：!]?\s*)+", re.IGNORECASE)
+_ERROR_LEAD = re.compile(
+    r"^\W*(?:E {2,})?(?:Exit code \d+\s+)?(?:(?:npm )?(?:error|err!|fatal|错误)\b(?:\[\w+\])?\s*[:：!]?\s*)*",
+    re.IGNORECASE,
+)
 _MISUSE = re.compile(
     r"\b(?:unknown|unrecogni[sz]ed|invalid|illegal|unexpected|ambiguous|usage:|no such|not found|cannot find|not exist"
-    r"|could not (?:resolve|find|read)|cannot (?:open|access|stat)|not a (?:git|valid|directory)|required|expected one of"
-    r"|did not match|overwritten)\b|未知|无效|找不到|不存在",
+    r"|could not (?:resolve|find|read)|cannot (?:open|access|stat)|not a (?:git|valid|directory)|required"
+    r"|expected one of|did not match|overwritten)\b|未知|无效|找不到|不存在",
     re.IGNORECASE,
 )
 """What a tool says when it was called in a wrong way, or in a wrong folder."""
@@ -371,8 +374,8 @@ def _build_candidate(
     solution = cause.remedy if cause and cause.remedy else _describe_cure(cure).translate(language)
     # The message says more than its lead: "Error: Cannot find module 'x'" is "Cannot find module 'x'".
     said = _ERROR_LEAD.sub("", error) or error
-    typed = command if command and len(command) <= _MAX_TITLE_COMMAND else failed.family
-    title = msg("{command} fails: {error}", command=f"`{typed}`", error=clip(said, _MAX_TITLE_ERROR)).translate(language)
+    typed = f"`{command if command and len(command) <= _MAX_TITLE_COMMAND else failed.family}`"
+    title = msg("{command} fails: {error}", command=typed, error=clip(said, _MAX_TITLE_ERROR)).translate(language)
     if cause and not signature:  # the output names no error of its own: the cause says more
         title = clip(cause.title[:1].upper() + cause.title[1:], 120)
     return Candidate(

@@ -13,7 +13,7 @@ from kb.i18n import Message, msg
 from kb.records.blocks import append_to_section, edit_section
 from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import ADR_SECTIONS, BY_NAME, SIGNATURE, list_section_names, section_label
-from kb.records.model import Candidate, Record, Section, SimilarRecord, Status
+from kb.records.model import Candidate, Record, Section, SimilarRecord, Status, list_field
 from kb.similarity.contradictions import find_free_contradiction, find_literal_contradiction
 from kb.similarity.duplicates import (
     compute_similarity,
@@ -22,6 +22,7 @@ from kb.similarity.duplicates import (
     find_title_match,
     match_paraphrase,
 )
+from kb.similarity.signatures import is_same_failure
 from kb.similarity.statement import has_order, parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
 from kb.startup.lazy_regex import regex
@@ -58,6 +59,9 @@ def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: fl
     """
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
     alike = find_similar(candidate, near)
+    for record in others:  # before a contradiction is looked for: two cures of one failure contradict nothing
+        if is_same_failure(list_field(record, SIGNATURE), tuple(candidate.fields.get(SIGNATURE, ()))):
+            return CandidateDecision("merge", record, msg("is the failure of [{id}]", id=record.scoped_id), alike)
     if found := _find_closest_contradiction(candidate, others):
         return CandidateDecision("conflict", *found, alike)
     if same := find_title_match(candidate, others, threshold):

@@ -51,7 +51,7 @@ _NOISE = regex(
     r"|\b(?:0x)?(?=[a-f]*\d)[0-9a-f]{7,40}\b"  # hashes
 )
 _FOLDER = regex(r"(?<![\w:/\\])(?:[A-Za-z]:)?(?:[\w.@~+-]*[/\\])+(?=[\w.@-])")
-_LOCATION = regex(r"^(?:\[[\w:.-]+\]\s+)?(?:\S+?(?::\d+){1,2}:?\s+|\S+\(\d+,\d+\):\s+)?")
+_LOCATION = regex(r"^(?:E {2,}|\[[\w:.-]+\]\s+)?(?:\S+?(?::\d+){1,2}:?\s+|\S+\(\d+,\d+\):\s+)?")
 """`src/a.go:12:3: `, `a.ts(3,1): `: where an error stands, not what it is."""
 _NUMBER = regex(r"(?P<kept>\b[A-Z]{1,6}-?\d{2,5}\b|(?:localhost|\d+\.\d+\.\d+\.\d+|\bport):? ?\d{2,5}\b)|\d+")
 """Codes of errors (TS2345, E0432, GH006) and ports (localhost:5432) are kept: redis does not listen on 5432."""
@@ -75,7 +75,8 @@ _HARMLESS = regex(
 """What a tool also prints when it succeeds, or repeats of what it was asked to run."""
 _STRONG = regex(
     r"^\W*(?:[^\s:]{1,40}[: ]\s?){0,3}(?:(?:fatal|error|panic|failed|failure)\b(?:\[\w+\])?\s?[:!]|err!)"
-    r"|\b\w*(?:Error|Exception)\b:|^E {2,}|command not found\b|\bunknown (?:flag|option|command)\b|\berror [A-Z]{1,4}\d{2,5}\b|错误[：:]",
+    r"|\b\w*(?:Error|Exception)\b:|^E {2,}|command not found\b"
+    r"|\bunknown (?:flag|option|command)\b|\berror [A-Z]{1,4}\d{2,5}\b|错误[：:]",
     re.IGNORECASE,
 )
 """A line by which the tool itself says what is wrong: then those that only mention it do not count."""
@@ -89,7 +90,8 @@ _CODE = regex(r"^(?:func|return|raise|throw|if|else|def|class|import|from|const|
 """A line of source that a tool prints beside the error."""
 _SUMMARY = regex(
     r"\b(?:exit(?:ed|s|ing)?|finished|completed|failed|returned|terminated)\b[\w\s:-]{0,20}\b(?:status|code|exit\w*)\b"
-    r"|^\W*[][\w\s`'\"‘’.:/-]{0,60}\b(?:failed|failure|fails)\W*$|\[build failed\]|^CONFLICT \(|failed to push some refs",
+    r"|^\W*[][\w\s`'\"‘’.:/-]{0,60}\b(?:failed|failure|fails)\W*$|\[build failed\]"
+    r"|^CONFLICT \(|failed to push some refs",
     re.IGNORECASE,
 )
 """That something failed, and no more: "Process exited with code 1", "running the tests in 'all.R' failed"; and the

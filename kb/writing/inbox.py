@@ -13,10 +13,12 @@ from kb.git.repository import LostRace, RefMove, format_commit_message
 from kb.i18n import Message, msg
 from kb.records import record_file
 from kb.records.candidate import build_candidates, candidate_to_json
+from kb.records.kinds import SIGNATURE
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
 from kb.records.record_paths import INBOX, parse_path_scope
 from kb.similarity.duplicates import compute_similarity, find_duplicate
 from kb.similarity.merge_candidate import build_sections, format_source
+from kb.similarity.signatures import is_same_failure
 from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -85,7 +87,7 @@ def build_held_name(candidate: Candidate) -> str:
 def find_same(kb: Workspace, candidate: Candidate) -> HeldCandidate | None:
     """Return what is held that says the same as *candidate* and does not contradict it.
 
-    For counting, the same decision word for word is the same matter, whatever its title.
+    For counting, the same decision word for word is the same matter, and so is the same failure, whatever its title.
     """
     # "Retry three times" or “重试三次” may be said of many matters; a longer sentence, word for word, is the same one.
     telling = normalise(candidate.decision) if count_words(candidate.decision) >= _TELLING else ""
@@ -94,6 +96,8 @@ def find_same(kb: Workspace, candidate: Candidate) -> HeldCandidate | None:
         if (kept.kind, kept.scope) != (candidate.kind, candidate.scope):
             continue
         if telling and normalise(kept.decision) == telling:
+            return held
+        if is_same_failure(kept.fields.get(SIGNATURE, ()), candidate.fields.get(SIGNATURE, ())):
             return held
         record = Record(
             "", kept.kind, kept.title, kept.scope, impact=kept.impact, claims=kept.claims, sections=build_sections(kept)

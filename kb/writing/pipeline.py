@@ -15,10 +15,10 @@ from kb.git import dropped_records
 from kb.git.repository import LockWaitCancelled, LostRace
 from kb.i18n import Message, msg
 from kb.index import index_sync
-from kb.index.record_ids import find_record
+from kb.index.record_ids import find_by_signature, find_record
 from kb.records import record_file
 from kb.records.front_matter import decode_record
-from kb.records.kinds import join_section_labels
+from kb.records.kinds import SIGNATURE, join_section_labels
 from kb.records.model import GLOBAL, SCOPE, Candidate, Record, Status, Verdict
 from kb.records.record_paths import INBOX
 from kb.safety import redaction
@@ -344,6 +344,10 @@ def _find_comparable(transaction: Transaction, candidate: Candidate) -> list[Rec
     comparable = index.find_comparable(
         title, build_broad_expression(title), claims, impact, scopes, _MAX_COMPARED_RECORDS, rare_terms
     )
+    if lines := candidate.fields.get(SIGNATURE, ())[1:]:
+        known = {record.key for record in comparable}
+        same = find_by_signature(transaction.kb, lines, scopes)
+        comparable += [record for record, _ in same if record.key not in known]
     unreadable = index_sync.load_unreadable_from_tip(transaction.kb, transaction.head.oid)
     return comparable + [record for record in unreadable if record.scope in scopes]
 
