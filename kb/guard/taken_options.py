@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 
@@ -62,7 +61,7 @@ _MIN_PART_CHARACTERS = 5
 
 def is_manifest(path: str) -> bool:
     """Return whether *path* names dependencies: package.json, requirements-dev.txt, go.mod."""
-    return os.path.basename(path).casefold() in _MANIFESTS or _REQUIREMENTS.search(path.casefold()) is not None
+    return path.rpartition("/")[2].casefold() in _MANIFESTS or _REQUIREMENTS.search(path.casefold()) is not None
 
 
 def may_take_up(path: str) -> bool:
