@@ -68,6 +68,7 @@ class Config(NamedTuple):
     writer: str = "kb"
     proposals: str = "ask"
     approval: str = "gate"
+    handover: str = "prompt"
 
     @property
     def masking(self) -> Masking:
@@ -114,6 +115,7 @@ HELP: Mapping[str, str] = {
     "writer": 'Who writes records and what tools keep: "kb" alone, or agents as well ("direct").',
     "proposals": 'Whether the person is asked to keep what looks worth it: "ask" or "off".',
     "approval": 'Who lets candidates through: the "gate", or a "person", whom every one of them waits for.',
+    "handover": 'When agents are asked to word what their session settled: at a "prompt", once at a "stop", or "off".',
 }
 
 
@@ -135,6 +137,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "writer": ("kb", "direct"),
     "proposals": ("ask", "off"),
     "approval": ("gate", "person"),
+    "handover": ("prompt", "stop", "off"),
 }
 
 

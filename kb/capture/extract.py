@@ -425,7 +425,7 @@ def parse_answer(answer: object, transcript: Transcript) -> list[Candidate]:
     mentioned = "\n".join(parts).replace("\\\\", "/")
     proven = []
     for candidate in found:
-        quotes = [_locate_quote(evidence, transcript) for evidence in candidate.evidence]
+        quotes = [locate_quote(evidence, transcript) for evidence in candidate.evidence]
         known = candidate._replace(
             evidence=tuple(dict.fromkeys(quote for quote in quotes if quote)),
             impact=tuple(path for path in candidate.impact if path and path in mentioned),
@@ -440,12 +440,16 @@ def parse_answer(answer: object, transcript: Transcript) -> list[Candidate]:
     return proven
 
 
-def _locate_quote(evidence: Evidence, transcript: Transcript) -> Evidence | None:
-    """Return *evidence* with the line and time at which its quote really stands, the named line first."""
+def locate_quote(evidence: Evidence, transcript: Transcript) -> Evidence | None:
+    """Return *evidence* with the line and time at which its quote really stands, the named line first; None for none.
+
+    White space may differ: who copies a quote out of wrapped lines has it with other line ends.
+    """
     if count_words(evidence.quote) < _MIN_QUOTE_CHARACTERS:
         return None
+    quote = " ".join(evidence.quote.split())
     # A model often miscounts lines: a quote counts wherever it stands word for word.
     for message in sorted(transcript.messages, key=lambda message: message.line != evidence.line):
-        if any(evidence.quote in text for text in get_own_texts(message)):
+        if any(quote in " ".join(text.split()) for text in get_own_texts(message)):
             return Evidence(evidence.quote, transcript.session_id, message.line, message.time)
     return None

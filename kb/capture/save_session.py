@@ -161,6 +161,7 @@ class _SessionSave:
         self.compact = ""
         self.progress: SessionProgress | None = None
         self.archive_name = ""
+        self.after = self.transcript.lines  # where what was read before ends
 
     def run(self) -> SavedSession:
         """Extract what is new, write it, archive the whole, and move the cursor."""
@@ -192,6 +193,7 @@ class _SessionSave:
         close_written_proposals(kb, self.new)
         self.rows += self.new
         self._update_compact()
+        self._note_openings()
         self._move_cursor()
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
 
@@ -209,7 +211,7 @@ class _SessionSave:
         is_same = before.get("transcript") == self.job.transcript and before.get("head", self.head) == self.head
         after = int(before.get("line", 0)) if is_same else 0
         if after != lines or self.is_late:
-            after = after if after <= lines else 0
+            after = self.after = after if after <= lines else 0
             found, notes = find_candidates(kb, self.transcript, after, self.job.session, self.job.host)
             # An answer that was read before the host had written it to the file stands there now: it is not read twice.
             read = {
@@ -232,6 +234,14 @@ class _SessionSave:
         consulted = consult_proposals(kb, candidates, "" if has_ended else self.job.session)
         self.asked = consulted.waiting
         return consulted.free, [redaction.redact_text(note)[0] for note in notes]
+
+    def _note_openings(self) -> None:
+        """Keep what the session settled and nobody has worded; of a sub-agent its session's own agent hears anyway."""
+        if not self.job.agent:
+            from kb.capture.handover import note_openings
+
+            written = [row.candidate for row in self.rows if row.verdict.verdict in _WRITTEN_VERDICTS]
+            note_openings(self.kb, self.job, self.scope, self.transcript, self.after, written)
 
     def _update_compact(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
         """Keep the compact form where the running session finds it again; one that has ended gets none."""

@@ -31,7 +31,12 @@ def submit(
 
     While another process writes, this one waits for it before most of kb is loaded.
     """
-    waiting = QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided))
+    proofs: list[str] = []
+    if any(candidate.session and candidate.evidence for candidate in candidates):
+        from kb.capture.handover import prove_candidates
+
+        candidates, proofs = prove_candidates(kb, candidates)
+    waiting = QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided, proofs=proofs))
     if dry_run or (verdicts := wait_for_other_writer(kb, waiting)) is None:
         kb.start_scan_ahead()
         landed: list[Verdict] = []
@@ -39,11 +44,17 @@ def submit(
             landed = flush_spooled_jobs(kb)
         from kb.writing.pipeline import write
 
-        verdicts = write(kb, candidates, folder=folder, dry_run=dry_run, queued_writer=waiting, decided=decided)
+        verdicts = write(
+            kb, candidates, folder=folder, dry_run=dry_run, queued_writer=waiting, decided=decided, proofs=proofs
+        )
         unread = [one for one in landed if one.spooled and one.verdict == "refused"]
         if verdicts and unread:
             reasons = (*verdicts[0].reasons, *(reason for one in unread for reason in one.reasons))
             verdicts = [verdicts[0]._replace(reasons=reasons), *verdicts[1:]]
+    if PROVEN in proofs and not dry_run:
+        from kb.capture.handover import close_answered
+
+        close_answered(kb, candidates, verdicts, proofs)
     if dry_run or not any(verdict.verdict == "refused" for verdict in verdicts):
         return verdicts
     from kb.capture.refusals import keep_declined
@@ -169,6 +180,6 @@ def _run_job(kb: Workspace, value: Mapping[str, Any], path: str, name: str) -> l
 
     folder = value["folder"] if os.path.isdir(value["folder"]) else ""
     candidates = build_candidates(value["candidates"], path)
-    decided = value.get("decided") is True
-    verdicts = write(kb, candidates, folder=folder, raise_when_busy=True, job=name, decided=decided)
+    decided, proofs = value.get("decided") is True, [str(proof) for proof in value.get("proofs") or ()]
+    verdicts = write(kb, candidates, folder=folder, raise_when_busy=True, job=name, decided=decided, proofs=proofs)
     return keep_declined(kb, candidates, verdicts, folder)

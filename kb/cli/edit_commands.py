@@ -81,8 +81,12 @@ def write(
     kb write --kind decision --title "Use PostgreSQL for orders" --why "…" --area architecture
     kb write candidates.json
     git log -1 --format=%B | my-extractor | kb write -
+    kb write - --session 1b9d6bcd < handed-over.json
 
     Exit 0: written. 3: something was refused or held. 4: a review was opened.
+
+    With --session, the quotes of every candidate are looked up in that session: where they all stand there word for
+    word, that is a ground for the gate, and a candidate with another quote is held.
 
     Only you take an accepted record out of force (--supersedes, --amends, --updates): from a program, or as JSON, that
     becomes a review.
@@ -92,11 +96,15 @@ def write(
 
         print_json(SCHEMA)
         return 0
-    if source and any(value not in (None, ()) for value in given.values()):
+    session, host = given["session"] or "", given["host"] or ""
+    if source and any(value not in (None, ()) for key, value in given.items() if key not in ("session", "host")):
         raise options.usage_error(msg("give a file, - for stdin, or --kind and --title"))
 
     def read_given(kb: KnowledgeBase | None) -> list[Candidate]:
-        return plain.read_candidates(source) if source else [_build_candidate(kb, given)]
+        if not source:
+            return [_build_candidate(kb, given)]
+        read = plain.read_candidates(source)
+        return [one._replace(session=one.session or session, host=one.host or host) for one in read]
 
     try:
         kb = options.open_base(ctx)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from kb.capture import proposals
+from kb.capture.handover import list_open_sessions
 from kb.capture.proposals import Proposal, add_proposals, confirm_proposal, find_proposal, list_pending, reject_proposal
 from kb.capture.refusals import RECENT_REFUSAL_SECONDS, list_refusals
 from kb.cli.options import Answer, add_options, has_decided, is_at_terminal, with_json, with_kb, yes_option
@@ -116,6 +117,9 @@ def list_held(kb: KnowledgeBase) -> Answer:
     # what was refused is kept nowhere to be promoted, and whoever looks here looks for it
     if refused := list_refusals(kb, kb.now() - RECENT_REFUSAL_SECONDS):
         notes.append(msg("refused in sessions of the last 7 days: {n}; which: kb digest", n=len(refused)))
+    if waiting := sum(len(state.open_rows) for state in list_open_sessions(kb, scope=kb.caller_scope)):
+        settled = msg("settled in sessions and recorded by nobody: {n}; see: kb learn next", n=waiting)
+        notes.append(settled)
     return Answer(held, lines, notes=notes)
 
 

@@ -23,7 +23,8 @@ from kb.text.segment import find_line_number
 VERSION = "memory-bank/v1"
 """The version of the protocol that kb ships."""
 SKILL = "kb"
-SKILL_FILES = ("SKILL.md", "references/reader.md", "references/writer.md", "references/memory-reader-prompt.md")
+_REFERENCES = ("reader.md", "writer.md", "learn.md", "memory-reader-prompt.md")
+SKILL_FILES = ("SKILL.md", *(f"references/{name}" for name in _REFERENCES))
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Files that hosts read; the block goes into those that are there, else into the first."""
 

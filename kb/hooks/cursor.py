@@ -56,6 +56,8 @@ def render_response(event: str, decision: HookResponse, payload: Mapping[str, An
             )
     elif event == "UserPromptSubmit":
         output["continue"] = not denied
+    elif event == "Stop" and denied:
+        output["followup_message"] = message
     elif event in CURSOR.speaking and decision.model_text:
         output["additional_context"] = decision.model_text[: CURSOR.limit]
     if message and event in ("PreToolUse", "UserPromptSubmit", "PreCompact"):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import BadInput, GitFailed, IndexFailed, KbError
-from kb.guard.response import HookResponse, merge_responses
+from kb.guard.response import DENY, HookResponse, merge_responses
 from kb.hooks.tool_events import (
     Handler,
     compare_protected_files,
@@ -23,12 +23,12 @@ from kb.hooks.tool_events import (
     raise_usage_alert,
     remember_failure,
 )
-from kb.hosts import CLAUDE, Host
+from kb.hosts import CLAUDE, HOSTS, Host
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Verdict
-from kb.records.record_paths import resolve_openable_path
+from kb.records.record_paths import resolve_openable_path, sanitise_session_id
 from kb.sessions.host_input import extract_typed_text
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.startup.process import signal
@@ -162,6 +162,10 @@ def handle_session_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     folder = payload.get("cwd", "")
     session, source = payload.get("session_id", ""), payload.get("source", "")
     context = build_start_context(kb, session, source=source, project=kb.project(folder))
+    if source in ("compact", "resume"):
+        from kb.capture.handover import take_question
+
+        context = "\n\n".join(filter(None, (context, take_question(kb, session, resumed=True))))
     return HookResponse(context=context, message=format_report(kb, landed, folder))
 
 
@@ -201,6 +205,7 @@ def handle_user_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
         answers.append(begin_turn(kb, session, payload["prompt"], payload.get("prompt_id", ""), folder))
     answers.append(raise_usage_alert(kb, payload))
+    answers.append(_ask_for_handover(kb, payload))
     from kb.state.session_log import READ, SessionLog
 
     log = SessionLog(kb, session, payload.get("agent_id", ""))
@@ -208,6 +213,22 @@ def handle_user_prompt(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     if context:  # what has been told needs not be read
         log.add(READ, "kb prompt")
     return merge_responses(*map(_respond, answers), HookResponse(context=context))
+
+
+def _ask_for_handover(kb: KnowledgeBase, payload: Payload) -> HookResponse | None:
+    """Return what the agent is asked about what the session settled, where something waits and the host says it."""
+    from kb.state.session_log import HANDOVER
+
+    session = payload.get("session_id", "")
+    speaking = HOSTS.get(payload.get("host", ""), CLAUDE).speaking  # () where every event's answer is heard
+    if not session or payload.get("agent_id") or (speaking and "UserPromptSubmit" not in speaking):
+        return None
+    # usually nothing waits: then this is one look for a file, and nothing is loaded
+    if not os.path.exists(kb.state.path("active", sanitise_session_id(session), HANDOVER)):
+        return None
+    from kb.capture.handover import take_question
+
+    return HookResponse(context=take_question(kb, session))
 
 
 def _run_prompt_command(kb: KnowledgeBase, payload: Payload) -> HookResponse | None:
@@ -277,7 +298,21 @@ def handle_stop(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
         alert = raise_usage_alert(kb, payload, heard=False) if usable else None
         messages += [alert.message if alert else "", end_turn(kb, **owner, verdicts=verdicts)]
-    return HookResponse(message="\n".join(filter(None, messages)))
+    response = HookResponse(message="\n".join(filter(None, messages)))
+    return merge_responses(response, _hold_up_for_handover(kb, payload)) if not agent else response
+
+
+def _hold_up_for_handover(kb: KnowledgeBase, payload: Payload) -> HookResponse:
+    """Return the question that holds up the end of a turn where the settings want that, once in a session."""
+    session, host = payload.get("session_id", ""), HOSTS.get(payload.get("host", ""), CLAUDE)
+    is_wanted = kb.config.handover == "stop" and "Stop" in host.blocking and session and not payload.get("agent_id")
+    # a turn that was held up before, by whichever hook, is not held up again: it would go on for ever
+    if not is_wanted or payload.get("stop_hook_active"):
+        return HookResponse()
+    from kb.capture.handover import take_question
+
+    question = take_question(kb, session, blocking=True)
+    return HookResponse(DENY, question) if question else HookResponse()
 
 
 def _resolve_agent_transcript(payload: Payload) -> tuple[str, str]:

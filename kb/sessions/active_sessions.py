@@ -290,7 +290,7 @@ def spool_session(state: StateFolder, job: ExtractionJob, now: float) -> bool:
 def list_stale_files(state: StateFolder, now: float) -> list[str]:
     """Return the files and folders of sessions that have not changed for 30 days and will not go on."""
     found = []
-    for folder in ("active", "cursors", "pending", TOLD):
+    for folder in ("active", "cursors", "pending", "handover", TOLD):
         with contextlib.suppress(OSError), os.scandir(state.path(folder)) as entries:
             found += [entry.path for entry in entries if entry.stat().st_mtime < now - MAX_AGE_SECONDS]
     return sorted(found)

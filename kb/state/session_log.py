@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FILE = "guard.log"
 QUIET = "guard.json"
 """What `kb.hooks.fast_path` asks before kb is loaded; it goes with every prompt."""
+HANDOVER = "handover.txt"
+"""What the agent is asked about what its session has settled; beside the log, until a prompt takes it along."""
 _MOST = 400_000
 """Bytes at the end of the log that are read."""
 PROMPT, READ, NOTICED, MOMENT, SAID = "prompt", "read", "noticed", "moment", "said"

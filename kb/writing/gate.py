@@ -25,6 +25,8 @@ SURE = 0.5
 COSTLY = 10
 """Tool calls from which on what they found out is worth keeping, whoever else needs it: a fact, no judgement."""
 
+PROVEN = "proven"
+"""What `WriteRequest.proofs` says of a candidate whose quotes all stand in the session that it names."""
 _STANDING = regex(
     r"\bfrom now on\b|\bgoing forward\b|\bfrom here on\b|\bnext time (?:we|you|i)\b"
     r"|以后(?:都|一律|统一|不再|要|就|请|只|不|每)|^\s*以后|[，,。]以后|今后|从现在起|从今以?往?后|下次(?:再|遇|要|请|先|不)",
@@ -68,13 +70,19 @@ class Admission(NamedTuple):
 
 
 def assess_admission(
-    candidate: Candidate, sightings: int, config: Config, *, in_sessions: bool = True, overturns: str = ""
+    candidate: Candidate,
+    sightings: int,
+    config: Config,
+    *,
+    in_sessions: bool = True,
+    overturns: str = "",
+    is_proven: bool = False,
 ) -> Admission:
     """Return whether *candidate*, seen in *sightings* different sessions with this one, may be written, and why.
 
     *in_sessions* False: what has been counted are times, not all of which named a session of their own. *overturns* is
     the id of an accepted record that the candidate contradicts: what would change a decision in force is never a small
-    matter.
+    matter. *is_proven*: the agent of a session hands it over, and its quotes stand in that session.
     """
     answers = answer_self_check(candidate)
     if set(answers) == {False}:
@@ -85,6 +93,8 @@ def assess_admission(
         grounds.append(sessions if in_sessions else msg("repeated: seen at least {count} times", count=sightings))
     if candidate.cost and candidate.cost >= COSTLY:
         grounds.append(msg("costly: it took {count} calls to find out", count=candidate.cost))
+    if is_proven:
+        grounds.append(msg("handed over: its quotes stand in the session"))
     if candidate.updates:
         grounds.append(msg("updates [{id}], which has passed the gate", id=candidate.updates))
     grounds += _find_large_impact(candidate)
@@ -117,6 +127,18 @@ def require_approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
         return ()
     remedy = msg("answer mb:write in the session, or: kb inbox promote {held}", held="NAME")
     return (Objection("approval", msg("it waits for a person"), remedy, refuses=False),)
+
+
+def require_proof(candidate: Candidate, proof: str) -> tuple[Objection, ...]:
+    """Return the objection to a candidate with a quote that its session does not have, which *proof* then is."""
+    if proof in ("", PROVEN):
+        return ()
+    reason = msg("the session has no such words: “{quote}”", quote=clip(proof, 120))
+    remedy = msg(
+        "copy the quote word for word, four words at least: kb learn next --session {session}",
+        session=candidate.session,
+    )
+    return (Objection("quote", reason, remedy, refuses=False),)
 
 
 def answer_self_check(candidate: Candidate) -> SelfCheck:

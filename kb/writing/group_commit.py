@@ -62,6 +62,8 @@ class WriteRequest(NamedTuple):
     """The name under which a person takes it out of the inbox."""
     by_person: bool = False
     """Whether a person has said of these very words that they hold."""
+    proofs: Sequence[str] = ()
+    """For each candidate PROVEN, a quote that its session does not have, or "" where nothing was looked up."""
 
 
 class QueuedWriter:
@@ -162,7 +164,9 @@ def wait_for_other_writer(kb: Workspace, waiting: QueuedWriter) -> list[Verdict]
         from kb.writing.spool import spool_candidates
 
         call = waiting.call
-        return spool_candidates(kb, call.candidates, call.folder, busy, decided=call.decided, job=call.job)
+        return spool_candidates(
+            kb, call.candidates, call.folder, busy, decided=call.decided, job=call.job, proofs=call.proofs
+        )
 
 
 def _enqueue_request(kb: Workspace, call: WriteRequest) -> str:
@@ -175,6 +179,7 @@ def _enqueue_request(kb: Workspace, call: WriteRequest) -> str:
         "candidates": [candidate_to_json(candidate) for candidate, _ in masked],
         "masked": [sorted({mask.rule for mask in marks}) for _, marks in masked],
         "decided": call.decided,
+        "proofs": list(call.proofs),
         "by": {name: kb.environment[name] for name in _WHO if name in kb.environment},
     }
     kb.state.ensure_folder()
@@ -234,7 +239,8 @@ def _read_request(kb: Workspace, path: str) -> WriteRequest | None:
             value: dict[str, Any] = kb.state.verify_signed(json.load(file)) or {}
         by = {str(key): str(word) for key, word in value["by"].items() if key in _WHO}
         wanted, decided = build_candidates(value["candidates"], path), value.get("decided") is True
-        return WriteRequest(wanted, str(value["folder"]), value["masked"], by, decided, path, os.path.basename(path))
+        made = WriteRequest(wanted, str(value["folder"]), value["masked"], by, decided, path, os.path.basename(path))
+        return made._replace(proofs=[str(proof) for proof in value.get("proofs") or ()])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, KbError):

@@ -106,13 +106,16 @@ def write(
     queued_writer: QueuedWriter | None = None,
     job: str = "",
     decided: bool = False,
+    proofs: Sequence[str] = (),
 ) -> list[Verdict]:
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`.
 
     What cannot be committed now is spooled, unless *raise_when_busy* (flushing a spooled job): then Busy or GitFailed
     is raised. *job* names that spooled job; *queued_writer* is in the queue for it already.
     """
-    queued_writer = queued_writer or QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided), job)
+    queued_writer = queued_writer or QueuedWriter(
+        kb, WriteRequest(candidates, folder, decided=decided, proofs=proofs), job
+    )
     try:
         if dry_run or beside:
             return _write_alone(kb, queued_writer.call, dry_run=dry_run, beside=beside, subject=subject)
@@ -122,7 +125,9 @@ def write(
             raise
         from kb.writing.spool import spool_candidates
 
-        return spool_candidates(kb, candidates, folder, error, decided=decided, job=queued_writer.call.job)
+        return spool_candidates(
+            kb, candidates, folder, error, decided=decided, job=queued_writer.call.job, proofs=proofs
+        )
 
 
 def promote(kb: Workspace, name: str) -> Verdict:
@@ -206,7 +211,8 @@ def _plan_request(
         candidate, masks = redaction.redact_candidate(raw, kb.config.masking)
         candidate = candidate._replace(scope=candidate.scope or scope, title=" ".join(candidate.title.split()))
         parsed.append(quality.parse_candidate(candidate, sorted({*rules, *(mask.rule for mask in masks)})))
-    verdicts = [judge_candidate(transaction, request, one) for one in parsed]
+    proofs = request.proofs or [""] * len(parsed)
+    verdicts = [judge_candidate(transaction, request, *pair) for pair in zip(parsed, proofs, strict=True)]
     if beside and not transaction.dry_run:
         transaction.changes.update({path: (None, data) for path, data in beside(verdicts).items()})
     before = len(transaction.steps)
@@ -254,8 +260,10 @@ def _complete_verdicts(transaction: Transaction, one: PlannedRequest, commits: M
 # -- one candidate: quality → compare → gate → verdict ---------------------------------------------
 
 
-def judge_candidate(transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate) -> Verdict:
-    """Return the verdict on one candidate of *request* and plan what it changes."""
+def judge_candidate(
+    transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate, proof: str = ""
+) -> Verdict:
+    """Return the verdict on one candidate of *request* and plan what it changes; *proof*: see `WriteRequest.proofs`."""
     kb, candidate = transaction.kb, parsed.candidate
     if not _SCOPE.fullmatch(candidate.scope):
         why = msg("there is no scope {scope}", scope=candidate.scope)
@@ -279,9 +287,15 @@ def judge_candidate(transaction: Transaction, request: WriteRequest, parsed: Par
         held = inbox.find_same(kb, candidate)
         sightings, in_sessions = _count_sightings(candidate, decision, held)
         gated = gate.assess_admission(
-            candidate, sightings, kb.config, in_sessions=in_sessions, overturns=decision.overturned_id
+            candidate,
+            sightings,
+            kb.config,
+            in_sessions=in_sessions,
+            overturns=decision.overturned_id,
+            is_proven=proof == gate.PROVEN,
         )
-        objections += [*gated.objections, *gate.require_approval(kb.config, given=bool(request.promoted))]
+        objections += [*gate.require_proof(candidate, proof), *gated.objections]
+        objections += [*gate.require_approval(kb.config, given=bool(request.promoted))]
         if any(objection.refuses for objection in objections):
             return _refuse_with(transaction, candidate, objections)
         is_promoted = held is not None and held.name == request.promoted

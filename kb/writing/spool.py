@@ -45,6 +45,7 @@ def spool_candidates(
     *,
     decided: bool = False,
     job: str = "",
+    proofs: Sequence[str] = (),
 ) -> list[Verdict]:
     """Keep *candidates* for the next call; raise *why* when not even that is possible. What is kept is masked.
 
@@ -55,7 +56,8 @@ def spool_candidates(
     with contextlib.suppress(KbError):
         scope = kb.project(folder)
     safe = [redaction.redact_candidate(c._replace(scope=c.scope or scope), kb.config.masking)[0] for c in candidates]
-    value = {"folder": folder, "candidates": [candidate_to_json(candidate) for candidate in safe], "decided": decided}
+    rows = [candidate_to_json(candidate) for candidate in safe]
+    value = {"folder": folder, "candidates": rows, "decided": decided, "proofs": list(proofs)}
     try:
         path = kb.state.spool_job(kb.now(), value, job)
     except OSError:

@@ -1,0 +1,298 @@
+"""Find openings: places of a session where something was settled or learnt that rules can point at but not word.
+
+An opening is no candidate. It says where in the transcript to look; the agent that was there writes the record, and the
+gate checks its quotes. So a rule may be wrong at the cost of one sentence, and what the rules of `extract` can word
+themselves (a decision with its reason) is no opening.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import pairwise
+from typing import NamedTuple
+
+from kb.capture.failures import find_pitfalls, identify_command
+from kb.records.model import Evidence
+from kb.sessions.prose import (
+    blank_code,
+    has_choice,
+    has_rule,
+    has_team_choice,
+    is_general,
+    is_noncommittal,
+    is_question,
+    split_pieces,
+    split_reason,
+    split_sentences,
+)
+from kb.sessions.transcript import (
+    AGENT,
+    HUMAN,
+    AnsweredCall,
+    Transcript,
+    TranscriptMessage,
+    get_own_texts,
+    get_prompt,
+    list_calls,
+)
+from kb.text.segment import count_words
+
+CORRECTION, DECISION, CHOICE, FAILURE, ANSWER = KINDS = ("correction", "decision", "choice", "failure", "answer")
+COSTLY_CALLS = 10
+"""Calls from which on an answer was dear to find."""
+_MIN_CALLS_TO_OVERCOME = 3
+"""Calls between a failure and the same command's success from which on it was no slip."""
+_PASTED_CHARACTERS = 2000
+"""Characters of a prompt above which it is a document and no word of a person on what was done."""
+_QUOTE_CHARACTERS = 400
+
+_CORRECTS = re.compile(
+    r"^\W*(?:no+\b(?! (?:problem|worries|rush|need|idea))|nope\b|wrong\b|not (?:just|only|quite|like that|what i)"
+    r"|not [^.,;!?]{1,40} [-—–] |almost\b|careful\b|stop\b|wait\b|hold on\b|rather\b|undo\b|revert\b"
+    r"|(?:please )?don'?t\b|do not\b|never\b)"
+    r"|\b(?:that'?s|this is|that is) (?:wrong|not (?:right|what|how|correct|quite))\b|\byou (?:forgot|missed|broke)\b"
+    r"|\bi (?:said|told you|meant|asked (?:you|for))\b|\boff the table\b|\bcorrections?\b|\bamend(?:ment|ing)?\b"
+    r"|^\W*(?:不对|不是|不行|不要|不用|别(?!的)|错|等等|停|应该是|我说|撤回|改回|改成|更正)"
+    r"|(?:不应该|不是这样|搞错|弄错|说错|写错|理解错|我的意思是|我说的是|你(?:忘|漏)了?)",
+    re.IGNORECASE,
+)
+"""“No, keep the old name”, “不对，应该放在 api 下面”: a person sets the agent right."""
+_GOES_ON = re.compile(
+    r"^\W*(?:(?:(?:yes|yep|yeah|ok(?:ay)?|sure|please|go ahead|go on|continue|do it|do that|proceed|thanks?|thank you"
+    r"|great|good|perfect|nice|cool|ship it|lgtm|run it|both)\b|好的?|可以|行|嗯|继续|对|是的|谢谢|没问题)\W*)+$",
+    re.IGNORECASE,
+)
+"""“Yes, go ahead”, “好的，继续”: says nothing that is not in what was asked."""
+_AGREES = re.compile(
+    r"^\W*(?:yes|yep|yeah|right|exactly|correct|agreed?|confirmed|approved|settled|deal|sounds (?:good|right)|perfect"
+    r"|that(?:'s| is) (?:it|right|the (?:one|rule|policy|plan|spec|contract))|works for me|do (?:that|it)|ship it|lgtm"
+    r"|go with|对|是的|好|可以|同意|没错|就这样|就这么|行|按这个|没问题|赞成|确认|定了)",
+    re.IGNORECASE,
+)
+"""“Exactly.”, “好，就这样”: what was proposed before it is decided now."""
+_RULE_NAMES = r"(?:rule|policy|contract|convention|spec)"
+_RECAPS = re.compile(
+    rf"^\W*(?:settled|decided|agreed|recap|(?:final(?:i[sz]ed)?|amended|so the) {_RULE_NAMES})\b"
+    rf"|\b(?:is|are) (?:now )?(?:the {_RULE_NAMES}|settled|superseded|final)\b|\bsuperseding\b"
+    rf"|\bthe (?:definitive |final |new )?{_RULE_NAMES}\b[^.?!]{{0,60}}\bis\b|\bnew contract\b"
+    r"|\bto (?:recap|sum up|summari[sz]e)\b|(?:规则|约定|方案)就?(?:定为|定了|是这样|如下)"
+    r"|^\W*(?:总结|小结|结论|约定|规则|定了|最终(?:方案|规则)|确认一下)(?:一下)?[：:，,]",
+    re.IGNORECASE,
+)
+"""“Settled: refunds are whole cents”, “约定：金额用分”: an agent says what holds from now on."""
+_PROPOSES = re.compile(
+    r"\b(?:i'd|i would|i'll|i will|i propose|i suggest|we(?:'ll| will| should| could)|let'?s|my plan"
+    r"|the (?:fix|rule) (?:is|would be))\b|我(?:会|打算|建议|来|准备)|建议|可以(?:用|把|改)|方案是",
+    re.IGNORECASE,
+)
+"""“I'd key on the e-mail”, “我建议用分”: what a person may agree to."""
+_STANDS = re.compile(
+    r"\b(?:always|never|only|must|exactly|at (?:most|least)|no more than|except|unless|until|wins?|instead of"
+    r"|rather than|whatever|regardless|every|per|cap(?:ped)?|round(?:ed)?|drop(?:ped)?|keep|reject|treat)\b|\d"
+    r"|一律|只能?|必须|不得|永远|最多|至少|除非|除了|优先|为准|而不是|每",
+    re.IGNORECASE,
+)
+"""Words of a rule; a proposal without them is the next step and nothing more."""
+_OFFERS = re.compile(
+    r"\b(?:want me to|shall i|would you like (?:me )?to"
+    r"|should i (?:also|now|go|proceed|run|commit|push|continue|start))\b|要我|需要我|要不要我|我(?:现在|接着|继续)",
+    re.IGNORECASE,
+)
+"""“Shall I commit it?”, “要我提交吗？”: what follows is the next step, or another task."""
+_INQUIRES = re.compile(
+    r"^\W*(?:(?:hmm|ah|oh|and|or|so|interesting|maybe|perhaps)[,.:…]* )*"
+    r"(?:are you (?:seeing|on|using|sure|getting|concerned|running)"
+    r"|(?:can|could|would) you (?:\w+ )?(?:give|share|show|paste|send|tell|post|reproduce|elaborate|clarify)"
+    r"|(?:do|did|have) you (?:see|saw|seen|try|tried|remember|recall|know|check|checked|run|happen)"
+    r"|what (?:were|are|did|do) you (?:\w+ )?(?:look|see|get|run|try|mean|find)|what (?:exactly|specifically|error)"
+    r"|(?:is|was|does|did|has) (?:it|this|that|there|the \w+)\b)|\b(?:are you seeing|do you remember)\b"
+    r"|^\W*(?:能不能|能|可以|请)?(?:给我|贴|发我|发一下|分享|提供)|(?:是不是|有没有)(?:报|出现|看到|遇到)"
+    r"|你(?:看到|遇到|用的是|记得|是在)",
+    re.IGNORECASE,
+)
+"""“Are you seeing the same error?”, “能贴一下日志吗？”: a question for what is the case, not for what shall be."""
+_PICKS = re.compile(
+    r"^\W*(?:(?:let'?s )?(?:go|going) (?:with|for)|(?:i(?:'d)? )?(?:pick|choose|prefer|take)\b|option"
+    r"|the (?:first|second|third|last|latter|former)|(?:number )?[a-d1-4]\b[.,)! ]*(?:$|because|since)"
+    r"|选|用|走|第[一二三四]|方案)",
+    re.IGNORECASE,
+)
+_OPTIONS = re.compile(
+    r"\boption [a-d1-4]\b|\beither\b.{3,200}\bor\b|(?m:^\s*(?:1|a)[.)] .*\n+\s*(?:2|b)[.)] )|方案[一二三四ABC]"
+    r"|要么.{2,80}要么|还是",
+    re.IGNORECASE | re.DOTALL,
+)
+_OR = re.compile(r"\bor\b|还是|或者?", re.IGNORECASE)
+_MAX_PICK_WORDS = 6
+_ERROR_ROW = re.compile(r"error|exception|fail|cannot|not found|denied|错误|失败|无法", re.IGNORECASE)
+
+
+class Opening(NamedTuple):
+    """A place where a record may be owed."""
+
+    kind: str
+    """One of KINDS."""
+    line: int
+    """Of the transcript, where it was settled."""
+    quotes: tuple[Evidence, ...]
+    """What was said or done, verbatim, in order."""
+
+    @property
+    def name(self) -> str:
+        """The eight hexadecimal digits under which the opening is remembered: the same for the same words."""
+        said = (" ".join(one.quote.split()) for one in self.quotes)
+        return sha256("\0".join((self.kind, *said)).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def find_openings(transcript: Transcript, after_line: int = 0) -> list[Opening]:
+    """Return the openings behind *after_line*, in order, one for each place."""
+    found = [
+        *_iter_spoken(transcript, after_line),
+        *_iter_overcome(transcript, after_line),
+        *_iter_costly_answers(transcript, after_line),
+    ]
+    unique: dict[int, Opening] = {}
+    for opening in sorted(found, key=lambda opening: (opening.line, KINDS.index(opening.kind))):
+        unique.setdefault(opening.line, opening)
+    return list(unique.values())
+
+
+def _quote(message: TranscriptMessage, text: str, session: str) -> Evidence:
+    return Evidence(text.strip()[:_QUOTE_CHARACTERS].rstrip(), session, message.line, message.time)
+
+
+# -- what was said ---------------------------------------------------------------------------------
+
+
+def _iter_spoken(transcript: Transcript, after_line: int) -> Iterator[Opening]:
+    """Yield what a person corrected, answered, agreed to, chose or laid down, and what the agent recapped.
+
+    A recap right after a person's word belongs to that opening: both are one matter.
+    """
+    session = transcript.session_id
+    before: TranscriptMessage | None = None  # the last words of the agent
+    settled: Opening | None = None  # by the last prompt
+    for message in transcript.messages:
+        if not message.in_context:
+            continue
+        if message.origin == AGENT and any(text.strip() for text in message.texts):
+            before = message
+            if message.line > after_line and (recap := _find_recap(message, session)):
+                if settled:
+                    yield settled._replace(quotes=(*settled.quotes, recap))
+                else:
+                    yield Opening(DECISION, message.line, (recap,))
+                settled = None
+        elif message.origin == HUMAN and (prompt := get_prompt(message)):
+            if settled:
+                yield settled
+            is_read = message.line > after_line and len(prompt) <= _PASTED_CHARACTERS
+            settled = _read_reply(message, prompt, before, session) if is_read else None
+            before = None
+    if settled:
+        yield settled
+
+
+def _read_reply(
+    message: TranscriptMessage, prompt: str, before: TranscriptMessage | None, session: str
+) -> Opening | None:
+    """Return what *prompt* settles: by what the agent said *before* it, else by its own words; None for nothing."""
+    said, plain = _quote(message, prompt, session), blank_code(prompt)
+    sentences = _list_sentences(message)
+    if before and not all(map(is_question, sentences)):
+        rows = _list_sentences(before)
+        asked = rows[-1] if rows and is_question(rows[-1]) else ""
+        context = (_quote(before, asked, session),) if asked else ()
+        is_pick = _PICKS.match(prompt) and _OPTIONS.search("\n".join(get_own_texts(before)))
+        # “Does it round up or down?” “Down.”: a word that answers “or” is a choice
+        if asked and (is_pick or (_OR.search(asked) and count_words(prompt) <= _MAX_PICK_WORDS)):
+            return Opening(CHOICE, message.line, (*context, said))
+        if _CORRECTS.search(plain):
+            return Opening(CORRECTION, message.line, (*context, said))
+        # “I'm not sure, maybe …”, “可能是 …” settles nothing
+        is_answer = asked and not _GOES_ON.match(prompt) and not any(map(is_noncommittal, sentences[:1]))
+        if is_answer and not _INQUIRES.search(asked) and (_STANDS.search(plain) or not _OFFERS.search(asked)):
+            return Opening(DECISION, message.line, (*context, said))
+        proposed = [row for row in rows if _PROPOSES.search(blank_code(row)) and _STANDS.search(blank_code(row))]
+        if proposed and _AGREES.match(prompt):
+            return Opening(DECISION, message.line, (_quote(before, proposed[-1], session), said))
+    for sentence in sentences:
+        main, why = split_reason(sentence)
+        is_laid_down = has_team_choice(main) or has_choice(main) or (has_rule(main) and is_general(main))
+        if is_laid_down and not why and not is_noncommittal(sentence):
+            return Opening(DECISION, message.line, (_quote(message, sentence, session),))
+    return None
+
+
+def _find_recap(message: TranscriptMessage, session: str) -> Evidence | None:
+    """Return the first sentence in which the agent says what is settled now."""
+    for sentence in _list_sentences(message):
+        if _RECAPS.search(blank_code(sentence)) and not is_question(sentence) and count_words(sentence) > 5:
+            return _quote(message, sentence, session)
+    return None
+
+
+def _list_sentences(message: TranscriptMessage) -> list[str]:
+    pieces = (piece for text in get_own_texts(message) for piece in split_pieces(text))
+    return [row for piece in pieces if piece.what in ("prose", "item") for row in split_sentences(piece.text)]
+
+
+# -- what was done ---------------------------------------------------------------------------------
+
+
+def _iter_overcome(transcript: Transcript, after_line: int) -> Iterator[Opening]:
+    """Yield each failure of a command that took some calls to overcome, where nobody has said what it was."""
+    explained = {line for line, _ in find_pitfalls(transcript)}
+    runs: dict[str, list[tuple[int, AnsweredCall]]] = {}
+    for number, one in enumerate(list_calls(transcript, in_context=True)):
+        command = one.request.input.get("command")
+        if one.result and isinstance(command, str) and (family := identify_command(command)):
+            runs.setdefault(family, []).append((number, one))
+    times = {message.line: message.time for message in transcript.messages}
+    for same in runs.values():
+        first: tuple[int, AnsweredCall] | None = None
+        for (number, one), (following, proof) in pairwise(same):
+            first = first or ((number, one) if one.has_failed else None)
+            if not first or not proof.result or proof.is_error:
+                continue
+            line, cost = proof.result.line, following - first[0]
+            error = _find_error_line(first[1].output)
+            if line > after_line and cost >= _MIN_CALLS_TO_OVERCOME and line not in explained and error:
+                at = first[1].result.line if first[1].result else 0
+                yield Opening(FAILURE, line, (Evidence(error, transcript.session_id, at, times.get(at, "")),))
+            first = None
+
+
+def _find_error_line(output: str) -> str:
+    """Return the last line of *output* that has words: what a command says of its failure stands at its end."""
+    rows = [row.strip() for row in output[-4000:].splitlines() if count_words(row) > 2]
+    named = [
+        row for row in rows if re.search(r"error|exception|fail|cannot|not found|denied|错误|失败|无法", row, re.I)
+    ]
+    return (named or rows or [""])[-1][:_QUOTE_CHARACTERS]
+
+
+def _iter_costly_answers(transcript: Transcript, after_line: int) -> Iterator[Opening]:
+    """Yield each question of a person that the agent answered after `COSTLY_CALLS` calls or more."""
+    session = transcript.session_id
+    calls: dict[int, int] = {}
+    for call in list_calls(transcript, in_context=True):
+        calls[call.turn] = calls.get(call.turn, 0) + 1
+    question: TranscriptMessage | None = None
+    answer: TranscriptMessage | None = None
+    for message in (*transcript.messages, None):
+        prompt = get_prompt(message) if message and message.in_context else ""
+        if prompt or message is None:
+            if question and answer and answer.line > after_line and calls.get(answer.turn, 0) >= COSTLY_CALLS:
+                quotes = (_quote(question, get_prompt(question), session), _quote(answer, _get_lead(answer), session))
+                yield Opening(ANSWER, answer.line, quotes)
+            is_asking = len(prompt) <= _PASTED_CHARACTERS and is_question(prompt)
+            question, answer = (message if is_asking else None), None
+        elif message.origin == AGENT and message.in_context and any(text.strip() for text in message.texts):
+            answer = message
+
+
+def _get_lead(message: TranscriptMessage) -> str:
+    return next((text for text in get_own_texts(message) if text.strip()), "")

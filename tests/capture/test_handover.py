@@ -1,0 +1,259 @@
+"""The agent words what its session settled: asked once, its quotes proved, its answer through the gate."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kb.text.segment import estimate_tokens
+from tests.hooks.test_hooks import Host
+from tests.support.command_line import run
+from tests.support.sealed import git
+from tests.support.talk import said
+
+EN = {
+    "ask": "Which records survive when two collide?",
+    "agent": "I'd keep the newest record whenever two collide. Shall that be the rule for every import?",
+    "person": "No, the record with more filled fields survives, and a tie keeps the primary one.",
+    "title": "The fuller record survives a collision in imports",
+}
+ZH = {
+    "ask": "两条记录冲突时保留哪条？",
+    "agent": "我建议冲突时一律保留最新的记录。所有导入都按这个规则吗？",
+    "person": "不对，保留非空字段更多的那条，相同时保留主记录。",
+    "title": "导入冲突时保留字段更多的记录",
+}
+BOTH = pytest.mark.parametrize("talk", [EN, ZH], ids=["en", "zh"])
+SESSION = "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed"
+
+
+@pytest.fixture
+def host(root: Path, tmp_path: Path) -> Host:
+    """A host whose every Stop is read."""
+    configure(root, "pause = 0\n")
+    return Host(root, tmp_path / "work")
+
+
+def configure(root: Path, lines: str) -> None:
+    with (root / "kb.toml").open("a", encoding="utf-8") as file:
+        file.write(lines)
+    git(root, "commit", "-qam", "Set it")
+
+
+def talk_of(host: Host, talk: dict[str, str], *more: str) -> str:
+    """Let a session settle something, up to the end of its turn, and return its transcript."""
+    path = host.folder.parent / "t.jsonl"
+    path.write_text(said("user", talk["ask"]) + said("assistant", talk["agent"]) + "".join(more))
+    host.send("user-prompt", SESSION, str(path), prompt=talk["ask"])
+    host.send("stop", SESSION, str(path))
+    grow(path, said("user", talk["person"]), said("assistant", "Done."))
+    host.send("user-prompt", SESSION, str(path), prompt=talk["person"])
+    return str(path)
+
+
+def grow(path: Path, *rows: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write("".join(rows))
+
+
+def write(host: Host, *candidates: dict[str, Any], session: str = SESSION) -> tuple[int, list[dict[str, Any]]]:
+    """Hand candidates over as an agent does, and return the exit code and the verdicts."""
+    data = json.dumps(candidates, ensure_ascii=False).encode()
+    done = run(host.folder, "write", "-", "--session", session, "--json", stdin=data, KB_HOME=str(host.root))
+    return done.code, json.loads(done.out)
+
+
+def waiting(host: Host, *options: str) -> list[dict[str, Any]]:
+    """Return what `kb learn next` prints as JSON."""
+    found = json.loads(run(host.folder, "learn", "next", "--json", *options, KB_HOME=str(host.root)).out)
+    return [opening for session in found for opening in session["openings"]]
+
+
+def candidate(talk: dict[str, str], *quotes: str, **more: Any) -> dict[str, Any]:
+    given = {"kind": "decision", "title": talk["title"], "decision": talk["person"]}
+    return {**given, "evidence": [{"quote": quote} for quote in quotes], **more}
+
+
+@BOTH
+def test_the_agent_is_asked_once_and_its_proven_answer_is_written(host: Host, talk: dict[str, str]) -> None:
+    path = talk_of(host, talk)
+    assert host.send("stop", SESSION, path).output.get("decision") is None, "by default nothing is held up"
+    asked = host.send("user-prompt", SESSION, path, prompt="go on").context
+    assert "kb learn next --session 1b9d6bcd" in asked and estimate_tokens(asked) <= 80
+    [opening] = waiting(host, "--session", "1b9d6bcd")
+    assert opening["kind"] == "correction" and opening["quotes"][-1] == {"line": 3, "quote": talk["person"]}
+    code, [verdict] = write(host, candidate(talk, talk["person"]))
+    assert (code, verdict["verdict"]) == (0, "created") and waiting(host) == []
+    assert "its quotes stand in the session" in verdict["reasons"][-1]
+    grow(Path(path), said("user", "go on"), said("assistant", "Done."))
+    host.send("stop", SESSION, path)
+    assert host.send("user-prompt", SESSION, path, prompt="go on").context == ""
+    assert len(host.kb().records()) == 1, "the rules do not write it a second time"
+
+
+def test_an_opening_is_asked_about_once_in_a_dozen_turns(host: Host) -> None:
+    path = talk_of(host, EN)
+    asked = 0
+    for _ in range(12):
+        host.send("stop", SESSION, path)
+        asked += "kb learn next" in host.send("user-prompt", SESSION, path, prompt="go on").context
+        grow(Path(path), said("user", "go on"), said("assistant", "Done."))
+    assert asked == 1 and len(waiting(host)) == 1, "it stays open for who looks"
+
+
+def test_a_long_discussion_is_not_asked_about_at_every_turn(host: Host) -> None:
+    path = talk_of(host, EN)
+    asked = []
+    for number in range(6):
+        host.send("stop", SESSION, path)
+        asked.append("kb learn next" in host.send("user-prompt", SESSION, path, prompt="next").context)
+        question, answer = f"What is the limit of queue {number}?", f"Limit {number}00, and the rest is dropped."
+        grow(Path(path), said("assistant", question), said("user", answer), said("assistant", "Done."))
+    assert asked == [True, False, False, True, False, False]
+
+
+@BOTH
+def test_a_quote_that_nobody_said_is_held_and_named(host: Host, talk: dict[str, str]) -> None:
+    path = talk_of(host, talk)
+    host.send("stop", SESSION, path)
+    wrong = "the newest record survives in every case" if talk is EN else "任何情况下都保留最新的记录"
+    code, [verdict] = write(host, candidate(talk, talk["person"], wrong, affects_future=True))
+    assert (code, verdict["verdict"]) == (3, "held") and wrong in verdict["reasons"][0]
+    assert len(waiting(host)) == 1 and host.kb().records() == []
+
+
+def test_what_is_asked_for_again_is_the_whole_quote(host: Host) -> None:
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)
+    assert write(host, candidate(EN, "a tie"))[1][0]["verdict"] == "held", "two words stand in every session"
+    wrapped = EN["person"].replace("fields ", "fields\n   ")
+    assert write(host, candidate(EN, wrapped))[1][0]["verdict"] == "created", "line ends are no other words"
+
+
+def test_the_beginning_of_a_session_names_it_and_another_proves_nothing(host: Host) -> None:
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)
+    assert write(host, candidate(EN, EN["person"]), session="unheard-of")[1][0]["verdict"] == "held"
+    [verdict] = write(host, candidate(EN, EN["person"]), session="1b9d6bcd")[1]
+    assert verdict["verdict"] == "created" and git(host.root, "grep", "-c", SESSION, "HEAD", "--", "content")
+
+
+def test_a_contradiction_opens_a_review_as_ever(host: Host) -> None:
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)
+    claim = {"claims": {"imports.survivor": "fullest"}}
+    assert write(host, candidate(EN, EN["person"], **claim))[1][0]["verdict"] == "created"
+    other = {**candidate(EN, EN["person"], claims={"imports.survivor": "newest"}), "title": "Imports keep the newest"}
+    code, [verdict] = write(host, other)
+    assert (code, verdict["verdict"]) == (4, "conflict")
+
+
+def test_a_person_who_approves_everything_still_does(host: Host) -> None:
+    configure(host.root, 'approval = "person"\n')
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)
+    assert write(host, candidate(EN, EN["person"]))[1][0]["verdict"] == "held"
+
+
+def test_what_a_tool_printed_proves_a_pitfall_only(host: Host) -> None:
+    error = "error: the lock file names another registry"
+    request = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "npm ci"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": error, "is_error": True}
+    rows = [{"type": "assistant", "message": {"role": "assistant", "content": [request]}},
+            {"type": "user", "message": {"role": "user", "content": [result]}}]  # fmt: skip
+    path = talk_of(host, EN, *(json.dumps(row) + "\n" for row in rows))
+    host.send("stop", SESSION, path)
+    given = {"title": "npm ci fails with a lock file of another registry", "decision": "Write the lock file anew."}
+    pitfall = {**given, "kind": "pitfall", "evidence": [{"quote": error}]}
+    assert write(host, {**pitfall, "kind": "constraint"})[1][0]["verdict"] == "held"
+    assert write(host, pitfall)[1][0]["verdict"] == "created"
+
+
+def test_quotes_of_an_ended_session_are_looked_up_in_its_archive(host: Host) -> None:
+    path = talk_of(host, EN)
+    host.send("pre-compact", SESSION, path)
+    host.send("session-end", SESSION, path)
+    host.send("session-start", "another", source="startup")
+    full = run(
+        host.folder, "session", "save", "--transcript", path, "--session", SESSION, "--full", KB_HOME=str(host.root)
+    )
+    assert full.code == 0
+    Path(path).unlink()
+    assert write(host, candidate(EN, "nobody ever said these words"))[1][0]["verdict"] == "held"
+    assert write(host, candidate(EN, EN["person"]))[1][0]["verdict"] == "created"
+
+
+# -- stop, off, resumed ----------------------------------------------------------------------------
+
+
+def test_a_turn_is_held_up_once_where_the_settings_want_that(host: Host) -> None:
+    configure(host.root, 'handover = "stop"\n')
+    path = talk_of(host, EN)
+    assert host.send("stop", SESSION, path, stop_hook_active=True).output == {}, "it would go on for ever"
+    held_up = host.send("stop", SESSION, path).output
+    assert held_up["decision"] == "block" and "kb learn next" in held_up["reason"]
+    assert host.send("stop", SESSION, path).output == {}
+    for number in range(4):
+        grow(Path(path), said("assistant", f"How long is lease {number}?"), said("user", f"{number} hours, at most."),
+             said("assistant", "Done."))  # fmt: skip
+    assert host.send("stop", SESSION, path).output == {}, "once in a session"
+    assert "kb learn next" in host.send("user-prompt", SESSION, path, prompt="go on").context
+
+
+def test_nobody_is_asked_where_the_settings_say_off(host: Host) -> None:
+    configure(host.root, 'handover = "off"\n')
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)
+    assert host.send("user-prompt", SESSION, path, prompt="go on").context == "" and waiting(host) == []
+
+
+@pytest.mark.parametrize("source", ["compact", "resume"])
+def test_what_was_found_before_a_compaction_is_asked_after_it(host: Host, source: str) -> None:
+    path = talk_of(host, EN)
+    host.send("pre-compact", SESSION, path, trigger="auto")
+    if source == "resume":
+        host.send("session-end", SESSION, path)
+    assert "kb learn next" in host.send("session-start", SESSION, path, source=source).context
+    assert "kb learn next" not in host.send("session-start", SESSION, path, source=source).context
+    assert host.send("user-prompt", SESSION, path, prompt="go on").context == ""
+
+
+# -- people look -----------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_person_reads_the_evidence_and_says_that_it_is_nothing(host: Host, talk: dict[str, str]) -> None:
+    path = talk_of(host, talk)
+    host.send("stop", SESSION, path)
+    assert "kb learn next" in run(host.folder, "inbox", KB_HOME=str(host.root)).error
+    printed = run(host.folder, "learn", "next", KB_HOME=str(host.root)).out
+    assert talk["person"] in printed and f"kb write - --session {SESSION}" in printed
+    [name] = [opening["name"] for opening in waiting(host)]
+    assert name in printed and f"kb learn skip {name}" in printed
+    assert run(host.folder, "learn", "skip", name, KB_HOME=str(host.root)).code == 0
+    assert waiting(host) == [] and host.send("user-prompt", SESSION, path, prompt="go on").context == ""
+    assert "nothing waits" in run(host.folder, "learn", "next", KB_HOME=str(host.root)).error
+    unknown = run(host.folder, "learn", "skip", "0000", KB_HOME=str(host.root))
+    assert unknown.code == 1 and "kb learn next" in unknown.error
+
+
+def test_the_printed_example_is_an_answer(host: Host) -> None:
+    """What stands in the example, with the places filled in, goes through."""
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)
+    [opening] = waiting(host)
+    filled = {**opening["example"], "title": EN["title"], "decision": EN["person"], "why": "Stripped copies are newer."}
+    assert write(host, filled)[1][0]["verdict"] == "created"
+
+
+def test_a_secret_in_a_quote_is_kept_nowhere(host: Host) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    talk = {**EN, "person": f"No, use the token {token} for every import, never the old one."}
+    path = talk_of(host, talk)
+    host.send("stop", SESSION, path)
+    assert len(waiting(host)) == 1
+    kept = [file for file in (host.root / ".kb").rglob("*") if file.is_file() and token.encode() in file.read_bytes()]
+    assert kept == []
+    quote = waiting(host)[0]["quotes"][-1]["quote"]
+    assert write(host, candidate(EN, quote))[1][0]["verdict"] == "created", "a masked quote is found as well"

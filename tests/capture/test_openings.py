@@ -1,0 +1,127 @@
+"""Openings: what rules see that somebody ought to word, and that small talk and work are none."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kb.capture.openings import ANSWER, CHOICE, CORRECTION, DECISION, FAILURE, Opening, find_openings
+from kb.sessions.transcript import parse_transcript
+
+
+def found(*turns: tuple[str, object], after: int = 0) -> list[Opening]:
+    """Return the openings of a session of *turns*: ("human", text), ("agent", text), or a block of either."""
+    rows: list[dict[str, Any]] = []
+    for who, content in turns:
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        kind = "assistant" if who == "agent" else "user"
+        said = content if who == "human" else blocks
+        rows.append({"type": kind, "sessionId": "s1", "cwd": "/p", "message": {"role": kind, "content": said}})
+    transcript = parse_transcript("\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode() + b"\n")
+    openings = find_openings(transcript, after)
+    texts = {m.line: "\n".join((*m.texts, *(r.text for r in m.results))) for m in transcript.messages}
+    for opening in openings:
+        assert all(quote.quote in texts[quote.line] for quote in opening.quotes), "every quote is a slice of its line"
+    return openings
+
+
+def call(number: int, command: str, output: str, *, fails: bool = False) -> tuple[tuple[str, object], ...]:
+    """Return a command and its answer."""
+    request = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": command}}
+    result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output, "is_error": fails}
+    return ("agent", [request]), ("human", [result])
+
+
+@pytest.mark.parametrize(
+    ("agent", "person", "kind"),
+    [
+        ("I'll put the export under tools.", "No, exports belong to the reports package.", CORRECTION),
+        ("我把导出放在 tools 下面。", "不对，导出应该放在 reports 包里。", CORRECTION),
+        ("How many retries should a webhook get?", "Four, then it goes to the dead letter queue.", DECISION),
+        ("webhook 最多重试几次？", "四次，之后进死信队列。", DECISION),
+        ("Do we round half cents up or down?", "Down.", CHOICE),
+        ("半分钱向上取整还是向下取整？", "向下。", CHOICE),
+        ("Option 1: a queue.\n\nOption 2: polling.\n\nWhich one do you want?", "Option 2, the queue is gone.", CHOICE),
+        ("方案一：队列。方案二：轮询。用哪个？", "方案二，队列要下线了。", CHOICE),
+        ("I'd keep only the newest record for every customer.", "Exactly.", DECISION),
+        ("我建议每个客户只保留最新的一条。", "好，就这样。", DECISION),
+        ("Looking at it.", "We decided to drop the nightly export.", DECISION),
+        ("我看看。", "我们决定停掉夜间导出。", DECISION),
+    ],
+)
+def test_what_a_person_settles_is_an_opening(agent: str, person: str, kind: str) -> None:
+    [opening] = found(("human", "Go on with the ticket"), ("agent", agent), ("human", person))
+    assert (opening.kind, opening.line) == (kind, 3) and opening.quotes[-1].quote.startswith(person[:4])
+
+
+@pytest.mark.parametrize(
+    ("agent", "person"),
+    [
+        ("Are you seeing the same error in staging?", "Yes, with the same stack in the log."),
+        ("线上也是同样的报错吗？你看到日志了吗？", "看到了，堆栈一样。"),
+        ("Can you paste the log?", "Sure, it says connection reset by peer."),
+        ("Shall I commit it?", "Yes, go ahead"),
+        ("要我提交吗？", "好的，继续"),
+        ("Shall I also update the docs?", "Look at the failing test in api.py first"),
+        ("Which cache do we want?", "Not sure, maybe Redis, I would have to look."),
+        ("用哪个缓存？", "不确定，可能用 Redis。"),
+        ("The function returns a list.", "Right, makes sense. Does it keep the order?"),
+        ("这个函数返回列表。", "明白了。顺序会保留吗？"),
+        ("I'll run the tests.", "ok"),
+    ],
+)
+def test_reports_and_go_aheads_are_none(agent: str, person: str) -> None:
+    assert found(("human", "What about it?"), ("agent", agent), ("human", person)) == []
+
+
+def test_what_the_rules_can_word_themselves_is_none() -> None:
+    """A decision with its reason becomes a candidate by itself."""
+    said = "We decided to store amounts in cents because floats drift."
+    assert found(("human", "Go on"), ("agent", "Looking."), ("human", said)) == []
+    assert found(("human", "继续"), ("agent", "看看。"), ("human", "我们决定金额用分存储，因为浮点会漂移。")) == []
+
+
+@pytest.mark.parametrize(
+    ("person", "recap"),
+    [
+        ("No, a tie keeps the primary record.", "Settled: the fullest record wins, a tie keeps the primary one."),
+        ("不对，相同时保留主记录。", "规则定了：字段最多的记录优先，相同时保留主记录。"),
+    ],
+)
+def test_a_recap_belongs_to_the_word_that_it_repeats(person: str, recap: str) -> None:
+    turns = (("human", "Merge them"), ("agent", "Newest wins."), ("human", person), ("agent", recap))
+    [opening] = found(*turns)
+    assert [quote.line for quote in opening.quotes] == [3, 4] and opening.line == 3
+    [later] = found(*turns, after=3)
+    assert later.quotes[0].line == 4, "what was read before is not found again"
+
+
+def test_a_failure_that_took_calls_and_has_no_cause_is_an_opening() -> None:
+    slow = (
+        ("human", "Make the build pass"),
+        *call(1, "make build", "cc: error: unknown target arm64\nmake: *** [build] Error 1", fails=True),
+        *call(2, "uname -m", "x86_64"),
+        *call(3, "cat Makefile", "…"),
+        *call(4, "make build", "ok"),
+    )
+    [opening] = found(*slow)
+    assert opening.kind == FAILURE and "Error 1" in opening.quotes[0].quote
+    quick = (slow[0], *slow[1:3], *call(4, "make build", "ok"))
+    assert found(*quick) == [], "a slip that the next call mends is not worth a word"
+    cause = ("agent", "The real problem is that the toolchain file names arm64 because it was copied from the board.")
+    assert found(*slow[:3], cause, *slow[3:]) == [], "where the cause was said, the rules word it"
+
+
+@pytest.mark.parametrize("question", ["Where is the retry limit set?", "重试上限在哪里设置？"])
+def test_an_answer_that_cost_ten_calls_is_an_opening(question: str) -> None:
+    def ask(calls: int) -> list[Opening]:
+        looks = [part for number in range(calls) for part in call(number, f"cat file{number}", "…")]
+        return found(("human", question), *looks, ("agent", "It is set in conf/limits.toml, read at start."))
+
+    assert [opening.kind for opening in ask(10)] == [ANSWER]
+    assert ask(9) == []
+
+
+def test_a_pasted_document_is_nobodys_word() -> None:
+    pasted = "No, exports belong to the reports package.\n" + "Log line of the build.\n" * 200
+    assert found(("human", "Go on"), ("agent", "I'll put it under tools."), ("human", pasted)) == []
