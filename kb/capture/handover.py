@@ -19,7 +19,7 @@ from kb.capture.refusals import close_written_proposals
 from kb.errors import BadInput, KbError, UnknownId
 from kb.files import read_if_exists, write_atomic
 from kb.i18n import Message, msg
-from kb.records.model import GLOBAL, Candidate, Evidence, Verdict
+from kb.records.model import GLOBAL, PROVEN, Candidate, Evidence, Verdict
 from kb.records.record_paths import CONTENT, sanitise_session_id
 from kb.safety.quoting import quote_text
 from kb.safety.redaction import redact_text
@@ -30,7 +30,6 @@ from kb.sessions.render_forms import mask_transcript
 from kb.sessions.transcript import Transcript, list_calls, parse_transcript
 from kb.state.session_log import HANDOVER
 from kb.text.segment import count_words
-from kb.writing.gate import PROVEN
 
 if TYPE_CHECKING:
     from kb.sessions.active_sessions import ExtractionJob

@@ -120,8 +120,8 @@ _PICKS = re.compile(
     re.IGNORECASE,
 )
 _OPTIONS = re.compile(
-    r"\boption [a-d1-4]\b|\beither\b.{3,200}\bor\b|(?m:^\s*(?:1|a)[.)] .*\n+\s*(?:2|b)[.)] )|方案[一二三四ABC]"
-    r"|要么.{2,80}要么|还是",
+    r"\boption [a-d1-4]\b|\beither\b.{3,200}\bor\b|(?m:^[ \t]{0,8}[1a][.)] [^\n]{1,300}\n{1,2}[ \t]{0,8}[2b][.)] )"
+    r"|方案[一二三四ABC]|要么.{2,80}要么|还是",
     re.IGNORECASE | re.DOTALL,
 )
 _OR = re.compile(r"\bor\b|还是|或者?", re.IGNORECASE)

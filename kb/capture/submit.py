@@ -12,7 +12,7 @@ from kb.errors import Busy, GitFailed, IndexFailed, KbError
 from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
-from kb.records.model import Candidate, Verdict
+from kb.records.model import PROVEN, Candidate, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.group_commit import QueuedWriter, WriteRequest, claim_job, has_landed, wait_for_other_writer
 

@@ -81,7 +81,7 @@ def write(
     kb write --kind decision --title "Use PostgreSQL for orders" --why "…" --area architecture
     kb write candidates.json
     git log -1 --format=%B | my-extractor | kb write -
-    kb write - --session 1b9d6bcd < handed-over.json
+    my-extractor | kb write - --session 1b9d6bcd
 
     Exit 0: written. 3: something was refused or held. 4: a review was opened.
 

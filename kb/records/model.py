@@ -147,6 +147,10 @@ class Evidence(NamedTuple):
     time: str = ""
 
 
+PROVEN = "proven"
+"""What is found out of a candidate whose quotes all stand in the session that it names."""
+
+
 class Candidate(NamedTuple):
     """What a caller wants to have written. The fields are those of `kb write --schema`."""
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.kinds import BY_NAME, area_name, kind_label
-from kb.records.model import Candidate
+from kb.records.model import PROVEN, Candidate
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip
@@ -25,8 +25,6 @@ SURE = 0.5
 COSTLY = 10
 """Tool calls from which on what they found out is worth keeping, whoever else needs it: a fact, no judgement."""
 
-PROVEN = "proven"
-"""What `WriteRequest.proofs` says of a candidate whose quotes all stand in the session that it names."""
 _STANDING = regex(
     r"\bfrom now on\b|\bgoing forward\b|\bfrom here on\b|\bnext time (?:we|you|i)\b"
     r"|以后(?:都|一律|统一|不再|要|就|请|只|不|每)|^\s*以后|[，,。]以后|今后|从现在起|从今以?往?后|下次(?:再|遇|要|请|先|不)",

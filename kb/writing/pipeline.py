@@ -19,7 +19,7 @@ from kb.index.record_ids import find_by_signature, find_record
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import SIGNATURE, join_section_labels
-from kb.records.model import GLOBAL, SCOPE, Candidate, Record, Status, Verdict
+from kb.records.model import GLOBAL, PROVEN, SCOPE, Candidate, Record, Status, Verdict
 from kb.records.record_paths import INBOX
 from kb.safety import redaction
 from kb.safety.personal_facts import is_personal_fact
@@ -292,7 +292,7 @@ def judge_candidate(
             kb.config,
             in_sessions=in_sessions,
             overturns=decision.overturned_id,
-            is_proven=proof == gate.PROVEN,
+            is_proven=proof == PROVEN,
         )
         objections += [*gate.require_proof(candidate, proof), *gated.objections]
         objections += [*gate.require_approval(kb.config, given=bool(request.promoted))]

@@ -63,7 +63,7 @@ def test_the_skill_is_as_the_standard_says(tmp_path: Path, language: str) -> Non
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_reference_says_when_it_is_read_and_is_there(language: str) -> None:
     rows = [row for row in shipped(language, "SKILL.md").splitlines() if "](references/" in row]
-    assert len(rows) == 3
+    assert len(rows) == 4
     for row in rows:
         assert re.match(r"- (?:When you .+, (?:see|give it) |需要.+时，)", row), row
         (target,) = re.findall(r"\]\((references/[^)]+)\)", row)
@@ -244,4 +244,4 @@ def test_it_is_installed_for_the_user_too(project: Path, root: Path, tmp_path: P
 def test_the_files_come_with_the_package() -> None:
     listed = "import kb.templates, os; print(sorted(os.listdir(kb.templates.FOLDER + '/agents/en/references')))"
     done = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['memory-reader-prompt.md', 'reader.md', 'writer.md']"
+    assert done.stdout.strip() == "['learn.md', 'memory-reader-prompt.md', 'reader.md', 'writer.md']"
