@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
+from kb.capture.reports import find_reports
 from kb.errors import BadInput, KbError
 from kb.i18n import Message, msg
 from kb.records.candidate import AREAS, SCHEMA, build_candidates
@@ -126,6 +127,7 @@ def find_candidates(
         try:
             answer = run_llm_command(command, build_request(transcript, kb.config.language), kb.config.llm_timeout)
             found = [c for c in parse_answer(answer, transcript) if all(one.line > after for one in c.evidence)]
+            found += [candidate for _, candidate in find_reports(transcript, after)]  # facts that need no model
         except KbError as error:
             notes.append(error.translate(kb.config.language))
     if found is None:
@@ -160,6 +162,7 @@ def extract_candidates(transcript: Transcript, after_line: int = 0, language: st
             if message.origin == SUMMARY:
                 found += [(message.line, candidate) for candidate in _read_summary_errors(message, transcript)]
     found += [(line, candidate) for line, candidate in find_pitfalls(transcript, language) if line > after_line]
+    found += find_reports(transcript, after_line)
     # Of two that say the same the surer one is kept, then the earlier.
     found.sort(key=lambda pair: (-(pair[1].confidence or 0), pair[0]))
     unique: dict[tuple[str, str], tuple[int, Candidate]] = {}

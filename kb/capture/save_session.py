@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.extract import find_candidates, list_broken_blocks
 from kb.capture.refusals import close_written_proposals, consult_proposals
+from kb.capture.reports import build_report_files
 from kb.errors import BadInput, Busy, GitFailed, KbError
 from kb.files import json_bytes, write_atomic
 from kb.i18n import msg
@@ -296,6 +297,8 @@ class _SessionSave:
             report = error.translate(kb.config.language) + "\n"
         if report:
             files[folder + "dcp-report.md"] = redaction.redact_text(report, kb.config.masking)[0].encode()
+        for name, text in build_report_files(self.transcript).items():
+            files[folder + name] = redaction.redact_text(text, kb.config.masking)[0].encode("utf-8", "replace")
         files[folder + "compact.md"] = compact.encode()
         hui = build_hui_output(
             self.transcript, candidates=candidates, compact_md=compact, timestamp=when, project_path=self.job.folder

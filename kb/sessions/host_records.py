@@ -39,7 +39,14 @@ def find_format(record: Mapping[str, Any]) -> str:
 
 
 def translate_host_record(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return what *record* of any host says in records of Claude Code; one of Claude Code is itself."""
+    """Return what *record* of any host says in records of Claude Code; one of Claude Code is itself.
+
+    A message of a sub-agent that Claude Code wrapped into a progress record is unwrapped.
+    """
+    data = record.get("data")
+    if isinstance(data, dict) and data.get("type") == "agent_progress" and isinstance(data.get("message"), dict):
+        about = {"isSidechain": True, "agentId": record.get("parentToolUseID"), "timestamp": record.get("timestamp")}
+        return [{**data["message"], **about}]
     host = "" if any(key in record for key in _CLAUDE_KEYS) else find_format(record)
     if not host:
         return [record]

@@ -152,7 +152,9 @@ def filter_own_project(kb: Workspace, found: Sequence[SessionArchive], folder: s
 def list_archive_files(kb: Workspace, session: SessionArchive) -> list[str]:
     """Return the files of an archive besides its compact form, and the expanded form that stays in this clone."""
     names = ("normal.md", "expanded.md", "hui-output.json", "shi-result.json", "dcp-report.md")
-    paths = [os.path.join(kb.root, session.path, name) for name in names]
+    reports = os.path.join(kb.root, session.path, "reports")
+    found = sorted(os.listdir(reports)) if os.path.isdir(reports) else []
+    paths = [os.path.join(kb.root, session.path, name) for name in (*names, *(f"reports/{one}" for one in found))]
     return [path for path in (*paths, kb.state.path("expanded", f"{session.name}.md")) if os.path.isfile(path)]
 
 

@@ -106,6 +106,8 @@ class TranscriptMessage(NamedTuple):
     """How many prompts of a person came before it."""
     in_context: bool = True
     """False for a sub-agent that runs within the session: it has a context of its own."""
+    agent: str = ""
+    """Which sub-agent it belongs to: its id, or the id of the call that started it."""
     answers: tuple[PersonAnswer, ...] = ()
     """What a person answered, where that is what the message is: one for each of the texts."""
 
@@ -293,7 +295,7 @@ class _TranscriptReader:
         # in the file of a sub-agent every record is a side chain: the first one tells which side the session itself is
         side = record.get("isSidechain") is True
         self.main_side = side if self.main_side is None else self.main_side
-        made = made._replace(texts=texts, in_context=side == self.main_side)
+        made = made._replace(texts=texts, in_context=side == self.main_side, agent=to_text(record.get("agentId")))
         if made.role == "user":
             results = tuple(_iter_results(content, made.line))
             origin = _find_origin(record, texts, bool(results))

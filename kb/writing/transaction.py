@@ -305,7 +305,9 @@ class Transaction:
         )
         if by_person:
             return record._replace(status=Status.ACCEPTED, confirmed=record.date)
-        return record._replace(status=derive_status(record))
+        # what a program has explored is an answer that nobody has confirmed, however complete it is
+        is_explored = kind.name == "learning" and bool(candidate.cost)
+        return record._replace(status=Status.PROPOSED if is_explored else derive_status(record))
 
     def add_record(self, record: Record, operation: str = "created") -> None:
         """Plan the file of a new *record*, and, where nothing says so yet, the one that says whose its project is."""

@@ -1,0 +1,283 @@
+"""Find the reports of sub-agents that read and wrote nothing: each answers the question of the agent that called it.
+
+What such an agent found cost many calls and stands in one answer, which the next session would pay for again (SMAN
+"learning records"). The question, the lead of the answer, where it looked and what it cost become one learning; the
+whole report goes to the session's archive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from kb.records.model import Candidate, Evidence
+from kb.sessions.host_input import to_text
+from kb.sessions.prose import (
+    ProsePiece,
+    find_paths,
+    is_question,
+    make_relative,
+    split_pieces,
+    split_sentences,
+    strip_markdown,
+)
+from kb.sessions.transcript import (
+    AGENT,
+    DELEGATED,
+    ToolCall,
+    Transcript,
+    TranscriptMessage,
+    get_own_texts,
+    list_calls,
+)
+from kb.text.segment import clip, count_words, estimate_tokens, one_line, slugify
+
+AGENT_TOOLS = frozenset({"Agent", "Task"})
+"""The tools that start a sub-agent."""
+_READERS = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "ToolSearch"})
+_WRITERS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"})
+_SHELLS = frozenset({"Bash", "PowerShell"})
+_WRITING_COMMAND = re.compile(
+    r"\b(?:git (?:commit|push|checkout|reset|merge|rebase|stash|add|rm|mv)|rm|mv|cp|mkdir|touch|tee|chmod|kill|install"
+    r"|sed -i|perl -i|patch|curl -X ?(?:POST|PUT|DELETE|PATCH))\b|(?<![0-9&=>-])>>?(?!\s*(?:/dev/null|&))"
+)
+"""A command that may change something: “rm -r build”, “echo x > a.txt”; “2>/dev/null” changes nothing."""
+MIN_READING_CALLS = 5
+"""An agent with fewer reading calls has not explored."""
+MIN_REPORT_CHARACTERS = 400
+"""A shorter answer is no report."""
+DEAR_TOKENS = 20_000
+"""What took so many tokens to read is worth looking up, however few the calls (SMAN "learning records")."""
+_MAX_ANSWER_CHARACTERS = 600
+"""The lead of a report that answers, in characters."""
+_MIN_ANSWER_WORDS = 15
+_MAX_TITLE_CHARACTERS = 200
+_MAX_FILES = 12
+"""Files that the explored path names; of more, how many."""
+_ASKING = re.compile(
+    r"(?i)\W*(?:(?:and|also|then)\s+)?(?:how|what|which|where|why|when|who|whether|does|do|is|are|can|any)\b"
+    r"|\W*(?:如何|怎么|怎样|为什么|哪|什么|是否|有没有|谁)"
+)
+"""How an item begins that asks without a question mark: “How login works”, “登录如何实现”."""
+_ROLE = re.compile(
+    r"(?i)\W*(?:you are|your (?:task|job|role)|act as|context\b|working directory|你是|你的(?:任务|角色)|背景)"
+)
+_WANT = re.compile(
+    r"(?i)^(?:please |in (?:the )?\S+ (?:codebase|repo\w*|project),? )*i (?:need|want) (?:you )?to (?:\w+ly )?"
+    r"(?:know|understand|find out|figure out|investigate|find)\s*(?::|\b)"
+)
+"""“I need to understand how login works” asks how login works."""
+_EXPLORING = re.compile(
+    r"(?i)\b(?:explor|find|search|investigat|look|check|research|analy[sz]|understand|read|list|identif|determin|trace"
+    r"|map|review|locate|inspect|examine|summari[sz]|compare)\w*\b|查|找|调研|研究|分析|了解|梳理|搜索|阅读|检查|列出|定位"
+)
+"""A task without a question that still asks for one: “Explore the test setup”, “梳理登录流程”."""
+_PREAMBLE = re.compile(
+    r"(?i)^\W*(?:(?:perfect|excellent|great|good|done|ok(?:ay)?)\b[^.!\n]*[.!]\s*)*"
+    r"(?:(?:(?:now )?(?:let me|i(?:'ve| have| now|'ll| will))|i found all|based on (?:my|the|this)|here(?:'s| is| are)"
+    r"|below is|the following|this report|to (?:summari[sz]e|recap))\b"
+    r"|(?:perfect|excellent|great|good)\b[.!]?$|好的|让我|我(?:已经?|现在)|根据(?:我的)?|以下是|下面是)"
+)
+"""With this a report announces itself: “Now I have a comprehensive understanding. Let me …”, “以下是报告”."""
+_HOST_TAIL = re.compile(r"\n+(?:agentId: \S+ \(|<usage>)")
+"""What Claude Code puts behind the report in the result of the call."""
+_SUMMARY_HEADING = re.compile(
+    r"(?i)\b(?:summary|conclusion|answer|key findings|tl;?dr|overview|findings)\b|总结|结论|概述|摘要|要点|主要发现"
+)
+
+
+class SubagentRun(NamedTuple):
+    """What a sub-agent was asked, what it did, and what it said at the end."""
+
+    task: str
+    report: str
+    calls: tuple[ToolCall, ...]
+    line: int
+    """The line at which the report stands."""
+    time: str = ""
+    tokens: int = 0
+    """Tokens of what its calls gave it to read, estimated."""
+
+    @property
+    def is_exploration(self) -> bool:
+        """Whether it only read, enough of it, and reported what it found."""
+        readings = sum(map(_is_reading, self.calls))
+        is_writing = any(_is_writing(call) for call in self.calls)
+        return not is_writing and readings >= MIN_READING_CALLS and len(self.report) >= MIN_REPORT_CHARACTERS
+
+    @property
+    def title(self) -> str:
+        """The question of the task."""
+        return _build_question(self.task)
+
+
+def find_reports(transcript: Transcript, after_line: int = 0) -> Iterator[tuple[int, Candidate]]:
+    """Yield a learning for each report behind *after_line*, with its line: of this sub-agent, or of a session's."""
+    for run in list_explorations(transcript):
+        if run.line > after_line and (candidate := _build_candidate(run, transcript)):
+            yield run.line, candidate
+
+
+def build_report_files(transcript: Transcript) -> dict[str, str]:
+    """Return the whole reports of a session's sub-agents by the names of their files in its archive."""
+    runs = list_explorations(transcript)
+    return {name_report(run.title): f"# {run.title}\n\n{run.report.strip()}\n" for run in runs if run.title}
+
+
+def name_report(title: str) -> str:
+    """Return the path of a report in the archive of its session."""
+    return f"reports/{slugify(title)[:60].strip('-')}.md"
+
+
+def list_explorations(transcript: Transcript) -> list[SubagentRun]:
+    """Return what sub-agents explored: the one whose transcript it is, or those that the session called."""
+    own = [message for message in transcript.messages if message.in_context]
+    is_own = bool(own) and own[0].origin == DELEGATED
+    runs = [_build_run(own, own[0].texts[0])] if is_own else _iter_called(transcript)
+    return [run for run in runs if run.is_exploration]
+
+
+def _iter_called(transcript: Transcript) -> Iterator[SubagentRun]:
+    """Yield the runs of the sub-agents whose own messages stand in the session's transcript."""
+    by_agent: dict[str, list[TranscriptMessage]] = {}
+    for message in transcript.messages:
+        if not message.in_context:
+            by_agent.setdefault(message.agent, []).append(message)
+    for one in list_calls(transcript, in_context=True) if by_agent else ():
+        if one.request.name in AGENT_TOOLS and one.result and not one.is_error:
+            made = by_agent.get(one.request.id) or _find_by_report(by_agent.values(), one.output)
+            run = _build_run(made, to_text(one.request.input.get("prompt")))
+            if run.calls:  # the result of an agent in the background only says that it runs
+                report = _HOST_TAIL.split(one.output, 1)[0]
+                report = report if len(report) >= MIN_REPORT_CHARACTERS else run.report
+                yield run._replace(line=one.result.line, report=report)
+
+
+def _find_by_report(groups: Iterable[Sequence[TranscriptMessage]], report: str) -> Sequence[TranscriptMessage]:
+    """Return the messages of the agent whose last words the *report* holds."""
+    return next((group for group in groups if (said := _build_run(group, "").report) and said in report), ())
+
+
+def _build_run(messages: Sequence[TranscriptMessage], task: str) -> SubagentRun:
+    said = [(message, text) for message in messages if message.origin == AGENT for text in get_own_texts(message)]
+    calls = tuple(call for message in messages for call in message.calls)
+    tokens = sum(estimate_tokens(result.text) for message in messages for result in message.results)
+    if not said:
+        return SubagentRun(task, "", calls, 0)
+    last, text = said[-1]
+    return SubagentRun(task, text.strip(), calls, last.line, last.time, tokens)
+
+
+def _is_writing(call: ToolCall) -> bool:
+    return call.name in _WRITERS or (
+        call.name in _SHELLS and bool(_WRITING_COMMAND.search(to_text(call.input.get("command"))))
+    )
+
+
+def _is_reading(call: ToolCall) -> bool:
+    return call.name in _READERS or (call.name in _SHELLS and not _is_writing(call))
+
+
+def _build_candidate(run: SubagentRun, transcript: Transcript) -> Candidate | None:
+    answer, quote = _read_lead(run.report)
+    if not (run.title and answer):
+        return None
+    read = dict.fromkeys(make_relative(call.path, transcript.cwd) for call in run.calls if call.name == "Read")
+    files = [path for path in read if path and not path.startswith("/")]
+    named = find_paths(run.report, transcript.cwd, files)
+    source = f"{transcript.session_id}/{name_report(run.title)}".lstrip("/")
+    return Candidate(
+        "learning",
+        run.title,
+        decision=answer,
+        impact=tuple(path for path in named if path in read),
+        sections={"explored": _describe_path(run, files)},
+        reference_value=True if run.tokens >= DEAR_TOKENS else None,
+        cost=len(run.calls),
+        evidence=(Evidence(quote, source, run.line, run.time),),
+    )
+
+
+def _describe_path(run: SubagentRun, files: Sequence[str]) -> str:
+    """Return where an agent looked, in words for every language: counts of its tools, then the files that it read."""
+    counts = Counter(call.name for call in run.calls).most_common()
+    cost = f"{len(run.calls)} calls" + (f", {run.tokens:,} tokens" if run.tokens else "")
+    rows = [f"{cost}: " + ", ".join(f"{name} ×{number}" for name, number in counts)]
+    rows += [f"- `{path}`" for path in files[:_MAX_FILES]]
+    return "\n".join([*rows, *([f"- … +{len(files) - _MAX_FILES}"] if len(files) > _MAX_FILES else [])])
+
+
+def _build_question(task: str) -> str:
+    """Return what a *task* asks: its first sentence and its questions, or what its items ask; "" for no question."""
+    pieces = [piece for piece in split_pieces(task) if piece.what in ("prose", "item")]
+    sentences = [strip_markdown(one) for piece in pieces for one in split_sentences(piece.text)]
+    told = [_WANT.sub("", one).lstrip(" :") for one in sentences if count_words(one) > 2 and not _ROLE.match(one)]
+    told = [one[:1].upper() + one[1:] for one in told if one]
+    asked = [one for one in told if is_question(one)] or [one for one in told if _ASKING.match(one)]
+    if not (asked or any(map(_EXPLORING.search, told[:2]))):
+        return ""
+    title = ""
+    # “Explore the upload. I need to know: 1. What can fail” is asked of the upload
+    for one in dict.fromkeys((*told[:1], *asked)):
+        joint = " " if title.endswith(("?", "？")) else ": " if title == told[0] and told[0] not in asked else "; "
+        longer = f"{title}{joint}{one}" if title else one
+        if title and len(longer) > _MAX_TITLE_CHARACTERS:
+            continue
+        title = longer
+    return clip(one_line(title), _MAX_TITLE_CHARACTERS)
+
+
+def _read_lead(report: str) -> tuple[str, str]:
+    """Return the lead of a *report* as an answer, and the slice of it that proves it; a summary leads, if there is one.
+
+    Tables answer only where no prose does.
+    """
+    pieces = split_pieces(report)
+    heads = [n + 1 for n, one in enumerate(pieces) if one.what == "heading" and _SUMMARY_HEADING.search(one.text)]
+    for kinds in (("prose", "item"), ("prose", "item", "table")):
+        for start in (*heads, 0):
+            taken = _take_lead(pieces[start:], kinds, to_heading=start > 0)
+            if sum(map(count_words, taken)) >= _MIN_ANSWER_WORDS:
+                return "\n".join(taken), taken[0]
+    return "", ""
+
+
+def _take_lead(pieces: Sequence[ProsePiece], kinds: Sequence[str], *, to_heading: bool) -> list[str]:
+    """Return the texts at the beginning of *pieces*, of those *kinds*, that have room in an answer."""
+    taken: list[str] = []
+    for piece in pieces:
+        if piece.what == "heading" and to_heading and taken:
+            break
+        text = _strip_preamble(piece.text) if piece.what == "prose" and not taken else piece.text
+        if piece.what not in kinds or not count_words(text):
+            continue
+        room = _MAX_ANSWER_CHARACTERS - sum(len(one) + 1 for one in taken)
+        if not (text := _fit_sentences(text, room) if len(text) > room else text).strip():
+            break
+        taken.append(text.strip())
+    while taken and taken[-1].rstrip("*").endswith((":", "：")):  # it announces what has no room
+        taken.pop()
+    return taken
+
+
+def _strip_preamble(text: str) -> str:
+    """Return *text* without the sentences at its beginning that only announce the report."""
+    at = 0
+    for sentence in split_sentences(text):
+        if not (_PREAMBLE.match(sentence) or sentence.rstrip().endswith((":", "："))):
+            break
+        at = text.index(sentence, at) + len(sentence)
+    return text[at:].lstrip()
+
+
+def _fit_sentences(text: str, room: int) -> str:
+    """Return the sentences at the beginning of *text* that have *room* together, as a slice."""
+    end = 0
+    for sentence in split_sentences(text):
+        stop = text.index(sentence, end) + len(sentence)
+        if stop > room:
+            break
+        end = stop
+    return text[:end]
