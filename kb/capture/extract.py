@@ -9,6 +9,7 @@ stand word for word in the session come through.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import deque
 from collections.abc import Iterator
@@ -27,22 +28,17 @@ from kb.sessions.host_answers import LEFT, PersonAnswer, format_option
 from kb.sessions.host_input import read_transcript
 from kb.sessions.prose import (
     ProsePiece,
-    blank_code,
-    find_alternative,
-    find_paths,
     has_choice,
     has_lasting_wish,
     has_rule,
     has_solution,
     has_team_choice,
+    is_binding,
     is_general,
     is_noncommittal,
-    make_relative,
-    remove_code,
     split_pieces,
     split_reason,
     split_sentences,
-    strip_markdown,
 )
 from kb.sessions.render_forms import mask_transcript
 from kb.sessions.transcript import (
@@ -53,6 +49,15 @@ from kb.sessions.transcript import (
     TranscriptMessage,
     get_own_texts,
     parse_transcript,
+)
+from kb.text.mentions import (
+    blank_code,
+    find_alternative,
+    find_paths,
+    make_relative,
+    remove_code,
+    remove_title_lead,
+    strip_markdown,
 )
 from kb.text.segment import clip, count_characters, count_words, normalise
 
@@ -132,7 +137,15 @@ def find_candidates(
             notes.append(error.translate(kb.config.language))
     if found is None:
         found = extract_candidates(transcript, after, kb.config.language)
+    found = [_drop_missing_paths(candidate, transcript.cwd) for candidate in found]
     return [c._replace(session=session, host=host or c.host) for c in found], notes
+
+
+def _drop_missing_paths(candidate: Candidate, top: str) -> Candidate:
+    """Return *candidate* without the paths of its impact that the project at *top* does not have, if it is here."""
+    if not (candidate.impact and top and os.path.isdir(top)):
+        return candidate
+    return candidate._replace(impact=tuple(p for p in candidate.impact if os.path.lexists(os.path.join(top, p))))
 
 
 def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:
@@ -169,7 +182,7 @@ def extract_candidates(transcript: Transcript, after_line: int = 0, language: st
     for line, candidate in found:
         unique.setdefault((candidate.kind, normalise(candidate.title)), (line, candidate))
     in_order = sorted(unique.values(), key=lambda pair: pair[0])
-    return [_complete_candidate(candidate, transcript) for _, candidate in in_order]
+    return [_complete_candidate(candidate, transcript, line, touched) for line, candidate in in_order]
 
 
 def list_broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Message | str]]:
@@ -288,7 +301,8 @@ def _extract_from_piece(
 def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
     main, why = split_reason(sentence)
     if origin == HUMAN and has_lasting_wish(sentence, why):
-        wish = Candidate("preference", _build_title(main), decision=strip_markdown(main), why=why)
+        kind = "constraint" if is_binding(main) else "preference"
+        wish = Candidate(kind, _build_title(main), decision=strip_markdown(main), why=why)
         return wish._replace(affects_future=True, confidence=WISH_CONFIDENCE)
     # An agent's “we should use Redis” is a plan unless it gives a reason; a person's “我们用 Redis” is a decision.
     counts = bool(why) or origin == HUMAN
@@ -336,12 +350,26 @@ def _build_title(main: str) -> str:
     shorter = strip_markdown(main[match.end() :] if match and not main.lstrip().startswith("`") else main)
     if len(shorter) > 80 and (other := find_alternative(shorter)) and count_words(head := shorter.split(other)[0]) > 8:
         shorter = strip_markdown(_INSTEAD_END.sub("", head))
-    return clip(shorter if count_words(shorter) >= 3 else strip_markdown(main), 120)
+    return clip(remove_title_lead(shorter if count_words(shorter) >= 3 else strip_markdown(main)), 120)
 
 
-def _complete_candidate(candidate: Candidate, transcript: Transcript) -> Candidate:
-    """Add what is certain from the candidate's own words: areas, claims, reuse, session."""
+def _complete_candidate(candidate: Candidate, transcript: Transcript, line: int, touched: frozenset[str]) -> Candidate:
+    """Add what is certain from the candidate's own words, areas, claims, reuse, and from what was done behind *line*.
+
+    Where it names no file, the files edited in the same turn are its impact, if they are few; the first test that
+    passed after one of its files was edited is its verification.
+    """
     words = "\n".join((candidate.title, candidate.decision, candidate.why))
+    if candidate.kind != "preference" and not candidate.impact:
+        candidate = candidate._replace(impact=find_paths(words, transcript.cwd, touched))
+    if candidate.kind in _DONE_KINDS:
+        done = _list_deeds(transcript, line)
+        edited = tuple(dict.fromkeys(path for turn, path, _ in done if path and not turn))
+        impact = candidate.impact or (edited if len(edited) <= _MAX_EDITED else ())
+        first = next((at for at, (_, path, _) in enumerate(done) if path in impact), len(done))
+        passed = next((command for _, _, command in done[first:] if command), "")
+        verification = candidate.verification or (f"`{passed}`" if passed else "")
+        candidate = candidate._replace(impact=impact, verification=verification)
     areas = tuple(area for area, pattern in _AREA_PATTERNS if pattern.search(words))
     # “in all projects” / 所有项目: what holds everywhere is reusable; nothing else is said to be or not to be.
     reusable = True if candidate.reusable is None and _ALL_PROJECTS_PATTERN.search(words) else candidate.reusable
@@ -353,6 +381,36 @@ def _complete_candidate(candidate: Candidate, transcript: Transcript) -> Candida
         reusable=reusable,
         session=transcript.session_id or candidate.session,
     )
+
+
+_DONE_KINDS = frozenset({"decision", "constraint", "interface"})
+"""Kinds that work follows upon: a wish or a pattern says nothing of the files at hand."""
+_MAX_EDITED = 3
+"""Files edited in one turn of which each may be what was decided about; of more, most are not."""
+_EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+_TEST_COMMAND = re.compile(
+    r"(?:^|[;&|]\s*)(?:[\w./-]+=\S+\s+)*(?:(?:uv|poetry|pipenv|mise|bundle|npx|pnpm|yarn|bun)\s+(?:run\s+|exec\s+)?)?"
+    r"(?:\S*/)?(?:pytest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|(?:python3?\s+-m\s+(?:pytest|unittest))"
+    r"|(?:npm|pnpm|yarn|bun|go|cargo|mix|dotnet|mvnw?|gradlew?|make|just|rake|swift|flutter|dart|test|run)\s+"
+    r"(?:run\s+)?(?:-\S+\s+)*(?:\S+:)?test\S*)(?=\s|$)"
+)
+
+
+def _list_deeds(transcript: Transcript, line: int) -> list[tuple[int, str, str]]:
+    """Return what was done behind *line*: how many prompts later, the file edited or "", the test that passed or ""."""
+    failed = {result.id for message in transcript.messages for result in message.results if result.is_error}
+    done: list[tuple[int, str, str]] = []
+    turn = 0
+    for message in transcript.messages:
+        if message.line <= line:
+            continue
+        turn += message.origin == HUMAN
+        for call in message.calls:
+            path = make_relative(call.path, transcript.cwd) if call.name in _EDITS else ""
+            command = " ".join(str(call.input.get("command", "")).split()) if call.name == "Bash" else ""
+            is_test = call.id not in failed and len(command) <= 160 and _TEST_COMMAND.search(command)
+            done.append((turn, "" if path.startswith("/") else path, command if is_test else ""))
+    return done
 
 
 # -- by a language model ---------------------------------------------------------------------------

@@ -19,15 +19,10 @@ from kb.i18n import Message, msg
 from kb.records.kinds import SIGNATURE
 from kb.records.model import Candidate, Evidence
 from kb.sessions.prose import (
-    blank_code,
-    find_paths,
     is_noncommittal,
     is_question,
-    make_relative,
-    remove_code,
     split_pieces,
     split_sentences,
-    strip_markdown,
 )
 from kb.sessions.transcript import (
     AGENT,
@@ -40,6 +35,7 @@ from kb.sessions.transcript import (
     list_calls,
 )
 from kb.similarity.signatures import SHELLS, compute_signature, identify_command, is_same_failure, iter_error_lines
+from kb.text.mentions import blank_code, find_paths, make_relative, remove_code, strip_markdown
 from kb.text.segment import clip, count_words
 
 MAX_PITFALLS = 3

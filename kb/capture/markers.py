@@ -13,7 +13,8 @@ from kb.i18n import Message
 from kb.records.candidate import build_candidates
 from kb.records.kinds import ADR_SECTIONS, BY_PREFIX, resolve_section_name
 from kb.records.model import Candidate, Evidence
-from kb.sessions.prose import ProsePiece, find_alternative, split_pieces, split_reason, strip_markdown
+from kb.sessions.prose import ProsePiece, split_pieces, split_reason
+from kb.text.mentions import find_alternative, strip_markdown
 from kb.text.segment import clip, count_words, first_sentence
 
 MARKED_CONFIDENCE = 0.9  # confidence of a candidate that somebody marked as one

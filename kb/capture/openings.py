@@ -13,10 +13,9 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
-from kb.capture.failures import find_pitfalls, identify_command
+from kb.capture.failures import find_pitfalls
 from kb.records.model import Evidence
 from kb.sessions.prose import (
-    blank_code,
     has_choice,
     has_rule,
     has_team_choice,
@@ -37,6 +36,8 @@ from kb.sessions.transcript import (
     get_prompt,
     list_calls,
 )
+from kb.similarity.signatures import identify_command
+from kb.text.mentions import blank_code
 from kb.text.segment import count_words
 
 CORRECTION, DECISION, CHOICE, FAILURE, ANSWER = KINDS = ("correction", "decision", "choice", "failure", "answer")

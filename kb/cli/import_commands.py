@@ -21,6 +21,7 @@ from kb.importers.wukong import parse_anchors, render_anchors
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.front_matter import decode_record
 from kb.records.model import EXIT_REFUSED, Record, Verdict
+from kb.writing.bulk_import import fill_impact
 from kb.writing.file_changes import write_export
 
 MAX_FILE = 64_000_000
@@ -73,7 +74,9 @@ def import_adr(
     resolution = resolve_imports(found)
     remarks = [(item.path, note) for item in found for note in item.notes]
     remarks += [(problem.path, problem.said) for problem in resolution.problems]
+    by_name = {name: path for path, name in files.items()}
     records = [record._replace(scope=wanted) for record in resolution.records]
+    records = fill_impact(kb, records, [os.path.abspath(by_name[item.path]) for item in found])
     verdicts = _import_records(kb, records, paths, dry_run)
     return _report_import(kb, verdicts, remarks, skipped, as_json=as_json, verbose=verbose)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, Busy, GitFailed
-from kb.git.git_process import COMMANDS, CommandOutput, build_git_error, is_inconclusive
+from kb.git.git_process import COMMANDS, CommandOutput, build_git_error, find_git_dir, is_inconclusive
 from kb.git.repository import Repository
 from kb.i18n import msg
 from kb.records import record_file
@@ -199,6 +199,12 @@ def list_tracked_files(kb: Workspace, top: str) -> list[str]:
     """Return the files of the project at *top* that git knows or would take, relative to it."""
     names = query_git(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(iter_files(top))
+
+
+def list_files_around(kb: Workspace, folder: str) -> tuple[str, list[str]]:
+    """Return the top of the repository around *folder* and its files relative to it; ("", []) for none."""
+    around = find_git_dir(os.path.realpath(folder)) if folder else None
+    return (around[0], list_tracked_files(kb, around[0])) if around else ("", [])
 
 
 def query_git(kb: Workspace, top: str, *arguments: str) -> bytes | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from kb.sessions.prose import make_relative, split_sentences, strip_markdown
+from kb.sessions.prose import split_sentences
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
@@ -22,6 +22,7 @@ from kb.sessions.transcript import (
     list_calls,
     list_prompts,
 )
+from kb.text.mentions import make_relative, strip_markdown
 from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, one_line
 
 _MIN_WORD_SHARE = 0.6

@@ -7,10 +7,11 @@ code spans are blanked (`blank_code`), so that identifiers are no words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from kb.text.segment import count_words, iter_sentence_spans, one_line
+from kb.text.mentions import blank_code, strip_markdown
+from kb.text.segment import count_words, iter_sentence_spans
 
 _FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(\S.*)$")
@@ -18,12 +19,9 @@ _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,3}[.)、])[ \t]+")
 _QUOTED = re.compile(r"(?<![ \t])[ \t]*+>")
 _TABLE = re.compile(r"(?<![ \t])[ \t]*+\|")
 _INDENTED = re.compile(r"(?: {4}|\t)")
-_CODE = re.compile(r"`[^`\n]*`")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|No|resp|incl)|(?<![A-Za-z0-9])[0-9A-Z])\.")
 _NO_END = str.maketrans({"\n": " ", ";": ",", "*": '"', "'": '"'})
 """In a piece of prose: a line end and an ASCII semicolon end nothing, and emphasis closes a sentence like a quote."""
-_PATH = re.compile(r"(?<![\w/.:@~-])(?:/|\./)?[\w.@-]+(?:/[\w.@-]+)*(?![\w/])")
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}(?::\d+)?$")
 
 _STARTS = (("heading", _HEADING), ("quote", _QUOTED), ("table", _TABLE), ("item", _ITEM))
 
@@ -82,13 +80,6 @@ def split_pieces(text: str) -> list[ProsePiece]:
     return [piece._replace(text=text[piece.start : end]) for piece, end in zip(pieces, ends, strict=True)]
 
 
-def blank_code(text: str) -> str:
-    """Return *text* in equal length with the inside of its code spans blanked, so that patterns see only words."""
-    if "`" not in text:
-        return text
-    return _CODE.sub(lambda match: "`" + "x" * (len(match.group()) - 2) + "`", text)
-
-
 def split_sentences(text: str) -> Iterator[str]:
     """Yield the sentences of one piece as slices of *text*.
 
@@ -99,44 +90,6 @@ def split_sentences(text: str) -> Iterator[str]:
     start = mark.end() if mark else 0
     masked = _ABBREVIATION.sub(lambda match: match[0][:-1] + ",", blank_code(text)).translate(_NO_END)
     yield from (text[start + first : start + end] for first, end in iter_sentence_spans(masked[start:]))
-
-
-def strip_markdown(text: str) -> str:
-    """Return *text* on one line without markdown's emphasis and the full stop at its end."""
-    line = one_line(re.sub(r"\*\*|__", "", text) if "**" in text or "__" in text else text)
-    return line.strip(" \t*").rstrip("。.；;，,：:").strip()
-
-
-def remove_code(text: str) -> str:
-    """Return *text* with a space for every code span."""
-    return _CODE.sub(" ", text)
-
-
-def find_paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the file paths that *text* names, relative to *cwd*, at most eight.
-
-    A path has an extension and a slash, or is the name of exactly one of the *known* paths; URLs are none.
-    """
-    by_name: dict[str, set[str]] = {}
-    for path in known:
-        by_name.setdefault(path.rpartition("/")[2], set()).add(path)
-    found: list[str] = []
-    for match in _PATH.finditer(re.sub(r"(?<!\w)\w++://\S+", " ", text)):
-        path = make_relative(match.group().rstrip("."), cwd)
-        named = by_name.get(path, set())
-        if "/" not in path and len(named) == 1:
-            path = next(iter(named))
-        if path and "/" in path and not path.startswith("/") and _EXTENSION.search(path) and path not in found:
-            found.append(path)
-    return tuple(found[:8])
-
-
-def make_relative(path: str, cwd: str) -> str:
-    """Return *path* relative to *cwd* where it lies below it, with forward slashes; otherwise as it is."""
-    path, root = path.replace("\\", "/"), cwd.replace("\\", "/").rstrip("/")
-    if root and path.startswith(root + "/"):
-        return path[len(root) + 1 :]
-    return path.removeprefix("./")
 
 
 class ReasonSplit(NamedTuple):
@@ -277,6 +230,14 @@ _WISH_WITH_REASON = re.compile(
     r"(?i)^\W*(?:(?:please|and|also)[,:]?\s+)*(?:don't|do not|avoid|prefer)\s+[a-z]|^\W*(?:请)?(?:不要|别|避免|尽量)"
 )
 _EVER = re.compile(r"\b(?:ever|any|anywhere|every|each)\b|任何|一律|永远|始终|每次|凡是", re.IGNORECASE)
+_BINDING = re.compile(
+    r"(?i)\bmust(?:n't)?\b|\bnever\b|\b(?:shall|may) not\b|\b(?:forbidden|prohibited)\b"
+    r"|必须|不得|禁止|严禁|绝不能?|绝对不|不允许|务必"
+)
+_ABOUT_PERSON = re.compile(
+    r"(?i)\b(?:me|my|mine|i)\b|\byour (?:answers?|repl(?:y|ies)|responses?|messages?|explanations?|summar(?:y|ies))\b"
+    r"|\b(?:answer|reply|respond|explain|apologi[sz]e|speak|address|greet)\b|回答|回复|答复|称呼|叫我|我(?!们)|解释|道歉"
+)
 _NO_ORDER = re.compile(
     r"(?i)\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|mind|seen|did|got|was|worked|happens)\b|以后再|总是(?:报"
     r"|失败|出错|崩|卡)"
@@ -287,10 +248,6 @@ _SOLVED = re.compile(
     r"|rather than)\b|"
     r"(?:改为|改用|换成).{2,60}(?:解决|修复|消除|避免)了?.{2,80}|(?:通过|用).{2,80}(?:而不是|代替"
     r"|替代).{2,80}(?:解决|修复|消除)了?"
-)
-_INSTEAD = re.compile(
-    r"(?i)(?:\b(?:instead of|rather than|over)\s+|而不是|而非|代替|替代|取代)\s*+(?P<other>[^,，。；;()（）]{1,120}?)"
-    r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s{0,9}$)"
 )
 
 
@@ -354,12 +311,14 @@ def has_lasting_wish(sentence: str, why: str) -> bool:
     return _matches(sentence, _WISH)
 
 
+def is_binding(sentence: str) -> bool:
+    """Return whether *sentence* lays down a rule for the work: “must”, “never”, 必须, 不得.
+
+    What it says of the person it is for, or of the answers they want (“never use emojis in your answers”), is a wish.
+    """
+    return _matches(sentence, _BINDING) and not _matches(sentence, _ABOUT_PERSON)
+
+
 def has_solution(sentence: str) -> bool:
     """Return whether *sentence* reports a problem solved by one means instead of another."""
     return _matches(sentence, _SOLVED)
-
-
-def find_alternative(sentence: str) -> str:
-    """Return what *sentence* says was not taken ("over Flask", "而不是 MySQL"), or ""."""
-    match = _INSTEAD.search(blank_code(sentence))
-    return strip_markdown(sentence[slice(*match.span("other"))]) if match else ""

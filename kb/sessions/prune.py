@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from kb.i18n import Message, msg
 from kb.sessions.dcp_settings import ANSWERS, DcpSettings
 from kb.sessions.host_records import parse_line
-from kb.sessions.prose import find_alternative, has_choice, is_noncommittal, split_reason, split_sentences
+from kb.sessions.prose import has_choice, is_noncommittal, split_reason, split_sentences
 from kb.sessions.prune_strategies import (
     DEDUP,
     DISCARD,
@@ -34,6 +34,7 @@ from kb.sessions.prune_strategies import (
 )
 from kb.sessions.transcript import AGENT, AnsweredCall, Transcript, parse_records
 from kb.sessions.usage import ContextUsage
+from kb.text.mentions import find_alternative
 from kb.text.segment import estimate_tokens, first_sentence, normalise
 
 

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
+from kb.git.revisions import list_files_around
 from kb.i18n import Message, msg
 from kb.records.citations import rewrite_links
 from kb.records.kinds import BY_NAME
 from kb.records.model import SCOPE, Record, Verdict
 from kb.records.record_paths import folder_for_scope, iter_ulids, parse_path_scope
 from kb.safety import redaction
+from kb.text.mentions import find_existing_paths
 from kb.text.segment import clip, normalise, one_line, slugify
 from kb.writing.transaction import Transaction, transactions
 
@@ -70,6 +72,24 @@ def import_records(
             if not dry_run:
                 transaction.commit(f"Import records from {origin}", "imported")
     return verdicts
+
+
+def fill_impact(kb: Workspace, records: Sequence[Record], places: Sequence[str]) -> list[Record]:
+    """Return *records* with the files of the project that they name as their impact, where they have none.
+
+    *places* are the files they were read from. Options that were not taken name what a record is not about, and files
+    beside its own are other records.
+    """
+    trees = {folder: list_files_around(kb, folder) for folder in dict.fromkeys(map(os.path.dirname, places))}
+    filled = []
+    for record, place in zip(records, places, strict=True):
+        top, files = trees[os.path.dirname(place)]
+        folder = os.path.relpath(os.path.realpath(os.path.dirname(place)), top).replace(os.sep, "/") if top else ""
+        texts = [record.title, *(section.text for section in record.sections if section.name != "alternatives")]
+        named = () if record.impact else find_existing_paths("\n".join(texts), files.copy, folder)
+        own = tuple(name for name in named if posixpath.dirname(name.rstrip("/")) != folder and name != folder + "/")
+        filled.append(record._replace(impact=own) if own else record)
+    return filled
 
 
 def _import_all(

@@ -8,7 +8,7 @@ publishes it. What could not be written comes back here from the spool, and what
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 
 from kb.errors import BadRecord, Busy, GitFailed, UnknownId
 from kb.git import dropped_records
@@ -29,6 +29,7 @@ from kb.similarity.merge_candidate import CandidateDecision, decide_candidate, f
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import project
+from kb.text.mentions import remove_title_lead
 from kb.text.segment import one_line
 from kb.writing import gate, inbox, quality
 from kb.writing.group_commit import (
@@ -209,10 +210,21 @@ def _plan_request(
     parsed = []
     for raw, rules in zip(request.candidates, request.masked or [()] * len(request.candidates), strict=True):
         candidate, masks = redaction.redact_candidate(raw, kb.config.masking)
-        candidate = candidate._replace(scope=candidate.scope or scope, title=" ".join(candidate.title.split()))
+        candidate = candidate._replace(
+            scope=candidate.scope or scope, title=remove_title_lead(" ".join(candidate.title.split()))
+        )
         parsed.append(quality.parse_candidate(candidate, sorted({*rules, *(mask.rule for mask in masks)})))
+
+    @cache
+    def list_files() -> Sequence[str]:
+        from kb.git.revisions import list_files_around
+
+        return list_files_around(kb, request.folder)[1]
+
     proofs = request.proofs or [""] * len(parsed)
-    verdicts = [judge_candidate(transaction, request, *pair) for pair in zip(parsed, proofs, strict=True)]
+    verdicts = [
+        judge_candidate(transaction, request, one, list_files, proof) for one, proof in zip(parsed, proofs, strict=True)
+    ]
     if beside and not transaction.dry_run:
         transaction.changes.update({path: (None, data) for path, data in beside(verdicts).items()})
     before = len(transaction.steps)
@@ -261,9 +273,17 @@ def _complete_verdicts(transaction: Transaction, one: PlannedRequest, commits: M
 
 
 def judge_candidate(
-    transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate, proof: str = ""
+    transaction: Transaction,
+    request: WriteRequest,
+    parsed: ParsedCandidate,
+    list_files: Callable[[], Sequence[str]],
+    proof: str = "",
 ) -> Verdict:
-    """Return the verdict on one candidate of *request* and plan what it changes; *proof*: see `WriteRequest.proofs`."""
+    """Return the verdict on one candidate of *request* and plan what it changes.
+
+    *list_files* gives the files of the project around the caller's folder. What a candidate names of them is added
+    behind the gate: it makes a record complete, and is no ground to keep it. *proof*: see `WriteRequest.proofs`.
+    """
     kb, candidate = transaction.kb, parsed.candidate
     if not _SCOPE.fullmatch(candidate.scope):
         why = msg("there is no scope {scope}", scope=candidate.scope)
@@ -304,6 +324,7 @@ def judge_candidate(
         if held:
             candidate = inbox.merge_sightings(candidate, held.candidate)
         masked = [msg("masked: {rules}", rules=", ".join(parsed.masked))] if parsed.masked else []
+        candidate = quality.complete_candidate(candidate, list_files)
         grounds = [*gated.grounds, *masked, *quality.list_remarks(candidate)]
         verdict = _admit_candidate(
             transaction, AdmittedCandidate(request, candidate, decision, superseded, amended, held, grounds)

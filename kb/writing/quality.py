@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kb.config import Config
 from kb.i18n import Message, msg
@@ -19,6 +19,7 @@ from kb.records.model import Candidate
 from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, find_threats
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
+from kb.text.mentions import find_alternative, find_existing_paths
 from kb.text.segment import clip, count_characters, count_words, iter_runs, split_sentences
 
 WHOLESOME, NEUTRAL, UNWHOLESOME = "wholesome", "neutral", "unwholesome"
@@ -26,6 +27,9 @@ WHOLESOME, NEUTRAL, UNWHOLESOME = "wholesome", "neutral", "unwholesome"
 _CLAUSE = regex(r"[。！？!?；;，,\n]+|\.(?=\s|$)")
 _DEEDS = frozenset({"decision", "interface", "domain-note"})
 """Kinds that tell what was done. A constraint, a pattern or a checklist about workarounds is a rule, not a debt."""
+
+_CHOOSING = frozenset({"decision", "constraint", "interface", "pattern"})
+"""Kinds that take one thing and not another."""
 
 _ONE_OFF = regex(
     r"\bfor now\b|\bfor the (?:time being|moment)\b|\b(?:quick|temporary) (?:hack|fix|patch|change)\b"
@@ -171,6 +175,23 @@ def parse_candidate(candidate: Candidate, masked: Sequence[str] = ()) -> ParsedC
         texts[name] = "\n".join(f"{key}: {value}" for key, value in getattr(candidate, name).items())
     texts["evidence"] = "\n".join(f"{evidence.quote}\n{evidence.source}" for evidence in candidate.evidence)
     return ParsedCandidate(candidate, masked, sentences, karma, texts)
+
+
+def complete_candidate(candidate: Candidate, list_files: Callable[[], Iterable[str]]) -> Candidate:
+    """Return *candidate* with what its own words say and its fields do not.
+
+    That is the first thing that was not taken (“over MySQL”, “而不是 MySQL”), and as impact the paths it names that the
+    project has; *list_files* gives those. One that updates a record says only what it changes.
+    """
+    if candidate.updates:
+        return candidate
+    if not candidate.alternatives and candidate.kind in _CHOOSING:
+        sentences = (*split_sentences(candidate.decision), candidate.title)
+        candidate = candidate._replace(alternatives=next(filter(None, map(find_alternative, sentences)), ""))
+    if not candidate.impact and candidate.kind != "preference":
+        texts = (candidate.title, candidate.decision, candidate.why, *candidate.sections.values())
+        candidate = candidate._replace(impact=find_existing_paths("\n".join(texts), list_files))
+    return candidate
 
 
 def classify_karma(candidate: Candidate) -> str:

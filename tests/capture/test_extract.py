@@ -1,17 +1,20 @@
 """Offline extraction: what is kept, what is left alone, and that every quote stands in the session."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.capture.extract import extract_candidates, list_broken_blocks
+from kb.capture.extract import extract_candidates, find_candidates_in_file, list_broken_blocks
 from kb.capture.failures import find_pitfalls, list_unsolved
+from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
-from kb.sessions.prose import find_paths, split_pieces, split_sentences
+from kb.sessions.prose import split_pieces, split_sentences
 from kb.sessions.transcript import Transcript, parse_transcript
+from kb.text.mentions import find_paths
 from kb.writing.gate import SURE
 from tests.support.timing import within
 
@@ -198,21 +201,21 @@ def test_a_kb_block_that_is_no_candidate_is_reported(body: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "title", "why", "alternatives"),
     [
-        ("We chose FastAPI over Flask because it is async.", "decision", "We chose FastAPI over Flask", "it is async",
+        ("We chose FastAPI over Flask because it is async.", "decision", "Choose FastAPI over Flask", "it is async",
          "Flask"),
         ("So we decided to keep sessions in Redis, since the API runs on three hosts.", "decision",
-         "we decided to keep sessions in Redis", "the API runs on three hosts", ""),
+         "Keep sessions in Redis", "the API runs on three hosts", ""),
         ("- Chose SQLite instead of Postgres to avoid a second service.", "decision",
          "Chose SQLite instead of Postgres", "to avoid a second service", "Postgres"),
         ("Because the vendor bills per call, we opted for batching requests.", "decision",
-         "we opted for batching requests", "the vendor bills per call", ""),
+         "Batching requests", "the vendor bills per call", ""),
         ("Polling was chosen over webhooks because the firewall blocks inbound calls.", "decision",
          "Polling was chosen over webhooks", "the firewall blocks inbound calls", "webhooks"),
         ("最终我们决定用 PostgreSQL 存订单，因为需要事务。", "decision",
-         "我们决定用 PostgreSQL 存订单", "需要事务", ""),
+         "用 PostgreSQL 存订单", "需要事务", ""),
         ("选择 FastAPI 而不是 Flask，因为要支持异步接口。", "decision",
          "选择 FastAPI 而不是 Flask", "要支持异步接口", "Flask"),
-        ("由于要跨机房部署，我们采用 Kafka 做总线。", "decision", "我们采用 Kafka 做总线", "要跨机房部署", ""),
+        ("由于要跨机房部署，我们采用 Kafka 做总线。", "decision", "采用 Kafka 做总线", "要跨机房部署", ""),
         ("Tokens must never be written to the log because support staff read it.", "constraint",
          "Tokens must never be written to the log", "support staff read it", ""),
         ("Migrations must be reversible, otherwise a failed deploy cannot be undone.", "constraint",
@@ -280,7 +283,9 @@ def test_what_tools_print_and_hosts_remind_of_is_left_alone() -> None:
         ("请记住部署脚本只能在跳板机上运行。", "preference"),
         ("From now on run the linter before every commit.", "preference"),
         ("Please always write the tests first.", "preference"),
-        ("Never push directly to the main branch.", "preference"),
+        ("金额必须用分保存，任何时候都一样。", "constraint"),
+        ("Never use emojis in your answers.", "preference"),
+        ("记住，回答里不得使用英文。", "preference"),
         ("I prefer small commits that do one thing.", "preference"),
         ("Don't mock the database in tests because mocks hid a broken migration.", "preference"),
         ("We decided to use Postgres for the orders.", "decision"),
@@ -583,3 +588,51 @@ def test_what_a_person_marks_is_wanted_and_what_an_agent_marks_is_not_yet(text: 
     (by_agent,) = found(("agent", text))
     assert by_person.affects_future is True
     assert by_agent.affects_future is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Never push directly to the main branch.", "constraint"),
+        ("From now on every query must have a time limit.", "constraint"),
+        ("记住，金额必须用分存。", "constraint"),
+        ("Never use emojis in your answers.", "preference"),
+        ("From now on you must call me Lin.", "preference"),
+        ("记住，给我的回答里不得有英文。", "preference"),
+    ],
+)
+def test_a_rule_for_the_work_is_a_constraint_and_a_wish_about_the_person_is_not(text: str, kind: str) -> None:
+    [candidate] = found(("human", f"你好。{text}"))
+    assert (candidate.kind, candidate.affects_future) == (kind, True)
+
+
+def test_what_was_edited_after_a_decision_is_its_impact_and_the_test_that_passed_its_verification() -> None:
+    said = ("agent", "We chose batching over single requests because the vendor bills per call.")
+    broken, passed = (
+        run(1, "pytest tests/test_batch.py", "1 failed", failed=True),
+        run(2, "pytest tests", "3 passed", failed=False),
+    )
+    [candidate] = found(said, *edit(1, "src/batch.py"), *broken, *edit(2, "src/queue.py"), *passed)
+    assert candidate.impact == ("src/batch.py", "src/queue.py")
+    assert candidate.verification == "`pytest tests`", "the one that failed proves nothing"
+
+
+def test_what_was_edited_at_another_prompt_or_all_over_the_project_is_no_impact() -> None:
+    said = ("agent", "We chose batching over single requests because the vendor bills per call.")
+    passed = run(9, "pytest tests", "3 passed", failed=False)
+    [later] = found(said, ("human", "Thanks. Please fix the typo in the footer now."), *edit(1, "src/foot.py"), *passed)
+    assert (later.impact, later.verification) == ((), "")
+    [wide] = found(said, *(row for number in range(4) for row in edit(number, f"src/{number}.py")), *passed)
+    assert (wide.impact, wide.verification) == ((), "")
+
+
+def test_a_path_that_the_project_does_not_have_is_no_impact(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "pay.py").touch()
+    text = "We chose batching over single requests in src/pay.py and src/gone.py because the vendor bills per call."
+    row = {"type": "assistant", "sessionId": "s", "cwd": str(tmp_path), "timestamp": "2026-03-01T10:00:00Z"}
+    row["message"] = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    file = tmp_path / "t.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    [candidate] = find_candidates_in_file(kb, str(file))
+    assert candidate.impact == ("src/pay.py",)

@@ -47,6 +47,25 @@ def bring(kb: KnowledgeBase, *records: Record) -> list[tuple[str, str]]:
     return [(v.verdict, v.id) for v in kb.import_records(records, origin="a test")]
 
 
+# -- impact ---------------------------------------------------------------------------------------
+
+
+def test_the_files_of_the_project_that_a_decision_names_are_its_impact(kb: KnowledgeBase, tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    folder = project / "docs" / "adr"
+    folder.mkdir(parents=True)
+    for name in ("src/pay/retry.py", "src/pay/old.py", "docs/pay.md"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).touch()
+    git(project, "init", "-q")
+    named = "Retries stand in `src/pay/retry.py`, see docs/pay.md and `src/gone.py` and [2](0002-more.md)."
+    options = "\n## Considered Options\n\n* keep `src/pay/old.py`\n"
+    (folder / "0001-retry.md").write_text(nygard(1, "Retry payments", decision=named) + options)
+    (folder / "0002-more.md").write_text(nygard(2, "Use more hosts"))
+    assert run(project, "import", "adr", "docs/adr", KB_HOME=kb.root).code == 0
+    assert [record.impact for record in kb.records()] == [("src/pay/retry.py",), ()]
+
+
 # -- ids and links --------------------------------------------------------------------------------
 
 

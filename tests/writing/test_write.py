@@ -264,3 +264,42 @@ def test_a_secret_in_the_session_is_in_no_commit_message(kb: KnowledgeBase, root
     secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
     kb.write([decision(0, session=secret)], folder=str(root))
     assert secret not in git(root, "log", "--all", "--format=%B")
+
+
+# -- what a candidate's own words say -----------------------------------------------------------------
+
+
+def test_a_candidate_is_completed_by_its_own_words(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "queue.py").touch()
+    git(project, "init", "-q")
+    candidate = Candidate(
+        "decision",
+        "We've decided to use RabbitMQ for orders",
+        "`src/queue.py` talks to RabbitMQ instead of Kafka, and src/gone.py does not.",
+        why="One broker is enough for the orders of a day.",
+        impact_areas=("architecture",),
+    )
+    [verdict] = kb.write([candidate], folder=str(project))
+    record = kb.record(verdict.id, scope=verdict.scope)
+    assert (record.title, record.impact) == ("Use RabbitMQ for orders", ("src/queue.py",))
+    assert record.section("alternatives") == "Kafka"
+    said = candidate._replace(title="We store orders in one file", decision="In src/queue.py.")
+    said = said._replace(alternatives="Two files", impact=("src",))
+    [verdict] = kb.write([said], folder=str(project))
+    record = kb.record(verdict.id, scope=verdict.scope)
+    assert (record.impact, record.section("alternatives")) == (("src",), "Two files"), "what was given stays"
+
+
+def test_a_path_in_the_text_is_no_ground_for_the_gate(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    for name in ("orders/api.py", "billing/api.py"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    git(tmp_path, "init", "-q")
+    weak = Candidate(
+        "decision", "Name both helpers alike", "See orders/api.py and billing/api.py.", why="They do one thing."
+    )
+    given = weak._replace(impact=("orders/api.py", "billing/api.py"))
+    assert [v.verdict for v in kb.write([weak], folder=str(tmp_path), dry_run=True)] == ["held"]
+    assert [v.verdict for v in kb.write([given], folder=str(tmp_path), dry_run=True)] == ["created"]

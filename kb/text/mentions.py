@@ -1,0 +1,157 @@
+"""Find what a sentence mentions: paths, what was not taken, and what it is about without the words that lead to it.
+
+Patterns of words look at text whose code spans are blanked (`blank_code`), so that identifiers are no words.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable
+
+from kb.text.segment import one_line
+
+_CODE = re.compile(r"`[^`\n]*`")
+_PATH = re.compile(r"(?<![\w/.:@~-])(?:/|\./)?[\w.@-]+(?:/[\w.@-]+)*(?![\w/])")
+_NAMED = re.compile(_PATH.pattern.removesuffix(r"(?![\w/])") + r"/?(?!\w)")
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}(?::\d+)?$")
+_URL = re.compile(r"(?<!\w)\w++://\S+")
+_DOCUMENT = re.compile(
+    r"\.(?:md|mdx|rst|adoc|txt|png|jpe?g|svg|gif|puml|drawio|pdf)$|(?:^|/)(?:docs?|adrs?)/$", re.IGNORECASE
+)
+_INSTEAD = re.compile(
+    r"(?i)(?:\b(?:instead of|rather than)\s+|而不是|而非|代替|替代|取代"
+    r"|\b(?:cho(?:ose|se|sen|osing)|prefer\w{0,3}|pick\w{0,3}|select\w{0,3}|favou?r\w{0,3}|opt\w{0,3}|adopt\w{0,3}"
+    r"|us(?:e|es|ed|ing)|keep\w{0,3}|kept|stor(?:e|es|ed|ing))\b[^.;。；]{1,80}?\bover\s+"
+    r"(?!(?:the )?(?:time|https?|tcp|tls|network|wire|internet|years?|course|next|last)\b|\d))"
+    r"\s*+(?P<other>[^,，。；;()（）]{1,120}?)"
+    r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s{0,9}$)"
+)
+"""What was not taken: “chose Postgres over MySQL”, “用 Redis 而不是 Memcached”; not “over HTTP”, “over time”."""
+
+_ADVERBS = r"(?:(?:also|already|finally|deliberately|explicitly|therefore|ultimately|both|all|jointly|then|now)\s+)*"
+_TITLE_LEAD = re.compile(
+    r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|in the end|as agreed|after [^,]{0,40}),?\s+)*"
+    r"(?:(?:we|i|the team)(?:'ve|’ve| have|'d|’d| had)?\s+" + _ADVERBS + r"(?:"
+    r"(?P<not>(?:decided|chose|opted|agreed|elected)\s+(?:not to|to not)\s+)"
+    r"|(?P<bare>(?:decided|chose|opted|agreed|elected)\s+to\s+|(?:decided|agreed)\s+that\s+)"
+    r"|(?P<use>(?:decided on|went with|settled on|opted for|standardi[sz]ed on)\s+)"
+    r"|(?P<verb>adopted|chose|picked|rejected|selected|switched|moved)\s+)"
+    r"|(?P<passive>(?:it (?:was|has been|is)\s+" + _ADVERBS + r"(?:decided|agreed)\s+(?:to|that)"
+    r"|the decision (?:is|was) (?:to|that))\s+))",
+    re.IGNORECASE,
+)
+_TITLE_LEAD_ZH = re.compile(
+    r"^[^\w`]*(?:(?:所以|因此|于是|最终|最后|经过?[^，,]{0,20}(?:讨论|对比|评估|权衡)(?:之后|后)?)[，,]?\s*)*"
+    r"(?:(?:我们|团队|大家|咱们|我)(?:已经|已|都|最终|最后|一致|现在|共同)*"
+    r"(?:(?:决定|约定|商定|同意)(?:了)?[，,:：]?|(?=(?:选择|选定|选用|采用|改用|弃用|放弃|统一|不再)))"
+    r"|(?:已经|已|最终|最后|一致)*(?:决定(?!性|权|因素|论|于)|约定|商定)(?:了)?[，,:：]?)\s*(?=\S)"
+)
+_PRESENT = {
+    "adopted": "Adopt",
+    "chose": "Choose",
+    "picked": "Choose",
+    "rejected": "Reject",
+    "selected": "Choose",
+    "switched": "Switch",
+    "moved": "Move",
+}
+_GERUND = re.compile(r"\w+ing\b")
+
+
+def remove_title_lead(title: str) -> str:
+    """Return *title* without who decided: “We've decided to use Redis” is “Use Redis”, “我们决定用 Redis” “用 Redis”.
+
+    What was chosen is used, what was decided against is not done. A title that is nothing but its lead stays.
+    """
+    match = _TITLE_LEAD.match(title)
+    if match is None:
+        match = _TITLE_LEAD_ZH.match(title)
+        rest = re.sub(r"^(选择|选定|选用|采用|改用|弃用|放弃)了", r"\1", title[match.end() :]) if match else ""
+        return rest if len(rest) > 3 else title
+    rest = title[match.end() :]
+    # "opted for batching requests": what is done is no tool to use
+    lead = "Do not " if match["not"] else "Use " if match["use"] and not _GERUND.match(rest) else ""
+    lead = f"{_PRESENT[match['verb'].lower()]} " if match["verb"] else lead
+    if len(rest.split()) < 2 and not lead:
+        return title
+    return lead + rest if lead else rest[:1].upper() + rest[1:]
+
+
+def blank_code(text: str) -> str:
+    """Return *text* in equal length with the inside of its code spans blanked, so that patterns see only words."""
+    if "`" not in text:
+        return text
+    return _CODE.sub(lambda match: "`" + "x" * (len(match.group()) - 2) + "`", text)
+
+
+def strip_markdown(text: str) -> str:
+    """Return *text* on one line without markdown's emphasis and the full stop at its end."""
+    line = one_line(re.sub(r"\*\*|__", "", text) if "**" in text or "__" in text else text)
+    return line.strip(" \t*").rstrip("。.；;，,：:").strip()
+
+
+def remove_code(text: str) -> str:
+    """Return *text* with a space for every code span."""
+    return _CODE.sub(" ", text)
+
+
+def find_paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the file paths that *text* names, relative to *cwd*, at most eight.
+
+    A path has an extension and a slash, or is the name of exactly one of the *known* paths; URLs are none.
+    """
+    by_name: dict[str, set[str]] = {}
+    for path in known:
+        by_name.setdefault(path.rpartition("/")[2], set()).add(path)
+    found: list[str] = []
+    for match in _PATH.finditer(_URL.sub(" ", text)):
+        path = make_relative(match.group().rstrip("."), cwd)
+        named = by_name.get(path, set())
+        if "/" not in path and len(named) == 1:
+            path = next(iter(named))
+        if path and "/" in path and not path.startswith(("/", "../")) and _EXTENSION.search(path) and path not in found:
+            found.append(path)
+    return tuple(found[:8])
+
+
+def find_existing_paths(text: str, list_files: Callable[[], Iterable[str]], folder: str = "") -> tuple[str, ...]:
+    """Return what *text* names of the project's files and folders, at most eight, as the project has them.
+
+    *list_files* is called where *text* has what looks like a path, and gives every file from the project's top. A name
+    is a path from the top, one from *folder* (`../src/pay.py` in a document), the end of exactly one path, or the name
+    of exactly one file. Documents and pictures are links, not what a record is about.
+    """
+    names = [match.group().rstrip(".") for match in _NAMED.finditer(_URL.sub(" ", text))]
+    names = [re.sub(r":\d+$", "", name) for name in names if "/" in name or _EXTENSION.search(name)]
+    if not names:
+        return ()
+    by_name: dict[str, list[str]] = {}
+    folders: set[str] = set()
+    for file in list_files():
+        by_name.setdefault(file.rpartition("/")[2], []).append(file)
+        folders.update(file[:at] for at, letter in enumerate(file) if letter == "/")
+    found: dict[str, None] = {}
+    for name in names:
+        plain = posixpath.normpath(posixpath.join(folder, name) if name.startswith(("./", "../")) else name).lstrip("/")
+        among = by_name.get(plain.rpartition("/")[2], [])
+        ends = [file for file in among if file == plain or file.endswith("/" + plain)]
+        if plain in folders and "/" in plain:
+            found[plain + "/"] = None
+        elif exact := [file for file in ends if file == plain] or (ends if len(ends) == 1 else []):
+            found[exact[0]] = None
+    return tuple(path for path in found if not _DOCUMENT.search(path))[:8]
+
+
+def make_relative(path: str, cwd: str) -> str:
+    """Return *path* relative to *cwd* where it lies below it, with forward slashes; otherwise as it is."""
+    path, root = path.replace("\\", "/"), cwd.replace("\\", "/").rstrip("/")
+    if root and path.startswith(root + "/"):
+        return path[len(root) + 1 :]
+    return path.removeprefix("./")
+
+
+def find_alternative(sentence: str) -> str:
+    """Return what *sentence* says was not taken ("over Flask", "而不是 MySQL"), or ""."""
+    match = _INSTEAD.search(blank_code(sentence))
+    return strip_markdown(sentence[slice(*match.span("other"))]) if match else ""
