@@ -14,15 +14,7 @@ from typing import NamedTuple
 
 from kb.records.model import Candidate, Evidence
 from kb.sessions.host_input import to_text
-from kb.sessions.prose import (
-    ProsePiece,
-    find_paths,
-    is_question,
-    make_relative,
-    split_pieces,
-    split_sentences,
-    strip_markdown,
-)
+from kb.sessions.prose import ProsePiece, is_question, split_pieces, split_sentences
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
@@ -32,6 +24,7 @@ from kb.sessions.transcript import (
     get_own_texts,
     list_calls,
 )
+from kb.text.mentions import find_paths, make_relative, strip_markdown
 from kb.text.segment import clip, count_words, estimate_tokens, one_line, slugify
 
 AGENT_TOOLS = frozenset({"Agent", "Task"})
