@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kb.errors import KbError
 from kb.files import read_if_exists
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 _PUBLISHED, _SEEN, _SUSPECT = "published", "index seen", "index suspect"
 _UNSEEN, _ONCE, _UNTOLD = "undone unseen", "put back", "put back untold"
-"""Notes: commits that kb has published, as JSON [[old, new, seconds], …]; the stamp of git's index when it was last
-compared; whether it then lacked something, so that a commit may have, too; what a person has committed as it was before
-because the checkout did not have it yet, [[path, object before, object published, commit], …]; what was put back,
-[[path, object], …]; the paths of it that nobody has been told of yet."""
+"""Notes: commits that kb has published, as JSON [[old, new, seconds, paths or null], …]; the stamp of git's index when
+it was last compared; whether it then lacked something, so that a commit may have, too; what a person has committed as
+it was before because the checkout did not have it yet, [[path, object before, object published, commit], …]; what was
+put back, [[path, object], …]; the paths of it that nobody has been told of yet."""
 _WATCHED = 86_400
 """Seconds for which a commit is remembered: a git command that was stopped, or waits for an editor, ends within it."""
 _MOST = 256
@@ -58,12 +58,16 @@ class PublishedPath(NamedTuple):
     """The last of them."""
 
 
-def remember_published(kb: Workspace, old: str, new: str) -> None:
-    """Remember that kb has published the commit *new* upon *old*, unless that is remembered already."""
+def remember_published(kb: Workspace, old: str, new: str, paths: Collection[str] | None = None) -> None:
+    """Remember that kb has published the commit *new* upon *old*, unless that is remembered already.
+
+    *paths* are the files it changed; None, or more than are remembered, where they are to be read from git.
+    """
     now, rows = int(kb.now()), _load_note(kb, _PUBLISHED)
     if all(row[:2] != [old, new] for row in rows):
         rows = [row for row in rows if 0 <= now - row[2] < _WATCHED]
-        kb.index.set_note(_PUBLISHED, json.dumps([*rows, [old, new, now]][-_MOST:]))
+        few = sorted(paths) if paths is not None and len(paths) <= _MOST else None
+        kb.index.set_note(_PUBLISHED, json.dumps([*rows, [old, new, now, few]][-_MOST:]))
 
 
 def note_undone_paths(kb: Workspace, owed: Mapping[str, str], new: str, head: str) -> None:
@@ -96,11 +100,11 @@ def put_back(kb: Workspace) -> list[str]:
         return []
     if os.path.exists(os.path.join(kb.repository.git_dir, "index.lock")):
         return []  # git is at it; the next call looks again
-    # after almost every `git add` and `git commit` of a person's the index has every record as kb published it last;
-    # then one git process is all this costs
+    # after almost every `git add` and `git commit` of a person's the index has every file that kb published as it
+    # published it last; then one git process is all this costs
     where = kb.repository.to_git_path(CONTENT)
     output = kb.repository.run_git(["diff-index", "--cached", "--name-only", "-z", published[-1][1], "--", where])
-    if not output.code and not output.out:
+    if not output.code and not _can_be_published(kb, output.out, published):
         mark_index_compared(kb, stamp)
         return []
     kb.index.set_note(_SUSPECT, "1")
@@ -190,6 +194,12 @@ def list_still_dropped(kb: Workspace) -> list[str]:
     return [path for path, (oid, _) in rows.items() if oid and _has_committed_content(kb, path, texts[oid])]
 
 
+def _can_be_published(kb: Workspace, names: bytes, published: Sequence[Sequence[Any]]) -> bool:
+    """Return whether one of the files *names*, a NUL behind each, may be of those that kb has *published* lately."""
+    paths = {kb.repository.to_kb_path(os.fsdecode(name)) for name in names.split(b"\0")[:-1]}
+    return any(row[3:] in ([], [None]) or not paths.isdisjoint(row[3]) for row in published) if paths else False
+
+
 def _find_dropped(kb: Workspace, published: Sequence[Sequence[str]], head: Head) -> dict[str, tuple[str, bool]]:
     """Return what is to be put back: path → the object in *head*, and whether the checkout has it so."""
     differing = _list_index_differences(kb, head)
@@ -224,7 +234,7 @@ def _list_index_differences(kb: Workspace, head: Head) -> dict[str, tuple[str, s
 
 def _collect_published_paths(kb: Workspace, published: Sequence[Sequence[str]]) -> dict[str, PublishedPath]:
     """Return what became of each path that the commits *published* have changed."""
-    commits = list(dict.fromkeys(oid for old, new, _ in published for oid in (old, new) if oid))
+    commits = list(dict.fromkeys(oid for old, new, *_ in published for oid in (old, new) if oid))
     asked = "".join(f"{oid}^{{tree}}\n" for oid in commits).encode()
     said = kb.repository.git("cat-file", "--batch-check", stdin=asked).decode().splitlines()
     # `git gc` may have taken one away: it says nothing any more
@@ -232,8 +242,8 @@ def _collect_published_paths(kb: Workspace, published: Sequence[Sequence[str]]) 
     trees[""] = kb.repository.compute_oid(b"tree", b"")
     rows = [row for row in published if row[0] in trees and row[1] in trees]
     found: dict[str, PublishedPath] = {}
-    some = diff_trees(kb.repository, [(trees[old], trees[new]) for old, new, _ in rows])
-    for (_, commit, _), changes in zip(rows, some, strict=True):
+    some = diff_trees(kb.repository, [(trees[old], trees[new]) for old, new, *_ in rows])
+    for (_, commit, *_), changes in zip(rows, some, strict=True):
         for one in changes:
             path = kb.repository.to_kb_path(one.name)
             before = found[path].before if path in found else frozenset()

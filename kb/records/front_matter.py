@@ -93,7 +93,39 @@ def parse_front_matter(text: str, path: str = "") -> dict[str, Any]:
     The only place where kb reads YAML. Keys and dates stay text; tags, anchors and aliases are refused.
     """
     source = _extract_yaml(text, path)
+    if (values := parse_plain_rows(source)) is not None:
+        return values
     return {key: entry.value for key, entry in _load_yaml(source, path).entries.items()} if source else {}
+
+
+def parse_plain_rows(source: str) -> dict[str, Any] | None:
+    """Return what YAML reads in *source* where every row of it is `key: word` or `key: [word, word]`; else None.
+
+    Most records have no other rows, as `format_entry` writes none for them; to load the reader of YAML takes longer
+    than everything else that is done with one record.
+    """
+    values: dict[str, Any] = {}
+    rows = source.split("\n")
+    if rows.pop() or not "".join(rows).isprintable():  # not printable: a tab, a carriage return, a zero width space
+        return None
+    for row in rows:
+        key, _, written = row.partition(": ")
+        words = written[1:-1].split(", ") if written[:1] == "[" and written[-1:] == "]" else [written]
+        found = [_parse_plain_word(word) for word in words if written != "[]"]
+        is_word = len(key) <= _LONGEST_KEY and key.isascii() and key.replace("_", "").isalpha()
+        if not is_word or key in values or None in found:
+            return None
+        values[key] = found if written[:1] == "[" else found[0]
+    return values
+
+
+def _parse_plain_word(word: str) -> str | int | None:
+    """Return the text or the number that *word* is in YAML; None for what is neither of the plainest kind."""
+    if word.isdecimal() and word.isascii() and str(int(word[:20])) == word:  # 007 is text
+        return int(word)
+    if word[:1] == '"' and word.find('"', 1) == len(word) - 1 and len(word) > 1:
+        return word[1:-1] if "\\" not in word else None
+    return word if is_plain_text(word) else None
 
 
 def find_key_line(text: str, key: str) -> int:
@@ -151,10 +183,16 @@ def format_scalar(value: object) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(format_scalar(v) for v in value) + "]"
     word = str(value)
-    if (_PLAIN.fullmatch(word) and word.lower() not in _OTHERS_READ_AS_VALUES) or _DAY.fullmatch(word):
+    if is_plain_text(word):
         return word
     quoted = json.dumps(replace_surrogates(word), ensure_ascii=False)
     return _INVISIBLE_CHARACTERS.sub(lambda m: f"\\u{ord(m.group()):04x}", quoted)
+
+
+def is_plain_text(word: str) -> bool:
+    """Return whether every reader of YAML takes *word*, as it stands, for text; those of YAML 1.1 may see a date."""
+    plain = _PLAIN.fullmatch(word) and word.lower() not in _OTHERS_READ_AS_VALUES
+    return bool(plain or _DAY.fullmatch(word))
 
 
 def format_entry(key: str, value: object) -> str:

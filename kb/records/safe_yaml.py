@@ -166,8 +166,8 @@ def _trim_overlaps(entries: dict[str, YamlEntry], end: int) -> dict[str, YamlEnt
 
 def load_yaml(source: str, max_depth: int) -> YamlFrontMatter:
     """Return the entries of *source*; raise YamlError, with a line, for what is not YAML or not allowed."""
-    strange = _STRANGE.search(source)
-    if strange:
+    # what can be printed is never strange; to compile the pattern takes longer than to read most sources
+    if not source.replace("\n", "").isprintable() and (strange := _STRANGE.search(source)):
         line = len(_LINE_END.findall(source, 0, strange.start())) + 1
         raise YamlError(f"the character U+{ord(strange.group()):04X} cannot stand here as it is", line)
     try:

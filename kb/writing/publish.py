@@ -99,7 +99,7 @@ def publish_moves(
         _update_index(kb, outcomes, changes)
         note_concurrent_merge(kb, others)
         index_sync.mark_commit_seen(kb, tip)
-        dropped_records.remember_published(kb, head.oid, tip)
+        dropped_records.remember_published(kb, head.oid, tip, changes)
         if was_compared:
             dropped_records.mark_index_compared(kb, following.stamp)
         if was_synced and all(outcome == CLEAN for outcome in outcomes.values()):

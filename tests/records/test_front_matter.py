@@ -20,8 +20,10 @@ from kb.records.front_matter import (
     find_body_start,
     find_front_matter,
     find_key_line,
+    format_entry,
     format_scalar,
     parse_front_matter,
+    parse_plain_rows,
 )
 from kb.text.segment import find_line_number, split_lines
 from tests.support.nasty import NASTY
@@ -87,6 +89,30 @@ def test_other_yaml_readers_agree_on_text(word: str) -> None:
     for found in [*read.values(), *(key for key in read if len(word) < 1000)]:
         one = found[0] if isinstance(found, list) else found
         assert (one.isoformat() if isinstance(one, date) else one) == word
+
+
+PLAIN = (
+    st.text(st.sampled_from("ab0选 -/@'.,:#[]{}\"\\\t，"), max_size=6) | NASTY | st.sampled_from(["007", "12", '"c d"'])
+)
+ROWS_OF_A_FRONT = st.one_of(
+    st.builds("{}: {}".format, st.sampled_from(["key", "a_b", "null", "key ", " key", "- key", "键"]) | NASTY, PLAIN),
+    st.builds(lambda words: f"other: [{', '.join(words)}]", st.lists(PLAIN, max_size=3)),
+    st.builds(format_entry, NASTY, VALUES),
+)
+
+
+@given(st.lists(ROWS_OF_A_FRONT, max_size=3), st.sampled_from(["\n", "\n", "\r\n", ""]))
+def test_plain_rows_are_read_as_yaml_reads_them(rows: list[str], end: str) -> None:
+    source = "".join(row + "\n" for row in rows[:-1]) + "".join(row + end for row in rows[-1:])
+    if (found := parse_plain_rows(source)) is not None:
+        read = {key: entry.value for key, entry in safe_yaml.load_yaml(source, 12).entries.items()}
+        assert json.dumps(found) == json.dumps(read)
+
+
+def test_what_kb_writes_of_a_record_is_plain_rows() -> None:
+    front = {"id": "D001", "uid": "01M84G03697QXSNK8KAJ95MJ9H", "title": "选用 PostgreSQL", "date": "2026-01-02"}
+    front |= {"tags": ["后端", "no"], "claims": "a: b", "sources": [], "occurrences": 3}
+    assert parse_plain_rows("".join(f"{format_entry(key, value)}\n" for key, value in front.items())) == front
 
 
 # -- front ----------------------------------------------------------------------------------------
