@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from hashlib import sha256
-from itertools import pairwise
 from typing import NamedTuple
 
 from kb.capture.failures import find_pitfalls
@@ -29,7 +28,6 @@ from kb.sessions.prose import (
 from kb.sessions.transcript import (
     AGENT,
     HUMAN,
-    AnsweredCall,
     Transcript,
     TranscriptMessage,
     get_own_texts,
@@ -39,10 +37,9 @@ from kb.sessions.transcript import (
 from kb.similarity.signatures import identify_command
 from kb.text.mentions import blank_code
 from kb.text.segment import count_words
+from kb.writing.gate import COSTLY
 
 CORRECTION, DECISION, CHOICE, FAILURE, ANSWER = KINDS = ("correction", "decision", "choice", "failure", "answer")
-COSTLY_CALLS = 10
-"""Calls from which on an answer was dear to find."""
 _MIN_CALLS_TO_OVERCOME = 3
 """Calls between a failure and the same command's success from which on it was no slip."""
 _PASTED_CHARACTERS = 2000
@@ -127,7 +124,6 @@ _OPTIONS = re.compile(
 )
 _OR = re.compile(r"\bor\b|还是|或者?", re.IGNORECASE)
 _MAX_PICK_WORDS = 6
-_ERROR_ROW = re.compile(r"error|exception|fail|cannot|not found|denied|错误|失败|无法", re.IGNORECASE)
 
 
 class Opening(NamedTuple):
@@ -245,38 +241,14 @@ def _list_sentences(message: TranscriptMessage) -> list[str]:
 
 def _iter_overcome(transcript: Transcript, after_line: int) -> Iterator[Opening]:
     """Yield each failure of a command that took some calls to overcome, where nobody has said what it was."""
-    explained = {line for line, _ in find_pitfalls(transcript)}
-    runs: dict[str, list[tuple[int, AnsweredCall]]] = {}
-    for number, one in enumerate(list_calls(transcript, in_context=True)):
-        command = one.request.input.get("command")
-        if one.result and isinstance(command, str) and (family := identify_command(command)):
-            runs.setdefault(family, []).append((number, one))
-    times = {message.line: message.time for message in transcript.messages}
-    for same in runs.values():
-        first: tuple[int, AnsweredCall] | None = None
-        for (number, one), (following, proof) in pairwise(same):
-            first = first or ((number, one) if one.has_failed else None)
-            if not first or not proof.result or proof.is_error:
-                continue
-            line, cost = proof.result.line, following - first[0]
-            error = _find_error_line(first[1].output)
-            if line > after_line and cost >= _MIN_CALLS_TO_OVERCOME and line not in explained and error:
-                at = first[1].result.line if first[1].result else 0
-                yield Opening(FAILURE, line, (Evidence(error, transcript.session_id, at, times.get(at, "")),))
-            first = None
-
-
-def _find_error_line(output: str) -> str:
-    """Return the last line of *output* that has words: what a command says of its failure stands at its end."""
-    rows = [row.strip() for row in output[-4000:].splitlines() if count_words(row) > 2]
-    named = [
-        row for row in rows if re.search(r"error|exception|fail|cannot|not found|denied|错误|失败|无法", row, re.I)
-    ]
-    return (named or rows or [""])[-1][:_QUOTE_CHARACTERS]
+    for line, pitfall in find_pitfalls(transcript):
+        is_dear = pitfall.cost is not None and pitfall.cost >= _MIN_CALLS_TO_OVERCOME
+        if line > after_line and is_dear and pitfall.evidence and not pitfall.why:
+            yield Opening(FAILURE, line, pitfall.evidence)
 
 
 def _iter_costly_answers(transcript: Transcript, after_line: int) -> Iterator[Opening]:
-    """Yield each question of a person that the agent answered after `COSTLY_CALLS` calls or more."""
+    """Yield each question of a person that the agent answered after `COSTLY` calls or more."""
     session = transcript.session_id
     calls: dict[int, int] = {}
     for call in list_calls(transcript, in_context=True):
@@ -286,7 +258,7 @@ def _iter_costly_answers(transcript: Transcript, after_line: int) -> Iterator[Op
     for message in (*transcript.messages, None):
         prompt = get_prompt(message) if message and message.in_context else ""
         if prompt or message is None:
-            if question and answer and answer.line > after_line and calls.get(answer.turn, 0) >= COSTLY_CALLS:
+            if question and answer and answer.line > after_line and calls.get(answer.turn, 0) >= COSTLY:
                 quotes = (_quote(question, get_prompt(question), session), _quote(answer, _get_lead(answer), session))
                 yield Opening(ANSWER, answer.line, quotes)
             is_asking = len(prompt) <= _PASTED_CHARACTERS and is_question(prompt)

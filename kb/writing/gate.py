@@ -74,14 +74,16 @@ def assess_admission(
     *,
     in_sessions: bool = True,
     overturns: str = "",
-    is_proven: bool = False,
+    proof: str = "",
 ) -> Admission:
     """Return whether *candidate*, seen in *sightings* different sessions with this one, may be written, and why.
 
     *in_sessions* False: what has been counted are times, not all of which named a session of their own. *overturns* is
     the id of an accepted record that the candidate contradicts: what would change a decision in force is never a small
-    matter. *is_proven*: the agent of a session hands it over, and its quotes stand in that session.
+    matter. *proof*: what was found out about its quotes, see `WriteRequest.proofs`.
     """
+    if proof not in ("", PROVEN):
+        return Admission(False, (), (_build_quote_objection(candidate, proof),))
     answers = answer_self_check(candidate)
     if set(answers) == {False}:
         return Admission(False, (), (DECLINED,))
@@ -91,7 +93,7 @@ def assess_admission(
         grounds.append(sessions if in_sessions else msg("repeated: seen at least {count} times", count=sightings))
     if candidate.cost and candidate.cost >= COSTLY:
         grounds.append(msg("costly: it took {count} calls to find out", count=candidate.cost))
-    if is_proven:
+    if proof == PROVEN:
         grounds.append(msg("handed over: its quotes stand in the session"))
     if candidate.updates:
         grounds.append(msg("updates [{id}], which has passed the gate", id=candidate.updates))
@@ -127,16 +129,14 @@ def require_approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
     return (Objection("approval", msg("it waits for a person"), remedy, refuses=False),)
 
 
-def require_proof(candidate: Candidate, proof: str) -> tuple[Objection, ...]:
-    """Return the objection to a candidate with a quote that its session does not have, which *proof* then is."""
-    if proof in ("", PROVEN):
-        return ()
-    reason = msg("the session has no such words: “{quote}”", quote=clip(proof, 120))
+def _build_quote_objection(candidate: Candidate, quote: str) -> Objection:
+    """Return the objection to a candidate with a *quote* that its session does not have."""
+    reason = msg("the session has no such words: “{quote}”", quote=clip(quote, 120))
     remedy = msg(
         "copy the quote word for word, four words at least: kb learn next --session {session}",
         session=candidate.session,
     )
-    return (Objection("quote", reason, remedy, refuses=False),)
+    return Objection("quote", reason, remedy, refuses=False)
 
 
 def answer_self_check(candidate: Candidate) -> SelfCheck:

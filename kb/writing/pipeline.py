@@ -19,7 +19,7 @@ from kb.index.record_ids import find_by_signature, find_record
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import SIGNATURE, join_section_labels
-from kb.records.model import GLOBAL, PROVEN, SCOPE, Candidate, Record, Status, Verdict
+from kb.records.model import GLOBAL, SCOPE, Candidate, Record, Status, Verdict
 from kb.records.record_paths import INBOX
 from kb.safety import redaction
 from kb.safety.personal_facts import is_personal_fact
@@ -114,9 +114,8 @@ def write(
     What cannot be committed now is spooled, unless *raise_when_busy* (flushing a spooled job): then Busy or GitFailed
     is raised. *job* names that spooled job; *queued_writer* is in the queue for it already.
     """
-    queued_writer = queued_writer or QueuedWriter(
-        kb, WriteRequest(candidates, folder, decided=decided, proofs=proofs), job
-    )
+    request = WriteRequest(candidates, folder, decided=decided, proofs=proofs)
+    queued_writer = queued_writer or QueuedWriter(kb, request, job)
     try:
         if dry_run or beside:
             return _write_alone(kb, queued_writer.call, dry_run=dry_run, beside=beside, subject=subject)
@@ -126,9 +125,8 @@ def write(
             raise
         from kb.writing.spool import spool_candidates
 
-        return spool_candidates(
-            kb, candidates, folder, error, decided=decided, job=queued_writer.call.job, proofs=proofs
-        )
+        name = queued_writer.call.job
+        return spool_candidates(kb, candidates, folder, error, decided=decided, job=name, proofs=proofs)
 
 
 def promote(kb: Workspace, name: str) -> Verdict:
@@ -307,15 +305,9 @@ def judge_candidate(
         held = inbox.find_same(kb, candidate)
         sightings, in_sessions = _count_sightings(candidate, decision, held)
         gated = gate.assess_admission(
-            candidate,
-            sightings,
-            kb.config,
-            in_sessions=in_sessions,
-            overturns=decision.overturned_id,
-            is_proven=proof == PROVEN,
+            candidate, sightings, kb.config, in_sessions=in_sessions, overturns=decision.overturned_id, proof=proof
         )
-        objections += [*gate.require_proof(candidate, proof), *gated.objections]
-        objections += [*gate.require_approval(kb.config, given=bool(request.promoted))]
+        objections += [*gated.objections, *gate.require_approval(kb.config, given=bool(request.promoted))]
         if any(objection.refuses for objection in objections):
             return _refuse_with(transaction, candidate, objections)
         is_promoted = held is not None and held.name == request.promoted

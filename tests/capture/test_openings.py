@@ -97,18 +97,19 @@ def test_a_recap_belongs_to_the_word_that_it_repeats(person: str, recap: str) ->
 
 
 def test_a_failure_that_took_calls_and_has_no_cause_is_an_opening() -> None:
+    error = "ModuleNotFoundError: No module named 'pika'"
     slow = (
-        ("human", "Make the build pass"),
-        *call(1, "make build", "cc: error: unknown target arm64\nmake: *** [build] Error 1", fails=True),
-        *call(2, "uname -m", "x86_64"),
-        *call(3, "cat Makefile", "…"),
-        *call(4, "make build", "ok"),
+        ("human", "Make the tests pass"),
+        *call(1, "pytest -q", error, fails=True),
+        *call(2, "cat setup.cfg", "…"),
+        *call(3, "pip install pika", "Successfully installed"),
+        *call(4, "pytest -q", "12 passed"),
     )
     [opening] = found(*slow)
-    assert opening.kind == FAILURE and "Error 1" in opening.quotes[0].quote
-    quick = (slow[0], *slow[1:3], *call(4, "make build", "ok"))
+    assert opening.kind == FAILURE and "pika" in opening.quotes[0].quote
+    quick = (*slow[:3], *call(4, "pytest -q", "12 passed"))
     assert found(*quick) == [], "a slip that the next call mends is not worth a word"
-    cause = ("agent", "The real problem is that the toolchain file names arm64 because it was copied from the board.")
+    cause = ("agent", "The real problem is that the broker client is not among the requirements of the tests.")
     assert found(*slow[:3], cause, *slow[3:]) == [], "where the cause was said, the rules word it"
 
 

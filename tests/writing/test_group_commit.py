@@ -169,7 +169,7 @@ def test_a_request_that_cannot_be_planned_does_not_harm_the_others(
 ) -> None:
     judge = pipeline.judge_candidate
 
-    def stumble(transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate, proof: str = "") -> Verdict:
+    def stumble(transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate, proof: str) -> Verdict:
         if parsed.candidate.title == TITLES[2]:
             raise ZeroDivisionError
         return judge(transaction, request, parsed, proof)
