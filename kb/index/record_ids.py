@@ -104,6 +104,18 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
     )
 
 
+def resolve_names(index: Index, scope: str, names: Iterable[str]) -> list[Record]:
+    """Return the records of *scope* that *names* name, each once; raise UnknownId."""
+    found = {}
+    for name in names:
+        record = find_record(index, name, scope)
+        if record.scope != scope:
+            said = msg("there is no record {id} in {scope}", id=record.id, scope=scope)
+            raise UnknownId(said, hint=msg("name a record of the same scope"))
+        found[record.id] = record
+    return list(found.values())
+
+
 def qualify_name(kb: Workspace, record: Record | SimilarRecord | Verdict) -> str:
     """Return the name by which the caller finds *record*: `D001`, or `shop:D001` where the bare id means another."""
     return qualify_name_for(kb.index.list_scopes, record.id, record.scope, kb.caller_scope)

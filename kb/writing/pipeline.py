@@ -15,7 +15,7 @@ from kb.git import dropped_records
 from kb.git.repository import LockWaitCancelled, LostRace
 from kb.i18n import Message, msg
 from kb.index import index_sync
-from kb.index.record_ids import find_by_signature, find_record
+from kb.index.record_ids import find_by_signature, resolve_names
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import SIGNATURE, join_section_labels
@@ -291,8 +291,8 @@ def judge_candidate(
         return _refuse_with(transaction, candidate, objections)
     before = transaction.create_savepoint()
     try:
-        superseded = _resolve_names(transaction, candidate, candidate.supersedes)
-        amended = _resolve_names(transaction, candidate, candidate.amends)
+        superseded = resolve_names(kb.index, candidate.scope, candidate.supersedes)
+        amended = resolve_names(kb.index, candidate.scope, candidate.amends)
         candidate = candidate._replace(
             title=one_line(candidate.title),
             supersedes=tuple(record.id for record in superseded),
@@ -303,7 +303,7 @@ def judge_candidate(
         if is_new and (damaged := inbox.find_damaged_twin(kb, candidate)):
             return inbox.hold_damaged(transaction, candidate, damaged, decision.similar)
         held = inbox.find_same(kb, candidate)
-        sightings, in_sessions = _count_sightings(candidate, decision, held)
+        sightings, in_sessions = inbox.count_sightings(candidate, decision, held)
         gated = gate.assess_admission(
             candidate, sightings, kb.config, in_sessions=in_sessions, overturns=decision.overturned_id, proof=proof
         )
@@ -348,18 +348,6 @@ def _refuse_with(transaction: Transaction, candidate: Candidate, objections: Seq
     return transaction.refuse_candidate(candidate, [o.reason for o in refusing], refusing[0].remedy)
 
 
-def _resolve_names(transaction: Transaction, candidate: Candidate, names: Sequence[str]) -> list[Record]:
-    """Return the records of the candidate's scope that *names* name, each once; raise UnknownId."""
-    found = {}
-    for name in names:
-        record = find_record(transaction.kb.index, name, candidate.scope)
-        if record.scope != candidate.scope:
-            words = msg("there is no record {id} in {scope}", id=record.id, scope=candidate.scope)
-            raise UnknownId(words, hint=msg("name a record of the same scope"))
-        found[record.id] = record
-    return list(found.values())
-
-
 def _find_comparable(transaction: Transaction, candidate: Candidate) -> list[Record]:
     """Return the records with which *candidate* is compared, also those whose file in the checkout is damaged."""
     from kb.search.query import build_broad_expression
@@ -377,26 +365,6 @@ def _find_comparable(transaction: Transaction, candidate: Candidate) -> list[Rec
         comparable += [record for record, _ in same if record.key not in known]
     unreadable = index_sync.load_unreadable_from_tip(transaction.kb, transaction.head.oid)
     return comparable + [record for record in unreadable if record.scope in scopes]
-
-
-def _count_sightings(
-    candidate: Candidate, decision: CandidateDecision, held: inbox.HeldCandidate | None
-) -> tuple[int, bool]:
-    """Return how often the candidate has been seen, now included, and whether in a session of its own each time.
-
-    An update is the record's own text made current: that it is like the record is no repetition.
-    """
-    record = decision.record
-    if decision.step == "merge" and record and not candidate.updates:
-        source = merge_candidate.format_source(candidate)
-        is_new = bool(source) and source not in record.sources
-        # A record keeps its first and its newest sources, so that a full list says no more who was counted.
-        return record.occurrences + 1, is_new and len(record.sources) == min(
-            record.occurrences, merge_candidate.SOURCES
-        )
-    sessions = {sighting.get("session", "") for sighting in held.sightings} if held else set()
-    sessions.add(candidate.session)
-    return len(sessions), "" not in sessions
 
 
 # -- what becomes of a candidate that has passed the gate ------------------------------------------
