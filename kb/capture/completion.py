@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from kb.records.candidate import AREAS
@@ -92,10 +91,3 @@ def _list_deeds(transcript: Transcript, line: int) -> list[tuple[int, str, str]]
             is_test = call.id not in failed and len(command) <= 160 and _TEST_COMMAND.search(command)
             done.append((turn, "" if path.startswith("/") else path, command if is_test else ""))
     return done
-
-
-def drop_missing_paths(candidate: Candidate, top: str) -> Candidate:
-    """Return *candidate* without the paths of its impact that the project at *top* does not have, if it is here."""
-    if not (candidate.impact and top and os.path.isdir(top)):
-        return candidate
-    return candidate._replace(impact=tuple(p for p in candidate.impact if os.path.lexists(os.path.join(top, p))))

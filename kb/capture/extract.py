@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kb.capture.completion import complete_candidate, drop_missing_paths
+from kb.capture.completion import complete_candidate
 from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
 from kb.capture.reports import find_reports
@@ -113,8 +113,15 @@ def find_candidates(
             notes.append(error.translate(kb.config.language))
     if found is None:
         found = extract_candidates(transcript, after, kb.config.language)
-    found = [drop_missing_paths(candidate, transcript.cwd) for candidate in found]
+    found = [_drop_missing_paths(candidate, transcript.cwd) for candidate in found]
     return [c._replace(session=session, host=host or c.host) for c in found], notes
+
+
+def _drop_missing_paths(candidate: Candidate, top: str) -> Candidate:
+    """Return *candidate* without the paths of its impact that the project at *top* does not have, if it is here."""
+    if not (candidate.impact and top and os.path.isdir(top)):
+        return candidate
+    return candidate._replace(impact=tuple(p for p in candidate.impact if os.path.lexists(os.path.join(top, p))))
 
 
 def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:

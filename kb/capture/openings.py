@@ -34,7 +34,6 @@ from kb.sessions.transcript import (
     get_prompt,
     list_calls,
 )
-from kb.similarity.signatures import identify_command
 from kb.text.mentions import blank_code
 from kb.text.segment import count_words
 from kb.writing.gate import COSTLY
