@@ -9,6 +9,7 @@ stand word for word in the session come through.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import deque
 from collections.abc import Iterator
