@@ -7,6 +7,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,10 +170,10 @@ def test_a_request_that_cannot_be_planned_does_not_harm_the_others(
 ) -> None:
     judge = pipeline.judge_candidate
 
-    def stumble(transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate, proof: str) -> Verdict:
+    def stumble(transaction: Transaction, request: WriteRequest, parsed: ParsedCandidate, *more: Any) -> Verdict:
         if parsed.candidate.title == TITLES[2]:
             raise ZeroDivisionError
-        return judge(transaction, request, parsed, proof)
+        return judge(transaction, request, parsed, *more)
 
     monkeypatch.setattr(pipeline, "judge_candidate", stumble)
     good, bad = waiting(kb, candidate(1)), waiting(kb, candidate(2))
