@@ -326,10 +326,9 @@ class _TranscriptReader:
         """Take what a person says in the *result* of a tool: an answer to a question, or words with a refusal."""
         call = self.asked.pop(result.id, None)
         if call and not result.is_error and (answers := parse_answers(call.input, result.text, details)):
-            texts = tuple(answer.text for answer in answers)
-            self._add_message(made._replace(origin=ANSWER, texts=texts, answers=answers))
-        if result.is_error and result.text.lstrip().startswith(_REFUSED):
-            self._add_message(made._replace(origin=HUMAN, texts=tuple(filter(None, [find_refusal_words(result.text)]))))
+            self._add_message(made._replace(origin=ANSWER, texts=tuple(one.text for one in answers), answers=answers))
+        if result.is_error and result.text.lstrip().startswith(_REFUSED) and (words := find_refusal_words(result.text)):
+            self._add_message(made._replace(origin=HUMAN, texts=(words,)))
 
     def _add_message(self, message: TranscriptMessage) -> None:
         if message.texts or message.calls or message.results:
@@ -408,10 +407,7 @@ def get_prompt(message: TranscriptMessage) -> str:
 
 
 def get_own_texts(message: TranscriptMessage) -> tuple[str, ...]:
-    """Return the texts in *message* that a person or the agent wrote themselves, without the host's reminders.
-
-    The summary that a compaction leaves is the agent's, an answer to a question of the agent's the person's.
-    """
+    """Return the texts in *message* of a person or the agent (a compaction's summary too), without reminders."""
     if message.origin == HUMAN:
         return tuple(extract_typed_text(text) for text in message.texts)
     return tuple(map(strip_injected, message.texts)) if message.origin in (AGENT, SUMMARY, ANSWER) else ()
