@@ -8,23 +8,22 @@ stand word for word in the session come through.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kb.capture.ask_model import build_request, parse_answer
 from kb.capture.completion import complete_candidate
 from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
 from kb.capture.reports import find_reports
-from kb.errors import BadInput, KbError
-from kb.i18n import Message, msg
-from kb.records.candidate import SCHEMA, build_candidates
+from kb.errors import KbError
+from kb.i18n import Message
 from kb.records.model import Candidate, Evidence
 from kb.safety import redaction
-from kb.sessions.handed_text import iter_summary_errors, split_prompt, split_summary
+from kb.sessions.handed_text import iter_spoken, iter_summary_errors, split_summary
 from kb.sessions.host_answers import LEFT, PersonAnswer, format_option
 from kb.sessions.host_input import read_transcript
 from kb.sessions.prose import (
@@ -63,8 +62,6 @@ from kb.text.mentions import (
 from kb.text.segment import clip, count_characters, count_words, normalise
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from kb.workspace import Workspace
 
 
@@ -77,8 +74,6 @@ _MIN_SENTENCE_CHARACTERS = (
 )
 _MAX_SENTENCE_CHARACTERS = 600  # a sentence of more characters is no sentence
 
-_SUMMARY_SECTIONS = ("concepts", "solved", "done")
-"""The sections of a summary whose sentences count as the agent's; the others repeat prompts, list files or plan."""
 _NEXT_STEP = re.compile(
     r"(?i)\b(?:what|which|how) (?:would|do|should) (?:you|we|i) (?:like|want|prefer)? ?(?:to )?(?:do|proceed|continue"
     r"|discuss|handle this|start|work on|focus)\b|\b(?:next (?:step|area|task)|proceed|continue\b|move (?:on|to)"
@@ -179,7 +174,10 @@ def _extract_from_message(
     evidence = Evidence("", transcript.session_id, message.line, message.time)
     for answer in message.answers:
         yield from _read_choice(answer, evidence)
-    for text, origin in _iter_spoken(message):
+    # of an answer to a question only what was typed is a sentence of the person's
+    typed = [(answer.typed, HUMAN) for answer in message.answers]
+    for text, who in typed if message.answers else iter_spoken(message):
+        origin = HUMAN if who == HUMAN else AGENT
         parts = split_pieces(text)
         marks = list(iter_marked(text, parts, evidence))
         for mark in marks:
@@ -198,27 +196,6 @@ def _extract_from_message(
             is_unmarked = not taken or taken[0][0] >= piece.start + len(piece.text)
             if is_unmarked and piece.what in ("prose", "item"):
                 yield from _extract_from_piece(piece, origin, evidence, transcript, known)
-
-
-def _iter_spoken(message: TranscriptMessage) -> Iterator[tuple[str, str]]:
-    """Yield the texts of *message* that may hold something to keep, each with who speaks: HUMAN or AGENT.
-
-    What a person hands over is an agent's, and so is a summary; what they quote is nobody's. Of an answer to a
-    question only what was typed is a sentence of the person's.
-    """
-    if message.answers:
-        yield from ((answer.typed, HUMAN) for answer in message.answers if answer.typed)
-        return
-    for text in get_own_texts(message):
-        if message.origin == HUMAN:
-            parts = split_prompt(text)
-            yield from ((part, HUMAN) for part in parts.own)
-            yield from ((part, AGENT) for part in parts.handed)
-        elif message.origin == SUMMARY:
-            sections = split_summary(text)
-            yield from ((sections[name], AGENT) for name in _SUMMARY_SECTIONS if name in sections)
-        else:
-            yield text, message.origin
 
 
 def _read_choice(answer: PersonAnswer, evidence: Evidence) -> Iterator[Candidate]:
@@ -328,106 +305,3 @@ def _build_title(main: str) -> str:
     if len(shorter) > 80 and (other := find_alternative(shorter)) and count_words(head := shorter.split(other)[0]) > 8:
         shorter = strip_markdown(_INSTEAD_END.sub("", head))
     return clip(remove_title_lead(shorter if count_words(shorter) >= 3 else strip_markdown(main)), 120)
-
-
-# -- by a language model ---------------------------------------------------------------------------
-
-MAX_CHARACTERS = 120_000  # of the longest input; of a longer session the end is given
-_MIN_QUOTE_CHARACTERS = 4  # a quote of fewer 字 proves nothing: it stands in every text
-
-_MODEL_PROMPTS = {
-    "en": (
-        "Extract from the session what will still matter to later work: decisions with their reasons, constraints, "
-        "interfaces, pitfalls with their causes, patterns, and lasting preferences of the person. Leave out plans, "
-        "questions, progress, and whatever is temporary or obvious. Answer with JSON only: an object whose key "
-        '"candidates" holds a list that follows the schema. Every candidate needs at least one evidence with a quote '
-        "copied word for word from one input text, and its line. Leave a field out when the session does not say it. "
-        "An empty list is a good answer."
-    ),
-    "zh": (
-        "从会话中提取以后仍会影响工作的内容：带理由的决策、约束、接口、带原因的教训、模式，以及用户的长期偏好。"
-        "不要提取计划、提问、进度、临时或显而易见的内容。只用 JSON 回答：一个对象，"
-        '键 "candidates" 是符合 schema 的列表。每个候选至少有一条 evidence，'
-        "其 quote 必须从某条输入文本中逐字复制，并注明 line。会话没有说的字段不要填写。"
-        "没有值得保留的内容时，返回空列表。"
-    ),
-}
-
-
-def build_request(transcript: Transcript, language: str) -> dict[str, Any]:
-    """Return what the model is asked in *language* ("zh" or "en"): task, schema, input and lang."""
-    rows: list[dict[str, Any]] = []
-    room = MAX_CHARACTERS
-    said = [(message, text) for message in transcript.messages for text in get_own_texts(message) if text.strip()]
-    for message, text in reversed(said):
-        room -= len(text)
-        if room < 0:
-            break
-        rows.append({"line": message.line, "who": message.origin, "text": text})
-    item = {key: value for key, value in SCHEMA.items() if key != "$schema"}
-    properties = {"candidates": {"type": "array", "items": item}}
-    schema = {"type": "object", "required": ["candidates"], "properties": properties}
-    return {
-        "task": _MODEL_PROMPTS.get(language, _MODEL_PROMPTS["en"]),
-        "schema": schema,
-        "input": rows[::-1],
-        "lang": language,
-    }
-
-
-def parse_answer(answer: object, transcript: Transcript) -> list[Candidate]:
-    """Return the candidates in a model's *answer* that the session proves.
-
-    Raise BadInput if the answer has no list of candidates, or if none of those in it follows the schema: then the
-    offline extraction is the better one. What a model cannot know from the session (ids of other records, session,
-    host) is taken out, and paths and quotes that do not occur are dropped.
-    """
-    items = answer.get("candidates") if isinstance(answer, dict) and "kind" not in answer else answer
-    if isinstance(items, dict):
-        items = [items]
-    if not isinstance(items, list):
-        raise BadInput(msg("the answer of KB_LLM_CMD has no list of candidates"))
-    found: list[Candidate] = []
-    problem: BadInput | None = None
-    for number, item in enumerate(items):
-        try:
-            found += build_candidates(item, f"KB_LLM_CMD[{number}]")
-        except BadInput as error:
-            problem = problem or error
-    if problem and not found:
-        raise problem
-    parts: list[str] = []  # all that was said and asked of tools, to look paths up in
-    for message in transcript.messages:
-        parts += get_own_texts(message)
-        parts += (json.dumps(call.input, ensure_ascii=False, default=str) for call in message.calls)
-    mentioned = "\n".join(parts).replace("\\\\", "/")
-    proven = []
-    for candidate in found:
-        quotes = [locate_quote(evidence, transcript) for evidence in candidate.evidence]
-        known = candidate._replace(
-            evidence=tuple(dict.fromkeys(quote for quote in quotes if quote)),
-            impact=tuple(path for path in candidate.impact if path and path in mentioned),
-            supersedes=(),
-            amends=(),
-            coexists_with={},
-            updates="",
-            session=transcript.session_id,
-            host="",
-        )
-        proven += [known] if known.evidence else []
-    return proven
-
-
-def locate_quote(evidence: Evidence, transcript: Transcript) -> Evidence | None:
-    """Return *evidence* with the line and time at which its quote really stands, the named line first; None for none.
-
-    White space may differ: who copies a quote out of wrapped lines has it with other line ends.
-    """
-    if count_words(evidence.quote) < _MIN_QUOTE_CHARACTERS:
-        return None
-    quote = " ".join(evidence.quote.split())
-    # A model often miscounts lines: a quote counts wherever it stands word for word.
-    for message in sorted(transcript.messages, key=lambda message: message.line != evidence.line):
-        if any(quote in " ".join(text.split()) for text in get_own_texts(message)):
-            return Evidence(evidence.quote, transcript.session_id, message.line, message.time)
-    return None

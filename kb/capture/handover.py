@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.capture.extract import locate_quote
+from kb.capture.ask_model import locate_quote
 from kb.capture.openings import ANSWER, CHOICE, CORRECTION, DECISION, FAILURE, Opening, find_openings
 from kb.capture.refusals import close_written_proposals
 from kb.errors import BadInput, KbError, UnknownId

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kb.records.model import Candidate, Evidence
+from kb.sessions.handed_text import AGENT_TOOLS
 from kb.sessions.host_input import to_text
 from kb.sessions.prose import ProsePiece, is_question, split_pieces, split_sentences
 from kb.sessions.transcript import (
@@ -27,8 +28,6 @@ from kb.sessions.transcript import (
 from kb.text.mentions import find_paths, make_relative, strip_markdown
 from kb.text.segment import clip, count_words, estimate_tokens, one_line, slugify
 
-AGENT_TOOLS = frozenset({"Agent", "Task"})
-"""The tools that start a sub-agent."""
 _READERS = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "ToolSearch"})
 _WRITERS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"})
 _SHELLS = frozenset({"Bash", "PowerShell"})

@@ -11,6 +11,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kb.sessions.transcript import (
+    HUMAN,
+    SUMMARY,
+    Transcript,
+    TranscriptMessage,
+    get_own_texts,
+    list_calls,
+)
 from kb.text.segment import one_line
 
 _INTRO_CHARACTERS = 400
@@ -45,6 +53,10 @@ _OWN_HEADING = re.compile(
     r"(?m)^## (?:🔸|🔹|🔶|\[(?:识 )?T[12]\]|Knowledge base: |知识库：|(?:Related records|相关锚点|Hints|惯性提示)$)"
 )
 """With such a heading kb's own texts begin: its hints and its forms."""
+
+
+AGENT_TOOLS = frozenset({"Agent", "Task"})
+"""The tools that start a sub-agent; the result is its report."""
 
 
 class PromptParts(NamedTuple):
@@ -93,6 +105,55 @@ def _split_at_elements(text: str) -> Iterator[str]:
         yield text[at : match.start()]
         at = end + len(closing)
     yield text[at:]
+
+
+# -- who says what ---------------------------------------------------------------------------------
+
+HANDOVER, REPORT = "handover", "report"
+"""Who speaks in a text that a prompt hands over, and in what a sub-agent reports: an agent."""
+_TOLD_SECTIONS = ("concepts", "solved", "done")
+"""The sections of a summary that tell what was found; the others repeat prompts, list files or plan."""
+
+
+class SpokenText(NamedTuple):
+    """A text of a session, with who speaks: human, agent, answer, summary, handover or report."""
+
+    line: int
+    time: str
+    who: str
+    text: str
+
+
+def iter_spoken(message: TranscriptMessage) -> Iterator[tuple[str, str]]:
+    """Yield the texts of *message* in which somebody speaks for this session, each with who.
+
+    What a person hands over is an agent's, and of a summary only the sections count that tell; what is quoted, and
+    what kb itself has said, is nobody's.
+    """
+    for text in get_own_texts(message):
+        if message.origin == HUMAN:
+            parts = split_prompt(text)
+            yield from ((part, HUMAN) for part in parts.own)
+            yield from ((part, HANDOVER) for part in parts.handed)
+        elif message.origin == SUMMARY:
+            sections = split_summary(text)
+            yield from ((sections[name], SUMMARY) for name in _TOLD_SECTIONS if name in sections)
+        elif text.strip():
+            yield text, message.origin
+
+
+def list_spoken(transcript: Transcript) -> list[SpokenText]:
+    """Return what was said in a session, in order: also the errors of a summary, and reports of sub-agents."""
+    found = []
+    for message in transcript.messages:
+        found += [SpokenText(message.line, message.time, who, text) for text, who in iter_spoken(message)]
+        for text in get_own_texts(message) if message.origin == SUMMARY else ():
+            if errors := split_summary(text).get("errors"):
+                found.append(SpokenText(message.line, message.time, SUMMARY, errors))
+    for one in list_calls(transcript, in_context=True):
+        if one.request.name in AGENT_TOOLS and one.result and not one.is_error and one.output.strip():
+            found.append(SpokenText(one.result.line, "", REPORT, one.output))
+    return sorted(found, key=lambda spoken: spoken.line)
 
 
 # -- the summary of a compaction -------------------------------------------------------------------

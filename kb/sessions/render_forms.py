@@ -23,6 +23,7 @@ from kb.safety import redaction
 from kb.sessions import forms
 from kb.sessions.facts import find_progress, find_task, read_task_list
 from kb.sessions.forms import COMPACT, NORMAL, FormFacts
+from kb.sessions.handed_text import AGENT_TOOLS
 from kb.sessions.host_answers import PersonAnswer
 from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
 from kb.state import hook_failures
@@ -244,6 +245,9 @@ def mask_transcript(transcript: Transcript, masking: Masking, *, everything: boo
     the inputs and results of tools as well.
     """
 
+    calls = (call for message in transcript.messages for call in message.calls)
+    agents = {call.id for call in calls if call.name in AGENT_TOOLS}  # their results are what an agent says
+
     def mask_message(message: TranscriptMessage) -> TranscriptMessage:
         calls = [
             call._replace(input=redaction.redact_json(call.input, masking))
@@ -251,7 +255,10 @@ def mask_transcript(transcript: Transcript, masking: Masking, *, everything: boo
             else call
             for call in message.calls
         ]
-        results = message.results
+        results = tuple(
+            one._replace(text=redaction.redact_text(one.text, masking)[0]) if one.id in agents else one
+            for one in message.results
+        )
         if everything:
             shown = (redaction.redact_text(result.text[:_MAX_ANSWER_CHARACTERS], masking)[0] for result in results)
             results = tuple(one._replace(text=text) for one, text in zip(results, shown, strict=True))

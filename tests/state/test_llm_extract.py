@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kb.capture.extract import MAX_CHARACTERS, build_request, parse_answer
+from kb.capture.ask_model import MAX_CHARACTERS, build_request, parse_answer
 from kb.errors import BadInput, KbError
-from kb.sessions.transcript import ToolCall, Transcript, TranscriptMessage
+from kb.knowledge_base import KnowledgeBase
+from kb.sessions.transcript import ToolCall, Transcript, TranscriptMessage, parse_transcript
 from kb.state import json_clients as place
+from tests.sessions.test_heard_words import SAID, SUMMARY, asked, claude, result
 
 ZH = "最终我们选了 Kafka，吞吐够用，见 src/bus.py。"
 EN = "We settled on Kafka for the bus."
@@ -38,8 +40,59 @@ def test_the_request_says_what_to_do_in_the_language_asked_for(language: str) ->
     assert list(asked) == ["task", "schema", "input", "lang"]
     assert asked["lang"] == language and ("会话" in asked["task"]) is (language == "zh")
     assert asked["input"] == [{"line": 3, "who": "human", "text": ZH}, {"line": 7, "who": "agent", "text": EN}]
-    assert asked["schema"]["properties"]["candidates"]["items"]["required"] == ["kind", "title"]
+    wanted = ["kind", "title", "evidence", "affects_future", "reference_value", "prevents_repeat"]
+    assert asked["schema"]["properties"]["candidates"]["items"]["required"] == wanted
+    assert all(question in asked["task"] for question in wanted[3:])
     json.dumps(asked)
+
+
+ISSUE = "Please fix this.\n<issue>\nWe settled on RabbitMQ for every queue.\n</issue>"
+HEARD = parse_transcript(
+    "".join(
+        json.dumps(row) + "\n"
+        for row in (
+            {"type": "user", "message": {"content": ISSUE}},
+            {"type": "queue-operation", "operation": "enqueue", "content": "Use cents for every amount"},
+            *(claude(asked()), claude(result(SAID), role="user")),
+            claude({"type": "tool_use", "id": "c2", "name": "Task", "input": {"prompt": "Look"}}),
+            claude({**result("The parser keeps every amount as cents."), "tool_use_id": "c2"}, role="user"),
+            {"type": "user", "isCompactSummary": True, "message": {"content": SUMMARY}},
+            {"type": "user", "message": {"content": "Continue from this handover:\n" + "We like short names. " * 20}},
+        )
+    ).encode()
+)
+
+
+def test_the_request_holds_everything_that_was_said() -> None:
+    rows = build_request(HEARD, "en")["input"]
+    assert [(row["line"], row["who"]) for row in rows] == [
+        *((1, "human"), (2, "human"), (4, "answer"), (4, "answer"), (6, "report"), (7, "summary")),
+        *((8, "human"), (8, "handover")),
+    ]
+    text = json.dumps(rows, ensure_ascii=False)
+    assert "☑ Settings page" in text and "IPFS_URL" in text
+    assert "RabbitMQ" not in text and "always use tabs" not in text, "what is quoted is nobody's word"
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["Use cents for every amount", "☑ Settings page (Recommended): Always there",
+     "The parser keeps every amount as cents.",
+     "Created `apps/api/.env` with `IPFS_URL`", "We like short names."],
+)  # fmt: skip
+def test_every_source_proves_a_quote(quote: str) -> None:
+    assert len(parse_answer([item(evidence=[{"quote": quote}])], HEARD)) == 1
+
+
+@pytest.mark.parametrize("quote", ["We settled on RabbitMQ for every queue.", "From now on always use tabs"])
+def test_what_is_nobodys_word_proves_nothing(quote: str) -> None:
+    assert parse_answer([item(evidence=[{"quote": quote}])], HEARD) == []
+
+
+def test_a_preference_needs_the_persons_own_words() -> None:
+    wish = {"kind": "preference", "title": "Short names"}
+    assert parse_answer([{**wish, "evidence": [{"quote": "We like short names."}]}], HEARD) == []
+    assert len(parse_answer([{**wish, "evidence": [{"quote": "Use cents for every amount"}]}], HEARD)) == 1
 
 
 def test_of_a_long_session_the_end_is_given() -> None:
@@ -110,6 +163,27 @@ print(json.dumps({{"candidates": [{{"kind": "D", "title": given["input"][0]["tex
     answer = place.run_llm_command(command(tmp_path, body), build_request(SESSION, "zh"), timeout=20)
     assert [candidate.title for candidate in parse_answer(answer, SESSION)] == [ZH[:8]]
     assert (tmp_path / "calls").read_text() == "x"
+
+
+def test_a_model_that_answers_the_self_check_gets_its_candidates_written(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = """
+given = json.load(sys.stdin)
+needed = given["schema"]["properties"]["candidates"]["items"]["required"]
+check = {key: key == "reference_value" for key in needed if key.endswith(("future", "value", "repeat"))}
+quote = next(row["text"] for row in given["input"] if row["who"] == "report")
+print(json.dumps({"candidates": [{"kind": "D", "title": "The parser keeps amounts as cents", **check,
+    "decision": "The parser keeps every amount as integer cents.", "evidence": [{"quote": quote}]}]}))
+"""
+    path = tmp_path / "t.jsonl"
+    call = claude({"type": "tool_use", "id": "c1", "name": "Task", "input": {"prompt": "Look"}})
+    rows = [call, claude(result("The parser keeps every amount as cents."), role="user")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setenv("KB_LLM_CMD", command(tmp_path, body))
+    with KnowledgeBase(str(root), os.environ) as kb:
+        saved = kb.save_session(str(path), session="s", folder=str(tmp_path), archive=False)
+        assert [verdict.verdict for verdict in saved.verdicts] == ["created"], saved
 
 
 def test_a_command_that_does_not_read_its_input_may_answer(tmp_path: Path) -> None:
