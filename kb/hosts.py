@@ -30,6 +30,7 @@ EVENTS = {
     "session-end": "SessionEnd",
     "pre-tool": "PreToolUse",
     "post-tool": "PostToolUse",
+    "post-tool-failure": "PostToolUseFailure",
     "messages": "Messages",
 }
 """The events kb answers, by the word of the command line and by kb's name for them, which is Claude Code's."""
@@ -122,7 +123,14 @@ class Host(NamedTuple):
         return {row.name: row.matcher for row in self.event_rows if row.matcher}
 
 
-_CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse")
+_CONTEXT_EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "SubagentStart",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+)
 _READ_AND_WRITE = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp__.*|Agent|Task"
 _ENTRY = {"type": "command", "command": COMMAND, "timeout": SECONDS}
 _SERVER = {"command": SERVER_PROGRAM, "args": SERVER_ARGUMENTS}
@@ -143,6 +151,7 @@ CLAUDE = Host(
         HostEvent("SessionEnd", "SessionEnd", 10),
         HostEvent("PreToolUse", "PreToolUse", 10, _READ_AND_WRITE),
         HostEvent("PostToolUse", "PostToolUse", 10, "Glob|Grep|Bash|PowerShell|mcp__.*"),
+        HostEvent("PostToolUseFailure", "PostToolUseFailure", 10, "Bash|PowerShell|mcp__.*"),
     ),
     hooks=SettingsFile(".claude/settings.json", "CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
     entry=_ENTRY,
@@ -226,6 +235,7 @@ COPILOT = Host(
         HostEvent("userPromptSubmitted", "UserPromptSubmit", 10),
         HostEvent("preToolUse", "PreToolUse", 10),
         HostEvent("postToolUse", "PostToolUse", 10, "glob|grep|bash|powershell"),
+        HostEvent("postToolUseFailure", "PostToolUseFailure", 10, "bash|powershell"),
         HostEvent("agentStop", "Stop", 60),
         HostEvent("subagentStart", "SubagentStart", 10),
         HostEvent("subagentStop", "SubagentStop"),

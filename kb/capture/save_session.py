@@ -195,6 +195,7 @@ class _SessionSave:
         self.rows += self.new
         self._update_compact()
         self._note_openings()
+        self._keep_unsolved()
         self._move_cursor()
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
 
@@ -329,6 +330,16 @@ class _SessionSave:
             )
             self.notes.append(self.kb.localise(stays))
         return files
+
+    def _keep_unsolved(self) -> None:
+        """Keep what failed and was not overcome, and by which words errors with a cure are recognised."""
+        from kb.capture.failures import list_unsolved
+        from kb.state import failed_calls
+
+        unsolved, day = list_unsolved(self.transcript), self.kb.today()
+        failed_calls.save_unsolved(self.kb.state, self.job.session, unsolved, day=day, project=self.scope)
+        if any(row.candidate.kind == "pitfall" for row in self.new):
+            failed_calls.save_known_errors(self.kb.state, self.kb.sync_index(thorough=False).list_error_lines())
 
     def _postpone_save(
         self, error: Busy | GitFailed, lasting: Sequence[Candidate], notes: Sequence[str]

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from kb.hooks.fast_path import can_skip_event
 from kb.hosts import CLAUDE, EVENTS, HOSTS, NO_VALUES, Host, find_guest
 from kb.paths import find_root
+from kb.startup.lazy_regex import MULTILINE, regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.startup.process import delay_gc, exit_process
 
@@ -25,8 +26,16 @@ USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write 
 
 MAX_PAYLOAD = 32_000_000
 _TEXTS = """session_id cwd transcript_path agent_transcript_path prompt prompt_id source tool_name tool_use_id agent_id
-    agent_type last_assistant_message prompt_response""".split()
+    agent_type last_assistant_message prompt_response tool_error""".split()
 """The fields of a payload that are text, or not there."""
+_EXIT_KEYS = ("exitCode", "exit_code", "exit")
+"""Under which a host gives the exit code."""
+_EXIT_AREA = 300
+"""Characters at either end of an output in which a host writes the exit code."""
+_EXIT_CODE = regex(
+    r"^(?:Exit Code: ?|Process exited with code |<exited with exit code |Exit code: )[1-9]\d{0,3}>?\s*$",
+    MULTILINE,
+)
 _owns_process = False
 """Whether this process is a hook and nothing else: then it may be ended at once."""
 
@@ -106,11 +115,40 @@ def _process_event(word: str, caller: _Caller) -> int:
     payload = caller.codec.normalise_payload(event, given) if caller.codec else given
     if payload is None:  # nothing to kb
         return _answer_nothing(caller)
-    payload = _clean_payload(payload, name)
+    payload = _clean_payload(add_tool_error(event, payload), name)
     root = find_root(payload["cwd"] if os.path.isdir(payload["cwd"]) else _get_current_folder(), os.environ)
     if root is None or can_skip_event(event, payload, root):
         return _answer_nothing(caller)
     return _handle_with_deadline(caller, payload, root)
+
+
+def add_tool_error(event: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *payload* with `tool_error`, what a call that failed has printed; one that a person stopped did not."""
+    if event == "PostToolUseFailure":
+        error = payload.get("error") or payload.get("error_message")
+        return payload if payload.get("is_interrupt") is True else {**payload, "tool_error": error}
+    if event == "PostToolUse" and "tool_error" not in payload:
+        return {**payload, "tool_error": find_exit_failure(payload.get("tool_response"))}
+    return payload
+
+
+def find_exit_failure(response: object) -> str:
+    """Return what a command printed whose *response* says that it failed; "" for one that succeeded.
+
+    Not every host says so in a field: Gemini CLI writes "Exit Code: 1" below the output, Codex "Process exited with
+    code 1" above it, Copilot "<exited with exit code 1>" below.
+    """
+    if isinstance(response, dict):
+        held = response.get("metadata")
+        codes = [each.get(key) for each in (response, held) if isinstance(each, dict) for key in _EXIT_KEYS]
+        if not any(type(code) is int and code for code in codes):
+            return ""
+        texts = (response.get(key) for key in ("stdout", "stderr", "output", "content"))
+        return "\n".join(text for text in texts if isinstance(text, str)) or "?"
+    if not isinstance(response, str) or "xit" not in response:
+        return ""
+    ends = f"{response[:_EXIT_AREA]}\n{response[-_EXIT_AREA:]}"
+    return response if _EXIT_CODE.search(ends) else ""
 
 
 def _clean_payload(payload: Mapping[str, Any], host: str) -> dict[str, Any]:

@@ -48,6 +48,8 @@ def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any] 
     result = payload.get("toolResult")
     if isinstance(result, dict):
         made["tool_response"] = result.get("textResultForLlm")
+        if result.get("resultType") == "failure":
+            made["tool_error"] = result.get("textResultForLlm")
     return made
 
 

@@ -150,6 +150,7 @@ def _get_session(payload: Payload) -> dict[str, Any]:
 
 def handle_session_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     """Land what earlier sessions left, and tell the new one what it should know."""
+    from kb.context import cures
     from kb.context.give_hints import build_start_context
 
     landed: list[Verdict] = []
@@ -159,6 +160,7 @@ def handle_session_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
         raise
     except (KbError, OSError) as error:
         remember_failure(kb.root, "SessionStart", error)
+    cures.save_known_errors(kb)
     folder = payload.get("cwd", "")
     session, source = payload.get("session_id", ""), payload.get("source", "")
     context = build_start_context(kb, session, source=source, project=kb.project(folder))
@@ -355,6 +357,7 @@ HANDLERS: Mapping[str, Handler] = {
     "SessionEnd": handle_session_end,
     "PreToolUse": handle_pre_tool,
     "PostToolUse": handle_post_tool,
+    "PostToolUseFailure": handle_post_tool,
     "Messages": handle_messages,
 }
 _SESSION_SAVING_EVENTS = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})

@@ -13,11 +13,13 @@ from collections.abc import Mapping
 
 from kb.startup.lazy_regex import bytes_regex, regex
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.state import record_stamps
+from kb.state import failed_calls, record_stamps
 
 if TYPE_CHECKING:
     from typing import Any
 
+AFTER_TOOL = ("PostToolUse", "PostToolUseFailure")
+"""The events after a call; Claude Code and Copilot have one of their own for a call that failed."""
 SPAWNS = frozenset({"Agent", "Task"})
 """Tools that start a sub-agent: what it is asked for is remembered."""
 _SEARCHES = frozenset({"Glob", "Grep"})
@@ -83,8 +85,13 @@ def can_skip_event(event: str, payload: Mapping[str, Any], root: str) -> bool:
     """Return whether *event* can be answered with nothing right away."""
     if event == "UserPromptSubmit":
         return not payload.get("prompt", "").strip()
-    tool = payload.get("tool_name", "")
+    tool, session = payload.get("tool_name", ""), payload.get("session_id", "")
+    command = payload.get("tool_input", {}).get("command") if tool in _SHELLS else None
     if event == "PreToolUse":
+        if tool in _WRITES or (may_write(payload) and tool not in _SHELLS):
+            failed_calls.note_change(root, session)
+        elif isinstance(command, str) and failed_calls.is_repeated_in_vain(root, session, command):
+            return False
         # the cheap questions first; noting that a call begins comes last, since only a plain call may be noted here
         is_plain = (
             tool not in SPAWNS
@@ -93,9 +100,13 @@ def can_skip_event(event: str, payload: Mapping[str, Any], root: str) -> bool:
             and not _is_near_alert(payload, root)
         )
         return is_plain and (not may_write(payload) or _note_if_unchanged(payload, root, is_begin=True))
-    if event == "PostToolUse":
+    if event in AFTER_TOOL:
+        error = payload.get("tool_error", "")
+        if isinstance(command, str):
+            failed_calls.note_call(root, session, command, failed=bool(error))
         is_short = tool not in _SEARCHES or _is_short_result(payload.get("tool_response"))
-        is_plain = is_short and not _is_near_alert(payload, root)
+        is_known = bool(error) and failed_calls.may_be_known(root, error)
+        is_plain = is_short and not is_known and not _is_near_alert(payload, root)
         return is_plain and (not may_write(payload) or _note_if_unchanged(payload, root, is_begin=False))
     return False
 

@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Mapping
 
 from kb.errors import BadInput, IndexFailed, KbError
-from kb.guard.response import ASK, DENY, HookResponse, merge_responses
+from kb.guard.response import ASK, DENY, WARN, HookResponse, merge_responses
 from kb.hooks.fast_path import SPAWNS, count_lines, may_discard, may_write
 from kb.hosts import CLAUDE
+from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions.host_input import read_transcript
 from kb.startup.hashes import sha256
@@ -51,7 +52,24 @@ def handle_post_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     if made := shorten_result(kb, tool, given, payload.get("tool_response"), transcript=transcript, folder=folder):
         shorter = HookResponse(updated_output=made.value, updated_note=kb.localise(made.note))
     changed = compare_protected_files(kb, payload, "PostToolUse") if may_write(payload) else HookResponse()
-    return merge_responses(shorter, changed, _alert_at_tool(kb, payload))
+    return merge_responses(shorter, changed, _tell_cure(kb, payload), _alert_at_tool(kb, payload))
+
+
+def _tell_cure(kb: KnowledgeBase, payload: Payload) -> HookResponse:
+    """Tell the agent what helped when this failed before; usually nothing."""
+    error, command = payload.get("tool_error", ""), payload.get("tool_input", {}).get("command")
+    if not error:
+        return HookResponse()
+    from kb.context import cures
+    from kb.state.session_log import SessionLog
+
+    told = SessionLog(kb, payload.get("session_id", ""), payload.get("agent_id", ""))
+    project, typed = kb.project(payload.get("cwd", "")), command if isinstance(command, str) else ""
+    cure = cures.find_cure(kb, typed, error, project=project, told=told, tool=payload.get("tool_name", ""))
+    if cure is None:
+        return HookResponse()
+    told.mark_told(cures.build_told_key(cure.record))
+    return HookResponse(context=cure.text)
 
 
 def _guard_tool_call(kb: KnowledgeBase, payload: Payload) -> HookResponse:
@@ -87,6 +105,18 @@ def _remember_agent_task(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     return HookResponse()
 
 
+def _warn_of_repetition(kb: KnowledgeBase, payload: Payload) -> HookResponse:
+    """Warn before a command that failed twice with nothing changed between; it is made all the same."""
+    from kb.state import failed_calls
+
+    session, command = payload.get("session_id", ""), payload.get("tool_input", {}).get("command")
+    if not isinstance(command, str) or not failed_calls.is_repeated_in_vain(kb.root, session, command):
+        return HookResponse()
+    failed_calls.mark_warned(kb.root, session, command)
+    said = msg("kb: this command has failed twice, and nothing was changed since; read its error, or change something")
+    return HookResponse(WARN, kb.localise(said))
+
+
 def _alert_at_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     """Tell of the context at a tool call: a session that works alone hears of it nowhere else."""
     alert = raise_usage_alert(kb, payload, only_told=True)
@@ -94,7 +124,13 @@ def _alert_at_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
 
 
 Handler = Callable[[KnowledgeBase, "Payload"], HookResponse]
-BEFORE_TOOL: tuple[Handler, ...] = (_guard_tool_call, _limit_long_read, _remember_agent_task, _alert_at_tool)
+BEFORE_TOOL: tuple[Handler, ...] = (
+    _guard_tool_call,
+    _warn_of_repetition,
+    _limit_long_read,
+    _remember_agent_task,
+    _alert_at_tool,
+)
 """What looks at a tool call before it is made. One more is a function and a word here; `fast_path` lets it be asked."""
 
 

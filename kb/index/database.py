@@ -419,6 +419,11 @@ class Index:
         )
         return [(load_record(path, data), rest) for path, data, rest in rows]
 
+    def list_error_lines(self) -> list[str]:
+        """Return every error line by which a record is recognised, each once."""
+        rows = self._db.execute("SELECT DISTINCT value FROM facets WHERE facet = 'signature' AND rest = ''")
+        return [line for (line,) in rows]
+
     def count_by_column(self, column: str, wanted: Filter = ALL) -> dict[str, int]:
         """Return how many of the records *wanted* each value of "kind", "scope", "status" or the facet "tag" has."""
         if column not in ("kind", "scope", "status", "tag"):

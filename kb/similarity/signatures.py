@@ -51,7 +51,9 @@ _NOISE = regex(
     r"|\b(?:0x)?(?=[a-f]*\d)[0-9a-f]{7,40}\b"  # hashes
 )
 _FOLDER = regex(r"(?<![\w:/\\])(?:[A-Za-z]:)?(?:[\w.@~+-]*[/\\])+(?=[\w.@-])")
-_LOCATION = regex(r"^(?:E {2,}|\[[\w:.-]+\]\s+)?(?:\S+?(?::\d+){1,2}:?\s+|\S+\(\d+,\d+\):\s+)?")
+_LOCATION = regex(
+    r"^(?:E {2,}|(?:Output|Stdout|Stderr): |\[[\w:.-]+\]\s+)?(?:\S+?(?::\d+){1,2}:?\s+|\S+\(\d+,\d+\):\s+)?"
+)
 """`src/a.go:12:3: `, `a.ts(3,1): `: where an error stands, not what it is."""
 _NUMBER = regex(r"(?P<kept>\b[A-Z]{1,6}-?\d{2,5}\b|(?:localhost|\d+\.\d+\.\d+\.\d+|\bport):? ?\d{2,5}\b)|\d+")
 """Codes of errors (TS2345, E0432, GH006) and ports (localhost:5432) are kept: redis does not listen on 5432."""

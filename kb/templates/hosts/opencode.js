@@ -13,6 +13,7 @@ const KEPT = 30 * 86_400_000
 const AMENDED = 60_000
 const LARGE = 100_000
 const LONG = 4_000
+const PRINTED = 30_000
 
 // Ask kb. Whatever goes wrong, the answer is empty and the agent goes on.
 function ask(event, word, payload) {
@@ -198,6 +199,7 @@ export const KbPlugin = async ({ client, directory }) => {
         if (typeof answer.output === "string") output.output = `${answer.output}\n\n${answer.context ?? ""}`
       } else if (!["read", "glob", "grep", "list", "edit", "write", "todowrite", "todoread"].includes(input.tool)) {
         const payload = { tool_name: input.tool, tool_input: input.args ?? {} }
+        if (output?.metadata?.exit) payload.tool_error = String(output.output ?? "").slice(-PRINTED) || "?"
         const answer = await send("tool.execute.after", "post-tool", input.sessionID, payload)
         if (answer.context && typeof output?.output === "string") output.output = `${output.output}\n\n${answer.context}`
         show(answer)

@@ -1,0 +1,129 @@
+"""Tell an agent the cure of a failure that was overcome before, at the moment the command fails."""
+
+from __future__ import annotations
+
+from kb.i18n import msg
+from kb.index.record_ids import find_by_signature, qualify_record_ids
+from kb.records.kinds import FIXED_BY, SIGNATURE
+from kb.records.model import GLOBAL, Record, list_field
+from kb.safety.quoting import TITLE_LIMIT, has_conclusion, quote_record, quote_text
+from kb.similarity.signatures import (
+    GENERIC_FROM,
+    compute_signature,
+    identify_command,
+    is_same_failure,
+    list_shared_lines,
+)
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state import failed_calls
+from kb.text.segment import estimate_tokens, first_sentence
+
+if TYPE_CHECKING:
+    from kb.state.session_log import SessionLog
+    from kb.workspace import Workspace
+
+MAX_TOKENS = 60
+"""Estimated tokens of what is told at a failure."""
+_SHORTEST = 24
+"""Characters below which a quote is not cut further."""
+_COMMAND = regex(r"`([^`\n]+)`")
+
+
+class Cure(NamedTuple):
+    """What helped against a failure before."""
+
+    record: Record
+    text: str
+
+
+def find_cure(
+    kb: Workspace, command: str, output: str, *, project: str, told: SessionLog, tool: str = ""
+) -> Cure | None:
+    """Return the cure of the failure of *command* with *output*, in one line of MAX_TOKENS at most; None for none.
+
+    Only a pitfall of *project* or the global scope that has a solution, is in force and not fixed is told, once in a
+    session; not one whose cure has failed in it. *tool*: the name of what failed, where it is no shell.
+    """
+    family = identify_command(command) or (tool if tool.startswith("mcp__") else "")
+    signature = compute_signature(family, output) if family else ()
+    if not signature:
+        return None
+    kb.sync_index(thorough=False)
+    found = _choose_record(kb, signature, project, told)
+    # Of the one record that is about to be told it is asked whether it still stands so.
+    if found and not kb.index.is_current(found.path):
+        kb.sync_index()
+        found = _choose_record(kb, signature, project, told)
+    return Cure(found, _render_cure(kb, found, project)) if found else None
+
+
+def _choose_record(kb: Workspace, signature: tuple[str, ...], project: str, told: SessionLog) -> Record | None:
+    """Return the pitfall whose failure *signature* is most likely the one of, and that may be told; None for none."""
+    known = find_by_signature(kb, signature[1:])
+    generic = _find_generic_lines(kb, signature, [list_field(record, SIGNATURE) for record, _ in known])
+    heard = told.list_told()
+    found = []
+    for record, _ in known:
+        lines = list_field(record, SIGNATURE)
+        is_told = build_told_key(record) in heard
+        if not is_told and _is_telling(record, project) and is_same_failure(lines, signature, generic):
+            found.append((len(list_shared_lines(lines, signature, generic)), record.occurrences, record))
+    ranked = [record for *_, record in sorted(found, key=lambda one: one[:2], reverse=True)]
+    return next((record for record in ranked if not _has_cure_failed(kb, record, told.session)), None)
+
+
+def build_told_key(record: Record) -> str:
+    """Return under which name a session remembers that it was told the cure in *record*."""
+    return f"cure:{record.identity}"
+
+
+def save_known_errors(kb: Workspace) -> None:
+    """Keep for the hooks of failed commands by which words the errors are recognised that may have a cure."""
+    failed_calls.save_known_errors(kb.state, kb.sync_index(thorough=False).list_error_lines())
+
+
+def _find_generic_lines(kb: Workspace, signature: tuple[str, ...], known: list[list[str]]) -> set[str]:
+    """Return the lines of *signature* that tell nothing here: they stand under several different failures."""
+    unsolved = [_list_texts(row.get("signature")) for row in failed_calls.load_unsolved(kb.state)]
+    counts = failed_calls.count_signatures(signature[1:], [*known, *unsolved])
+    return {line for line, count in counts.items() if count >= GENERIC_FROM}
+
+
+def _list_texts(value: object) -> list[str]:
+    """Return the texts in a list that was read from a file."""
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _has_cure(record: Record) -> bool:
+    return bool(record.section("solution").strip()) and not record.extra.get(FIXED_BY)
+
+
+def _is_telling(record: Record, project: str) -> bool:
+    if record.kind != "pitfall" or record.scope not in (project, GLOBAL) or not _has_cure(record):
+        return False
+    return not has_conclusion(f"{record.title}\n{record.section('solution')}") and not quote_record(record, "").warning
+
+
+def _has_cure_failed(kb: Workspace, record: Record, session: str) -> bool:
+    commands = _COMMAND.findall(record.section("solution"))
+    return any(failed_calls.has_failed(kb.root, session, command) for command in commands)
+
+
+def _render_cure(kb: Workspace, record: Record, project: str) -> str:
+    """Return symptom, cure, id and how often it was proved, quoted; the symptom is cut first where it is too long."""
+    [shown] = qualify_record_ids(kb.index, [record], project)
+    cure = first_sentence(record.section("solution").strip().split("\n", 1)[0], TITLE_LIMIT)
+    limit = TITLE_LIMIT
+    while True:
+        values = {"id": shown.id, "title": quote_text(record.title, limit), "cure": quote_text(cure, TITLE_LIMIT)}
+        said = msg(
+            "kb, quoted as data: [{id}] {title} → {cure} (proved in {count} session)",
+            "kb, quoted as data: [{id}] {title} → {cure} (proved in {count} sessions)",
+            count=record.occurrences,
+            **values,
+        )
+        text = kb.localise(said)
+        if estimate_tokens(text) <= MAX_TOKENS or limit <= _SHORTEST:
+            return text
+        limit = max(_SHORTEST, limit * 3 // 4)
