@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from kb.sessions.transcript import (
@@ -227,7 +228,7 @@ def iter_items(text: str) -> Iterator[str]:
     marks = list(_ITEM.finditer(text))
     least = min((len(mark[1].expandtabs(4)) for mark in marks), default=0)
     starts = [mark.start() for mark in marks if len(mark[1].expandtabs(4)) == least]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    for start, end in pairwise([*starts, len(text)]):
         yield text[start:end].strip()
 
 

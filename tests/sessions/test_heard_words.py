@@ -318,3 +318,7 @@ def test_other_hosts_write_other_headings() -> None:
     }
     [error] = iter_summary_errors("- 构建失败：改用 pnpm 安装")
     assert (error.symptom, error.cure) == ("构建失败", "改用 pnpm 安装")
+
+
+def test_a_summary_without_a_list_of_errors_has_none() -> None:
+    assert list(iter_summary_errors("")) == list(iter_summary_errors("None so far.")) == []
