@@ -15,7 +15,15 @@ from itertools import islice
 
 from kb.context import hint_text
 from kb.context.hint_text import Hint
-from kb.context.relevance import filter_relevant, filter_task_hits, has_whole_keyword
+from kb.context.relevance import (
+    MIN_BASE_RECORDS,
+    ScoreSpread,
+    compute_spread,
+    filter_first_hits,
+    filter_relevant,
+    filter_task_hits,
+    has_whole_keyword,
+)
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
@@ -135,9 +143,21 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str) -> list[Rec
         return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
     if not prompt.references and not prompt.subjects:
         return []
-    hits = _rank_records(kb, prompt, Filter(scopes=list_own_scopes(project)), project)
-    frequency, total = _count_frequencies(kb, prompt, project)
-    best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=total)
+    hits, spread = _rank_with_spread(kb, prompt, Filter(scopes=list_own_scopes(project)), project)
+    if not hits:
+        return []
+    if spread.total < MIN_BASE_RECORDS:
+        frequency = kb.index.postings.count_frequencies(prompt.subjects)
+        best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=spread.total)
+    else:
+        named = [hit for hit in hits if is_named(hit.record, prompt, project)]
+        first = [hit for hit in hits if hit not in named][: kb.config.hint_items]
+        terms = kb.index.postings.find_known_terms(dict(islice(prompt.weights.items(), MAX_TERMS)))
+        frequency = dict.fromkeys(islice(prompt.weights, MAX_TERMS), 0) | {term.term: term.frequency for term in terms}
+        rows = {int(hit.parts["row"]): hit.record.path for hit in first if "row" in hit.parts}
+        held = kb.index.postings.find_held_terms(terms, rows)
+        of_path = {rows[n]: [term.term for term in there] for n, there in held.items()}
+        best = named + filter_first_hits(first, prompt, spread=spread, frequency=frequency, held=of_path)
     return list({hit.record.path: hit.record for hit in best}.values())
 
 
@@ -153,14 +173,21 @@ def _find_current(kb: Workspace, find_records: Callable[[], list[Record]]) -> li
 
 def _rank_records(kb: Workspace, query: Query, wanted: Filter, project: str) -> list[SearchHit]:
     """Return the records *wanted* that share a term with *query* or are named in it, best first."""
+    return _rank_with_spread(kb, query, wanted, project)[0]
+
+
+def _rank_with_spread(kb: Workspace, query: Query, wanted: Filter, project: str) -> tuple[list[SearchHit], ScoreSpread]:
+    """Return what `_rank_records` does, each hit with its row and its score there, and how all scores lie."""
     index = kb.sync_index(thorough=False)
     terms = index.postings.find_known_terms(dict(islice(query.weights.items(), MAX_TERMS)))
-    rows = index.postings.rank_rows(terms, wanted)[:_MAX_PROBED_RECORDS]
+    scored = index.postings.rank_rows(terms, wanted)
+    rows = scored[:_MAX_PROBED_RECORDS]
     found = index.load_rows([row.n for row in rows])
-    hits = [SearchHit(found[row.n], row.score) for row in rows]
+    hits = [SearchHit(found[row.n], row.score, parts={"row": row.n, "raw": row.score}) for row in rows]
     named = (record for each in query.references for record in index.find_by_id(each.id))
     hits += [SearchHit(record) for record in named if not wanted.kinds or record.kind in wanted.kinds]
-    return rank_hits(hits, query, scope=project)
+    spread = compute_spread([row.score for row in scored], index.count(wanted) if scored else 0)
+    return rank_hits(hits, query, scope=project), spread
 
 
 def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[str, int], int]:

@@ -1,0 +1,101 @@
+"""What a prompt is answered with in a base that has many records: the one search ranks first, where it is about it."""
+
+import pytest
+
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record, Section
+from kb.text.segment import estimate_tokens
+
+NOTES = {
+    "en": """
+        When are invoices sent? | Invoices leave on the first working day of the month, after the ledger is closed.
+        Who may approve a refund? | A refund above 500 euros needs the signature of a team lead.
+        Where do the nightly backups go? | Backups are copied to a bucket in another region and kept for 35 days.
+        How long does a login session last? | A session ends thirty minutes after the last request.
+        Which port does the metrics exporter use? | The exporter listens on 9464 inside the cluster only.
+        What does the parcel tracker poll? | It asks the carrier every ten minutes until a parcel is delivered.
+        How are currency rates rounded? | Rates are rounded half to even, at six decimals.
+        Why is the search index rebuilt? | Synonyms are compiled into it, so a change of them needs a rebuild.
+        Who owns the mobile release train? | The platform guild releases every second Thursday.
+        How is personal data erased? | A job overwrites names and addresses within seven days of the request.
+        What limits an upload? | Files above 25 megabytes are refused by the gateway.
+        Which locale do reports fall back to? | British English, where a translation is missing.""",
+    "zh": """
+        发票什么时候开具？ | 每月第一个工作日结账之后统一开具发票。
+        谁可以批准退款？ | 超过五百元的退款要组长签字。
+        夜间备份放在哪里？ | 备份复制到另一个地域的存储桶，保留三十五天。
+        登录会话多久失效？ | 最后一次请求之后三十分钟失效。
+        指标导出用哪个端口？ | 导出器只在集群内监听九四六四端口。
+        包裹跟踪多久轮询一次？ | 每十分钟向承运商查询一次，直到签收。
+        汇率怎么取整？ | 汇率按六位小数银行家舍入。
+        为什么要重建搜索索引？ | 同义词编译进索引，改了就要重建。
+        移动端发版归谁管？ | 平台小组每隔一个周四发版。
+        个人数据怎么删除？ | 收到申请七天之内由任务覆盖姓名和地址。
+        上传有什么限制？ | 超过二十五兆的文件被网关拒绝。
+        报表缺翻译时用什么语言？ | 用英式英语代替。""",
+}
+
+
+@pytest.fixture(params=["en", "zh"])
+def language(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def answers(kb: KnowledgeBase, language: str) -> dict[str, str]:
+    """Fill the base with notes of both languages; return answer by title of those in *language*."""
+    rows = [tuple(map(str.strip, row.split(" | "))) for text in NOTES.values() for row in text.strip().splitlines()]
+    kb.import_records(
+        [
+            Record(f"DN{n:03}", "domain-note", title, status="accepted", date="2026-01-01",
+                   sections=(Section("decision", "Decision", f"{said} It was agreed in spring."),))
+            for n, (title, said) in enumerate(rows, 1)
+        ],
+        origin="notes",
+    )  # fmt: skip
+    own = NOTES[language].strip().splitlines()
+    return {title.strip(): said.strip() for title, said in (row.split(" | ") for row in own)}
+
+
+ASKED = {
+    "en": {
+        "For how many days do we keep the nightly backups, and in which bucket?": "Where do the nightly backups go?",
+        "how often does the parcel tracker ask the carrier?": "What does the parcel tracker poll?",
+        "Extend the job that overwrites names and addresses of erased personal data": "How is personal data erased?",
+    },
+    "zh": {
+        "夜间备份保留多少天，复制到哪个存储桶？": "夜间备份放在哪里？",
+        "包裹没签收的时候多久向承运商查询一次？": "包裹跟踪多久轮询一次？",
+        "汇率取整改成六位小数舍入": "汇率怎么取整？",
+    },
+}
+UNRELATED = {
+    "en": ("Rename the helper and run the linter again", "Why does this test fail on windows?", "thanks, go on"),
+    "zh": ("把这个函数改个名字，再跑一遍检查", "这个测试为什么在本地是好的？", "好的，继续"),
+}
+
+
+def test_the_record_that_answers_is_told_with_its_first_sentence(
+    kb: KnowledgeBase, answers: dict[str, str], language: str
+) -> None:
+    for prompt, title in ASKED[language].items():
+        told = kb.answer_to_prompt(prompt)
+        assert answers[title].rstrip(".。") in told, (prompt, told)
+        assert estimate_tokens(answers[title]) <= 40
+
+
+def test_a_prompt_about_something_else_is_told_nothing(
+    kb: KnowledgeBase, answers: dict[str, str], language: str
+) -> None:
+    assert [kb.answer_to_prompt(prompt) for prompt in UNRELATED[language]] == ["", "", ""]
+
+
+def test_a_long_answer_is_cut_at_forty_tokens(kb: KnowledgeBase, language: str) -> None:
+    from kb.context.hint_text import quote_answer
+
+    said = {
+        "en": "The nightly job copies every table and every file that changed " * 9,
+        "zh": "夜间任务复制每一张表" * 30,
+    }
+    record = Record("DN001", "domain-note", "x", sections=(Section("decision", "Decision", said[language]),))
+    assert 20 < estimate_tokens(quote_answer(record)) <= 40
