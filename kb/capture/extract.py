@@ -68,10 +68,11 @@ if TYPE_CHECKING:
 REASONED_CONFIDENCE = 0.7  # confidence of a sentence that says what was decided and why
 WISH_CONFIDENCE = 0.8  # confidence of a lasting wish in a person's own prompt
 CHOICE_CONFIDENCE = 0.8  # confidence of an option that a person chose when asked
-_MAX_TYPED_CHARACTERS = 6000  # a prompt of more characters is a pasted document: only marks in it count
-_MIN_SENTENCE_CHARACTERS = (
-    6  # a sentence of fewer characters (`count_characters`) outside code says too little to be kept
-)
+MAX_TYPED_CHARACTERS = 6000  # a prompt of more characters is a pasted document: only marks in it count
+_MIN_SENTENCE_CHARACTERS = 6
+"""Characters (`count_characters`) outside code below which a sentence of an agent says too little to be kept."""
+_MIN_WISH_CHARACTERS = 4
+"""The same of a person's: “Use tabs”, “别用 mock”."""
 _MAX_SENTENCE_CHARACTERS = 600  # a sentence of more characters is no sentence
 
 _NEXT_STEP = re.compile(
@@ -184,10 +185,10 @@ def _extract_from_message(
             near = find_paths(text[mark.start : mark.end], transcript.cwd, known)
             found = mark.candidate._replace(impact=mark.candidate.impact or near)
             # What a person marks in their own words, not in a pasted document, they want to be kept.
-            is_own = origin == HUMAN and len(text) <= _MAX_TYPED_CHARACTERS
+            is_own = origin == HUMAN and len(text) <= MAX_TYPED_CHARACTERS
             yield found._replace(affects_future=True) if is_own and found.affects_future is None else found
         # In a pasted document (a ticket, a log, 一份需求文档) “we decided …” is somebody else's word.
-        if origin == HUMAN and len(text) > _MAX_TYPED_CHARACTERS:
+        if origin == HUMAN and len(text) > MAX_TYPED_CHARACTERS:
             continue
         taken = deque(sorted((mark.start, mark.end) for mark in marks))
         for piece in parts:
@@ -239,10 +240,7 @@ def _extract_from_piece(
 ) -> Iterator[Candidate]:
     near: tuple[str, ...] | None = None
     for sentence in dict.fromkeys(split_sentences(piece.text)):  # said again in one piece, it is the same candidate
-        if (
-            len(sentence) > _MAX_SENTENCE_CHARACTERS
-            or count_characters(remove_code(sentence)) < _MIN_SENTENCE_CHARACTERS
-        ):
+        if len(sentence) > _MAX_SENTENCE_CHARACTERS or is_too_short(sentence, origin):
             continue
         statement = _SENTENCE_LABEL.sub("", sentence)
         candidate = _parse_sentence(statement, origin)
@@ -250,6 +248,12 @@ def _extract_from_piece(
             if near is None:  # once for all sentences: a piece may hold thousands that are worth keeping
                 near = find_paths(piece.text, transcript.cwd, known)
             yield candidate._replace(impact=near, evidence=(evidence._replace(quote=sentence),))
+
+
+def is_too_short(sentence: str, origin: str) -> bool:
+    """Return whether *sentence*, said by *origin*, is too short to be kept."""
+    least = _MIN_WISH_CHARACTERS if origin == HUMAN else _MIN_SENTENCE_CHARACTERS
+    return count_characters(remove_code(sentence)) < least
 
 
 def _parse_sentence(sentence: str, origin: str) -> Candidate | None:

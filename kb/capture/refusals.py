@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.capture.extract import MAX_TYPED_CHARACTERS, is_too_short
 from kb.capture.proposal_cues import FOLDER
 from kb.i18n import msg
 from kb.records.model import Candidate, Verdict
 from kb.safety.personal_facts import can_be_personal_fact
 from kb.sessions.active_sessions import ActiveSession, JudgedCandidate, parse_judged
+from kb.sessions.handed_text import iter_spoken
 from kb.sessions.known_sessions import iter_project_sessions, list_known_sessions
+from kb.sessions.prose import has_cue, is_noncommittal, is_question, split_pieces, split_sentences
+from kb.sessions.transcript import HUMAN, Transcript
 from kb.state.project import is_shared
-from kb.text.segment import normalise
+from kb.text.segment import clip, normalise, one_line
 from kb.writing.gate import DECLINED
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.capture.proposals import Proposal
     from kb.workspace import Workspace
 
@@ -102,6 +109,66 @@ def _has_same_quote(candidate: Candidate, other: Candidate) -> bool:
 # -- what was refused or declined, kept with the cursor of its session ----------------------------
 
 
+class PassedOver(NamedTuple):
+    """A sentence with the words of a decision, a rule or a wish that is no candidate, and why."""
+
+    session: str
+    quote: str
+    reason: str
+    """A key of PASSED_OVER."""
+
+
+PASSED_OVER = {
+    "short": msg("too short to say something"),
+    "question": msg("a question"),
+    "open": msg("a plan, a guess, or true for now only"),
+    "case": msg("no reason given, and said of one case"),
+}
+MAX_PASSED_OVER = 100
+"""Sentences of one session that are kept, the newest."""
+_MAX_QUOTE = 200
+
+
+def find_passed_over(transcript: Transcript, after: int, found: Sequence[Candidate]) -> list[tuple[str, str]]:
+    """Return quote and reason of what a person said behind the line *after* that sounds like a candidate and is none.
+
+    Only a person's words: of an agent's, most are plans, and what it settled without a reason is an opening
+    (`kb.capture.openings`). *found*: what was kept, which is not counted again.
+    """
+    taken = "\n".join(evidence.quote for candidate in found for evidence in candidate.evidence)
+    rows = {}
+    for message in transcript.messages:
+        for text, who in iter_spoken(message) if message.line > after else ():
+            for piece in split_pieces(text) if who == HUMAN and len(text) <= MAX_TYPED_CHARACTERS else ():
+                sentences = split_sentences(piece.text) if piece.what in ("prose", "item") else ()
+                rows |= {s: _name_obstacle(s) for s in sentences if s not in taken and has_cue(s)}
+    return [(clip(one_line(quote), _MAX_QUOTE), reason) for quote, reason in rows.items()]
+
+
+def _name_obstacle(sentence: str) -> str:
+    if is_question(sentence):
+        return "question"
+    if is_noncommittal(sentence):
+        return "open"
+    return "short" if is_too_short(sentence, HUMAN) else "case"
+
+
+def list_passed_over(kb: Workspace, since: float = 0.0) -> list[PassedOver]:
+    """Return what was passed over in sessions read at the time *since* or later, the latest session first."""
+    return [
+        PassedOver(session, str(quote), str(reason))
+        for session, cursor in _list_cursors(kb, since)
+        for quote, reason in cursor.get("passed_over") or ()
+        if reason in PASSED_OVER
+    ]
+
+
+def count_passed_over(kb: Workspace, found: Iterable[PassedOver]) -> list[str]:
+    """Return how many of *found* there are for each reason, the most first."""
+    counts = Counter(one.reason for one in found)
+    return [f"{kb.localise(PASSED_OVER[reason])}: {number}" for reason, number in counts.most_common()]
+
+
 class Refusal(NamedTuple):
     """A candidate of a session that was not written, and why."""
 
@@ -113,17 +180,24 @@ class Refusal(NamedTuple):
 
 def list_refusals(kb: Workspace, since: float = 0.0) -> list[Refusal]:
     """Return what was refused in sessions read at the time *since* or later, the latest session first."""
+    return [
+        Refusal(session, float(cursor.get("time") or 0), row.candidate.title, row.verdict.reasons)
+        for session, cursor in _list_cursors(kb, since)
+        for row in parse_judged(cursor)
+        if row.verdict.verdict == "refused"
+    ]
+
+
+def _list_cursors(kb: Workspace, since: float) -> list[tuple[str, dict[str, Any]]]:
+    """Return name and cursor of the sessions read at the time *since* or later, the latest first."""
     found = []
     for folder, _, names in os.walk(kb.state.path("cursors")):
         for name in sorted(name for name in names if name.endswith(".json")):
             within = os.path.relpath(os.path.join(folder, name), kb.state.folder).split(os.sep)
             cursor = kb.state.load(*within)
-            if not isinstance(cursor, dict) or (when := float(cursor.get("time") or 0)) < since:
-                continue
-            session = within[1].removesuffix(".json")
-            refused = [row for row in parse_judged(cursor) if row.verdict.verdict == "refused"]
-            found += [Refusal(session, when, row.candidate.title, row.verdict.reasons) for row in refused]
-    return sorted(found, key=lambda one: -one.time)
+            if isinstance(cursor, dict) and float(cursor.get("time") or 0) >= since:
+                found.append((within[1].removesuffix(".json"), cursor))
+    return sorted(found, key=lambda one: -float(one[1].get("time") or 0))
 
 
 def keep_declined(

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.extract import find_candidates, list_broken_blocks
-from kb.capture.refusals import close_written_proposals, consult_proposals
+from kb.capture.refusals import MAX_PASSED_OVER, close_written_proposals, consult_proposals, find_passed_over
 from kb.capture.reports import build_report_files
 from kb.errors import BadInput, Busy, GitFailed, KbError
 from kb.files import json_bytes, write_atomic
@@ -162,6 +162,7 @@ class _SessionSave:
         self.compact = ""
         self.progress: SessionProgress | None = None
         self.archive_name = ""
+        self.passed_over = self.before.get("passed_over") or []
         self.after = self.transcript.lines  # where what was read before ends
 
     def run(self) -> SavedSession:
@@ -224,6 +225,8 @@ class _SessionSave:
             for line, problem in list_broken_blocks(self.transcript, after):
                 broken = msg("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
                 notes.append(kb.localise(broken))
+            earlier = (self.before.get("passed_over") or []) if after else []
+            self.passed_over = [*earlier, *find_passed_over(self.transcript, after, found)][-MAX_PASSED_OVER:]
             known = [*(row.candidate for row in self.rows), *candidates]
             safe = [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]
             candidates += [
@@ -370,6 +373,7 @@ class _SessionSave:
             "scope": self.scope,
             "archived": self.digest if self.archive else self.before.get("archived", ""),
             "archive": self.archive_name or self.before.get("archive", ""),
+            "passed_over": self.passed_over,
             "asked": list(map(candidate_to_json, self.asked)),
             "late": _hash_message(self.transcript.messages[-1]) if self.is_late else "",
         }

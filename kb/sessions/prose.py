@@ -217,7 +217,7 @@ _WISH = re.compile(
     r"(?:(?:from now on|from here on|going forward|in (?:the )?future|henceforth)\b"
     r"|(?:always|never)\s+(?:[a-z]+)\b(?!ed\b)|i (?:always |really |strongly |usually )?(?:prefer|like|hate|dislike"
     r"|want you to always)\b"
-    r"|i'd (?:always )?(?:rather|prefer)\b|my preference is|remember (?:that|to|:))"
+    r"|i'd (?:always )?(?:rather|prefer)\b|my preference is|remember(?: that| to|:))"
     r"|^\W*+(?:请|另外|还有|记住|注意|对了|好的?)?[，,:：]?\s*+(?:"
     r"(?:以后|今后|往后|将来|从现在起|从现在开始|从今以后)[，,]?\s*(?:都|请|要|不要|别|一律|就|用|在|写|每|凡|所有"
     r"|我们|代码|提交|测试|注释|回[答复])"
@@ -317,6 +317,12 @@ def is_binding(sentence: str) -> bool:
     What it says of the person it is for, or of the answers they want (“never use emojis in your answers”), is a wish.
     """
     return _matches(sentence, _BINDING) and not _matches(sentence, _ABOUT_PERSON)
+
+
+def has_cue(sentence: str) -> bool:
+    """Return whether *sentence* has the words of a wish, a rule or a choice, whatever else keeps it from being one."""
+    main, why = split_reason(sentence)
+    return has_lasting_wish(sentence, why or "?") or has_rule(main) or has_choice(main)
 
 
 def has_solution(sentence: str) -> bool:
