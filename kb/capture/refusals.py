@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -136,7 +135,7 @@ def find_passed_over(transcript: Transcript, after: int, found: Sequence[Candida
     (`kb.capture.openings`). *found*: what was kept, which is not counted again.
     """
     taken = "\n".join(evidence.quote for candidate in found for evidence in candidate.evidence)
-    rows = {}
+    rows: dict[str, str] = {}
     for message in transcript.messages:
         for text, who in iter_spoken(message) if message.line > after else ():
             for piece in split_pieces(text) if who == HUMAN and len(text) <= MAX_TYPED_CHARACTERS else ():
@@ -161,12 +160,6 @@ def list_passed_over(kb: Workspace, since: float = 0.0) -> list[PassedOver]:
         for quote, reason in cursor.get("passed_over") or ()
         if reason in PASSED_OVER
     ]
-
-
-def count_passed_over(kb: Workspace, found: Iterable[PassedOver]) -> list[str]:
-    """Return how many of *found* there are for each reason, the most first."""
-    counts = Counter(one.reason for one in found)
-    return [f"{kb.localise(PASSED_OVER[reason])}: {number}" for reason, number in counts.most_common()]
 
 
 class Refusal(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from kb.capture.refusals import PASSED_OVER
 from kb.cli.comment import LABELS, MARKDOWN, PLAIN, PageStyle
 from kb.cli.options import Answer, record_options, with_json
 from kb.cli.prints import format_record_line, pad_text
@@ -121,6 +122,7 @@ def show_digest(kb: KnowledgeBase, since: str) -> Answer:
         "unused": [{"id": one.id, "uid": one.uid, "scope": one.scope, "title": one.title} for one in found.unused],
         "counted_from": found.counted_from,
         "refused": found.refused,
+        "passed_over": found.passed_over,
     }
     title = msg("{name} since {day}", name=quote_base_name(kb), day=found.since)
     return Answer(data, ["\n".join([kb.localise(title), "", *iter_digest_lines(kb, found)]).rstrip("\n")])
@@ -132,6 +134,7 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     reviews = [f"{one.branch}: [{qualify_name(kb, one.record)}] {one.record.title}" for one in found.reviews]
     waiting = [f"{one.path}: {kb.localise(one.message)}" for one in found.waiting]
     refused = [f"{one.title}: {'; '.join(one.reasons)} ({one.session})" for one in found.refused]
+    passed = [f"{one.quote} ({kb.localise(PASSED_OVER[one.reason])})" for one in found.passed_over]
     unused = [f"[{qualify_name(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
     again = msg("to write one anyway: kb write, with what its reason asks for")
     counted = msg("not handed to an agent of this clone since {day}", day=found.counted_from)
@@ -139,6 +142,7 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
         (msg("Open reviews"), reviews, msg("decide them: kb review")),
         (msg("To be read again"), waiting, msg("if one still holds: kb confirm ID")),
         (msg("Refused in sessions"), refused, again),
+        (msg("Passed over in sessions"), passed, msg("which: kb inbox --seen")),
         (msg("Unused"), unused, counted),
     )
     for heading, rows, remark in parts:

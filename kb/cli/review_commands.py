@@ -10,7 +10,7 @@ import click
 from kb.capture import proposals
 from kb.capture.handover import list_open_sessions
 from kb.capture.proposals import Proposal, add_proposals, confirm_proposal, find_proposal, list_pending, reject_proposal
-from kb.capture.refusals import RECENT_REFUSAL_SECONDS, list_refusals
+from kb.capture.refusals import PASSED_OVER, RECENT_REFUSAL_SECONDS, list_passed_over, list_refusals
 from kb.cli.options import Answer, add_options, has_decided, is_at_terminal, with_json, with_kb, yes_option
 from kb.cli.plain import read_candidates
 from kb.cli.prints import print_json, warn_empty_result
@@ -22,6 +22,7 @@ from kb.records.candidate import candidate_to_json
 from kb.records.kinds import kind_label
 from kb.records.model import Candidate, Verdict
 from kb.records.short_form import render_side_by_side
+from kb.safety.quoting import sanitise_text
 from kb.sync.decide_review import assess_reviews
 from kb.writing.inbox import find_held
 from kb.writing.reviews import Review, format_age
@@ -103,10 +104,23 @@ def push_review(kb: KnowledgeBase, name: str, remote: str, open_it: bool) -> Ans
 
 
 @click.group(invoke_without_command=True)
+@click.option("--seen", is_flag=True, help="List what was seen in sessions of the last 7 days and not kept, and why.")
 @with_json
-def inbox(kb: KnowledgeBase) -> Answer:
+def inbox(kb: KnowledgeBase, seen: bool) -> Answer:
     """See what the gate keeps back. Seen again in another session, a candidate comes out by itself."""
-    return list_held(kb)
+    return list_seen(kb) if seen else list_held(kb)
+
+
+def list_seen(kb: KnowledgeBase) -> Answer:
+    """List what sessions brought that was refused, and what sounded like a candidate and was none."""
+    since = kb.now() - RECENT_REFUSAL_SECONDS
+    refused, passed = list_refusals(kb, since), list_passed_over(kb, since)
+    rows = [(one.session, one.title, "; ".join(one.reasons)) for one in refused]
+    rows += [(one.session, one.quote, kb.localise(PASSED_OVER[one.reason])) for one in passed]
+    lines = [f"{session[:8]}  {sanitise_text(quote)}  ({reason})" for session, quote, reason in rows]
+    held = msg("held: {held}, refused: {refused}, passed over: {passed}", held=len(kb.held()), refused=len(refused),
+               passed=len(passed))  # fmt: skip
+    return Answer({"refused": refused, "passed_over": passed}, lines, notes=[held])
 
 
 def list_held(kb: KnowledgeBase) -> Answer:
@@ -117,6 +131,8 @@ def list_held(kb: KnowledgeBase) -> Answer:
     # what was refused is kept nowhere to be promoted, and whoever looks here looks for it
     if refused := list_refusals(kb, kb.now() - RECENT_REFUSAL_SECONDS):
         notes.append(msg("refused in sessions of the last 7 days: {n}; which: kb digest", n=len(refused)))
+    if passed := list_passed_over(kb, kb.now() - RECENT_REFUSAL_SECONDS):
+        notes.append(msg("passed over in sessions of the last 7 days: {n}; which: kb inbox --seen", n=len(passed)))
     if waiting := sum(len(state.open_rows) for state in list_open_sessions(kb, scope=kb.caller_scope)):
         settled = msg("settled in sessions and recorded by nobody: {n}; see: kb learn next", n=waiting)
         notes.append(settled)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.capture.refusals import Refusal, list_refusals
+from kb.capture.refusals import PassedOver, Refusal, list_passed_over, list_refusals
 from kb.checks import record_diff
 from kb.checks.collect_checks import collect_context, iter_sources
 from kb.checks.findings import Finding
@@ -284,6 +284,8 @@ class Digest(NamedTuple):
     """The day from which this clone counts what it hands out; "" where it has handed out nothing yet."""
     refused: tuple[Refusal, ...] = ()
     """What the gate refused of the sessions that this clone read since."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """What sounded like a candidate in these sessions and was none."""
 
 
 def build_digest(kb: Workspace, since: str) -> Digest:
@@ -301,8 +303,9 @@ def build_digest(kb: Workspace, since: str) -> Digest:
         if record.status == Status.ACCEPTED and record.uid not in handed and _is_day_before(record.date, written_before)
     ]
     reviews = tuple(assess_reviews(kb, list_reviews(kb)))
-    refused = tuple(list_refusals(kb, parse_midnight(since)))
-    return Digest(since, changes, reviews, tuple(waiting), tuple(unused if first else ()), first, refused)
+    midnight = parse_midnight(since)
+    refused, passed = tuple(list_refusals(kb, midnight)), tuple(list_passed_over(kb, midnight))
+    return Digest(since, changes, reviews, tuple(waiting), tuple(unused if first else ()), first, refused, passed)
 
 
 def _load_handed_out(kb: Workspace) -> tuple[str, set[str]]:

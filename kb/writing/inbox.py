@@ -276,3 +276,19 @@ def find_checkout_damage(kb: Workspace, path: str, tip: bytes | None) -> BadReco
     except BadRecord as error:
         return error
     return None
+
+
+def count_sightings(candidate: Candidate, decision: CandidateDecision, held: HeldCandidate | None) -> tuple[int, bool]:
+    """Return how often the candidate has been seen, now included, and whether in a session of its own each time.
+
+    An update is the record's own text made current: that it is like the record is no repetition.
+    """
+    record = decision.record
+    if decision.step == "merge" and record and not candidate.updates:
+        source = format_source(candidate)
+        is_new = bool(source) and source not in record.sources
+        # A record keeps its first and its newest sources, so that a full list says no more who was counted.
+        return record.occurrences + 1, is_new and len(record.sources) == min(record.occurrences, SOURCES)
+    sessions = {sighting.get("session", "") for sighting in held.sightings} if held else set()
+    sessions.add(candidate.session)
+    return len(sessions), "" not in sessions

@@ -16,7 +16,7 @@ from kb.context.give_hints import build_start_context, list_uses
 from kb.errors import BadInput, UnknownId
 from kb.hooks.tool_events import find_open_task
 from kb.knowledge_base import KnowledgeBase
-from kb.records.model import GLOBAL
+from kb.records.model import GLOBAL, Candidate
 from kb.records.record_paths import sanitise_session_id
 from kb.sessions import transcript as transcripts
 from kb.sessions.active_sessions import ActiveSession, list_postponed, list_stale_files, load_compact, spool_session
@@ -509,6 +509,33 @@ def test_what_is_refused_from_a_session_is_counted_and_named(kb: KnowledgeBase, 
     told = run(Path(kb.root), "digest", "--since", "2026-01-01")
     assert f"Refused in sessions ({len(refused)})" in told.out and refused[0] in told.out
     assert list_refusals(kb, kb.now() + 1) == []
+
+
+def test_what_sounds_like_a_decision_and_is_not_kept_is_counted(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    unkept = ["Don't touch the vendor folder.", "We decided to use one host for now.", "以后都用真实数据库吗？", "别用 AI。"]
+    texts = [*unkept, "From now on use tabs.", "Please fix the footer."]
+    path.write_text("".join(said("user", text) for text in texts), encoding="utf-8")
+    kb.save_session(str(path), session="s-1", folder=str(tmp_path))
+    listed = run(Path(kb.root), "inbox", "--seen")
+    assert [text for text in texts if text in listed.out] == unkept, "what was kept or asks for work is not listed"
+    assert "Don't touch the vendor folder.  (no reason given, and said of one case)" in listed.out
+    assert "We decided to use one host for now.  (a plan, a guess, or true for now only)" in listed.out
+    assert "held: 0, refused: 0, passed over: 4" in listed.error
+    assert "passed over in sessions of the last 7 days: 4" in run(Path(kb.root), "inbox").error
+    assert "Passed over in sessions (4)" in run(Path(kb.root), "digest", "--since", "2026-01-01").out
+    path.write_text(path.read_text("utf-8") + said("user", "Don't touch the docs folder."), encoding="utf-8")
+    kb.save_session(str(path), session="s-1", folder=str(tmp_path))
+    assert "passed over: 5" in run(Path(kb.root), "inbox", "--seen").error, "of a session that goes on all is kept"
+    assert len(json.loads(run(Path(kb.root), "inbox", "--seen", "--json").out)["passed_over"]) == 5
+
+
+@pytest.mark.parametrize("title", ["Use FastAPI for " + "orders " * 26, "订单服务统一使用队列" * 19])
+def test_a_title_of_nearly_200_characters_is_accepted_with_a_remark(kb: KnowledgeBase, title: str) -> None:
+    assert 120 < len(title) <= 200
+    candidate = Candidate("decision", title.strip(), "So it is.", why="Because.", impact_areas=("architecture",))
+    [verdict] = kb.write([candidate])
+    assert verdict.verdict == "created" and any("title has" in reason for reason in verdict.reasons)
 
 
 def test_a_record_bears_fruit_only_where_it_was_used(kb: KnowledgeBase, tmp_path: Path) -> None:
