@@ -513,7 +513,12 @@ def test_what_is_refused_from_a_session_is_counted_and_named(kb: KnowledgeBase, 
 
 def test_what_sounds_like_a_decision_and_is_not_kept_is_counted(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    unkept = ["Don't touch the vendor folder.", "We decided to use one host for now.", "以后都用真实数据库吗？", "别用 AI。"]
+    unkept = [
+        "Don't touch the vendor folder.",
+        "We decided to use one host for now.",
+        "以后都用真实数据库吗？",
+        "别用 AI。",
+    ]
     texts = [*unkept, "From now on use tabs.", "Please fix the footer."]
     path.write_text("".join(said("user", text) for text in texts), encoding="utf-8")
     kb.save_session(str(path), session="s-1", folder=str(tmp_path))
