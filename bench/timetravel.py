@@ -41,6 +41,8 @@ SNAPSHOTS = 10
 """Bases built for one repository: a commit is asked of the last one before it."""
 MOST_FILES, EDITED = 40, 8
 """Files of a commit above which it is a sweep that no record governs; files of one commit that are edited."""
+MOST_HUNKS = 5
+"""Changed places of one file that are handed to the hook."""
 FEWEST_RECORDS = 5
 """Records there must be before a commit that cites none counts."""
 
@@ -155,6 +157,18 @@ class Base:
         answer = json.loads(self._run("kb-hook", event, stdin=json.dumps(given)) or "{}")
         return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
+    def edit_file(self, commit: Commit, path: str, session: str) -> str:
+        """Return what the model is told before it makes the changes of *commit* to *path*, as it stood before."""
+        file = self.root / path
+        before = subprocess.run(["git", "-C", self.root, "show", f"{commit.parent}:{path}"], capture_output=True)
+        if before.returncode == 0:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(before.stdout)
+        hunks = read_hunks(git(self.root, "diff", "-U1", commit.parent, commit.oid, "--", path, check=False))
+        edits = [{"old_string": old, "new_string": new} for old, new in hunks[:MOST_HUNKS]]
+        given = {"file_path": str(file), "edits": edits}
+        return self.call_hook("PreToolUse", session, tool_name="MultiEdit", tool_input=given)
+
     def search(self, words: str) -> list[int]:
         """Return the numbers of the first five records that `kb search` finds."""
         return [self.numbers[name] for name in self.search_records(words) if name in self.numbers]
@@ -166,6 +180,16 @@ class Base:
     def find_numbers(self, text: str) -> list[int]:
         """Return the numbers of the records that *text* names, in order."""
         return list(dict.fromkeys(self.numbers[name] for name in RECORD_ID.findall(text) if name in self.numbers))
+
+
+def read_hunks(diff: str) -> list[tuple[str, str]]:
+    """Return what each hunk of *diff*, which has one line of context, takes out and puts in."""
+    found = []
+    for hunk in re.split(r"(?m)^@@ .*\n", diff)[1:]:
+        rows = [row for row in hunk.splitlines() if row[:1] in (" ", "-", "+")]
+        old, new = ("\n".join(row[1:] for row in rows if row[0] in kept) for kept in (" -", " +"))
+        found.append((old, new))
+    return found
 
 
 def search_full_text(texts: Mapping[int | None, str], words: str) -> list[int]:
@@ -243,13 +267,7 @@ def ask_arms(base: Base, case: Case, citations: Citations, counts: Counts, *, sh
         return
     prompt, session = build_prompt(case.commit.subject), f"bench-{case.commit.oid[:12]}"
     said = base.call_hook("UserPromptSubmit", session, prompt=prompt)
-    change = {"old_string": "a", "new_string": "b"}
-    at_edit = "\n".join(
-        base.call_hook(
-            "PreToolUse", session, tool_name="Edit", tool_input={"file_path": str(base.root / path), **change}
-        )
-        for path in case.files
-    )
+    at_edit = "\n".join(base.edit_file(case.commit, path, session) for path in case.files)
     prompted, edited = base.find_numbers(said), base.find_numbers(at_edit)
     arms = {
         "prompt": prompted,

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from datetime import date, timedelta
+from datetime import date
 from fnmatch import translate
 
 from kb.checks.check_context import CheckContext, FileTree, Key, LoadedRecord, parse_folder_key
@@ -15,6 +15,7 @@ from kb.checks.findings import Finding
 from kb.i18n import Message, msg
 from kb.records.kinds import FIXED_BY, REGRESSION_TEST, SECTIONS, find_kind, status_name
 from kb.records.model import LIVE, TRANSITIONS, Record, Status, is_imported
+from kb.records.record_paths import parse_uid_day
 from kb.text.segment import clip
 
 _SPOKEN = {"生效": Status.ACCEPTED, "已生效": Status.ACCEPTED, "待验证": Status.PROPOSED, "待审核": Status.PROPOSED}
@@ -259,8 +260,6 @@ UNCONFIRMED_DAYS = 730
 VERIFIED, VERIFICATION_FAILED = "verified", "failed"
 """The key under which `kb verify` notes what came of it, and the word for a failure."""
 
-_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 # "/etc/x", "~/x", "C:\\x", "\\\\host", and ".." anywhere on the way
 _OUTSIDE = re.compile(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)")
 # "src/a.py:12-40", "src/a.py#L12-L40"
@@ -398,13 +397,6 @@ def check_old_records(context: CheckContext) -> Iterator[Finding]:
 
 
 def _find_import_day(record: Record) -> date | None:
-    """Return the day on which a record of another tool was imported, by its uid: what it is dated was long before.
-
-    The first ten characters of a ULID are the milliseconds since 1970, in Crockford's base 32.
-    """
-    if not is_imported(record.extra) or record.confirmed or not _ULID.fullmatch(record.uid):
-        return None
-    milliseconds = 0
-    for letter in record.uid[:10]:
-        milliseconds = 32 * milliseconds + _CROCKFORD.index(letter)
-    return date(1970, 1, 1) + timedelta(days=milliseconds // 86_400_000)
+    """Return the day on which a record of another tool was imported: what it is dated was long before."""
+    day = parse_uid_day(record.uid) if is_imported(record.extra) and not record.confirmed else ""
+    return date.fromisoformat(day) if day else None

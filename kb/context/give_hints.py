@@ -24,6 +24,7 @@ from kb.context.relevance import (
     filter_task_hits,
     has_whole_keyword,
 )
+from kb.context.still_true import iter_still_true
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
 _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
+_MAX_TASK_RECORDS = 24  # records about a task that are compared with their files, the best first
 _MAX_IDENTITY_CHARACTERS = (
     80  # characters of a prompt that can be a question about the person who asks and nothing else
 )
@@ -105,7 +107,8 @@ def build_avatar_hint(
     """
     query, hints = parse_query(task), []
     for moment in hint_text.list_moments(avatar):
-        records = _find_current(kb, partial(_find_task_records, kb, query, (moment,), project))
+        current = _find_current(kb, partial(_find_task_records, kb, query, (moment,), project))
+        records = list(iter_still_true(kb, current[:_MAX_TASK_RECORDS], project, kb.folder))
         hints.append(_render_hint(kb, moment, records, project, told))
     shown = [hint.text for hint in hints if hint.shown]
     if quiet:  # whose words they are stands above hints in the protocol's own form
@@ -121,7 +124,8 @@ def build_prompt_hint(
     Their files are named as they are opened from *folder*. What the session was *told* is not said again.
     """
     query = parse_query(prompt)
-    found = _leave_out_told(_find_current(kb, partial(_find_prompt_records, kb, query, project)), told)
+    new = _leave_out_told(_find_current(kb, partial(_find_prompt_records, kb, query, project)), told)
+    found = list(islice(iter_still_true(kb, new, project, folder or kb.folder), kb.config.hint_items)) if new else []
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
     hint = hint_text.render_prompt_hint(qualify_record_ids(kb.index, about, project), kb.config)
     log_given_records(kb, "prompt", hint.shown, told)
@@ -209,7 +213,8 @@ def build_start_context(kb: Workspace, session: str, *, source: str, project: st
     live = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
     lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
     lasts = index.iter_records(lasting, kb.config.start_tokens // hint_text.MIN_LINE_TOKENS)
-    always = (qualify_record_ids(index, [record], project)[0] for record in lasts if record.uid not in known)
+    new = (record for record in lasts if record.uid not in known)
+    always = (qualify_record_ids(index, [each], project)[0] for each in iter_still_true(kb, new, project, kb.folder))
     tallied = index.count_by_column("kind", live)
     counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}
     compact = ""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from kb.config import Config
+from kb.context.still_true import CHANGED
 from kb.i18n import Message, msg
 from kb.records.kinds import BY_NAME, Kind
 from kb.records.model import LIVE, Record, Status
@@ -60,6 +61,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "unverified": ("⚠️ 待验证", "⚠️ unverified"),
     "dead": ("❌ 已废弃", "❌ no longer in force"),
     "withheld": ("⚠️ 含有对智能体的指令，正文不转述", "⚠️ it gives orders to an agent; its text is not handed on"),
+    "changed": ("⚠️ 最后确认于 {day}，之后 `{path}` 有改动", "⚠️ last confirmed {day}, `{path}` changed since"),
     "rejected": ("已否决：{option}", "rejected there: {option}"),
     "untitled": ("（标题不转述）", "(a title that is not handed on)"),
     "prompt": (
@@ -261,7 +263,10 @@ def _find_shared_ids(records: Iterable[Record]) -> set[str]:
 
 def _format_mark(one: QuotedRecord, words: Mapping[str, str]) -> str:
     live: Mapping[str, str] = {Status.ACCEPTED: "", Status.PROPOSED: f" ({words['unverified']})"}
-    return live.get(one.record.status, f" ({words['dead']})") + (f" ({words['withheld']})" if one.warning else "")
+    mark = live.get(one.record.status, f" ({words['dead']})") + (f" ({words['withheld']})" if one.warning else "")
+    if since := one.original.extra.get(CHANGED):
+        mark += " (" + words["changed"].format(day=since[0], path=quote_text(since[1], CELL_LIMIT)) + ")"
+    return mark
 
 
 def _find_kind(record: Record) -> Kind:
@@ -304,6 +309,9 @@ def render_action_hint(found: Sequence[tuple[Record, str]], config: Config) -> H
     for record in kept:
         one = quote_record(record, words["untitled"])
         head, option = _format_quote_head(one, words, config), "" if one.warning else options[record.identity]
+        for limit in range(TITLE_LIMIT, 10, -10):
+            if estimate_tokens(head) > ACTION_TOKENS:
+                head = _format_quote_head(one, words, config, limit=limit)
         rest = words["rejected"].format(option=quote_text(option, TITLE_LIMIT)) if option else quote_answer(one.record)
         line = f"{head} — {rest}" if rest else head
         while rest and estimate_tokens(line) > ACTION_TOKENS:
@@ -346,11 +354,15 @@ def _format_quote(one: QuotedRecord, shared: Collection[str], words: Mapping[str
 
 
 def _format_quote_head(
-    one: QuotedRecord, words: Mapping[str, str], config: Config, shared: Collection[str] = ()
+    one: QuotedRecord,
+    words: Mapping[str, str],
+    config: Config,
+    shared: Collection[str] = (),
+    limit: int = TITLE_LIMIT,
 ) -> str:
     kind = _find_kind(one.original)
     label = quote_text(kind.zh if config.language == "zh" else kind.en, NAME_LIMIT)
-    title = quote_text(one.record.title, TITLE_LIMIT)
+    title = quote_text(one.record.title, limit)
     return f"> - [{_format_name(one.original, shared)}] {label}{words['colon']}{title}{_format_mark(one, words)}"
 
 

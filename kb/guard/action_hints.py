@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from kb.files import open_nonblocking
 from kb.guard.response import HookResponse
@@ -53,13 +54,13 @@ class PendingEdit(NamedTuple):
 class ActionHints:
     """What one call is told, and what the fast path must know to let the next one pass."""
 
-    def __init__(self, kb: Workspace, project: str, log: SessionLog) -> None:
-        """Look in the records of *project* and the global ones for what the session of *log* was not told."""
-        self._kb, self._log, self._project = kb, log, project
+    def __init__(self, kb: Workspace, project: str, log: SessionLog, folder: str = "") -> None:
+        """Look in the records of *project*, in *folder*, and the global ones for what *log*'s session was not told."""
+        self._kb, self._log, self._project, self._folder = kb, log, project, folder
         self._told = log.list_told()
         self._governing = Filter(GOVERNING_KINDS, (Status.ACCEPTED,), tuple({project, GLOBAL}))
 
-    def tell(self, edits: Sequence[PendingEdit], *, more: bool = True) -> HookResponse:
+    def tell(self, edits: Sequence[PendingEdit]) -> HookResponse:
         """Return what is quoted before *edits* are made: governing records, then options taken up."""
         found: dict[str, tuple[Record, str, str]] = {}
         for edit in edits[:_MAX_PATHS]:
@@ -69,9 +70,15 @@ class ActionHints:
         if not found and not taken:
             return HookResponse()
         from kb.context.hint_text import render_action_hint
+        from kb.context.still_true import iter_still_true
 
-        first = [*taken, *found.values()][:MAX_RECORDS]
-        records = qualify_record_ids(self._kb.index, [record for record, _, _ in first], self._project)
+        rows = {record.uid: (option, path) for record, option, path in (*found.values(), *taken)}
+        order = {record.uid: record for record, _, _ in (*taken, *found.values())}
+        held = list(islice(iter_still_true(self._kb, order.values(), self._project, self._folder), MAX_RECORDS))
+        first = [(record, *rows[record.uid]) for record in held]
+        if not first:
+            return HookResponse()
+        records = qualify_record_ids(self._kb.index, held, self._project)
         hint = render_action_hint(list(zip(records, (option for _, option, _ in first), strict=True)), self._kb.config)
         shown = {record.uid for record in hint.shown}
         self._log.mark_told(*shown, *(f"option:{record.uid}" for record, option, _ in first if option))

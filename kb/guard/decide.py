@@ -229,7 +229,7 @@ def _check_written_paths(
     if not settled:
         settled, responses = _check_reading(kb, written, folders, log, many=many)
         kept = {}
-    hints = ActionHints(kb, kb.project(folders.folder), log)
+    hints = ActionHints(kb, kb.project(folders.folder), log, folders.folder)
     edits = _list_pending_edits(written, pending, folders)
     seen = sorted({*kept.get("files", ()), *written})[:_MAX_SEEN_FILES]
     if not any(response.permission == DENY for response in responses):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 
 from kb.records.model import GLOBAL
 from kb.startup.hashes import sha256
+from kb.startup.lazy_regex import regex
 
 CONTENT = "content"
 TEMPLATES = f"{CONTENT}/templates"
@@ -20,6 +22,9 @@ REVIEWS = "refs/heads/kb/review/"
 REJECTED = "refs/kb/rejected/"
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ULID = regex(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_LAST_SECOND = 253_402_300_799
+"""The last second of the year 9999."""
 
 
 def resolve_openable_path(root: str, path: str, folder: str) -> str:
@@ -53,6 +58,19 @@ def iter_ulids(seconds: float) -> Iterator[str]:
     while True:
         yield "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
         number += 1
+
+
+def parse_uid_day(uid: str) -> str:
+    """Return the ISO day (UTC) on which a record got its *uid*, a ULID; "" for what is none.
+
+    Its first ten characters are the milliseconds since 1970, in Crockford's base 32.
+    """
+    if not _ULID.fullmatch(uid):
+        return ""
+    milliseconds = 0
+    for letter in uid[:10]:
+        milliseconds = 32 * milliseconds + _CROCKFORD.index(letter)
+    return time.strftime("%Y-%m-%d", time.gmtime(min(milliseconds // 1000, _LAST_SECOND)))
 
 
 def sanitise_session_id(session: str) -> str:

@@ -1,0 +1,116 @@
+"""Compare a record that is about to be told with the files it is about: are they as when it was last confirmed?
+
+Of a few paths git is asked in one call for what they were on that day and what they are now. A record whose files are
+gone is not told; one whose files changed is told with the day and the path.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from kb.errors import Busy, GitFailed
+from kb.git.git_process import find_git_dir
+from kb.git.repository import Repository
+from kb.records.model import GLOBAL, Record, is_imported
+from kb.records.record_paths import parse_uid_day
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.workspace import Workspace
+
+CHANGED = "\0changed"
+"""The key under which a record carries, for the text of its hint, when it was confirmed and which path changed since.
+
+No front matter can have it."""
+MAX_PATHS = 5
+"""Paths of one record that are compared."""
+_BATCH = 16
+"""Records that git is asked about in one call."""
+_DAYS = "confirmed.json"
+"""Top folder and day → the commit that was checked out at the end of that day."""
+_MAX_DAYS = 500
+_DAY = regex(r"\d{4}-\d\d-\d\d")
+_PLAIN_PATH = regex(r"(?!/|~|.*(?:^|/)\.\.(?:/|$))[^*?\[\]\\:\n]{1,500}")
+
+
+class _Question(NamedTuple):
+    """What git is asked about one record."""
+
+    day: str
+    paths: tuple[str, ...] = ()
+
+
+def iter_still_true(kb: Workspace, records: Iterable[Record], project: str, folder: str) -> Iterator[Record]:
+    """Yield those of *records* that still hold for the project of *folder*, changed ones with what `CHANGED` says."""
+    waiting = iter(records)
+    found = find_git_dir(os.path.realpath(folder)) if folder else None
+    while batch := list(islice(waiting, _BATCH)):
+        yield from compare_records(kb, batch, project, found[0]) if found else batch
+
+
+def compare_records(kb: Workspace, records: Sequence[Record], project: str, top: str) -> list[Record]:
+    """Return those of *records* whose files in the repository *top* are not gone; see `iter_still_true`."""
+    asked = [_build_question(record, project, kb.today()) for record in records]
+    if not any(one.paths for one in asked):
+        return list(records)
+    try:
+        repository = Repository(top, kb.environment)
+        commits = _find_commits(kb, repository, {one.day for one in asked if one.paths})
+        names = [
+            f"{commit}:{path}"
+            for one in asked
+            for path in one.paths
+            for commit in (commits.get(one.day, ""), "HEAD")
+            if commits.get(one.day)
+        ]
+        output = repository.run_git(("cat-file", "--batch-check"), "".join(f"{name}\n" for name in names).encode())
+        answers = dict(zip(names, output.out.decode("utf-8", "replace").splitlines(), strict=False))
+    except (GitFailed, Busy, OSError):
+        return list(records)
+    made = [
+        _judge_record(record, one, commits.get(one.day, ""), answers)
+        for record, one in zip(records, asked, strict=True)
+    ]
+    return [record for record in made if record is not None]
+
+
+def _build_question(record: Record, project: str, today: str) -> _Question:
+    day = record.confirmed or record.date
+    if is_imported(record.extra) and not record.confirmed:
+        day = max(day, parse_uid_day(record.uid))  # what another tool dated was long before it came here
+    if record.scope not in (project, GLOBAL) or not _DAY.fullmatch(day) or day >= today:
+        return _Question(day)
+    plain = (path.strip().removeprefix("./").rstrip("/") for path in record.impact)
+    return _Question(day, tuple(path for path in plain if _PLAIN_PATH.fullmatch(path))[:MAX_PATHS])
+
+
+def _find_commits(kb: Workspace, repository: Repository, days: Iterable[str]) -> dict[str, str]:
+    """Return for each of *days* the commit that was checked out at its end, as far as there is one."""
+    known = {str(key): str(oid) for key, oid in (kb.state.load(_DAYS) or {}).items()}
+    found = {day: known.get(f"{repository.top}@{day}", "") for day in days}
+    if missing := [day for day, oid in found.items() if not oid]:
+        for day in missing:
+            output = repository.run_git(("log", "-1", "--format=%H", f"--before={day}T23:59:59"))
+            found[day] = output.out.decode().strip() if not output.code else ""
+        new = {f"{repository.top}@{day}": found[day] for day in missing if found[day]}
+        kb.state.save(dict([*known.items(), *new.items()][-_MAX_DAYS:]), _DAYS)
+    return {day: oid for day, oid in found.items() if oid}
+
+
+def _judge_record(record: Record, asked: _Question, commit: str, answers: dict[str, str]) -> Record | None:
+    """Return *record*, with what changed since it was confirmed; None where all its files are gone."""
+    before = {path: answers.get(f"{commit}:{path}", "").split(" ") for path in asked.paths}
+    now = {path: answers.get(f"HEAD:{path}", "").split(" ") for path in asked.paths}
+    known = [path for path in asked.paths if before[path][-1].isdigit()]
+    left = [path for path in known if now[path][-1].isdigit()]
+    if known and not left and len(known) == len(asked.paths) and record.scope != GLOBAL:
+        return None
+    gone = [path for path in known if path not in left]
+    # of a folder something changes always
+    changed = [path for path in left if before[path][1] == "blob" and before[path][0] != now[path][0]]
+    if not gone and not changed:
+        return record
+    return record._replace(extra={**record.extra, CHANGED: (asked.day, (gone or changed)[0])})

@@ -1,0 +1,91 @@
+"""Whether what is told still holds: its files are compared with what they were when it was last confirmed."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kb.context.give_hints import build_start_context
+from kb.guard.decide import PendingCall, decide_call
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record, Section
+from tests.support.sealed import git
+
+TITLES = {
+    "en": ("Sessions expire after thirty minutes", "Why do sessions expire after thirty minutes?"),
+    "zh": ("会话三十分钟后失效", "会话为什么三十分钟后失效？"),
+}
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a project with two files, committed on New Year's Day."""
+    folder = tmp_path / "shop"
+    (folder / "src").mkdir(parents=True)
+    for name in ("session.py", "other.py"):
+        (folder / "src" / name).write_text("ends = 30\n")
+    git(folder, "init", "-q")
+    commit(folder, "2026-01-01", monkeypatch)
+    return folder
+
+
+def commit(folder: Path, day: str, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("GIT_COMMITTER_DATE", f"{day}T12:00:00")
+    patch.setenv("GIT_AUTHOR_DATE", f"{day}T12:00:00")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "x")
+
+
+def remember(
+    kb: KnowledgeBase, work: Path, title: str, *impact: str, kind: str = "constraint", confirmed: str = ""
+) -> None:
+    scope = kb.project(str(work))
+    section = Section("decision", "Decision", f"{title}, as was agreed.")
+    record = Record("C001", kind, title, scope, "accepted", date="2026-01-02", impact=impact, confirmed=confirmed,
+                    sections=(section,))  # fmt: skip
+    kb.import_records([record], origin="test")
+
+
+def ask(kb: KnowledgeBase, work: Path, prompt: str) -> str:
+    return kb.answer_to_prompt(prompt, project=kb.project(str(work)), folder=str(work))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_record_whose_file_changed_is_told_with_the_day_and_the_path(
+    kb: KnowledgeBase, work: Path, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    title, prompt = TITLES[language]
+    remember(kb, work, title, "src/session.py", "src/other.py")
+    assert "[C001]" in ask(kb, work, prompt) and "changed since" not in ask(kb, work, prompt)
+    (work / "src" / "session.py").write_text("ends = 60\n")
+    commit(work, "2026-02-01", monkeypatch)
+    assert "last confirmed 2026-01-02, `src/session.py` changed since" in ask(kb, work, prompt)
+    given = {"file_path": str(work / "src" / "session.py"), "old_string": "60", "new_string": "61"}
+    call = PendingCall("Edit", given, "s1", "", str(work))
+    with KnowledgeBase(kb.root, {**os.environ, "MEMORY_BANK_GUARD_MODE": "off"}, folder=str(work)) as at_work:
+        assert "`src/session.py` changed since" in decide_call(at_work, call).context
+        start = build_start_context(at_work, "s2", source="startup", project=kb.project(str(work)))
+    assert "`src/session.py` changed since" in start
+
+
+def test_a_record_whose_files_are_gone_is_not_told(
+    kb: KnowledgeBase, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    title, prompt = TITLES["en"]
+    remember(kb, work, title, "src/session.py")
+    git(work, "rm", "-q", "src/session.py")
+    commit(work, "2026-02-01", monkeypatch)
+    assert ask(kb, work, prompt) == ""
+    with KnowledgeBase(kb.root, os.environ, folder=str(work)) as at_work:
+        assert "C001" not in build_start_context(at_work, "s2", source="startup", project=kb.project(str(work)))
+
+
+def test_what_was_confirmed_since_or_never_there_is_told_without_a_word(
+    kb: KnowledgeBase, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    title, prompt = TITLES["en"]
+    (work / "src" / "session.py").write_text("ends = 60\n")
+    commit(work, "2026-02-01", monkeypatch)
+    remember(kb, work, title, "src/session.py", "src/planned.py", confirmed="2026-02-02")
+    told = ask(kb, work, prompt)
+    assert "[C001]" in told and "changed since" not in told
