@@ -38,10 +38,12 @@ def resolve_within(root: str, path: str) -> str:
 
     A clone can hold links to anything on the machine of its reader, so nothing is read through one. *root* is real.
     """
-    full = os.path.join(root, *path.split("/"))
-    # one comparison for both: a link on the way, and `..` in the path
-    if os.path.realpath(full) != full:
-        raise FileNotFoundError(errno.ENOENT, "a link leads there", path)
+    full = root.rstrip(os.sep)
+    for name in path.split("/"):
+        full = f"{full}{os.sep}{name}"
+        # only below the root, which is real: `os.path.realpath` would look at every folder above it, too
+        if name in ("", os.curdir, os.pardir) or os.path.islink(full):
+            raise FileNotFoundError(errno.ENOENT, "a link leads there", path)
     return full
 
 

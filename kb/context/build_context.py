@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.config import Config
 from kb.context.give_hints import list_own_scopes
 from kb.context.hint_text import choose_phrases, select_fitting
-from kb.context.relevance import count_query_words, filter_task_hits, score_evidence
+from kb.context.relevance import count_query_words, filter_task_hits, fold_record, score_evidence
 from kb.i18n import Message, msg
 from kb.index.postings import compute_idf
 from kb.index.record_ids import qualify_record_ids
@@ -217,7 +217,7 @@ def compute_relevances(hits: Sequence[SearchHit], query: Query) -> list[float]:
     found: list[float] = []
     for hit in hits:
         # A record that holds the question as a whole answers all of it, however its words are cut.
-        share = 1.0 if hit.whole else min(1.0, score_evidence(hit.record, query) / asked)
+        share = 1.0 if hit.whole else min(1.0, score_evidence(fold_record(hit.record), query) / asked)
         found.append(round(min([share, *found[-1:]]), 2))
     return found
 

@@ -71,11 +71,13 @@ def filter_relevant(
     scope: str = GLOBAL,
     frequency: Mapping[str, int] | None = None,
     total: int = 0,
+    texts: Mapping[str, FoldedRecord] | None = None,
 ) -> list[SearchHit]:
     """Return those of *hits*, in their order, that the prompt *query* is really about; often none.
 
     *frequency* may tell in how many of *total* records each subject of *query* stands; common terms then count less. A
-    record that the prompt names by id is always relevant; another only while it is live.
+    record that the prompt names by id is always relevant; another only while it is live. *texts* has records that are
+    folded already, by path.
     """
     rarity: dict[str, float] | None = None
     if frequency and total:  # 1.0 for a term in a few records, down to COMMON_WEIGHT in a tenth of all or more
@@ -84,7 +86,13 @@ def filter_relevant(
             term: max(COMMON_WEIGHT, 1 - lost * math.log(max(n / RAREST_RECORDS, 1)) / steps)
             for term, n in frequency.items()
         }
-    weights = [score_evidence(hit.record, query, rarity) if hit.record.status in LIVE else 0.0 for hit in hits]
+    known = texts or {}
+    weights = [
+        score_evidence(known.get(hit.record.path) or fold_record(hit.record), query, rarity)
+        if hit.record.status in LIVE
+        else 0.0
+        for hit in hits
+    ]
     enough = max(ENOUGH_EVIDENCE, CLOSE_SHARE * max(weights, default=0.0))
     # Enough evidence, most of its title, its id, or a lone rare word that is its subject (“how do we handle JWT?”).
     return [
@@ -169,7 +177,9 @@ def filter_task_hits(
     *frequency* and *total* are what `filter_relevant` takes; *synonyms* are other words for what was said; *worth* has
     the terms of a question, those too that no record has.
     """
-    sure = {hit.record.path for hit in filter_relevant(hits, query, scope=scope, frequency=frequency, total=total)}
+    texts = {hit.record.path: fold_record(hit.record) for hit in hits if hit.record.status in LIVE}
+    known = filter_relevant(hits, query, scope=scope, frequency=frequency, total=total, texts=texts)
+    sure = {hit.record.path for hit in known}
     wider = parse_query(" ".join((query.text, *synonyms))) if synonyms else query
     enough = min(ENOUGH_EVIDENCE, math.ceil(MIN_HEAD_SHARE * count_query_words(query)) or 1)
     first = next((hit.record.path for hit in hits if hit.record.status in LIVE), "")
@@ -187,14 +197,14 @@ def filter_task_hits(
         path = hit.record.path
         if path in sure or hit.record.status not in LIVE:
             return path in sure
-        head = hit.record._replace(sections=())  # in a long text one half of any question stands somewhere
+        head = texts[path]._replace(body="")  # in a long text one half of any question stands somewhere
         if names.words and score_evidence(head, names) >= 1:
             return True
         in_head = score_evidence(head, wider)
         held = 0.0
         if worth and path in read:
-            texts = (hit.record.title, *hit.record.tags, *(section.text for section in hit.record.sections))
-            terms = set(extract_ranking_terms(" ".join(texts)))
+            parts = (hit.record.title, *hit.record.tags, *(section.text for section in hit.record.sections))
+            terms = set(extract_ranking_terms(" ".join(parts)))
             held = sum(weight for term, weight in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
         if in_head >= enough or held >= MIN_WORTH_SHARE:
             return True
@@ -217,12 +227,24 @@ def count_query_words(query: Query) -> float:
 # -- evidence -------------------------------------------------------------------------------------
 
 
-def score_evidence(record: Record, query: Query, rarity: Mapping[str, float] | None = None) -> float:
+class FoldedRecord(NamedTuple):
+    """A record as words are looked for in it: title and tags, with the parts of names in code, and its text."""
+
+    head: str
+    body: str
+
+
+def fold_record(record: Record) -> FoldedRecord:
+    """Return *record* as words are looked for in it."""
+    head = fold_with_name_parts(" ".join((record.title, *record.tags)))
+    return FoldedRecord(head, fold_text("\n".join(section.text for section in record.sections)))
+
+
+def score_evidence(record: FoldedRecord, query: Query, rarity: Mapping[str, float] | None = None) -> float:
     """Return how much speaks for *record* being about what was asked: 1.0 for an ordinary term in title or tags."""
     rare = rarity or {}
     in_text = BODY_WEIGHT_UNKNOWN if rarity is None else BODY_WEIGHT
-    head = fold_with_name_parts(" ".join((record.title, *record.tags)))
-    body = fold_text("\n".join(section.text for section in record.sections))
+    head, body = record
     worth = 0.0
     for word_stem, (term, weight) in query.words.items():
         here = 1.0 if has_word(word_stem, head) else in_text if has_word(word_stem, body) else 0.0

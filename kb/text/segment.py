@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import groupby
 
 from kb.startup.lazy_regex import regex
 
@@ -16,11 +17,9 @@ _CJK = "[^\\W\\x00-\u2e7f]"
 
 Stated as what it is not, since a class of ranges that wide takes `re` milliseconds to compile, at every start.
 """
-_SPACED = "(?:[^\\W_](?<![^\\x00-\u2e7f]))"
-"""A letter or digit of a script that puts spaces between words."""
 
 _CJK_CHARACTER = regex(_CJK)
-_RUN = regex(f"({_CJK}+)|({_SPACED}+(?:_{_SPACED}+)*)")
+_RUN = regex(r"[^\W_]+(?:_[^\W_]+)*")
 _ASCII_RUN = regex(r"[a-zA-Z0-9]+(?:_[a-zA-Z0-9]+)*")
 """The same for a text in ASCII, compiled in a tenth of the time: most prompts need no other."""
 _WORD = regex(r"[^\W_]+(?:['’.\-_/][^\W_]+)*")
@@ -164,8 +163,13 @@ def iter_runs(text: str) -> Iterator[tuple[str, bool]]:
     if text.isascii():
         yield from ((run, False) for run in _ASCII_RUN.findall(text))
         return
-    for unspaced, spaced in _RUN.findall(unicodedata.normalize("NFKC", text)):
-        yield (unspaced, True) if unspaced else (spaced, False)
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text)):
+        if min(run) >= FIRST_CJK or max(run) < FIRST_CJK:
+            yield run, run >= FIRST_CJK
+            continue
+        for is_unspaced, letters in groupby(run, FIRST_CJK.__le__):  # 用 redis_cache缓存: redis_cache, 缓存
+            if part := "".join(letters).strip("_"):
+                yield part, is_unspaced
 
 
 def extract_run_terms(run: str) -> list[str]:

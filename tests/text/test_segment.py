@@ -1,5 +1,6 @@
 """Tests of kb.text.segment: words of two languages."""
 
+import re
 import unicodedata
 
 import pytest
@@ -201,6 +202,16 @@ def test_a_long_first_sentence_is_clipped() -> None:
 )
 def test_index_terms(text: str, terms: str) -> None:
     assert build_index_terms(text) == terms
+
+
+RUN = re.compile("([^\\W\\x00-\u2e7f]+)|((?:[^\\W_](?<![^\\x00-\u2e7f]))+(?:_(?:[^\\W_](?<![^\\x00-\u2e7f]))+)*)")
+"""A run of unspaced letters, or a spaced word with single underscores inside."""
+
+
+@given(ANY | st.text(st.sampled_from("数据库ab A_1。é가ー々０_ "), max_size=20))
+def test_runs_are_words_of_one_kind_of_script(text: str) -> None:
+    found = RUN.findall(unicodedata.normalize("NFKC", text))
+    assert [*iter_runs(text)] == [(unspaced or spaced, bool(unspaced)) for unspaced, spaced in found]
 
 
 @given(st.text(st.sampled_from("数据库ab A_1。 "), max_size=20))
