@@ -16,7 +16,7 @@ from kb.errors import IndexFailed
 from kb.files import read_clone_mark
 from kb.i18n import msg
 from kb.records.kinds import SIGNATURE
-from kb.records.model import LIVE, Record, Section, imported_number, list_field, list_spoken_numbers
+from kb.records.model import LIVE, Record, Section, imported_number, list_aliases, list_field, list_spoken_numbers
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import build_index_terms
 
@@ -59,7 +59,7 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
-SCHEMA = zlib.crc32(TABLES.encode() + b"7") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"8") & 0x7FFFFFFF
 
 
 def build_scope_term(scope: str) -> str:
@@ -158,7 +158,8 @@ def extract_words(record: Record) -> IndexedWords:
 
 def join_tags(record: Record) -> str:
     """Return what *record* is filed under."""
-    return " ".join((*record.tags, *record.impact, record.id, *list_spoken_numbers(record.extra)))
+    names = (record.id, *list_aliases(record.extra), *list_spoken_numbers(record.extra))
+    return " ".join((*record.tags, *record.impact, *names))
 
 
 def join_body(record: Record) -> str:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kb.search.query import Query, is_identifier
+from kb.records.model import Status
+from kb.search.query import Query, is_identifier, parse_query
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import has_cjk, one_line
 
 IDENTITY, PREFERENCE, EXPERIENCE = "identity", "preference", "experience"
 CODE, KNOWLEDGE, GENERAL = "code", "knowledge", "general"
+NAMED, RECENT = "id", "recent"
 
 
 class RetrievalStrategy(NamedTuple):
@@ -25,6 +27,7 @@ class RetrievalStrategy(NamedTuple):
     kinds: tuple[str, ...] = ()  # Kinds that answer it best
     only: bool = False  # Whether records of no other kind are an answer
     recent: float = 1.0  # How many times as much the age of a record counts
+    newest: bool = False  # Whether the newest of the records that answer come first
 
 
 STRATEGIES: Mapping[str, RetrievalStrategy] = {
@@ -32,6 +35,8 @@ STRATEGIES: Mapping[str, RetrievalStrategy] = {
     PREFERENCE: RetrievalStrategy("exact kind", ("preference", "pattern")),
     EXPERIENCE: RetrievalStrategy("time and relevance", ("pitfall",), recent=5.0),
     CODE: RetrievalStrategy("keyword first", ("interface",)),
+    NAMED: RetrievalStrategy("exact id"),
+    RECENT: RetrievalStrategy("newest first", newest=True),
     KNOWLEDGE: RetrievalStrategy("meaning"),
     GENERAL: RetrievalStrategy("mixed"),
 }
@@ -54,17 +59,62 @@ def detect_intent(query: Query) -> QueryIntent:
     line = one_line(query.text)
     if is_identity_question(line):
         return QueryIntent(IDENTITY, True)
-    # In this order: “what do we prefer in the parser module?” asks for a preference, not for code.
-    intent = GENERAL
-    if _PREFERENCE.search(line):
-        intent = PREFERENCE
-    elif _EXPERIENCE.search(line):
-        intent = EXPERIENCE
-    elif _is_code_question(line, query):
-        intent = CODE
-    elif query.subjects and _KNOWLEDGE.search(line):
-        intent = KNOWLEDGE
-    return QueryIntent(intent, _SELF.search(line) is not None)
+    return QueryIntent(_choose_intent(line, query), _SELF.search(line) is not None)
+
+
+def _choose_intent(line: str, query: Query) -> str:
+    """Return the first intent of which *line*, the text of *query*, has a sign; never that of an identity question."""
+    if query.references or query.numbers:
+        return NAMED
+    if _has(_PREFERENCE, line):  # before code: “what do we prefer in the parser module?” asks for a preference
+        return PREFERENCE
+    is_event, is_failure = _has(_EVENT, line), _has(_FAILURE, line)
+    # “what did we decide last week” wants the newest, “what went wrong last week” what was learned
+    if not is_event and not is_failure and _has(_RECENT, line):
+        return RECENT
+    if is_event or (is_failure and not _has(_RULE, line)) or _has(_PITFALL, line):
+        return EXPERIENCE
+    if _is_code_question(line, query):
+        return CODE
+    return KNOWLEDGE if query.subjects and _KNOWLEDGE.search(line) else GENERAL
+
+
+def split_recent_query(query: Query) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
+    """Return what *query*, whose intent is RECENT, is about, and the kinds and the statuses that it names.
+
+    “newest decisions on auth” is about auth, 近期废弃的决策 about any deprecated decision.
+    """
+    text = query.text
+    kinds, statuses = (
+        tuple(name for name, words in table if re.search(words, text, re.IGNORECASE))
+        for table in (_KIND_WORDS, _STATUS_WORDS)
+    )
+    for pattern in (*_RECENT, _FRAME):
+        text = pattern.sub(" ", text)
+    return parse_query(one_line(text)), kinds, statuses
+
+
+# A “decision” may be a record of any kind, and 接口 and 问题 are rather what a question is about.
+_KIND_WORDS = (
+    ("constraint", r"\bconstraints?\b|约束"),
+    ("pitfall", r"\bpitfalls?\b|坑"),
+    ("preference", r"\bpreferences?\b|偏好"),
+    ("checklist", r"\bchecklists?\b|检查清单"),
+)
+_STATUS_WORDS = (
+    (Status.SUPERSEDED, r"\b(?:superseded|replaced)\b|取代|替代"),
+    (Status.DEPRECATED, r"\b(?:deprecated|obsolete|retired)\b|废弃|作废"),
+    (Status.REJECTED, r"\brejected\b|否决|被拒"),
+    (Status.PROPOSED, r"\bproposed\b|提议|待定"),
+)
+# What is asked for as such, beside when and about what
+_FRAME = regex(
+    r"\b(?:did|do|have|has|been|we|any|show|list|me|all|new|decid\w+|decisions?|agree\w*|change[sd]?|add(?:ed)?|update[sd]?|"
+    r"accepted|records?|rules?|adrs?|constraints?|pitfalls?|preferences?|checklists?|superseded|replaced|deprecated|obsolete|"
+    r"retired|rejected|proposed)\b|架构决策|决策|决定|记录|规则|规定|约束|偏好|检查清单|改动|变更|更新|修改|改了|加了|定了|新增|"
+    r"取代|替代|废弃|作废|否决|提议|坑",
+    re.IGNORECASE,
+)
 
 
 # -- the person who asks --------------------------------------------------------------------------
@@ -148,37 +198,97 @@ _SELF = regex(r"\b(?:I|me|my|mine|myself)\b|我(?!们)|本人", re.IGNORECASE)
 
 # -- the other intents ----------------------------------------------------------------------------
 
-_PREFERENCE = regex(
+Pair = tuple[re.Pattern[str], re.Pattern[str]]  # For English and for Chinese: only what can match is compiled
+
+
+def _pair(english: str, chinese: str) -> Pair:
+    return regex(english, re.IGNORECASE), regex(chinese, re.IGNORECASE)
+
+
+def _has(signs: Pair, line: str) -> bool:
+    """Return whether *line* has one of the *signs*; a Chinese one may have English words."""
+    return signs[0].search(line) is not None or (not line.isascii() and signs[1].search(line) is not None)
+
+
+_PREFERENCE = _pair(
     r"\bprefer\w*|\bfavou?r(?:s|ed|ite|ites)?\b|\b(?:do|would|did) (?:i|we|you) (?:\w+ )?(?:like|rather|love|hate)\b|"
     r"\b(?:i|we) (?:\w+ )?(?:like|love|hate|dislike)\b|\brather (?:use|have)\b|"
-    r"\b(?:coding|code|writing|naming) style\b|"
-    r"\bnaming conventions?\b|\b(?:my|our) (?:usual|style|taste|habits?)\b|"
-    r"偏好|喜欢|喜好|偏爱|更?倾向|习惯用|习惯于|讨厌|(?:代码|编码|命名|书写|写作|注释)(?:的)?(?:风格|习惯)|平时(?:习惯|用)|爱用",
-    re.IGNORECASE,
+    r"\b(?:coding|code|writing|naming) style\b|\b(?:my|our) (?:usual|style|taste|habits?)\b|"
+    # What one person has or does, “which editor do I use”; what we do is no preference
+    r"\b(?:what|which|who|how|when|where)\b[^,;]{0,40} (?:do|did|am|was) i\b(?! (?:need|have|get|add|find|run|fix))|"
+    r"\b(?:what|which|who|how|when)(?:'s| is| are| was| were) my\b|"
+    r"\bmy (?:name|role|job|title|team|time ?zone|editor|shell|keyboard|email)\b",
+    r"偏好|喜欢|喜好|偏爱|更?倾向|习惯用|习惯于|讨厌|(?:代码|编码|命名|书写|写作|注释)(?:的)?(?:风格|习惯)|平时(?:习惯|用)|爱用|"
+    r"我(?:一般|平时|通常|习惯|常|都|是|属于|负责|住|用|在|叫|说)+(?:的是|的)?(?:什么|哪|啥|谁|多少)|"
+    r"我的(?:时区|名字|姓名|团队|角色|职位|岗位|邮箱|编辑器|语言|习惯)",
 )
-_EXPERIENCE = regex(
-    r"\b(?:last|previous) (?:time|week|month|incident|outage|release|deploy\w*)\b|\bbefore\s*\??$|"
-    r"\bearlier\b|\byesterday|"
-    r"\brecently\b|\bwhat (?:happened|went wrong)\b|\b(?:incident|outage|post-?mortem|retrospective|lessons?)\b|"
-    r"\b(?:have|has|had|did) (?:we|anyone|somebody|someone|you) "
+# Something that happened and is over
+_EVENT = _pair(
+    r"\b(?:last|previous) (?:time|incident|outage|release|deploy\w*)\b|\bbefore\s*\??$|\bearlier\b|"
+    r"\bwhat (?:happened|went wrong)\b|\bwent wrong\b|\bexperience with\b|"
+    r"\b(?:incident|outage|post-?mortem|retrospective|lesson|learning)s?\b|"
+    r"\b(?:have|has|had|did) (?:we|anyone|anybody|somebody|someone|you) "
     r"(?:ever )?(?:see|seen|try|tried|hit|run|have|had|fix\w*)\b|"
-    r"\bhow did (?:we|you|i) (?:fix|solve|resolve|work around|get around)|\bwent wrong\b|\bexperience with\b|"
-    r"上次|上周|上个?月|昨天|前天|之前|以前|从前|曾经?|最近|当时|踩(?:过|了|的)?|有过|遇到过|出过|发生过|试过|教训|事故|"
-    r"故障|复盘|经验|经历|经过|怎么解决的",
-    re.IGNORECASE,
+    r"\bhow did (?:we|you|i) (?:fix|solve|resolve|work around|get around|recover)",
+    r"上次|上一次|之前|以前|从前|曾经?|当时|有过|遇到过|出过|发生过|试过|教训|事故|复盘|经验|经历|经过",
 )
-_CODE = regex(
-    r"\b(?:function|method|class|module|variable|parameter|argument|import|imports|enum|struct|constructor|decorator|"
-    r"stack ?trace|traceback|exception|syntax|compile[rds]?|exit code|source code|signature of|implements?)\b|"
-    r"\b(?:defined|declared|called from|implemented)\b|"
-    r"函数|方法名|类名|变量|参数|模块|源码|源代码|报错|异常栈|堆栈|编译|语法|代码里|代码中|定义在|在哪里定义|调用",
-    re.IGNORECASE,
+# What fails, in the words people have for it when it does
+_FAILURE = _pair(
+    r"\b(?:fail(?:s|ed|ing|ures?)?|crash\w*|hang(?:s|ing)?|hung|freez\w*|frozen|stuck|broken|breaks?|broke|leak\w*|"
+    r"deadlocks?|race conditions?|segfaults?|panic\w*|refused|denied|rejected|unreachable|time[sd] out|out of memory|"
+    r"oom(?:killed)?|overflow\w*|corrupt\w*|mismatch|missing|lost|expired|stale|slow(?:ly|er)?|not found|no such|"
+    r"too many|disk full|infinite loop|unable to|won't|doesn't|didn't|isn't|stop(?:s|ped) working|not work\w*|"
+    r"regress\w*|flak[ey]\w*|exit code \d+|errors?|exceptions?|traceback|stack ?trace|high (?:cpu|memory|load)|"
+    r"timeouts?(?! (?:value|setting|config|limit|for|of))|can(?:no|')t \w+|"
+    r"[45]\d\d (?:on|in|from|when|after|error)|(?:status|http|returns?) [45]\d\d|50[0-4])\b|"
+    r"\b[a-z]\w*(?:Error|Exception|BackOff)\b|"
+    r"(?-i:\bE(?!NV)[A-Z]{4,}\b)|(?-i:\b(?:ERR|SIG)_?[A-Z]{3,}\w*)",
+    r"失败|报错|出错|崩溃|崩了|挂了|挂掉|卡住|卡死|卡在|卡顿|泄[漏露]|死锁|死循环|积压|故障|乱码|偶发|偶尔|突然|异常(?!处理|码)|"
+    r"排查|(?:怎么|如何)(?:解决|修复|修)|(?:处理|解决)(?:办法|方法)|怎么回事|连不上|打不开|起不来|启动不了|登不上|不生效|没生效|失效|"
+    r"无法|拒绝连接|被拒|占用|耗尽|溢出|不足|找不到|丢失|丢(?:数据|消息|包)|变慢|很慢|太慢|飙高|慢查询|白屏|闪退|跨域|空指针|不起作用|"
+    r"不一致|证书.{0,4}过期|编译不过|超时(?!时间|设置|配置|策略|阈值|多|是|要|应|值)|重复(?:扣款|消费|提交)|(?<!\d)[45]\d\d(?!\d)",
+)
+_PITFALL = _pair(r"\b(?:pit ?falls?|gotchas?|caveats?|work-?arounds?|troubleshoot\w*|debug(?:ging)?)\b", r"坑")
+# The rule about it is asked for: “what is our policy on failed payments”, 重试超时的规范
+_RULE = _pair(
+    r"\bwhy (?:did|do|does|are|is|was|were|have) (?:we|our|the team)\b|"
+    r"\b(?:polic(?:y|ies)|conventions?|strateg(?:y|ies)|standards?|guidelines?|rules?|approach|format|codes|handling|budgets?)\b|"
+    r"\b(?:decide|decided|decision|agreed?|allow|allowed|choose|chose|chosen)\b|"
+    r"\b(?:how|what|where|when) (?:do|should|must|are|is) (?:we|our|errors|exceptions|failures)\b|"
+    r"\b(?:should|must) (?:we|i|the)\b|\bwho (?:owns|is)\b",
+    r"策略|规范|规定|约定|标准|原则|机制|格式|为什么(?:要|选|用|不用|采用|拆|放弃)|怎么定|如何定|要不要|该不该|能不能|应该|是否|谁负责|决定|选型",
+)
+_PERIOD = r"days?|weeks?|months?|sprints?|quarters?|years?|fortnight"
+_WEEKDAY = r"monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_RECENT = _pair(
+    r"\b(?:newest|newly|latest|most recent|recent|recently|lately|yesterday|today|tonight|"
+    r"just (?:decided|added|changed|agreed|accepted))\b|\bwhat(?:'s| is| has) (?:new|changed)\b|"
+    rf"\b(?:this|last|past|previous) (?:few |couple of |\d+ )?(?:{_PERIOD}|morning|{_WEEKDAY})\b|"
+    rf"\b\d+ (?:{_PERIOD}) ago\b|"
+    rf"\bsince (?:\d|last|yesterday|{_WEEKDAY}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
+    r"\b(?:new|added|changed|updated) (?:decision|rule|record|constraint|adr|pitfall|preference|pattern|interface)s?\b",
+    r"最近|近期|最新|新近|近来|昨天|前天|今天|今日|刚刚|刚(?:定|加|改|更新|决定)|"
+    r"(?:本|这|上|这个|上个|本个)(?:周|星期|礼拜|月|季度|年)|今年|去年|(?:[一二三四五六七八九十\d]{1,3}月份?)?以来|[近过去这前][几两一二三四五六七八九十\d]*(?:个)?(?:天|周|月|日)(?:内|里|来)?(?!份)|"
+    r"新(?:增|加|定|出)的?(?:规则|约束|决策|决定|记录|规定|坑)",
+)
+_CODE = _pair(
+    r"\b(?:function|method|class|variable|parameter|argument|import|imports|enum|struct|constructor|decorator|"
+    r"syntax|compile[rds]?|source code|signature of|implements?|dockerfile|"
+    r"makefile)\b|\b(?:defined|declared|called from|implemented)\b",
+    r"函数|方法名|类名|变量|参数|源码|源代码|编译|语法|代码里|代码中|定义在|在哪里?定义|定义了|调用|的实现|这个类",
 )
 _PATH = regex(
-    r"(?<![\w.@-])[\w.@-]*+/[\w./@-]+|(?<![\w-])[\w-]++\.(?:py|js|ts|tsx|go|rs|java|kt|c|h|cpp|rb|php|sh|sql|ya?ml|toml|json|md|xml)\b"
+    # a path: two slashes, one behind a usual folder, an absolute one, or a file's ending; CI/CD and and/or are none
+    r"(?<![\w.@-])(?:[\w.@-]++/){2,}[\w.@-]+|(?<![\w.@/-])(?:~|\.{1,2})?/[a-z][\w./@-]*|"
+    r"(?<![\w.@-])(?:src|libs?|apps?|pkg|packages?|tests?|cmd|internal|configs?|docs?|scripts?|utils?|api|core|web|bin|tools|"
+    r"components|services|server|client|modules|\.github)/[\w.@-]+|\A[\w.@-]+/[\w.@-]*[a-z][\w.@-]*\Z|"
+    r"(?<![\w.-])[\w-]+(?:\.[\w-]+)*\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|cc?|h|hpp|cpp|cs|rb|php|swift|scala|vue|svelte|html|s?css|proto|tf|"
+    r"sh|sql|ya?ml|toml|json|md|xml|ini|conf|cfg|env|lock|gradle)\b"
 )
+_MARKS = "`()_.:#>@-"  # One of them is in all that `_NAME` finds
 _NAME = regex(
-    r"`[^`]+`|\b\w+\(\)|\b[A-Z][A-Z0-9]{2,}_[A-Z0-9_]+\b|\bE[A-Z]{4,}\b|\b\w+(?:Error|Exception)\b|\b[a-z_]\w*\.\w+\.\w+"
+    r"`[^`]+`|\b\w+\(\)|\b[A-Z][A-Z0-9]{2,}_[A-Z0-9_]+\b|\b[a-z_]\w*\.\w+\.\w+|\w(?:::|#|->)[a-z_]\w+|(?<!\S)@[A-Za-z]\w+|"
+    r"\b[A-Z]\w+\.[a-z]\w+(?![\w.])|(?<!\S)--[a-z][\w-]+"
 )
 _KNOWLEDGE = regex(
     r"^(?:what|why|who|which|when|where|how|explain|define|describe|difference|compare|is|are|does|do|can|should|must)\b|"
@@ -189,11 +299,43 @@ _KNOWLEDGE = regex(
 
 
 _HUMPED = regex(r"[a-z0-9][A-Z][a-z]|^[A-Z][a-z]+[A-Z]")
+_HUMP_IN_NAME = regex(r"(?<=[a-z0-9])(?=[A-Z])")
+_CODE_ENDING = regex(
+    r"(?:Controller|Service|Manager|Handler|Factory|Repository|Mapper|Client|Provider|Builder|Helper|Utils?|Adapter|Dto|DTO|"
+    r"Impl|Config|Middleware|Listener|Validator|Parser|Serializer|Store|Reducer|Component|View|Model|Context|Hook|Test|Spec|"
+    r"Job|Worker|Task|Event|Request|Response|Type|Props|State|Bucket|Queue|Pool|Cache|Filter|Interceptor|Error|Exception)s?$"
+)
+_WHERE = regex(r"\bwhere\b|\bfind\b|\bdefin|\bcall|在哪|哪里|找|查看|定义|调用|实现", re.IGNORECASE)
+_SUBJECT = regex(
+    r"\b(?:why|should|decid\w*|choose|chose|use|using|vs|versus|policy|stance|allow\w*|instead)\b|"
+    r"为什么|选择|选型|要不要|用|决定|还是|规范",
+    re.IGNORECASE,
+)
 
 
 def _is_code_question(line: str, query: Query) -> bool:
     """Return whether *line*, the text of *query*, names something in code, or speaks of code as such."""
     names = [run.text for run in query.runs if not run.is_unspaced and not run.text[0].isdigit()]
-    if any(is_identifier(name) and ("_" in name.strip("_") or _HUMPED.search(name)) for name in names):
+    if any(_is_code_name(name, line) for name in names if is_identifier(name)):
         return True
-    return bool(_PATH.search(line) or _NAME.search(line) or _CODE.search(line))
+    # Most questions have no such sign, and then no pattern is compiled for them
+    if ("/" in line or "." in line) and _PATH.search(line):
+        return True
+    return (any(map(line.__contains__, _MARKS)) and _NAME.search(line) is not None) or _has(_CODE, line)
+
+
+def _is_code_name(name: str, line: str) -> bool:
+    """Return whether the identifier *name* in *line* is one of code, and not a product: getUser, and not PostgreSQL.
+
+    A name with a capital and one hump may be either: in “why did we choose RabbitMQ” and 为什么选择 RabbitMQ it is
+    the subject, in “where is OrderService defined” it is looked for.
+    """
+    if "_" in name.strip("_"):
+        return True
+    if not _HUMPED.search(name):
+        return False
+    if name[0].islower():
+        return True
+    if _SUBJECT.search(line) and not _WHERE.search(line):
+        return False
+    return len(_HUMP_IN_NAME.findall(name)) > 1 or _CODE_ENDING.search(name) is not None

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 
-from kb.records.kinds import BY_PREFIX
+from kb.records.kinds import BY_PREFIX, KINDS, find_kind
 from kb.records.model import Reference
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import SEPARATOR, extract_run_terms, extract_word_terms, fold_text, iter_runs, stem
+from kb.text.segment import FIRST_CJK, SEPARATOR, extract_run_terms, extract_word_terms, fold_text, iter_runs, stem
 
 
 def _parse_words(words: str) -> frozenset[str]:
@@ -153,7 +153,7 @@ class Query(NamedTuple):
     # The `MAX_RANKED` terms by which records are ranked, the heaviest first: 0.0–1.0
     weights: Mapping[str, float] = {}
     references: tuple[Reference, ...] = ()  # The records it names by id
-    numbers: frozenset[int] = frozenset()  # The numbers of another tool's records that it asks for: "ADR 7"
+    numbers: frozenset[int] = frozenset()  # The numbers of records that it asks for without a prefix: "ADR 7", "#7"
     folded: tuple[str, ...] = ()  # Its parts between white space, as a plain scan compares them
 
 
@@ -182,7 +182,7 @@ def parse_query(text: str) -> Query:
         words,
         tuple(dict.fromkeys(pieces)),
         _weigh_terms(runs),
-        tuple(find_references(text)),
+        tuple(dict.fromkeys((*find_references(text), *_find_spoken_ids(text)))),
         find_imported_numbers(text),
         tuple(fold_text(text).split()),
     )
@@ -324,7 +324,16 @@ def _weigh_terms(runs: Iterable[QueryRun]) -> dict[str, float]:
 
 _CITATION = regex(r"(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
 _NUMBERED = regex(r"(?i)(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)")
-_NUMBER_ALONE = regex(r"\s{0,9}0{1,6}([1-9]\d{0,6})\s{0,9}\Z")
+# In a question of a few words a number behind such a word, or alone, is a record's: “show decision 17”, 记录 66, #214.
+# In a long prompt “decision 2” may be a point of its own list, and #214 an issue.
+_SPOKEN_NUMBER = regex(
+    r"(?i)(?:(?<![a-z])(?:decision|record)(?: number| no\.?)?|决策|决定|记录|条目|编号)[-_ #]{0,2}"
+    r"0{0,6}([1-9]\d{0,6})(?![\w%]|\.\d)|(?<![\w#])#0{0,6}([1-9]\d{0,6})(?!\w)|"
+    r"第 {0,2}0{0,6}([1-9]\d{0,6}) {0,2}[号条个]? {0,2}(?:决策|决定|记录|约束|规则)|"
+    r"\A\s*0{0,6}([1-9]\d{0,6})\s*号?\s*\Z|(?<![\w-])0{1,6}([1-9]\d{0,6})(?:-[a-z]|\Z)"
+)
+_SPOKEN_ID = regex(r"(?i)(?<![\w.:-])([a-z]{1,12}|[^\W\da-z]{2,12})([- #]?)0{0,6}([1-9]\d{0,6})(?![\w%-]|\.\d)")
+_SHORT_QUESTION = 40  # Characters up to which a question is about the record that it names so
 
 
 def find_references(text: str) -> list[Reference]:
@@ -336,13 +345,27 @@ def find_references(text: str) -> list[Reference]:
     return list(dict.fromkeys(references))
 
 
+def _find_spoken_ids(text: str) -> Iterator[Reference]:
+    """Yield the ids that *text*, a short question, has in another spelling: "D-105", 约束 3, and "d7" alone."""
+    if len(text) > _SHORT_QUESTION or not any(map(str.isdecimal, text)):
+        return
+    for match in _SPOKEN_ID.finditer(text):
+        word, joint, number = match.groups()
+        kind = find_kind(word) or next((kind for kind in KINDS if word.endswith(kind.zh)), None)
+        # P99, M1 and H2 name other things: a prefix is one with a hyphen, or where nothing else is asked
+        is_alone = joint == "-" or f"{word}{joint}0" in match[0] or match[0] == text.strip()
+        if kind and (is_alone or len(word) > 2 or word >= FIRST_CJK):
+            yield Reference("", f"{kind.prefix}{int(number):03d}")
+
+
 def find_imported_numbers(text: str) -> frozenset[int]:
-    """Return the numbers by which *text* asks for another tool's records: "ADR 303", "adr-0303", or "0303" alone."""
+    """Return the numbers by which *text* asks for records: "ADR 303", "adr-0303", or "0303" alone."""
     if not any(map(str.isdecimal, text)):
         return frozenset()
     found = _NUMBERED.findall(truncate_prompt(text))
-    alone = _NUMBER_ALONE.match(text)
-    return frozenset(map(int, [*found, alone[1]] if alone else found))
+    if len(text) <= _SHORT_QUESTION:
+        found += [number for groups in _SPOKEN_NUMBER.findall(text) for number in groups if number]
+    return frozenset(map(int, found))
 
 
 # -- expressions for the full-text index ----------------------------------------------------------
@@ -359,6 +382,14 @@ def build_match_expression(query: str) -> str:
         phrase for chunk in query.split() for group in _group_adjacent_runs(chunk) for phrase in _quote_phrases(group)
     )
     return " AND ".join(islice(dict.fromkeys(phrases), MAX_PHRASES))
+
+
+def build_named_expression(query: Query) -> str:
+    """Return the FTS5 expression for the records that *query* may name by id or number, or "" where it names none."""
+    ids = [reference.id for reference in query.references]
+    ids += [f"{prefix}{number:03d}" for number in sorted(query.numbers) for prefix in ("ADR", *BY_PREFIX)]
+    ids += [f"ADR{number}" for number in sorted(query.numbers)]
+    return "tags : (" + " OR ".join(f'"{id.lower()}"' for id in dict.fromkeys(ids)) + ")" if ids else ""
 
 
 def build_broad_expression(query: str, limit: int = MAX_TERMS) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from kb.records.model import GLOBAL, Record, Status, imported_number
+from kb.records.model import GLOBAL, Record, Status, imported_number, list_aliases
 from kb.search.query import Query
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, extract_word_terms, fold_text, iter_runs, stem
@@ -59,9 +59,10 @@ def rank_hits(
         }
         return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})
 
-    def build_sort_key(hit: SearchHit) -> tuple[bool, bool, float, str, int, str]:
-        named = is_named(hit.record, query, scope)
-        return not named, not hit.whole, -hit.score, hit.record.scope, len(hit.record.id), hit.record.id
+    def build_sort_key(hit: SearchHit) -> tuple[int, bool, float, str, int, str]:
+        record = hit.record
+        named = rate_naming(record, query, scope)
+        return -named, not hit.whole, -hit.score, record.scope, len(record.id), record.id
 
     return sorted(map(weigh_hit, found), key=build_sort_key)
 
@@ -83,14 +84,24 @@ def _compute_age(date: str, newest: str) -> float:
 
 def is_named(record: Record, query: Query, scope: str) -> bool:
     """Return whether *query* names *record* by id; an id without a project means the scope of the caller, or global."""
+    return rate_naming(record, query, scope) > 0
+
+
+def rate_naming(record: Record, query: Query, scope: str) -> int:
+    """Return how surely *query* names *record*: 2 by its id or the number it was imported with, 1 by its number, 0 not.
+
+    So “ADR 7” is the imported ADR 7, and D007 where none was imported.
+    """
     if query.numbers and imported_number(record.extra) in query.numbers:
-        return True
+        return 2
+    names = (record.id, *list_aliases(record.extra)) if query.references else ()
     for reference in query.references:
         project = reference.project
         scopes = (GLOBAL, scope) if not project else (GLOBAL,) if project == GLOBAL else (f"project/{project}",)
-        if reference.id == record.id and record.scope in scopes:
-            return True
-    return False
+        if reference.id in names and record.scope in scopes:
+            return 2
+    digits = record.id.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") if query.numbers else ""
+    return int(digits.isdecimal() and int(digits) in query.numbers and record.scope in (GLOBAL, scope))
 
 
 # -- words of a question in a text ----------------------------------------------------------------

@@ -143,7 +143,7 @@ function about(words, query) {
   }
   const named = [...query.matchAll(/(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])/g)].map(m => [m[1] || "", m[2]]);
   const numbered = [...query.matchAll(/(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)/gi)];
-  const alone = /^\s*0{1,6}([1-9]\d{0,6})\s*$/.exec(query);
+  const alone = /^\s*#?0{0,6}([1-9]\d{0,6})\s*$/.exec(query);
   const numbers = [...numbered, ...(alone ? [alone] : [])].map(found => Number(found[1]));
   return { stems, pieces, named, numbers };
 }
