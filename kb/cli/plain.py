@@ -175,13 +175,16 @@ def print_search_results(
     warn_of_broken_files(kb)
     if not found.answers:
         warn_empty_result(kb, msg("nothing found"), "".join(wanted.scopes))
+    if found.elsewhere:
+        warn(kb, found.elsewhere)
     if found.ran and not explain and (kb.config.embedder, kb.config.reranker) != (NO_MODEL, NO_MODEL):
         warn(kb, msg("searched: {ran}", ran=found.ran))
     warn_of_injection(kb, [answer.record for answer in found.answers])
     if as_json:
         rows = [_serialise_answer(answer) for answer in found.answers]
         parts = [{**row, "parts": answer.parts} for row, answer in zip(rows, found.answers, strict=True)]
-        print_json({**found._asdict(), "ran": str(found.ran), "answers": parts} if explain else rows)
+        said = {"ran": str(found.ran), "elsewhere": str(found.elsewhere)}
+        print_json({**found._asdict(), **said, "answers": parts} if explain else rows)
         return
     if explain:
         print(kb.localise(msg("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))

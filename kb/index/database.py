@@ -331,6 +331,17 @@ class Index:
         )
         return [n for (n,) in rows]
 
+    def count_matches_by_scope(self, expression: str, wanted: Filter) -> dict[str, int]:
+        """Return how many live records that the FTS5 *expression* finds each scope has that *wanted* leaves out."""
+        condition, values = build_condition(wanted._replace(scopes=(), statuses=wanted.statuses or tuple(sorted(LIVE))))
+        rows = self._db.execute(
+            "SELECT r.scope, count(*) FROM words w JOIN records r ON r.n = w.rowid"
+            f" WHERE words MATCH ? AND {condition} AND r.scope NOT IN ({build_placeholders(wanted.scopes)})"
+            " GROUP BY r.scope ORDER BY count(*) DESC, r.scope",
+            (expression, *values, *wanted.scopes),
+        )
+        return dict(rows.fetchall())
+
     def count_matches(self, expression: str, limit: int) -> int:
         """Return how many rows the FTS5 *expression* finds, *limit* at most."""
         statement = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
@@ -350,7 +361,8 @@ class Index:
         has = " AND ".join("instr(r.plain, ?)" for _ in terms)
         statement = f"SELECT r.n FROM records r WHERE {few} AND {has} AND {condition}"
         given = (*([" AND ".join(parts)] if parts else []), *terms, *values, limit)
-        rows = self._db.execute(f"{statement} ORDER BY r.day DESC, r.scope, r.id LIMIT ?", given)
+        newest = "r.day DESC, substr(r.uid, 1, 10) DESC, r.scope, length(r.id) DESC, r.id DESC"
+        rows = self._db.execute(f"{statement} ORDER BY {newest} LIMIT ?", given)
         return [n for (n,) in rows]
 
     def _iter_scan_expressions(self, terms: Iterable[str]) -> Iterator[str]:

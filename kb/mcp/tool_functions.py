@@ -89,13 +89,17 @@ def _parse_filter(kb: KnowledgeBase, given: Given) -> Filter:
 def search_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer a question with records, best first."""
     wanted, limit = _parse_filter(kb, given), given.get("limit", 10)
-    found = kb.recall(given.get("query", ""), wanted=wanted, project=kb.project(folder), limit=limit)
+    from kb.search import answer as search
+
+    kb.start_scan()
+    found = search.search_records(kb, given.get("query", ""), wanted=wanted, project=kb.project(folder), limit=limit)
     rows = []
-    for answer in found:
+    for answer in found.answers:
         row = _build_row(kb, answer.record)
         snippet = "" if row["withheld"] else sanitise_text(answer.snippet)
         rows.append({**row, "score": answer.score, "snippet": snippet, "note": sanitise_text(kb.localise(answer.note))})
-    return _fit_rows(kb, "answers", rows, given)
+    said = {"elsewhere": sanitise_text(kb.localise(found.elsewhere))} if found.elsewhere else {}
+    return {**_fit_rows(kb, "answers", rows, given), **said}
 
 
 def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:

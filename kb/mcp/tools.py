@@ -173,7 +173,7 @@ TOOLS: tuple[Tool, ...] = (
             "limit": _number(msg("The most answers."), 1, 50, 10),
             "budget": _BUDGET,
         },
-        _answer({"answers": _list(_HIT), "more": _TEXT}),
+        _answer({"answers": _list(_HIT), "more": _TEXT, "elsewhere": _TEXT}, maybe=("elsewhere",)),
         tool_functions.search_records,
     ),
     Tool(

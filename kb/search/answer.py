@@ -13,7 +13,7 @@ from kb.index.database import Index
 from kb.index.postings import SCALE
 from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
-from kb.search.intent import IDENTITY, STRATEGIES, detect_intent
+from kb.search.intent import IDENTITY, STRATEGIES, detect_intent, split_recent_query
 from kb.search.query import Query, is_function_word, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.search.retrieve import RetrievedHits, retrieve_hits
@@ -55,6 +55,7 @@ class SearchResult(NamedTuple):
     terms: tuple[tuple[str, int, float], ...]  # Term, the number of records it stands in, and what it counts
     answers: list[SearchAnswer]
     ran: Message | str = ""  # Which ways of searching took part; "" where no words were looked for
+    elsewhere: Message | str = ""  # How many records of scopes that were not asked match; "" where none does
 
 
 def search_records(
@@ -89,6 +90,8 @@ def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, pro
     ran: Message | str = ""
     profile = wanted if wanted.kinds else wanted._replace(kinds=STRATEGIES[IDENTITY].kinds)
     best = _list_newest(index, profile)[:limit] if strategy.only else []
+    if strategy.newest:
+        best = _find_newest(kb, index, query, wanted, limit)
     if not best and query.text.strip():
         found, ran = find_hits(kb, index, query, wanted, limit, load_synonyms(kb))
         best = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent)
@@ -114,7 +117,45 @@ def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, pro
         snippet = build_snippet(text, query).highlight_matches("«", "»")
         answers.append(SearchAnswer(record, round(hit.score, 4), snippet, note, hit.parts))
     terms = tuple((term.term, term.frequency, term.worth / SCALE) for term in found.terms)
-    return SearchResult(asked.intent, strategy.name, terms, answers[:limit], ran)
+    elsewhere = count_elsewhere(index, query, wanted, project) if wanted.scopes else ""
+    return SearchResult(asked.intent, strategy.name, terms, answers[:limit], ran, elsewhere)
+
+
+def count_elsewhere(index: Index, query: Query, wanted: Filter, project: str) -> Message | str:
+    """Return how many records of scopes that *wanted* leaves out hold every subject of *query*; "" where none does."""
+    expression = " AND ".join(f'"{term}"' for term in query.subjects)
+    found = index.count_matches_by_scope(expression, wanted) if expression else {}
+    if not found:
+        return ""
+    count, others = sum(found.values()), ", ".join(list(found)[:3]) + (", …" if len(found) > 3 else "")
+    mine = msg("this project")
+    if len(wanted.scopes) > 1:
+        # global first, as people say it; a project other than the caller's by its name
+        asked: Message | str = ", ".join(sorted(wanted.scopes))
+        if set(wanted.scopes) == {GLOBAL, project}:
+            asked = msg("global and this project")
+        return msg(
+            "{count} record of {scopes} matches; only {asked} were asked",
+            "{count} records of {scopes} match; only {asked} were asked",
+            count=count, scopes=others, asked=asked,
+        )  # fmt: skip
+    return msg(
+        "{count} record of {scopes} matches; only {asked} was asked",
+        "{count} records of {scopes} match; only {asked} was asked",
+        count=count, scopes=others, asked=mine if wanted.scopes == (project,) != (GLOBAL,) else wanted.scopes[0],
+    )  # fmt: skip
+
+
+def _find_newest(kb: Workspace, index: Index, query: Query, wanted: Filter, limit: int) -> list[SearchHit]:
+    """Return what answers *query*, which asks for the newest, the newest first; all of a kind where it says no more."""
+    about, kinds, statuses = split_recent_query(query)
+    wanted = wanted._replace(kinds=wanted.kinds or kinds, statuses=wanted.statuses or statuses)
+    if not about.subjects:
+        return _list_newest(index, wanted)[:limit]
+    found = rank_hits(find_hits(kb, index, about, wanted, limit, load_synonyms(kb))[0].hits, about)
+    # What holds some of the words is an answer only where nothing holds them all
+    whole = [hit for hit in found if hit.whole] or [hit for hit in found if hit.score >= found[0].score / 2]
+    return sorted(whole, key=lambda hit: recency_key(hit.record), reverse=True)[:limit]
 
 
 def find_hits(

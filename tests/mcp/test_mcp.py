@@ -243,6 +243,12 @@ def test_a_long_list_is_cut_and_goes_on(desk: Any) -> None:
     assert "1 more are left out" in call(desk, "search", query="orders", budget=100)["more"]
 
 
+def test_a_search_says_what_scopes_it_did_not_ask(desk: Any) -> None:
+    assert "elsewhere" not in call(desk, "search", query="orders")
+    elsewhere = call(desk, "search", query="orders transactions", scope="project/shop")["elsewhere"]
+    assert elsewhere == "1 record of global matches; only project/shop was asked"
+
+
 def test_reviews_can_be_read_and_are_left_to_a_person(desk: Any) -> None:
     [review] = call(desk, "review_list")["reviews"]
     both = call(desk, "review_show", id=review["branch"])

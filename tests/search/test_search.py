@@ -10,6 +10,7 @@ import pytest
 from kb.errors import BadInput
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import Candidate, Record, Section
+from kb.search.answer import search_records
 from kb.search.retrieve import extract_ngrams, score_proximity, score_title_overlap
 from kb.search.synonyms import parse_groups as read_groups
 from tests.support.clones import decision, one
@@ -187,3 +188,74 @@ def test_a_chinese_word_that_no_record_has_is_absent(kb: KnowledgeBase) -> None:
     assert said(kb, "利息") == ["D001"] and said(kb, "息") == ["D001"]
     assert said(kb, "外部调用") == ["D002"]
     assert said(kb, "罚息怎么计算")[0] == "D001", "half of the words are there"
+
+
+@pytest.mark.parametrize("asked", ["ADR 303", "0303", "303", "ADR-0303", "#303", "decision 303", "决策 303 讲了什么"])
+def test_an_imported_record_is_found_by_its_old_number(kb: KnowledgeBase, asked: str) -> None:
+    others = [note(f"D{n:03}", f"Decision about number {n} of ADR parts", "ADR decisions, 决策") for n in range(1, 30)]
+    old = note("D030", "Ship the gateway", "Traffic goes through it.", extra={"adr": 303}, date="2020-01-01")
+    kb.import_records([*others, old], origin="a test")
+    assert said(kb, asked)[0] == "D030"
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [("D-7", "D007"), ("d7", "D007"), ("decision 7", "D007"), ("约束 7", "C007"), ("what does D-07 say", "D007"),
+     ("ADR 7", "D007"), ("M1 chip 7", None)],
+)  # fmt: skip
+def test_an_id_in_another_spelling_names_its_record(kb: KnowledgeBase, asked: str, first: str | None) -> None:
+    records = [note(f"D{n:03}", f"Chip {n} decision", "It says what a decision says, ADR.") for n in range(1, 12)]
+    records += [note("C007", "Keep the wires short", "约束", kind="constraint"), note("M001", "Wires", kind="pattern")]
+    kb.import_records(records, origin="a test")
+    found = said(kb, asked)
+    assert found[0] == first if first else "M001" not in found[:1]
+
+
+def test_an_imported_number_goes_before_the_id_of_the_same_number(kb: KnowledgeBase) -> None:
+    kb.import_records([note("D007", "One"), note("D012", "Two", extra={"adr": 7})], origin="a test")
+    assert said(kb, "ADR 7") == ["D012", "D007"]
+
+
+def test_what_asks_for_the_newest_gets_the_newest_first(kb: KnowledgeBase) -> None:
+    kb.import_records(
+        [
+            note("D001", "登录令牌一小时后过期", "登录会话用 auth 令牌。", date="2026-01-03"),
+            note("D002", "登录失败五次后锁定", "锁定 auth 登录。", date="2026-05-03"),
+            note("D003", "Cache pages at the edge", "For a minute.", date="2026-06-01"),
+            note("C001", "Never log a token", "Not in debug either.", kind="constraint", date="2026-04-01"),
+            note("D004", "Keep sessions in files", "auth", date="2026-07-01", status="deprecated"),
+        ],
+        origin="a test",
+    )
+    assert said(kb, "最近关于登录的决定") == ["D002", "D001"]
+    assert said(kb, "newest decisions on auth")[:2] == ["D002", "D001"]
+    assert said(kb, "what changed this week") == ["D003", "D002", "C001", "D001"]
+    assert said(kb, "latest constraints") == ["C001"] == said(kb, "最近的约束")
+    assert said(kb, "近期废弃的决策") == ["D004"]
+
+
+def test_scopes_that_were_not_asked_are_said(kb: KnowledgeBase, root: Path) -> None:
+    texts = ("Retry a payment three times", "Keep a payment for ten years", "Sign each payment")
+    kb.import_records(
+        [note(f"D{n:03}", text, scope="project/payments") for n, text in enumerate(texts, 1)]
+        + [note("D009", "Ship on Mondays"), note("D001", "Show a payment in red", scope="project/shop")],
+        origin="a test",
+    )
+    asked = ("search", "the", "payment", "--scope", "global")
+    assert "4 records of project/payments, project/shop match; only global was asked" in run(root, *asked).error
+    asked = ("search", "why", "sign", "a", "payment", "--scope")
+    assert "1 record of project/payments matches; only global was asked" in run(root, *asked, "global").error
+    found = search_records(kb, "sign", wanted=Filter(scopes=("global", "project/shop")), project="project/shop")
+    assert str(found.elsewhere) == "1 record of project/payments matches; only global and this project were asked"
+    assert "match" not in run(root, "search", "payment").error, "all scopes were asked"
+    assert "match" not in run(root, "search", "Mondays", "--scope", "global").error
+    (root / "kb.toml").write_text('language = "zh"\n', encoding="utf-8")
+    assert "project/payments 中有 1 条记录符合；只查了global" in run(root, *asked, "global").error
+
+
+def test_a_reply_and_the_one_who_speaks_come_before_the_question(kb: KnowledgeBase) -> None:
+    turns = ("Ben: Which ferry did you take to the island?", "Ann: The late one, at nine", "Ben: I took no ferry at all",
+             "Ann: 你坐的是哪班渡轮？", "Ben: 晚上九点那班")  # fmt: skip
+    records = [note(f"D{n:03}", f"Line {n}", turn, sources=("s1",)) for n, turn in enumerate(turns, 1)]
+    kb.import_records(records, origin="a test")
+    assert said(kb, "which ferry did Ann take to the island")[0] == "D002"
