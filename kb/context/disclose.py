@@ -9,7 +9,7 @@ from kb.context.hint_text import choose_phrases
 from kb.i18n import Message
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
-from kb.records.kinds import KINDS
+from kb.records.kinds import KINDS, list_own_fields
 from kb.records.model import LIVE, Record
 from kb.records.record_paths import REVIEWS
 from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord, quote_record, quote_text, sanitise_text
@@ -108,6 +108,8 @@ def build_record_view(kb: Workspace, record: Record, *, budget: int, only: str =
     one = _quote(kb, qualify_record_ids(kb.index, (record,), kb.caller_scope)[0])
     texts = [(section.name or section.heading, section.text.strip()) for section in one.record.sections]
     parts = [RecordPart(quote_text(name, TITLE_LIMIT), sanitise_text(text)) for name, text in texts if text]
+    own = list_own_fields(record.kind, record.extra)
+    parts += [RecordPart(name, sanitise_text("\n".join(texts))) for name, texts in own]
     parts += [RecordPart("user", sanitise_text(one.record.user.strip()))] if one.record.user.strip() else []
     parts = [part for part in parts if only in ("", part.name)]
     kept: list[RecordPart] = []

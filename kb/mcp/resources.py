@@ -16,7 +16,7 @@ from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.mcp.tool_functions import DEFAULT_BUDGET, limit_to_budget
-from kb.records.kinds import KINDS, kind_label, section_label
+from kb.records.kinds import KINDS, SECTIONS, kind_label, section_label
 from kb.safety.quoting import sanitise_text
 
 SCHEME = "kb://"
@@ -25,7 +25,7 @@ MIME_TYPE = "text/markdown"
 _MAX_TOKENS = 4 * DEFAULT_BUDGET
 _MAX_ROWS = 1000
 """Records of a list, at most; fewer where they take more than _MAX_TOKENS tokens."""
-_SECTIONS = frozenset(("context", "decision", "alternatives", "why", "impact", "verification", "rollback"))
+_SECTIONS = frozenset(section.name for section in SECTIONS) - {"evidence", "additions"}
 
 
 class McpResource(NamedTuple):
@@ -85,7 +85,7 @@ def _render_record(kb: KnowledgeBase, folder: str, name: str) -> str:
     if whole.row.withheld:
         about.append(sanitise_text(kb.localise(whole.row.withheld)))
     for part in whole.parts:
-        label = section_label(part.name, kb.config.language) if part.name in _SECTIONS else part.name
+        label = section_label(part.name, kb.config.language, whole.row.kind) if part.name in _SECTIONS else part.name
         about += ["", f"## {label}", "", *part.text.split("\n")]
     if whole.left_out:
         about += ["", kb.localise(msg("left out for its length: {names}", names=", ".join(whole.left_out)))]

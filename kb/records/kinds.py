@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kb.i18n import Message, msg
 from kb.startup.namedtuple import NamedTuple
@@ -264,6 +264,16 @@ def list_section_names(kind: str) -> tuple[str, ...]:
     """Return the canonical sections that a candidate of *kind* fills, in the order of a record."""
     own = BY_NAME[kind].sections if kind in BY_NAME else ()
     return tuple(one.name for one in SECTIONS if one.name in own or one.name in ADR_SECTIONS)
+
+
+def list_own_fields(kind: str, extra: Mapping[str, object]) -> list[tuple[str, list[str]]]:
+    """Return name and texts of what *extra*, a record's further front matter, has of the fields of its *kind*."""
+    found = []
+    for field in BY_NAME[kind].fields if kind in BY_NAME else ():
+        value = extra.get(field.name)
+        texts = [str(item) for item in (value if isinstance(value, list | tuple) else [value]) if item]
+        found += [(field.name, texts)] if texts else []
+    return found
 
 
 _LONGEST = 40

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from kb.i18n import Message, msg
-from kb.records.kinds import FIXED_BY
+from kb.records.kinds import FIXED_BY, list_own_fields
 from kb.records.model import GLOBAL, LIVE, Record, Status, list_aliases
 from kb.records.short_form import render_short_form
 from kb.text.segment import first_sentence, one_line
@@ -109,7 +109,7 @@ def _load_templates(language: str) -> Environment:
     found.filters |= {"join": join, "one_line": one_line, "first_sentence": first_sentence, "quote": quote}
     found.filters |= {"title": format_title, "author": format_author, "reference": parse_reference}
     found.filters |= {"sign": get_status_sign, "class": get_status_class, "folder": get_path_folder}
-    found.filters |= {"aliases": list_aliases, "extra": get_extra_field}
+    found.filters |= {"aliases": list_aliases, "extra": get_extra_field, "own_fields": list_own_fields}
     found.filters["short_form"] = partial(render_short_form, language=language)
     found.filters |= {"xml": escape_xml, "quote_xml": lambda text: Html(quoteattr(text.translate(_NO_XML)))}
     found.globals |= {"msg": msg, "GLOBAL": GLOBAL, "LIVE": LIVE, "diff_lines": diff_lines}

@@ -1,10 +1,12 @@
 """The table of kinds: sections and fields that only some kinds have, and how they come in, are read and found."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from kb.context.disclose import build_record_view
 from kb.errors import BadInput
 from kb.index.record_ids import find_by_signature
 from kb.knowledge_base import KnowledgeBase
@@ -17,6 +19,7 @@ from kb.records.record_file import read, render
 from kb.records.short_form import render_short_form
 from tests.support.clones import one
 from tests.support.command_line import run
+from tests.support.sealed import Clock
 
 TYPES = {"string", "number", "enum", "strings"}
 PITFALL = Candidate(
@@ -224,3 +227,29 @@ def test_a_section_of_its_kind_stands_in_order() -> None:
     record = Record("M001", "pattern", "T", sections=(Section("why", "", "Because."),))
     text = edit_section(edit_section(render(record), "steps", "1. Do it."), "when", "At night.")
     assert [section.name for section in read(text.encode()).sections] == ["when", "steps", "why"]
+
+
+def test_every_door_shows_what_a_kind_has_of_its_own(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, PITFALL)
+    view = build_record_view(kb, kb.record("P001"), budget=1000)
+    parts = {part.name: part.text for part in view.parts}
+    assert parts["solution"] == PITFALL.sections["solution"]
+    assert parts["signature"].splitlines() == list(PITFALL.fields["signature"])
+    assert "- Solution: Run `pip install" in run(root, "show", "P001", "--short").out.replace("Run pip", "Run `pip")
+    exported = run(root, "export", "wukong").out
+    assert "### Solution (解决办法)" in exported or "### Solution" in exported
+
+
+def test_what_a_kind_has_of_its_own_survives_export_and_import(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    for candidate in (PITFALL, LEARNING):
+        one(kb, candidate)
+    (tmp_path / "a.md").write_text(run(root, "export", "wukong").out, encoding="utf-8")
+    other = tmp_path / "other"
+    assert run(tmp_path, "init", str(other)).code == 0
+    assert run(other, "import", "wukong", str(tmp_path / "a.md"), KB_HOME=str(other)).code == 0
+    with KnowledgeBase(str(other), os.environ, Clock()) as there:
+        for name in ("P001", "L001"):
+            mine, theirs = kb.record(name), there.record(name)
+            assert [(s.name, s.text) for s in theirs.sections] == [(s.name, s.text) for s in mine.sections]
+            assert theirs.extra.get("signature") == mine.extra.get("signature")
+            assert theirs.extra.get("asked") == mine.extra.get("asked")

@@ -385,7 +385,8 @@ def test_every_kind_has_its_page_in_both_languages(kind: object, language: str) 
     page = known[f"kinds/{kind.name}.md"]  # type: ignore[attr-defined]
     assert page.text.startswith(f"# {getattr(kind, language)}\n")
     assert "标题" in page.text
-    assert f"## {section_label('decision', language)}" in known[f"anchors/global/{one.id}.md"].text
+    label = section_label("decision", language, kind.name)  # type: ignore[attr-defined]
+    assert f"## {label}" in known[f"anchors/global/{one.id}.md"].text
 
 
 def test_a_kind_the_table_lacks_is_shown_all_the_same() -> None:
