@@ -34,7 +34,14 @@ from kb.sessions.transcript import (
     get_own_texts,
     list_calls,
 )
-from kb.similarity.signatures import SHELLS, compute_signature, identify_command, is_same_failure, iter_error_lines
+from kb.similarity.signatures import (
+    SHELLS,
+    compute_signature,
+    identify_command,
+    is_same_failure,
+    iter_error_lines,
+    strip_location,
+)
 from kb.text.mentions import blank_code, find_paths, make_relative, remove_code, strip_markdown
 from kb.text.segment import clip, count_words
 
@@ -50,20 +57,26 @@ _MAX_CURE_FILES = 3
 """Edited files above which the edits were the session's task and not a cure."""
 _MAX_CURE_CHARACTERS = 120
 """Characters of a command that can be read as a cure."""
+_MAX_CURE_DISTANCE = 5
+"""Calls before the run that passed within which a command counts as what helped."""
 _CHANGING = re.compile(
-    r"(?:sudo |env |npx |uv run |poetry run |\w+=\S+ )*(?:rm|mv|cp|mkdir|chmod|chown|ln|kill|pkill|source|export|unset"
-    r"|touch|launchctl|(?:[\w./@-]+ (?:-\S+ )*)(?:run |exec )?(?:\S*(?:install|setup|generate|migrate|update|upgrade"
-    r"|build|compile|fetch|clean|reset|format)\S*|add|ci|init|pull|sync|up|start|restart|stop|down|login|auth|config|set"
-    r"|unset|enable|disable|use|prune|unlock|link|link-workspace|download|restore|bundle|tidy|fmt|allow|trust|create"
-    r"|delete|remove|checkout|switch|submodule|vendor|get|apply|load|pair|wait))(?![\w-])",
+    r"(?!git add\b)(?:sudo |env |npx |uv run |poetry run |\w+=\S+ )*(?:rm|mv|cp|mkdir|chmod|chown|ln|kill|pkill|source"
+    r"|export|unset|touch|launchctl|(?:[\w./@-]+ (?:-\S+ )*)(?:run |exec )?(?:\S*(?:install|setup|migrate|update"
+    r"|upgrade|fetch|clean|reset)\S*|add|ci|init|pull|sync|up|start|restart|stop|down|login|auth|config|set|unset"
+    r"|enable|disable|use|prune|unlock|link|download|restore|bundle|tidy|allow|trust|create|delete|remove|checkout"
+    r"|switch|submodule|vendor|get|apply|load|pair))(?![\w-])",
 )
 """Commands that change what others find: `pip install pika`, `go mod tidy`, `git pull --rebase`, `rm -f x.lock`."""
+_MAKING = re.compile(r"(?:[\w./@-]+ )+(?:run |exec )?\S*(?:generate|build|compile|format|fmt)\S*(?![\w-])")
+"""Commands that make something of the sources: after an edit they only repeat what is checked anyway."""
+_SCRATCH = re.compile(r"/tmp\b|\bmktemp\b")
+"""Commands that try something out beside the project."""
 _MAX_CURE_COMMANDS = 3
 """Commands of one cure that are named, the last ones."""
 _MAX_TITLE_COMMAND, _MAX_TITLE_ERROR = 60, 90
 """Characters of the command and of its error that a title has room for."""
 _ERROR_LEAD = re.compile(
-    r"^\W*(?:E {2,})?(?:Exit code \d+\s+)?(?:(?:npm )?(?:error|err!|fatal|错误)\b(?:\[\w+\])?\s*[:：!]?\s*)*",
+    r"^[\s*!✖✗×>-]*(?:E {2,})?(?:Exit code \d+\s+)?(?:(?:npm )?(?:error|err!|fatal|错误)\b(?:\[\w+\])?\s*[:：!]?\s*)*",
     re.IGNORECASE,
 )
 _MISUSE = re.compile(
@@ -167,7 +180,7 @@ class _Cure(NamedTuple):
     files: tuple[str, ...] = ()
     """Files that were edited, relative to the folder of the session."""
     is_own_work: bool = False
-    """Whether only files were edited that the session had written before: the failure was its own slip."""
+    """Whether only files were edited that the session had written before, or that the error names: its own slip."""
     instead: str = ""
     """The wording of the command that passed, where it is all that changed."""
 
@@ -193,8 +206,8 @@ def find_pitfalls(transcript: Transcript, language: str = "en") -> Iterator[tupl
         first = bisect_right(lines, overcome.failed.result.line)
         between = transcript.messages[first : bisect_left(lines, overcome.following.call.line)]
         cause = _find_cause(between)
-        cure = _find_cure(calls, overcome, transcript.cwd)
         signature = _compute_own_signature(overcome)
+        cure = _find_cure(calls, overcome, signature, transcript.cwd)
         if cause or (signature and _is_cure(cure)):
             candidate = _build_candidate(transcript, overcome, cause, cure, signature, language)
             found.append((overcome.proof.result.line, candidate))
@@ -249,21 +262,28 @@ def _compute_own_signature(overcome: _OvercomeFailure) -> tuple[str, ...]:
     return (family, *own) if own else ()
 
 
-def _find_cure(calls: Sequence[AnsweredCall], overcome: _OvercomeFailure, cwd: str) -> _Cure:
+def _find_cure(
+    calls: Sequence[AnsweredCall], overcome: _OvercomeFailure, signature: tuple[str, ...], cwd: str
+) -> _Cure:
     """Return what was done between the failed run and the one that no longer showed the failure."""
     failed, following = overcome.failed, overcome.following
-    commands, given = [], _split_command(failed.command)
-    for each in calls[failed.number + 1 : following.number + 1]:
-        command = each.request.input.get("command")
-        if each.request.name in SHELLS and isinstance(command, str) and each.result and not each.is_error:
-            commands += [part for part in _split_command(command) if part not in given and _is_changing(part)]
-    commands = [one for one in dict.fromkeys(commands) if identify_command(one) != failed.family]
     edited = list_edited_files(calls[failed.number + 1 : following.number], cwd)
+    commands, given = [], _split_command(failed.command)
+    for each in calls[max(failed.number, following.number - _MAX_CURE_DISTANCE) + 1 : following.number + 1]:
+        command = each.request.input.get("command")
+        if not isinstance(command, str) or each.request.name not in SHELLS or each.result is None or each.is_error:
+            continue
+        if not _SCRATCH.search(command):
+            parts = (part for part in _split_command(command) if part not in given)
+            commands += [part for part in parts if _is_changing(part, has_edits=bool(edited))]
+    commands = [one for one in dict.fromkeys(commands) if identify_command(one) != failed.family]
     before = list_edited_files(calls[: failed.number], cwd)
     typed, passed = _format_command(failed, cwd), _format_command(following, cwd)
-    is_other = not commands and not edited and passed != typed and _MISUSE.search(failed.result.text[:20_000])
+    is_other = not commands and not edited and passed != typed and _MISUSE.search(" ".join(signature[1:]))
     instead = passed if is_other and following.is_proof else ""
-    return _Cure(tuple(commands), edited, is_own_work=set(edited) <= set(before), instead=instead)
+    # An error in the very file that was edited then is an error of that code, not of what it stands on.
+    located = any(f"{path.rpartition('/')[2]}:" in failed.result.text for path in edited)
+    return _Cure(tuple(commands), edited, is_own_work=located or set(edited) <= set(before), instead=instead)
 
 
 def _is_cure(cure: _Cure) -> bool:
@@ -278,9 +298,11 @@ def _split_command(command: str) -> list[str]:
     return [_REDIRECT.sub("", part.split(" | ")[0]).strip() for part in re.split(r"&&|\|\||;", row) if part.strip()]
 
 
-def _is_changing(command: str) -> bool:
+def _is_changing(command: str, *, has_edits: bool) -> bool:
     """Return whether *command* changes what the next one finds: installs, fetches, removes, starts something."""
-    return len(command) <= _MAX_CURE_CHARACTERS and "`" not in command and bool(_CHANGING.match(command))
+    if len(command) > _MAX_CURE_CHARACTERS or "`" in command:
+        return False
+    return bool(_CHANGING.match(command)) or (not has_edits and bool(_MAKING.match(command)))
 
 
 def _is_resolved(failed: _CommandRun, following: _CommandRun) -> bool:
@@ -365,11 +387,15 @@ def _build_candidate(
     evidence = [Evidence(quote, source, cause.message.line, cause.message.time) for quote in quotes] if cause else []
     if not cause and error in failed.result.text:
         evidence.append(Evidence(error, source, failed.result.line))
-    spent = overcome.following.number - overcome.first
+    # What it cost says something only of what others may meet, too, and where it is known what helped.
+    is_met_by_others = bool(signature) and (
+        cure.commands or cure.instead or (cause and cause.outright and _is_cure(cure))
+    )
+    spent = overcome.following.number - overcome.first if is_met_by_others else None
     outcome = msg("{command} passes", command=f"`{proven or overcome.proof.family}`").translate(language)
     solution = cause.remedy if cause and cause.remedy else _describe_cure(cure).translate(language)
     # The message says more than its lead: "Error: Cannot find module 'x'" is "Cannot find module 'x'".
-    said = _ERROR_LEAD.sub("", error) or error
+    said = _ERROR_LEAD.sub("", strip_location(error)) or error
     typed = f"`{command if command and len(command) <= _MAX_TITLE_COMMAND else failed.family}`"
     title = msg("{command} fails: {error}", command=typed, error=clip(said, _MAX_TITLE_ERROR)).translate(language)
     if cause and not signature:  # the output names no error of its own: the cause says more
@@ -384,7 +410,7 @@ def _build_candidate(
         sections={"solution": solution, "outcome": outcome} if solution else {"outcome": outcome},
         fields={SIGNATURE: signature} if signature else {},
         confidence=EXPLAINED_CONFIDENCE if cause else UNEXPLAINED_CONFIDENCE,
-        cost=spent if cause or cure.commands or cure.instead else None,
+        cost=spent,
         evidence=tuple(evidence),
         session=source,
     )
@@ -403,7 +429,7 @@ def _describe_cure(cure: _Cure) -> Message:
     """Return what helped, as a sentence: the commands, else the files, else the command that passed."""
     if cure.commands:
         return msg("Run {commands}.", commands=", ".join(f"`{one}`" for one in cure.commands[-_MAX_CURE_COMMANDS:]))
-    if cure.files:
+    if cure.files and not cure.is_own_work:
         return msg("Edit {files}.", files=", ".join(f"`{one}`" for one in cure.files[:_MAX_CURE_FILES]))
     return msg("Run {commands} instead.", commands=f"`{cure.instead}`") if cure.instead else msg("")
 

@@ -93,7 +93,7 @@ _CODE = regex(r"^(?:func|return|raise|throw|if|else|def|class|import|from|const|
 _SUMMARY = regex(
     r"\b(?:exit(?:ed|s|ing)?|finished|completed|failed|returned|terminated)\b[\w\s:-]{0,20}\b(?:status|code|exit\w*)\b"
     r"|^\W*[][\w\s`'\"‘’.:/-]{0,60}\b(?:failed|failure|fails)\W*$|\[build failed\]"
-    r"|^CONFLICT \(|failed to push some refs",
+    r"|^CONFLICT \(|failed to push some refs|could not apply",
     re.IGNORECASE,
 )
 """That something failed, and no more: "Process exited with code 1", "running the tests in 'all.R' failed"; and the
@@ -149,9 +149,14 @@ def iter_error_lines(output: str) -> Iterator[tuple[str, str]]:
         line = _NOISE.sub(" ", row[:_MAX_LINE_CHARACTERS]).strip()
         if not line or not _ERROR.search(line) or any(pattern.search(line) for pattern in _UNTELLING):
             continue
-        message = _FOLDER.sub("", _LOCATION.sub("", line))
+        message = _FOLDER.sub("", strip_location(line))
         if _SPECIFIC.search(message):
             yield normalise_error_line(message), line
+
+
+def strip_location(line: str) -> str:
+    """Return *line* without the place in the source where the error stands."""
+    return _LOCATION.sub("", line)
 
 
 def normalise_error_line(line: str) -> str:
