@@ -171,15 +171,16 @@ def list_shared_lines(one: Sequence[str], other: Sequence[str], generic: Collect
 
 
 def is_same_failure(known: Sequence[str], seen: Sequence[str], generic: Collection[str] = ()) -> bool:
-    """Return whether *seen* is the signature of the failure *known*: the same program, two of three error lines.
+    """Return whether *seen* is the signature of the failure *known*: the same program, two of three known error lines.
 
-    Without the *generic* lines, which stand under several signatures of the base. Lines that only mention an error
-    ("… not found") must all be the same: on 277 build logs that others have labelled, they erred most.
+    Without the *generic* lines, which stand under several signatures of the base. Where the shared lines only mention
+    an error ("… not found"), the two must have the same lines: on build logs that people have labelled, such lines
+    erred most.
     """
     if not known or not seen or known[0].partition(" ")[0] != seen[0].partition(" ")[0]:
         return False
     shared = list_shared_lines(known, seen, generic)
-    telling = max(sum(line not in generic for line in signature[1:]) for signature in (known, seen))
+    sizes = [sum(line not in generic for line in signature[1:]) for signature in (known, seen)]
     if not any(map(_STRONG.search, shared)):
-        return 0 < len(shared) == telling
-    return 3 * len(shared) >= 2 * telling
+        return 0 < len(shared) == max(sizes)
+    return 3 * len(shared) >= 2 * sizes[0]
