@@ -306,7 +306,8 @@ def main() -> None:
         spoken = counts["right"] + counts["wrong"]
         print(
             f"sessions, {folder.name}: {counts['sessions']} sessions, {counts['commands']} commands,"
-            f" {counts['failures']} failures, {counts['signed']} with a line of their own, {counts['overcome']} overcome;"
+            f" {counts['failures']} failures, {counts['signed']} with a line of their own,"
+            f" {counts['overcome']} overcome;"
             f" come back {counts['recurring']}; told {spoken}, right {format_share(counts['right'], spoken)}"
         )
 

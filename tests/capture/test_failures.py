@@ -1,0 +1,74 @@
+"""What a failure that was overcome becomes: counted at first, a record once it repeats or has cost much."""
+
+from pathlib import Path
+
+import pytest
+
+from kb.index.schema import Filter
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Verdict
+from kb.state import failed_calls
+from tests.support.sessions import Session
+
+PIKA = "ModuleNotFoundError: No module named 'pika'"
+
+
+def struggle(tmp_path: Path, name: str, *, steps: int = 0, cured: bool = True, error: str = PIKA) -> str:
+    """Write a session in which a check fails, some steps are taken, and another command helps."""
+    session = Session("Run the checks")
+    session.call("Bash", f"Exit code 2\n/home/{name}/shop/a.py:{len(name)}: {error}", fails=True, command="make check")
+    for number in range(steps):
+        session.call("Read", "text", file_path=f"/home/me/shop/{number}.py")
+    if cured:
+        session.call("Bash", "ok", command="pip install pika")
+        session.call("Bash", "all passed", command="make check")
+    return session.write(tmp_path / f"{name}.jsonl")
+
+
+def save(kb: KnowledgeBase, path: str, session: str, folder: Path) -> list[Verdict]:
+    return list(kb.save_session(path, session=session, folder=str(folder), archive=False).verdicts)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+def test_what_was_overcome_once_waits_and_twice_is_a_record(kb: KnowledgeBase, work: Path, tmp_path: Path) -> None:
+    [held] = save(kb, struggle(tmp_path, "one"), "s1", work)
+    assert held.verdict == "held"
+    [made] = save(kb, struggle(tmp_path, "another"), "s2", work)
+    assert (made.verdict, made.kind, made.title) == ("created", "pitfall", f"`make check` fails: {PIKA}")
+    [record] = kb.sync_index().find_by_id(made.id)
+    assert record.section("solution") == "Run `pip install pika`."
+    assert (record.occurrences, record.extra["signature"]) == (2, ["make check", PIKA.casefold()])
+
+
+def test_a_third_time_is_one_more_sighting(kb: KnowledgeBase, work: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        verdicts = save(kb, struggle(tmp_path, "x" * (number + 1)), f"s{number}", work)
+    assert [verdict.verdict for verdict in verdicts] in (["appended"], ["updated"])
+    assert kb.sync_index().count(Filter(kinds=("pitfall",))) == 1
+
+
+def test_what_cost_ten_calls_is_a_record_at_once(kb: KnowledgeBase, work: Path, tmp_path: Path) -> None:
+    [made] = save(kb, struggle(tmp_path, "one", steps=9), "s1", work)
+    assert made.verdict == "created"
+    assert "costly: it took 11 calls to find out" in made.reasons
+
+
+def test_another_failure_of_the_same_command_is_another_matter(kb: KnowledgeBase, work: Path, tmp_path: Path) -> None:
+    save(kb, struggle(tmp_path, "one"), "s1", work)
+    [held] = save(kb, struggle(tmp_path, "two", error="ImportError: cannot import name 'redis_lock'"), "s2", work)
+    assert held.verdict == "held"
+
+
+def test_what_was_never_overcome_is_kept_until_it_is(kb: KnowledgeBase, work: Path, tmp_path: Path) -> None:
+    save(kb, struggle(tmp_path, "one", cured=False), "s1", work)
+    [row] = failed_calls.load_unsolved(kb.state)
+    assert row["signature"] == ["make check", PIKA.casefold()]
+    assert (row["session"], row["day"], row["project"]) == ("s1", kb.today(), "project/shop")
+    save(kb, struggle(tmp_path, "one"), "s1", work)
+    assert failed_calls.load_unsolved(kb.state) == []
