@@ -331,22 +331,6 @@ class Index:
         )
         return [n for (n,) in rows]
 
-    def count_matches_by_scope(self, expression: str, wanted: Filter) -> dict[str, int]:
-        """Return how many live records that the FTS5 *expression* finds each scope has that *wanted* leaves out."""
-        condition, values = build_condition(wanted._replace(scopes=(), statuses=wanted.statuses or tuple(sorted(LIVE))))
-        rows = self._db.execute(
-            "SELECT r.scope, count(*) FROM words w JOIN records r ON r.n = w.rowid"
-            f" WHERE words MATCH ? AND {condition} AND r.scope NOT IN ({build_placeholders(wanted.scopes)})"
-            " GROUP BY r.scope ORDER BY count(*) DESC, r.scope",
-            (expression, *values, *wanted.scopes),
-        )
-        return dict(rows.fetchall())
-
-    def count_matches(self, expression: str, limit: int) -> int:
-        """Return how many rows the FTS5 *expression* finds, *limit* at most."""
-        statement = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        return self._db.fetch_value(statement, (expression, limit)) if expression else 0
-
     def find_containing_rows(self, terms: Sequence[str], wanted: Filter = ALL, limit: int = 20) -> list[int]:
         """Return the rows in whose folded text all *terms* (folded too) stand, newest first.
 

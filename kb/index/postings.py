@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kb.index.schema import ALL, Filter, build_condition, build_placeholders, join_body, join_tags, load_record
-from kb.records.model import Record
+from kb.records.model import LIVE, Record
 from kb.startup.hashes import sha1
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import FIRST_CJK, collect_ranking_terms, estimate_tokens, fold_text, iter_runs, stem
@@ -297,6 +297,22 @@ class Postings:
         statement = f"SELECT n FROM records r WHERE n IN ({build_placeholders(rows)}) AND {condition}"
         kept = {n for (n,) in self._db.execute(statement, (*(n for n, _ in rows), *values)).fetchall()}
         return [row for row in rows if row[0] in kept]
+
+    def count_matches_by_scope(self, expression: str, wanted: Filter) -> dict[str, int]:
+        """Return how many live records that the FTS5 *expression* finds each scope has that *wanted* leaves out."""
+        condition, values = build_condition(wanted._replace(scopes=(), statuses=wanted.statuses or tuple(sorted(LIVE))))
+        rows = self._db.execute(
+            "SELECT r.scope, count(*) FROM words w JOIN records r ON r.n = w.rowid"
+            f" WHERE words MATCH ? AND {condition} AND r.scope NOT IN ({build_placeholders(wanted.scopes)})"
+            " GROUP BY r.scope ORDER BY count(*) DESC, r.scope",
+            (expression, *values, *wanted.scopes),
+        )
+        return dict(rows.fetchall())
+
+    def count_matches(self, expression: str, limit: int) -> int:
+        """Return how many rows the FTS5 *expression* finds, *limit* at most."""
+        statement = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        return self._db.fetch_value(statement, (expression, limit)) if expression else 0
 
     def find_source_groups(self, rows: Iterable[int]) -> dict[int, tuple[int, ...]]:
         """Return for each of *rows* that shares its source with others the rows of that source, in the order of ids."""

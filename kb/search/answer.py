@@ -124,7 +124,7 @@ def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, pro
 def count_elsewhere(index: Index, query: Query, wanted: Filter, project: str) -> Message | str:
     """Return how many records of scopes that *wanted* leaves out hold every subject of *query*; "" where none does."""
     expression = " AND ".join(f'"{term}"' for term in query.subjects)
-    found = index.count_matches_by_scope(expression, wanted) if expression else {}
+    found = index.postings.count_matches_by_scope(expression, wanted) if expression else {}
     if not found:
         return ""
     count, others = sum(found.values()), ", ".join(list(found)[:3]) + (", …" if len(found) > 3 else "")

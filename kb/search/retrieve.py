@@ -137,7 +137,7 @@ def _retrieve_matching_all(index: Index, query: Query, wanted: Filter, limit: in
 
 def _match_rows(index: Index, expression: str, terms: Sequence[WeightedTerm], wanted: Filter, limit: int) -> list[int]:
     """Return the best rows that the full-text *expression* finds; of very many, the best that hold all *terms*."""
-    matches = index.count_matches(expression, MANY)
+    matches = index.postings.count_matches(expression, MANY)
     if matches == MANY:
         best = [row.n for row in index.postings.rank_rows(terms, wanted)]
         for among in (best[: 2 * limit], best):

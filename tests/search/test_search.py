@@ -254,7 +254,7 @@ def test_scopes_that_were_not_asked_are_said(kb: KnowledgeBase, root: Path) -> N
 
 
 def test_a_reply_and_the_one_who_speaks_come_before_the_question(kb: KnowledgeBase) -> None:
-    turns = ("Ben: Which ferry did you take to the island?", "Ann: The late one, at nine", "Ben: I took no ferry at all",
+    turns = ("Ben: Which ferry did you take to the island?", "Ann: The late one, at nine", "Ben: I took no ferry",
              "Ann: 你坐的是哪班渡轮？", "Ben: 晚上九点那班")  # fmt: skip
     records = [note(f"D{n:03}", f"Line {n}", turn, sources=("s1",)) for n, turn in enumerate(turns, 1)]
     kb.import_records(records, origin="a test")
