@@ -99,10 +99,10 @@ def parse_front_matter(text: str, path: str = "") -> dict[str, Any]:
 
 
 def parse_plain_rows(source: str) -> dict[str, Any] | None:
-    """Return what YAML reads in *source* where every row of it is `key: word` or `key: [word, word]`; else None.
+    """Return what YAML reads in *source* where every row is `key: word`, `key: [word, …]` or `key: {word: word, …}`.
 
-    Most records have no other rows, as `format_entry` writes none for them; to load the reader of YAML takes longer
-    than everything else that is done with one record.
+    None for any other. Most records have no other rows, as `format_entry` writes none for them; to load the reader of
+    YAML takes longer than everything else that is done with one record.
     """
     values: dict[str, Any] = {}
     rows = source.split("\n")
@@ -110,13 +110,26 @@ def parse_plain_rows(source: str) -> dict[str, Any] | None:
         return None
     for row in rows:
         key, _, written = row.partition(": ")
-        words = written[1:-1].split(", ") if written[:1] == "[" and written[-1:] == "]" else [written]
-        found = [_parse_plain_word(word) for word in words if written != "[]"]
+        value = _parse_plain_value(written)
         is_word = len(key) <= _LONGEST_KEY and key.isascii() and key.replace("_", "").isalpha()
-        if not is_word or key in values or None in found:
+        if not is_word or key in values or value is None:
             return None
-        values[key] = found if written[:1] == "[" else found[0]
+        values[key] = value
     return values
+
+
+def _parse_plain_value(written: str) -> Any:
+    """Return what is *written* as a word, a list of words or a mapping of them; None for anything else."""
+    items = written[1:-1].split(", ") if len(written) > 2 else []
+    if written[:1] + written[-1:] == "[]":
+        words = [_parse_plain_word(item) for item in items]
+        return None if None in words else words
+    if written[:1] + written[-1:] == "{}":
+        pairs = [item.partition(": ") for item in items]
+        mapping = {name: _parse_plain_word(word) for name, _, word in pairs}
+        is_plain = all(len(name) <= _LONGEST_KEY and is_plain_text(name) for name in mapping)
+        return mapping if is_plain and None not in mapping.values() and len(mapping) == len(pairs) else None
+    return _parse_plain_word(written)
 
 
 def _parse_plain_word(word: str) -> str | int | None:

@@ -97,6 +97,8 @@ PLAIN = (
 ROWS_OF_A_FRONT = st.one_of(
     st.builds("{}: {}".format, st.sampled_from(["key", "a_b", "null", "key ", " key", "- key", "键"]) | NASTY, PLAIN),
     st.builds(lambda words: f"other: [{', '.join(words)}]", st.lists(PLAIN, max_size=3)),
+    st.builds(lambda words: f"more: {{{': '.join(words)}}}", st.lists(PLAIN, max_size=3)),
+    st.builds(lambda words: f"most: {{{', '.join(words)}}}", st.lists(st.builds("{}: {}".format, PLAIN, PLAIN))),
     st.builds(format_entry, NASTY, VALUES),
 )
 
@@ -111,7 +113,7 @@ def test_plain_rows_are_read_as_yaml_reads_them(rows: list[str], end: str) -> No
 
 def test_what_kb_writes_of_a_record_is_plain_rows() -> None:
     front = {"id": "D001", "uid": "01M84G03697QXSNK8KAJ95MJ9H", "title": "选用 PostgreSQL", "date": "2026-01-02"}
-    front |= {"tags": ["后端", "no"], "claims": "a: b", "sources": [], "occurrences": 3}
+    front |= {"tags": ["后端", "no"], "claims": {"a.b": "c d"}, "sources": [], "occurrences": 3}
     assert parse_plain_rows("".join(f"{format_entry(key, value)}\n" for key, value in front.items())) == front
 
 
