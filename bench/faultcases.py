@@ -34,7 +34,7 @@ class Operation(NamedTuple):
     name: str
     prepare: Callable[[Path], None]
     words: Sequence[str]
-    """The call; a second call of the same is what whoever was interrupted does next."""
+    """The call; a second call of the same is what the interrupted caller does next."""
     stdin: bytes = b""
     environment: Mapping[str, str] = {}
     short: bool = False

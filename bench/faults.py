@@ -40,7 +40,7 @@ class Row(NamedTuple):
     boundaries: int
     tried: Counter[str]
     mended: int
-    """After how many faults the doctor had something to name and to mend."""
+    """After how many faults the doctor had something to report and repair."""
     wrong: tuple[str, ...]
 
 
@@ -114,7 +114,7 @@ def tables(operations: Sequence[Row], scenes: Sequence[Row], points: int) -> str
         f"Last run: {time.strftime('%Y-%m-%d')}, {git}, Python {platform.python_version()}, {platform.system()};"
         f" {tried} faults, each sort {where}; {killed} processes killed at random."
         f" Something was wrong afterwards: {wrong} times.\n",
-        "| operation | boundaries | " + " | ".join(LONG) + " | doctor had to mend | wrong |",
+        "| operation | boundaries | " + " | ".join(LONG) + " | doctor had to repair | wrong |",
         "|---|--:|" + "--:|" * (len(LONG) + 2),
     ]
     for row in operations:

@@ -53,7 +53,7 @@ class Result(NamedTuple):
     boundary: str
     problems: tuple[str, ...]
     mended: tuple[str, ...] = ()
-    """What the doctor had to mend."""
+    """What the doctor had to repair."""
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -297,7 +297,7 @@ def grow_old(place: Path) -> None:
 
 
 def mended(place: Path) -> list[str]:
-    """Return what the doctor names and mends; what it cannot mend it will name again."""
+    """Return what the doctor reports and repairs; what it cannot repair it reports again."""
     named = [o.name for o in _examined(place) if o.state != doctor.OK]
     if named:
         _examined(place, fix=True)

@@ -68,7 +68,7 @@ class Stage:
         yield from lies(place, ended, Fault(0, "EIO"))
 
     def ends_well(self, place: Path, *candidates: Candidate) -> Iterator[str]:
-        """Ask again for *candidates*, let the doctor mend, ask once more; yield what is wrong then."""
+        """Ask again for *candidates*, let the doctor repair, ask once more; yield what is wrong then."""
         yield from self.write(place, *candidates)
         grow_old(place)
         self.notes.update(mended(place))

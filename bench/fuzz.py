@@ -114,7 +114,7 @@ def blindly(target: str, given: argparse.Namespace) -> int:
 
 
 def guarded(target: str, law: Callable[[bytes], None]) -> Callable[[bytes], None]:
-    """Return *law* so that it keeps and tells what breaks it, one input for each place, and goes on."""
+    """Return *law* so that it keeps and reports what breaks it, one input for each place, and goes on."""
     seen: set[str] = set()
 
     def tried(data: bytes) -> None:

@@ -161,7 +161,7 @@ class Pasted(NamedTuple):
     held_out: bool
 
     def left_in(self, text: str) -> str:
-        """Return a piece of a secret that still stands in *text*: eight characters on end, or all of a shorter one."""
+        """Return a piece of a secret that is still in *text*: eight characters on end, or all of a shorter one."""
         for line in "\n".join(self.secrets).split("\n"):
             size = min(8, len(line))
             for start in range(len(line) - size + 1):

@@ -28,7 +28,7 @@ class Told(NamedTuple):
 
 
 class Storm:
-    """Everything that is under way; each writer, the person and whoever kills is a thread."""
+    """Everything that is under way; each writer, the person and the killer of processes is a thread."""
 
     def __init__(self, world: World, seed: int, environment: dict[str, str]) -> None:
         """Begin in *world*; everything random follows from *seed*."""

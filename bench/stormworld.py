@@ -156,7 +156,7 @@ def _submodule(top: Path) -> Path:
 
 
 def _unsigned(top: Path) -> Path:
-    """Clone so that every commit has to be signed, by a program that fails; `at_rest` mends that."""
+    """Clone so that every commit has to be signed, by a program that fails; `at_rest` undoes that."""
     return _cloned(settings={"commit.gpgSign": "true", "gpg.program": "false"})(top)
 
 

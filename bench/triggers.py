@@ -51,7 +51,7 @@ STORED: dict[str, list[tuple[str, str, str]]] = {
 }  # fmt: skip
 """What the knowledge base of the bench holds: kind, title and text."""
 
-MENDED_ON, HELD_OUT, WRITTEN_LAST = PARTS = ("mended on", "held out", "written last")
+DEVELOPED_ON, HELD_OUT, WRITTEN_LAST = PARTS = ("developed on", "held out", "written last")
 
 
 class Row(NamedTuple):
@@ -88,7 +88,7 @@ def rows(language: str) -> list[Row]:
         last = last or line.startswith("# Last")
         if line[:1] in "r-":
             odd = sha256(line[3:].encode()).digest()[0] % 2 == 1
-            part = WRITTEN_LAST if last else HELD_OUT if odd else MENDED_ON
+            part = WRITTEN_LAST if last else HELD_OUT if odd else DEVELOPED_ON
             found.append(Row(line[3:], line[0] == "r", line[1] == "p", part))
     return found
 
@@ -135,7 +135,7 @@ def main() -> int:
             for name, part, result, wrong in measured(language, kb):
                 print(f"| {language} | {name} | {part} | {sum(result)} | {result.precision:.0%} | {result.recall:.0%} "
                       f"| {result.missed} | {result.wrong} |")  # fmt: skip
-                if part == MENDED_ON and "--show" in sys.argv:
+                if part == DEVELOPED_ON and "--show" in sys.argv:
                     print("".join(f"    {text}\n" for text in wrong), end="", file=sys.stderr)
     return 0
 

@@ -177,7 +177,7 @@ def parse_stamp_checksum(stamp: str) -> int:
 
 
 def read_clone_mark(folder: str) -> str:
-    """Return what tells the state folder *folder* of one clone from that of any other; "" before it is made.
+    """Return the mark that identifies the state folder *folder* of this clone; "" before it is made.
 
     It is the time at which the file `clone` there was made, to the nanosecond and as the system keeps it: no archive,
     no copy and no pull can set it, so nothing that comes with files can name it.

@@ -75,7 +75,7 @@ class Host(NamedTuple):
     event_rows: tuple[HostEvent, ...]
     hooks: SettingsFile
     entry: Mapping[str, Any]
-    """How a hook stands in its settings; empty where kb's hooks are a plugin, a file of their own."""
+    """How a hook is in its settings; empty where kb's hooks are a plugin, a file of their own."""
     mcp: SettingsFile
     mcp_key: str
     """Under which its MCP servers stand."""
@@ -229,7 +229,7 @@ COPILOT = Host(
     "copilot",
     "copilot",
     "COPILOT_CLI",
-    # What a sub-agent does stands in the session's own file, so at subagentStop there is nothing to read.
+    # What a sub-agent does is in the session's own file, so at subagentStop there is nothing to read.
     event_rows=(
         HostEvent("sessionStart", "SessionStart", 60),
         HostEvent("userPromptSubmitted", "UserPromptSubmit", 10),
@@ -349,7 +349,7 @@ HOSTS: dict[str, Host] = {host.name: host for host in (CLAUDE, CODEX, GEMINI, CO
 def find_guest(payload: Mapping[str, Any], environment: Mapping[str, str]) -> Host | None:
     """Return the host, not Claude Code, that sent a *payload* in Claude Code's shape; None for Claude Code itself.
 
-    The environment alone does not tell: a Claude Code that was started inside of Copilot has Copilot's. Cursor's field
+    The environment alone is not enough: a Claude Code that was started inside of Copilot has Copilot's. Cursor's field
     is its own, so its row, the later one, is asked first.
     """
     for host in reversed(HOSTS.values()):

@@ -205,7 +205,7 @@ def _resolve_key(known: frozenset[Key], former: Mapping[Key, Key], scope: str, r
 
 
 def digest_text(text: str) -> str:
-    """Return what tells *text* from any other."""
+    """Return a digest that identifies *text*."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 

@@ -71,7 +71,7 @@ def check_vague_titles(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_untrusted(context: CheckContext) -> Iterator[Finding]:
-    """Report characters that hide something, an error, and what tells an agent what to do, a warning.
+    """Report characters that hide something, an error, and orders to an agent, a warning.
 
     A comment that a page does not show is no finding by itself: half of them are notes to authors and tools.
     """

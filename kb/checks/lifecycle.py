@@ -101,7 +101,7 @@ def check_cycles(context: CheckContext) -> Iterator[Finding]:
     """Report the rings of records that supersede one another; of rings that share a record, one at a time."""
     edges = _collect_edges(context)
     on_cycles = _find_cycle_records(edges)
-    # one way out of each record makes rings that share none: the others are found when the first is mended
+    # one way out of each record makes rings that share none: the others are found once the first is fixed
     follow = {key: next(old for old in edges[key] if old in on_cycles) for key in on_cycles}
     walked: set[Key] = set()
     for key in sorted(follow):

@@ -58,7 +58,7 @@ class NeighbourIndex:
             for mark in _collect_marks(record):
                 numbers = self._marked.get((scope, mark), ())
                 if mark[0] == "term":
-                    # a word that stands in few titles says more: "idempotency" counts, "service" hardly
+                    # a word that is in few titles says more: "idempotency" counts, "service" hardly
                     for number in numbers:
                         weights[number] += 1 / len(numbers)
                 else:

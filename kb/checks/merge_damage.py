@@ -56,7 +56,7 @@ def check_duplicate_sections(context: CheckContext) -> Iterator[Finding]:
 
 
 def section_key(section: Section) -> str:
-    """Return what tells a section from the others of its record."""
+    """Return the key that identifies a section in its record."""
     return section.name or one_line(section.heading).casefold()
 
 

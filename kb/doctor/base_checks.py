@@ -64,7 +64,7 @@ def check_index(target: DoctorTarget) -> DoctorFinding:
     known = {*records, *(path for path, _, _ in index.list_broken())}
     if wrong := _find_record_files(kb.root) ^ known:
         return DoctorFinding(FAILED, msg("the index and the files differ in {n} paths", n=len(wrong)))
-    # all of 50,000 records would take a minute to read again: every hundredth tells whether the index is another one's
+    # all of 50,000 records would take a minute to read again: every hundredth shows whether the index is another one's
     step = max(1, len(records) // _MAX_SAMPLE_RECORDS)
     for path in sorted(records)[::step]:
         with open(os.path.join(kb.root, *path.split("/")), "rb") as file:

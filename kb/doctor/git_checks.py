@@ -136,7 +136,7 @@ def is_old(path: str) -> bool:
 def remove_stale_locks(target: DoctorTarget) -> None:
     """Remove old locks where it is sure that no git process works here; elsewhere a person decides."""
     repository = target.base.repository
-    # kb's own lock first: whoever holds it is alive, and then nothing here is stale
+    # kb's own lock first: its holder is alive, and then nothing here is stale
     with contextlib.suppress(LockWaitCancelled, Busy), repository.hold_lock(should_cancel=lambda: True):
         worktree.release_abandoned_lock(repository)
     if not can_git_be_running(repository.top, repository.git_dir, repository.common_dir):

@@ -152,7 +152,7 @@ class BackgroundCommand:
 
     def send_input(self, stdin: bytes) -> CommandOutput:
         """Hand a waiting command its input and return how it ended."""
-        with contextlib.suppress(BrokenPipeError):  # it has ended already; its exit code tells why
+        with contextlib.suppress(BrokenPipeError):  # it has ended already; its exit code says why
             _write_all(self._pipe, stdin)
         return self.wait_for_output()
 

@@ -197,7 +197,7 @@ class Repository:
     def read_blob(self, revision: str, path: str) -> bytes | None:
         """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed if git cannot look.
 
-        `cat-file blob` fails alike in both cases; `read_blobs` tells them apart, but takes no line feed in a name.
+        `cat-file blob` fails alike in both cases; `read_blobs` distinguishes them, but takes no line feed in a name.
         """
         if "\n" not in path:
             return self.read_blobs([(revision, path)])[0]

@@ -194,7 +194,7 @@ class CheckoutUpdate:
 
 
 def read_index_stamp(repository: Repository) -> str:
-    """Return what tells git's index from any other; "" where there is none."""
+    """Return the stamp by which git's index is recognised; "" where there is none."""
     return read_stamp(os.path.join(repository.git_dir, "index"))
 
 

@@ -219,7 +219,7 @@ class ChangeLogEntry(NamedTuple):
     what: str
     """One of GROUPS."""
     record: Record
-    """As it stands in the later commit; a removed one as it was."""
+    """As it is in the later commit; a removed one as it was."""
     by: tuple[Record, ...] = ()
     """The records that supersede or amend it."""
     parts: tuple[str, ...] = ()

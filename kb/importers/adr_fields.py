@@ -73,7 +73,7 @@ class ParsedStatus(NamedTuple):
 
 @lru_cache(maxsize=64)
 def parse_status(text: str) -> ParsedStatus:
-    """Return the status that the free *text* of a status field tells, in English or Chinese."""
+    """Return the status that the free *text* of a status field names, in English or Chinese."""
     first = text.strip().partition("\n")[0]
     choices = [word for word in map(_find_status_word, re.split(r"(?<!\s)\s*+\|\s*|(?<!\s)\s++/\s+", first)) if word]
     word, status, is_all = choices[0] if len(choices) == 1 else ("", Status.PROPOSED, False)
@@ -157,7 +157,7 @@ _CLAUSE = re.compile(
 
 
 def find_status_date(text: str) -> str:
-    """Return the ISO day that stands beside the word of a status text, as in "Accepted (2026-05-16)", or ""."""
+    """Return the ISO day that is beside the word of a status text, as in "Accepted (2026-05-16)", or ""."""
     return parse_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date
 
 

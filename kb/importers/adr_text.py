@@ -25,7 +25,7 @@ class AdrPart(NamedTuple):
     heading: str
     text: str
     line: str = ""
-    """The heading as it stands in the file, with its line end."""
+    """The heading as it is in the file, with its line end."""
 
 
 class AdrFields(NamedTuple):

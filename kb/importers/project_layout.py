@@ -2,7 +2,7 @@
 
 The files under `content/` stay the truth. This tree is made of them for people and tools that know it, and what was
 changed in it is taken back (RUYI-48). An archive `shop-20261120-101500-ab12cd34` is `2026-11-20-shop-101500-ab12cd34`
-there, so that either name tells the other.
+there, so that either name leads to the other.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _find_new_anchors(kb: Workspace) -> list[Record]:
 
 
 def _normalise_text(record: Record) -> str:
-    """Return *record* as it stands in the file, however blank lines are set there."""
+    """Return *record* as it is in the file, however blank lines are set there."""
     return re.sub(r"\n{2,}", "\n\n", render_anchors([record], "zh", GLOBAL)).strip().removesuffix("---").strip()
 
 

@@ -104,7 +104,7 @@ class Index:
         known = {path: (stamp, checksum) for path, stamp, checksum in self._db.execute("SELECT * FROM folders")}
         seen = {path: stamp for top in self.folders for path, stamp in iter_folders(self.root, top)}
         stale = {path for path, stamp in seen.items() if path not in known or known[path][0] != stamp}
-        # An edit in place leaves the stamp of the folder as it was: then the sum over its files tells.
+        # An edit in place leaves the stamp of the folder as it was: then the sum over its files shows it.
         if edited is None:
             stale |= {path for path in seen.keys() - stale if sum_stamps(self.root, path) != known[path][1]}
         gone = known.keys() - seen.keys()
@@ -179,7 +179,7 @@ class Index:
             self._db.execute("INSERT INTO broken VALUES (?, ?, ?, ?)", broken)
 
     def put_record(self, record: Record) -> None:
-        """Make the index know *record* as it stands in its file, or will stand in a moment."""
+        """Make the index know *record* as it is in its file, or will be in a moment."""
         try:
             stamp = format_stamp(os.stat(os.path.join(self.root, *record.path.split("/"))))
         except FileNotFoundError:
@@ -350,7 +350,7 @@ class Index:
         return [n for (n,) in rows]
 
     def _iter_scan_expressions(self, terms: Iterable[str]) -> Iterator[str]:
-        """Yield FTS5 expressions that tell where to look: each CJK run of *terms*, and the words that hold the longest
+        """Yield FTS5 expressions for where to look: each CJK run of *terms*, and the words that hold the longest
         spaced one; "" where there are none."""
         found = [run for term in terms for run in iter_runs(term)]
         for run in (run for run, unspaced in found if unspaced):

@@ -166,7 +166,7 @@ class CommandModel:
         self._variable = variable
         self._command = command
         self._process: JsonProcess | None = None
-        self.name = f"command {zlib.crc32(command.encode()):08x}"  # what stands in it may be secret
+        self.name = f"command {zlib.crc32(command.encode()):08x}"  # what is in it may be secret
 
     def embed_texts(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
         """Return a vector for each of *texts*: `{"texts": […], "role": …}` → `{"vectors": [[…], …]}`."""

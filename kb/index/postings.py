@@ -132,7 +132,7 @@ def _spell_out_date(date: str) -> str:
 
 
 def compute_idf(frequency: int, total: int) -> float:
-    """Return how much a term says that stands in *frequency* of *total* records (the idf of BM25)."""
+    """Return how much a term in *frequency* of *total* records says (the idf of BM25)."""
     return math.log(1 + (max(total - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
@@ -393,7 +393,7 @@ class Passages:
         self._db.executemany("UPDATE passages SET waits = 0 WHERE digest = ?", [(number,) for number in digests])
 
     def is_synced_with(self, file: str) -> bool:
-        """Return whether what waits was reckoned against *file*, whatever tells one file of vectors from another."""
+        """Return whether what waits was computed for *file*, the mark of a file of vectors."""
         return bool(self._db.fetch_value("SELECT value FROM notes WHERE key = ?", (_NOTE,)) == file)
 
     def reset_waiting(self, file: str, met: Iterable[int]) -> None:

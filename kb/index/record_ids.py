@@ -69,7 +69,7 @@ def find_by_signature(
 
 
 def find_record(index: Index, name: str, scope: str = "") -> Record:
-    """Return the one record *name* means for a caller who stands in *scope*; raise UnknownId.
+    """Return the one record *name* means for a caller who is in *scope*; raise UnknownId.
 
     A bare id means the caller's scope, then the global one, and never that of another project. A caller of whom
     nothing is known (*scope* is "") may leave the project out where only one scope has the id.

@@ -118,7 +118,7 @@ _known_terms = lru_cache(maxsize=1 << 16)(build_index_terms)
 
 
 def compute_index_terms(text: str) -> str:
-    """Return `build_index_terms(text)`: what stands in a knowledge base says the same words over and over.
+    """Return `build_index_terms(text)`: the same words come up over and over in a knowledge base.
 
     A piece between spaces that has only ASCII letters is cut up by itself; others are taken together, since no phrase
     may reach from one unspaced run into the next.

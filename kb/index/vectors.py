@@ -50,7 +50,7 @@ class Vectors:
 
     @property
     def mark(self) -> str:
-        """What tells this file from another: it changes when the file is made or tidied, and not when it grows."""
+        """The mark that identifies this file: it changes when the file is made or tidied, and not when it grows."""
         return f"{self._head['name']} {os.stat(self.path).st_ino}" if self.dimensions else ""
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class Vectors:
             yield from zip(_extract_digests(rows[best]).tolist(), likeness[best].tolist(), strict=True)
             start, stop = stop, stop * 4
 
-    # making; whoever does is alone
+    # making; one process at a time does it
 
     def add(self, digests: Sequence[int], languages: Sequence[int], made: Sequence[Sequence[float]]) -> None:
         """Append a row for each of *digests*, of texts in *languages*; raise KbError where *made* is no matrix."""

@@ -41,7 +41,7 @@ class AccessToken(NamedTuple):
 def ensure_token(root: str, environment: Mapping[str, str], *, anew: bool = False) -> AccessToken:
     """Return the token of the knowledge base at *root*; made where there is none, or none that is the user's alone.
 
-    It stands in the user's state folder: what a clone or an archive brings is no secret.
+    It is in the user's state folder: what a clone or an archive brings is no secret.
     """
     mark = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
     path = os.path.join(state_home(environment), "mcp", f"{mark}.token")
@@ -126,7 +126,7 @@ def bind_socket(where: ListenAddress) -> socket.socket:
 
 
 def serve(server: Server[Any], where: ListenAddress, listening: socket.socket, secret: str) -> None:
-    """Answer at *where*, on the socket *listening*, whoever shows *secret*, until the user stops it."""
+    """Answer at *where*, on the socket *listening*, for every client that shows *secret*, until the user stops it."""
     import anyio
     import uvicorn
 

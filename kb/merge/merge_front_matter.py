@@ -334,7 +334,7 @@ def _merge_lists(key: str, lists: list[list[Any]]) -> MergedField:
 
 
 def _index_items(items: list[Any], key: str) -> dict[str, Any]:
-    """Return *items* by what tells them apart: tags in any case; only a list kb does not know has one twice."""
+    """Return *items* by their keys: tags in any case; only a list kb does not know has one twice."""
     found: dict[str, Any] = {}
     for item in items:
         name = repr(item).casefold() if key == "tags" else repr(item)

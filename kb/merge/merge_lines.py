@@ -52,7 +52,7 @@ class MergeConflict(NamedTuple):
 
 
 class MergeReport:
-    """What a merge has to tell: its conflicts, and what one side removed."""
+    """What a merge reports: its conflicts, and what one side removed."""
 
     def __init__(self, labels: tuple[str, str] = ("ours", "theirs")) -> None:
         """Name the sides by *labels*."""
@@ -345,7 +345,7 @@ def split_common_ends(run: MergeRun) -> tuple[list[str], MergeRun, list[str]]:
 
 
 def has_new_duplicates(found: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether something stands in *found* more often than on either side."""
+    """Return whether something is in *found* more often than on either side."""
     # ours moved "- a" to the top and theirs moved it to the end: kept by both, it would stand there twice
     once, *sides = (Counter(item.strip() for item in items) for items in (found, ours, theirs))
     return any(item and count > 1 and all(count > side[item] for side in sides) for item, count in once.items())

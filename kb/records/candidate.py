@@ -127,7 +127,7 @@ SCHEMA: Mapping[str, Any] = {
 def parse_candidates(data: bytes, source: str = "-") -> list[Candidate]:
     """Return the candidates in the JSON *data*; raise BadInput naming the item, the field and what it should be.
 
-    A field that stands in one object twice is refused: no order of fields means anything in JSON.
+    A field that is in one object twice is refused: no order of fields means anything in JSON.
     """
     if len(data) > MAX_INPUT:
         said = msg("the input has {size} bytes; at most {limit} are read", size=len(data), limit=MAX_INPUT)

@@ -75,7 +75,7 @@ def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _find_relevant_code(body: str, rows: list[str], sought: re.Pattern[str]) -> Iterable[int]:
-    """Return the lines that are code, those indented only where what is *sought* stands in one; raise BadRecord."""
+    """Return the lines that are code, those indented only where what is *sought* is in one; raise BadRecord."""
     # To find indented code takes a whole markdown parser, which most texts can do without.
     code = set(find_code_lines(body))
     indented = any(
@@ -209,7 +209,7 @@ def find_record_links(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _decode_path(written: str) -> str:
-    """Return the path that stands in a destination as *written*."""
+    """Return the path that is in a destination as *written*."""
     path = _ESCAPED.sub(r"\1", written) if "\\" in written else written
     if "%" not in path:
         return path

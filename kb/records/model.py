@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """Where a record stands in its life."""
+    """Where a record is in its life."""
 
     PROPOSED = "proposed"
     ACCEPTED = "accepted"
@@ -108,7 +108,7 @@ class Record(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What tells it from others, through new numbers and names."""
+        """The key that identifies it, through new numbers and names."""
         return self.uid or self.path
 
     @property
@@ -237,7 +237,7 @@ def _list_texts(value: object) -> list[str]:
 
 
 def qualify_id(reader: str, scope: str, record_id: str, *, is_taken: bool) -> str:
-    """Return the name by which a reader who stands in the scope *reader* finds the record *record_id* of *scope*.
+    """Return the name by which a reader who is in the scope *reader* finds the record *record_id* of *scope*.
 
     A bare id means the reader's own scope first, then the global one. *is_taken*: a record of another scope that a
     bare id could mean has the same number, so a global record is `global:D001` to be found. A reader of whom nothing is

@@ -40,7 +40,7 @@ def folder_for_scope(scope: str, top: str = "anchors") -> str:
 
 
 def parse_path_scope(path: str) -> str:
-    """Return the scope whose folder the record file *path* stands in, or ""."""
+    """Return the scope whose folder the record file *path* is in, or ""."""
     parts = path.split("/")
     if len(parts) == 4 and parts[2] == GLOBAL:
         return GLOBAL

@@ -2,7 +2,7 @@
 
 The parser's events are checked one by one before anything is built from them: no aliases, anchors, tags, merges or
 doubled keys, bounded depth. Keys are text. Plain words mean what YAML 1.2 says (`no`, `on`, `12:30` are text), and a
-number is one only where Python would write it the same way, so that `str` gives back what stands in the file.
+number is one only where Python would write it the same way, so that `str` gives back what is in the file.
 """
 
 from __future__ import annotations

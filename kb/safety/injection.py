@@ -314,7 +314,7 @@ _COMMENT = regex(
     r"|color\s?:\s?(?:white|#fff|transparent)|\shidden(?=[\s/=>]))[^<>]{0,200}>(?P<style>[^<]*)",
     DOTALL | MULTILINE,
 )
-# One of these stands in everything that is found here
+# One of these is in everything that is found here
 _UNSEEN_SIGNS = ("<!--", "]:", "display", "visibility", "font-size", "opacity", "color", "hidden")
 _LINK = regex(r"!?\[[^\[\]\n]*+\]\([^()\n]*+\)|https?://\S+")
 _PROSE = regex(r"(?<!\S)[^\W\d_]{2,}[,.;:!?]*(?!\S)")

@@ -23,7 +23,7 @@ class InjectionPattern(NamedTuple):
     pattern: re.Pattern[str]  # It, from its head on
     before: re.Pattern[str] | None = None  # What stands before it, to its very end; None: whatever
     in_code: bool = True  # False: in code it is an example
-    # One of these stands in each such order; (): not stated. Where heads are common words ("user", 用户), this is
+    # One of these is in each such order; (): not stated. Where heads are common words ("user", 用户), this is
     # looked for first: it takes less time than to compile the pattern.
     needs: tuple[str, ...] = ()
 
@@ -259,7 +259,7 @@ _ENGLISH = _parse_table(rf"""
     |request)s?\b[^.\n]{{0,20}}?(?:from|by|of|in) this
 """)
 
-# Signs of a forged turn, and Chinese: nothing tells its words apart.
+# Signs of a forged turn, and Chinese: no spaces separate its words.
 _SIGNS = _parse_table(rf"""
 - forged outside code: </ <system <invoke <antml <function <tool_ <user_query <| <start_of_turn <end_of_turn [inst]
   [/inst] <<

@@ -1,6 +1,6 @@
 """Tell a fact about the person who speaks from a wish about the work: who they are is nobody's business but theirs.
 
-The grammar is what tells. A clause whose subject is the speaker ("I", "my", 我, not "we", 我们) and whose verb is none
+The grammar decides. A clause whose subject is the speaker ("I", "my", 我, not "we", 我们) and whose verb is none
 of wishing, thinking, deciding or working states something about the speaker. Some of that is certain by what is said: a
 name, a way to reach them, an occupation, where and when they live. The rest may be either, and the person is asked.
 """
@@ -161,7 +161,7 @@ _CLAUSE = regex(r"[。！？!?；;，,、\n]+|\.(?=\s|$)|[:：](?=\s|[^\W\d_])|\
 
 
 def is_personal(text: str) -> bool:
-    """Return whether *text*, said by a person, certainly tells who they are, how to reach them or how they live."""
+    """Return whether *text*, said by a person, certainly says who they are, how to reach them or how they live."""
     folded = text.casefold().replace("’", "'")
     return _has_match(_EN, folded) or _has_match(_ZH, folded) or _has_introduction(text)
 
@@ -194,7 +194,7 @@ _NAME = regex(r"(?:^|[.!,:;\n] ?|\bthat )I(?:'m| am) [A-Z][a-z]+(?: [A-Z][a-z]+)
 
 
 def _has_introduction(text: str) -> bool:
-    """Return whether somebody says their name: "I'm Ravi, …". Only its capital tells a name from a state."""
+    """Return whether somebody says their name: "I'm Ravi, …". Only its capital distinguishes a name from a state."""
     return _NAME.search(text.replace("’", "'")) is not None
 
 

@@ -25,7 +25,7 @@ class SecretRule(NamedTuple):
     # Whether a match holds sixteen visible characters without a space: a text without such a run is not looked at
     in_run: bool = False
     least: int = 0  # Characters that a match has at least: a shorter run is not looked at
-    holds: str = ""  # What stands in every match: a run without it is not looked at
+    holds: str = ""  # What is in every match: a run without it is not looked at
 
 
 NUMBER = ("0-9",)  # The start of a rule that is tried at every number of seven characters or more

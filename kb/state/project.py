@@ -75,7 +75,7 @@ def _find_home(folder: str) -> tuple[str, str]:
 def _choose_name(kb: Workspace, home: str, own: str) -> str:
     """Return the name of the project at *home*, of identity *own*: that of its folder, unless another has it."""
     folder = os.path.basename(home)
-    if len(folder) >= _SHORTEST_TOKEN:  # it may be a secret, and the name of a scope stands in git
+    if len(folder) >= _SHORTEST_TOKEN:  # it may be a secret, and the name of a scope is in git
         from kb.safety.redaction import redact_text
 
         folder, _ = redact_text(folder, kb.config.masking)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".kb"
 CLONE = "clone"
-"""The file in the folder, and the key in what is kept there, that tell whether this clone wrote it."""
+"""The file in the folder, and the key in what is kept there, that show whether this clone wrote it."""
 UNREADABLE = ".unreadable"
 """What the name of a spooled file ends with once it has been set aside."""
 _LOCKS = 256
@@ -64,7 +64,7 @@ class StateFolder:
 
     @property
     def clone_mark(self) -> str:
-        """What tells this clone from every other and from every copy; "" before something is first written."""
+        """The mark that identifies this clone among others and copies; "" before something is first written."""
         return read_clone_mark(self.folder)
 
     def refuse_links(self) -> None:
@@ -219,7 +219,7 @@ class StateFolder:
 
 
 def is_process_running(process: int) -> bool:
-    """Return whether the process of that id runs, whoever it belongs to."""
+    """Return whether the process of that id runs, whatever user it belongs to."""
     if process <= 0:  # to `kill` these are groups of processes
         return False
     try:

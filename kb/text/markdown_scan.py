@@ -89,7 +89,7 @@ def find_indented_code(text: str) -> set[int]:
 
 
 def scan_markdown(text: str) -> Iterator[MarkdownLine]:
-    """Yield the lines of *text* in order; what stands in a fence is code, whatever it looks like."""
+    """Yield the lines of *text* in order; what is in a fence is code, whatever it looks like."""
     code = find_fenced_code(text)
     start = 0
     for number, row in enumerate(split_lines(text)):

@@ -209,7 +209,7 @@ def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
 MAX_RELATED = 5
 """Similar records named on a page, at most."""
 MAX_TERM_RECORDS = 40
-"""A word in more records than this, or in more than an eighth of them, tells nothing."""
+"""A word in more records than this, or in more than an eighth of them, says nothing."""
 MAX_TERMS = 16
 """So many of its rarest words stand for a record."""
 MIN_SHARED_WEIGHT = 0.2

@@ -320,7 +320,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             if text:
                 self.built.files[path] = ""
                 write_file(os.path.join(config.site_dir, path), text.encode())
-            else:  # a list that nothing stands in any more
+            else:  # a list that nothing is in any more
                 self.built.files.pop(path, None)
         if memory:
             memory.save()

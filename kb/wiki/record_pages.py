@@ -105,7 +105,7 @@ def build_record_page(wiki: Wiki, position: int) -> WikiPage:
 
 
 def _render_text(citing: CitationLinker, text: str, frame: str = "kb-text") -> list[str]:
-    """Return *text* as parts of a page; a very long one without links, as it stands in the file."""
+    """Return *text* as parts of a page; a very long one without links, as it is in the file."""
     if len(text) <= MAX_SECTION_CHARACTERS:
         return frame_text(citing.link_citations(text), frame)
     return [citing.wiki.render("record.remark", len(text)), citing.wiki.render("record.plain", text)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# -- markdown that stays what it is, whatever text stands in it ------------------------------------
+# -- markdown that stays what it is, whatever text is in it ------------------------------------
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~!#])")
 _LOOKALIKES = str.maketrans({"<": "‹", ">": "›", '"': "”", "&": "&amp;"})

@@ -23,7 +23,7 @@ from kb.writing.quality import Objection
 SURE = 0.5
 """Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""
 COSTLY = 10
-"""Tool calls from which on what they found out is worth keeping, whoever else needs it: a fact, no judgement."""
+"""Tool calls from which on what they found out is worth keeping, needed by others or not: a fact, no judgement."""
 
 _STANDING = regex(
     r"\bfrom now on\b|\bgoing forward\b|\bfrom here on\b|\bnext time (?:we|you|i)\b"
@@ -297,7 +297,7 @@ def find_touched_modules(candidate: Candidate) -> tuple[str, ...]:
     """Return the modules that the candidate's impact paths touch, sorted.
 
     A module is the first folder of a path that is neither a mere holder ("src", "packages", the project's own name) nor
-    tests or docs; a file that stands in no such folder touches none.
+    tests or docs; a file that is in no such folder touches none.
     """
     project = candidate.scope.rpartition("/")[2].lower().replace("-", "_")
     found = set()

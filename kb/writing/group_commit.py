@@ -6,9 +6,9 @@ the refs move once for all of them. Nothing rests on an answer: a request stays 
 gets the lock takes its own request back. So one whose holder has died is written by its writer, or by the next holder
 where the writer has died too.
 
-A request is a job: its holder notes the commits, and drafts the answer, before the refs move. So whoever
-finds the request of a holder that died afterwards sends the answer and writes nothing, also on another branch; and a
-writer that waited in vain spools the request under the same name.
+A request is a job: its holder notes the commits, and drafts the answer, before the refs move. So a
+process that finds the request of a holder that died afterwards sends the answer and writes nothing, also on another
+branch; and a writer that waited in vain spools the request under the same name.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class QueuedWriter:
     def read_answer_or_withdraw(self) -> list[Verdict] | None:
         """Return the verdicts on what was asked for, or take it back and return None; raise Busy as `read_answer` does.
 
-        Where git cannot look whether it was published, whoever lands it from the spool looks again.
+        Where git cannot look whether it was published, the process that lands it from the spool looks again.
         """
         with contextlib.suppress(GitFailed):
             if self.is_written():

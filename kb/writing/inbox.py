@@ -155,7 +155,7 @@ def hold_uncommitted(
 def hold_damaged(
     transaction: Transaction, candidate: Candidate, damaged: BadRecord, alike: Sequence[SimilarRecord]
 ) -> Verdict:
-    """Plan to keep a candidate that may be the record whose file cannot be read, until somebody has mended it."""
+    """Plan to keep a candidate that may be the record whose file cannot be read, until somebody has fixed it."""
     reason = msg("{path} cannot be read, and may say the same: {problem}", path=damaged.path, problem=damaged.message)
     remedy = msg("fix {path}, see: kb check; then: kb inbox promote {held}", path=damaged.path, held="NAME")
     objection = Objection("damaged", reason, remedy, refuses=False)

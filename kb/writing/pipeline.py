@@ -58,7 +58,7 @@ _MAX_SIMILAR_SHOWN = 3
 _MAX_RECENT_TITLES = 300
 """Titles that are compared letter by letter where too few share a word; 2 ms, while all of 10,000 would take 60."""
 _PERSONAL_KINDS = frozenset({"preference", "domain-note"})
-"""Kinds under which a person's own facts are handed in; in others "I" is whoever wrote the document."""
+"""Kinds under which a person's own facts are handed in; in others "I" is the author of the document."""
 Files = Callable[[Sequence[Verdict]], Mapping[str, bytes]]
 """Files to commit beside the records, made when the verdicts are known."""
 
@@ -147,7 +147,7 @@ def write_promoted(kb: Workspace, candidate: Candidate, name: str, *, by_person:
 def _write_alone(
     kb: Workspace, request: WriteRequest, *, dry_run: bool = False, beside: Files | None = None, subject: str = ""
 ) -> list[Verdict]:
-    """Write *request* and what comes *beside* it in a commit of their own, whoever else waits."""
+    """Write *request* and what comes *beside* it in a commit of their own, apart from others that wait."""
     for transaction in transactions(kb, dry_run=dry_run, notify_queue=True):
         with transaction:
             planned = _plan_request(transaction, request, beside=beside, subject=subject)
@@ -234,8 +234,8 @@ def _plan_request(
 def _publish_requests(transaction: Transaction, planned: Sequence[PlannedRequest]) -> list[Verdict]:
     """Publish all that is *planned*, answer those who wait, and return the verdicts on the first request.
 
-    Before the refs move it is noted as which commits each job is written, and what its writer is to hear: whoever finds
-    the request of a holder that died here can tell whether it was published.
+    Before the refs move it is noted as which commits each job is written, and what its writer is to hear: a process
+    that finds the request of a holder that died here knows from it whether it was published.
     """
     kb = transaction.kb
     commits = transaction.build_commits()

@@ -1,7 +1,7 @@
 """Read a candidate once, and say what is wrong with it as a text: its title, its length, its aim.
 
 Every rule is a function from a parsed candidate and the settings to objections, and a word in RULES. Which deed a
-candidate tells of is read as well: a good decision, a passing act, or a debt (RUYI "业力分类"). What counts for that
+candidate describes is read as well: a good decision, a passing act, or a debt (RUYI "业力分类"). What counts for that
 is the title and a decision of at most two sentences: a long one that says "for now" somewhere gives its context with
 it.
 """
@@ -26,7 +26,7 @@ WHOLESOME, NEUTRAL, UNWHOLESOME = "wholesome", "neutral", "unwholesome"
 
 _CLAUSE = regex(r"[。！？!?；;，,\n]+|\.(?=\s|$)")
 _DEEDS = frozenset({"decision", "interface", "domain-note"})
-"""Kinds that tell what was done. A constraint, a pattern or a checklist about workarounds is a rule, not a debt."""
+"""Kinds that say what was done. A constraint, a pattern or a checklist about workarounds is a rule, not a debt."""
 
 _CHOOSING = frozenset({"decision", "constraint", "interface", "pattern"})
 """Kinds that take one thing and not another."""
@@ -87,7 +87,7 @@ class ParsedCandidate(NamedTuple):
     """A candidate as every rule reads it."""
 
     candidate: Candidate
-    """Masked, of one scope; one that tells of a debt is a pitfall."""
+    """Masked, of one scope; one that describes a debt is a pitfall."""
     masked: Sequence[str]
     """The rules by which something in it was masked."""
     sentences: Sequence[str]

@@ -90,7 +90,7 @@ def transactions(
 
 
 class PlannedChange(NamedTuple):
-    """One change of a record, as the message of its commit tells of it."""
+    """One change of a record, as the message of its commit describes it."""
 
     operation: str
     subject: str

@@ -30,7 +30,7 @@ function read(line) {
   return found;
 }
 
-/* What tells a wanted page by its number: the columns of the index, and the lists of tags and of words with a minus. */
+/* What describes a wanted page by its number: the columns of the index, and the lists of tags and of words with a minus. */
 async function wantedBy(shelf, { filters, not }) {
   const tests = [];
   for (const field of ["kind", "status", "scope"]) {
@@ -53,7 +53,7 @@ async function wantedBy(shelf, { filters, not }) {
   return n => tests.every(test => test(n));
 }
 
-/* A run of Chinese, words that touch, and what stands in quotes have to stand so in the text, as far as it is here. */
+/* A run of Chinese, words that touch, and what is in quotes have to stand so in the text, as far as it is here. */
 function heldBy({ words, phrases }) {
   const touching = words.filter(word => runs(word).length > 1 || [...(runs(word)[0]?.[0] || "")].length > 2);
   const patterns = touching.map(word => {

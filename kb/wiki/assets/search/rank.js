@@ -148,7 +148,7 @@ function about(words, query) {
   return { stems, pieces, named, numbers };
 }
 
-/* The share of what was asked that stands in the title. */
+/* The share of what was asked that is in the title. */
 function titleShare(title, { stems, pieces }) {
   const asked = stems.size + [...pieces].reduce((sum, piece) => sum + piece.length, 0);
   if (!asked) return 0;
