@@ -282,10 +282,7 @@ class Index:
     def list_facet_values(
         self, facet: str, wanted: Filter = ALL, *, without: Collection[str] = (), limit: int = -1
     ) -> list[str]:
-        """Return the values of *facet* (tag, impact, option) that the records *wanted* have, as they are written.
-
-        *without*: uids of records that do not count.
-        """
+        """Return the values of *facet* that the records *wanted* have, but for those with the uids *without*."""
         condition, values = build_condition(wanted)
         among = f"n IN (SELECT n FROM records r WHERE {condition} AND uid NOT IN ({build_placeholders(without)}))"
         statement = f"SELECT DISTINCT value FROM facets WHERE +facet = ? AND {among} LIMIT ?"
@@ -298,7 +295,7 @@ class Index:
             "SELECT f.value, f.rest, r.path, r.data FROM facets f JOIN records r ON r.n = f.n"
             f" WHERE f.facet = ? AND f.value IN ({build_placeholders(among)}) AND {condition} ORDER BY r.day DESC, r.id"
         )
-        rows = self._db.execute(statement, (facet, *among, *values)).fetchall()
+        rows = self._db.execute(statement, (facet, *among, *values))
         return [(value, rest, load_record(path, data)) for value, rest, path, data in rows]
 
     def find_by_id(self, record_id: str) -> list[Record]:
