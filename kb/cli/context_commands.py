@@ -13,6 +13,7 @@ from kb.context.hint_text import AVATARS, is_avatar
 from kb.context.pack import SCHEMA, dump_yaml
 from kb.i18n import msg
 from kb.knowledge_base import Filter, KnowledgeBase
+from kb.records.model import LIVE
 from kb.text.segment import count_words, estimate_tokens
 
 _ADVICE = {
@@ -47,9 +48,22 @@ def print_hint(kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar
         text = kb.hint_for_avatar(avatar, task, project=project)
         return Answer({"text": text, "ids": [], "warnings": []}, [text] if text else [])
     hint = kb.hint(moment, keywords, task=task, project=project)
-    warnings = [kb.localise(warning) for warning in hint.warnings]
+    elsewhere = _list_elsewhere(kb, " ".join((*keywords, task)), len(hint.ids))
+    warnings = [*(kb.localise(warning) for warning in hint.warnings), *elsewhere]
     data = {"text": hint.text, "ids": list(hint.ids), "warnings": warnings}
     return Answer(data, [hint.text] if hint.text else [], warnings)
+
+
+def _list_elsewhere(kb: KnowledgeBase, text: str, shown: int) -> list[str]:
+    """Return, where nothing is *shown*, that records of other projects match *text*; [] where none do."""
+    from kb.context.give_hints import list_own_scopes
+    from kb.search.answer import count_elsewhere
+    from kb.search.query import parse_query
+
+    project = kb.project(os.getcwd())
+    wanted = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
+    found = "" if shown else count_elsewhere(kb.sync_index(thorough=False), parse_query(text), wanted, project)
+    return [kb.localise(found)] if found else []
 
 
 @click.command()
@@ -188,6 +202,7 @@ def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str) -> Answ
         notes.append(kb.localise(msg("records that did not fit: {n}", n=made.left)))
     elif not made.shown:
         notes.append(kb.localise(_NOTHING))
+    notes += _list_elsewhere(kb, query, len(made.shown))
     data = {**made._asdict(), "shown": shown, "warnings": warnings}
     return Answer(data, [made.text] if made.text else [], notes)
 
@@ -208,6 +223,8 @@ def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_l
     loaded = load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
     if not loaded.answers:
         warn(kb, _NOTHING)
+    for note in _list_elsewhere(kb, query, len(loaded.answers)):
+        warn(kb, note)
     background = {"project": loaded.project, "stack": loaded.stack, "domains": loaded.domains}
     data = {**background, "related": loaded.related, "knowledge": loaded.domain_notes}
     if as_list:

@@ -35,7 +35,7 @@ from kb.search.query import MAX_TERMS, Query, find_references, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.session_log import SessionLog
-from kb.text.segment import one_line
+from kb.text.segment import estimate_tokens, one_line
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
 _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
+_KINDS_FOR_ALL = ("pitfall", "domain-note", "preference", "checklist")  # told to a sub-agent of whatever role
 _MAX_TASK_RECORDS = 24  # records about a task that are compared with their files, the best first
 _MAX_IDENTITY_CHARACTERS = (
     80  # characters of a prompt that can be a question about the person who asks and nothing else
@@ -74,9 +75,12 @@ def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str
     return _render_hint(kb, moment, _find_current(kb, find_records), project)
 
 
-def _find_task_records(kb: Workspace, task: Query, moments: Sequence[str], project: str) -> list[Record]:
-    """Return the records about *task* of the kinds that are shown at *moments*, best first."""
+def _find_task_records(
+    kb: Workspace, task: Query, moments: Sequence[str], project: str, kinds: tuple[str, ...] = ()
+) -> list[Record]:
+    """Return the records about *task* of *kinds*, or of those that are shown at *moments*, best first."""
     wanted = _build_filter(moments, project)
+    wanted = wanted._replace(kinds=kinds or wanted.kinds)
     if not wanted.kinds:
         return []
     hits = _rank_records(kb, task, wanted, project)
@@ -106,10 +110,19 @@ def build_avatar_hint(
     *told* is the log of the sub-agent that is told it.
     """
     query, hints = parse_query(task), []
-    for moment in hint_text.list_moments(avatar):
+    moments = hint_text.list_moments(avatar)
+    for moment in moments:
         current = _find_current(kb, partial(_find_task_records, kb, query, (moment,), project))
         records = list(iter_still_true(kb, current[:_MAX_TASK_RECORDS], project, kb.folder))
         hints.append(_render_hint(kb, moment, records, project, told))
+    if moments and query.subjects:
+        known = {record.path for hint in hints for record in hint.shown}
+        current = _find_current(kb, partial(_find_task_records, kb, query, (), project, _KINDS_FOR_ALL))
+        new = [record for record in current[:_MAX_TASK_RECORDS] if record.path not in known]
+        records = qualify_record_ids(kb.index, list(iter_still_true(kb, new, project, kb.folder)), project)
+        left = len(moments) * kb.config.hint_tokens - sum(estimate_tokens(hint.text) for hint in hints if hint.shown)
+        hints.append(hint_text.render_notes(records, kb.config, left))
+        log_given_records(kb, "agent", hints[-1].shown, told)
     shown = [hint.text for hint in hints if hint.shown]
     if quiet:  # whose words they are stands above hints in the protocol's own form
         return "\n\n".join([hint_text.choose_phrases(kb.config.language)["prompt"], *shown]) if shown else ""

@@ -61,6 +61,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "unverified": ("⚠️ 待验证", "⚠️ unverified"),
     "dead": ("❌ 已废弃", "❌ no longer in force"),
     "withheld": ("⚠️ 含有对智能体的指令，正文不转述", "⚠️ it gives orders to an agent; its text is not handed on"),
+    "notes": ("📎 **另有记录**:", "📎 **Also recorded**:"),
     "changed": ("⚠️ 最后确认于 {day}，之后 `{path}` 有改动", "⚠️ last confirmed {day}, `{path}` changed since"),
     "rejected": ("已否决：{option}", "rejected there: {option}"),
     "untitled": ("（标题不转述）", "(a title that is not handed on)"),
@@ -284,6 +285,15 @@ def render_anchors(records: Sequence[Record], config: Config) -> Hint:
         return "\n".join([*lines, "", "---", words["t2_footer"]])
 
     return _quote_fitting(records, config, 2 * config.hint_items, config.hint_tokens, render)
+
+
+def render_notes(records: Sequence[Record], config: Config, budget: int) -> Hint:
+    """Return what a sub-agent is told beside the hints of its role, within *budget* estimated tokens."""
+
+    def render(taken: Sequence[QuotedRecord], shared: Collection[str], words: Mapping[str, str]) -> str:
+        return "\n".join([words["notes"], *(_format_quote(one, shared, words, config) for one in taken)])
+
+    return _quote_fitting(records, config, config.hint_items, budget, render)
 
 
 def render_prompt_hint(records: Sequence[Record], config: Config) -> Hint:

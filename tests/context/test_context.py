@@ -165,7 +165,7 @@ def test_a_sub_agent_starts_with_the_form_of_the_session_the_anchors_and_its_tas
 
 
 def test_a_task_gets_the_hints_of_its_avatar_and_a_stranger_none(filled: KnowledgeBase) -> None:
-    for avatar, kinds in (("眼", "P"), ("意", "D"), ("身", "PD"), ("斗战胜佛", "PD"), ("耳", ""), ("nobody", "")):
+    for avatar, kinds in (("眼", "P"), ("意", "PD"), ("身", "PD"), ("斗战胜佛", "PD"), ("耳", ""), ("nobody", "")):
         text = filled.hint_for_avatar(avatar, "Retry the payment API when it times out")
         assert ("[P001]" in text, "[D001]" in text) == ("P" in kinds, "D" in kinds), avatar
         stranger = filled.hint_for_avatar(avatar, "Paint the Eiffel tower")

@@ -1,5 +1,7 @@
 """What an agent is told: layout, budget, and what a hint must never say."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,10 +16,12 @@ from kb.context.hint_text import (
     render_t1,
     render_t2,
 )
+from kb.knowledge_base import KnowledgeBase
 from kb.records.kinds import KINDS
 from kb.records.model import Record, Section
 from kb.safety.quoting import has_conclusion
 from kb.text.segment import estimate_tokens
+from tests.support.command_line import run
 
 ZH = Config(language="zh")
 EN = Config(language="en")
@@ -475,3 +479,52 @@ class TestSpawn:
         assert render_spawn_prompt("", "", "Do it", 'a "b".md', language="en") == (
             '## Your task\nDo it\n\n## Note\nFor more context: Read("a \\"b\\".md")\n'
         )
+
+
+# -- other projects, and sub-agents -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("titles", "query", "language", "said"),
+    [
+        (("Payments are retried three times", "Failed payments are logged", "Payments run in euros"), "retry payments",
+         "en", "of project/payments match; only global and this project were asked"),
+        (("支付失败重试三次", "支付失败要记日志", "支付失败通知客服"), "支付失败重试", "zh", "project/payments"),
+    ],
+)  # fmt: skip
+def test_it_is_said_when_the_records_that_match_are_another_projects(
+    kb: KnowledgeBase, root: Path, titles: tuple[str, ...], query: str, language: str, said: str
+) -> None:
+    (root / "kb.toml").write_text(f'language = "{language}"\n')
+    section = Section("decision", "Decision", f"{titles[0]}.")
+    made = [
+        Record(f"D{n:03}", "decision", title, "project/payments", "accepted", date="2026-01-01", sections=(section,))
+        for n, title in enumerate(titles, 1)
+    ]
+    kb.import_records(made, origin="a test")
+    (root.parent / "shop").mkdir()
+    for call in (("context", "build", "-q", query), ("context", "load", "-q", query), ("hint", "t2", "--task", query)):
+        done = run(root.parent / "shop", *call, KB_HOME=str(root), KB_PROJECT="shop")
+        assert said in done.error, call
+        here = run(root.parent / "shop", *call, KB_HOME=str(root), KB_PROJECT="payments")
+        assert said not in here.error, call
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_sub_agent_hears_notes_wishes_and_checklists_within_its_budget(kb: KnowledgeBase, language: str) -> None:
+    rows = {
+        "en": ("Refund payments by hand", ("Refund payments in the evening", "How refund payments are booked")),
+        "zh": ("手工办理退款支付", ("退款支付的检查步骤", "退款支付如何入账")),
+    }
+    task, titles = rows[language]
+    made = [
+        Record(f"{prefix}001", kind, title, "global", "accepted", date="2026-01-01",
+               sections=(Section("decision", "Decision", f"{title}, as the ledger wants it."),))
+        for kind, prefix, title in zip(("checklist", "domain-note"), ("CK", "DN"), titles, strict=True)
+    ]  # fmt: skip
+    kb.import_records(made, origin="a test")
+    for avatar in ("眼", "Plan", "reviewer"):
+        told = kb.hint_for_avatar(avatar, task, quiet=True)
+        assert all(title in told for title in titles), avatar
+        assert estimate_tokens(told) <= 2 * kb.config.hint_tokens + 40
+    assert kb.hint_for_avatar("耳", task, quiet=True) == "", "the analyst's role has no hints"
