@@ -7,7 +7,7 @@ import re
 from kb.records.candidate import AREAS
 from kb.records.model import Candidate
 from kb.sessions.transcript import HUMAN, Transcript
-from kb.text.mentions import find_paths, make_relative
+from kb.text.mentions import find_paths, is_document, make_relative
 
 _AREAS = {
     "architecture": r"\barchitectur(?:e|al)\b|\bmicro-?services?\b|\bmonolith\w*|架构|微服务|单体应用",
@@ -57,7 +57,7 @@ def complete_candidate(candidate: Candidate, transcript: Transcript, line: int, 
         candidate = candidate._replace(impact=find_paths(words, transcript.cwd, touched))
     if candidate.kind in _DONE_KINDS:
         done = _list_deeds(transcript, line)
-        edited = tuple(dict.fromkeys(path for turn, path, _ in done if path and not turn))
+        edited = tuple(dict.fromkeys(path for turn, path, _ in done if path and not turn and not is_document(path)))
         impact = candidate.impact or (edited if len(edited) <= _MAX_EDITED else ())
         first = next((at for at, (_, path, _) in enumerate(done) if path in impact), len(done))
         passed = next((command for _, _, command in done[first:] if command), "")

@@ -201,7 +201,7 @@ _TEAM_DECIDED_ZH = re.compile(
 )
 _RULE_EN = re.compile(
     r"(?i)\bmust(?:n't)?\b(?! (?:be because|have been|be (?:a|an|the|something|some) |be\s*$))|\b(?:shall|may) not\b"
-    r"|\b(?:is|are) (?:forbidden|prohibited|not (?:allowed|permitted))\b|\b(?:should|can) never\b"
+    r"|\b(?:is|are) (?:forbidden|prohibited|not (?:allowed|permitted))\b|\bshould never\b"
     r"|^\W*(?:please )?(?:never|always|do not|don't)\s+[a-z]"
 )
 """An obligation; not a guess: “that must be the cause”."""

@@ -110,7 +110,13 @@ def find_paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str
         named = by_name.get(path, set())
         if "/" not in path and len(named) == 1:
             path = next(iter(named))
-        if path and "/" in path and not path.startswith(("/", "../")) and _EXTENSION.search(path) and path not in found:
+        if (
+            path
+            and "/" in path
+            and not path.startswith(("/", "../", ".git/"))
+            and _EXTENSION.search(path)
+            and path not in found
+        ):
             found.append(path)
     return tuple(found[:8])
 
@@ -140,7 +146,12 @@ def find_existing_paths(text: str, list_files: Callable[[], Iterable[str]], fold
             found[plain + "/"] = None
         elif exact := [file for file in ends if file == plain] or (ends if len(ends) == 1 else []):
             found[exact[0]] = None
-    return tuple(path for path in found if not _DOCUMENT.search(path))[:8]
+    return tuple(path for path in found if not is_document(path))[:8]
+
+
+def is_document(path: str) -> bool:
+    """Return whether *path* is prose or a picture: work is written down there, and decisions are not about it."""
+    return _DOCUMENT.search(path) is not None
 
 
 def make_relative(path: str, cwd: str) -> str:

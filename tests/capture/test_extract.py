@@ -239,6 +239,7 @@ def test_a_sentence_with_a_reason_is_a_candidate(text: str, kind: str, title: st
     "text",
     [
         "I'll use FastAPI because it is async.",
+        "Every default case can never be hit because the constants cover all of it.",
         "Let me switch to Redis since memory is tight here.",
         "Should we choose FastAPI over Flask because it is async?",
         "If we chose FastAPI over Flask, it would be because of async support.",
@@ -622,6 +623,8 @@ def test_what_was_edited_at_another_prompt_or_all_over_the_project_is_no_impact(
     passed = run(9, "pytest tests", "3 passed", failed=False)
     [later] = found(said, ("human", "Thanks. Please fix the typo in the footer now."), *edit(1, "src/foot.py"), *passed)
     assert (later.impact, later.verification) == ((), "")
+    [written] = found(said, *edit(1, "docs/plan.md"), *passed)
+    assert written.impact == (), "work is written down in a document"
     [wide] = found(said, *(row for number in range(4) for row in edit(number, f"src/{number}.py")), *passed)
     assert (wide.impact, wide.verification) == ((), "")
 
