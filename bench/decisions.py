@@ -23,7 +23,6 @@ than two records of 100 decoys are written, or if a superseded rule is told.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import random
@@ -37,12 +36,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kb.errors import KbError
 from kb.hooks import events
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.candidate import build_candidates
 from kb.records.model import Verdict
 from kb.text.segment import estimate_tokens
+from kb.writing.inbox import build_held_name
+from kb.writing.pipeline import write_promoted
 
 SEED, RESAMPLES = 13, 2000
 BUDGET = 600
@@ -50,6 +50,8 @@ BUDGET = 600
 RECORD_ID = re.compile(r"\[(?:[\w-]+:)?([A-Z]{1,3}\d{3,})\]")
 LITERAL = re.compile(r"\{[^{}]*\}|'[^']*'|\"[^\"]*\"|\b\w*[\d_]\w*\b|\b[A-Z]{2,}\b|\b[a-z]+[A-Z]\w*\b")
 WRITTEN = ("created", "updated", "appended", "conflict")
+STILL_HOLDS = {"boltons-overage-amended-001": "prorated by calendar day"}
+"""Of tasks whose rule is changed in part: what stands in the record of the earlier chat that is not changed."""
 CLOSING = "Thanks, that is all for now."
 """The prompt after the last turn of a chat: on it the agent can be asked about that turn."""
 
@@ -143,10 +145,11 @@ class World:
         make(str(self.root), os.environ, name="bench")[0].close()
         settings = self.root / "kb.toml"
         settings.write_text(settings.read_text("utf-8") + "\npause = 0\n", "utf-8")
-        for task in tasks:
+        for task in {(task.module, task.function): task for task in tasks}.values():
             path = self.project / task.module
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"def {task.function or 'run'}(*given):\n    return given\n", "utf-8")
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"def {task.function or 'run'}(*given):\n    return given\n\n")
         for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "Begin"]):
             subprocess.run(["git", "-C", str(self.project), *words], check=True)
 
@@ -193,9 +196,8 @@ class World:
             candidates = [one._replace(session=session, host="claude") for one in build_candidates(given, chat.name)]
             verdicts = kb.write(candidates, folder=str(self.project))
         for verdict in verdicts:
-            if verdict.branch:
-                with self.open() as kb, contextlib.suppress(KbError):  # of a record that lacks sections it waits
-                    kb.accept(verdict.branch)
+            if verdict.branch:  # merging is accepting, and what the person of the chat has said
+                subprocess.run(["git", "-C", str(self.root), "merge", "-q", "--no-edit", verdict.branch], check=True)
         return verdicts
 
     def call_hook(self, event: str, session: str, **payload: object) -> str:
@@ -215,11 +217,10 @@ class World:
         return self.call_hook("PreToolUse", session, tool_name="Edit", tool_input=change)
 
     def load_texts(self) -> dict[str, str]:
-        """Return the files of the records that hold, by id."""
+        """Return what there is to read of the records that hold, by id: title, decision and reason."""
         with self.open() as kb:
-            return {
-                record.id: kb.text(record) for record in kb.records() if str(record.status) in ("accepted", "proposed")
-            }
+            live = [record for record in kb.records() if str(record.status) in ("accepted", "proposed")]
+            return {one.id: f"{one.title}\n{one.section('decision')}\n{one.section('why')}" for one in live}
 
 
 # -- arms ------------------------------------------------------------------------------------------
@@ -248,7 +249,9 @@ def search_full_text(texts: Mapping[str, str], report: str) -> list[str]:
 ARMS: Mapping[str, Arm] = {
     "none": lambda texts, report: [],
     "grep": count_words,
+    "grep, first record": lambda texts, report: count_words(texts, report)[:1],
     "full text": search_full_text,
+    "full text, first record": lambda texts, report: search_full_text(texts, report)[:1],
     "AGENTS.md": lambda texts, report: list(texts),
 }
 
@@ -314,9 +317,11 @@ def fill_base(
         if source == "history":
             subject, rationale = task.rationale
             title = re.sub(r"^\w+(?:\([^)]*\))?!?:\s*", "", subject)
-            given = {"kind": "decision", "title": title, "decision": rationale, "affects_future": True}
-            with world.open() as kb:
-                [verdict] = kb.write(build_candidates(given, task.name), folder=str(world.project))
+            given = {"kind": "decision", "title": title, "decision": rationale, "impact": [task.module]}
+            with world.open() as kb:  # as a person confirms what is taken from a commit
+                scope = kb.project(str(world.project))
+                [candidate] = build_candidates({**given, "scope": scope, "affects_future": True}, task.name)
+                verdict = write_promoted(kb, candidate, build_held_name(candidate), by_person=True)
             right[task.name] = {verdict.id} if verdict.verdict in WRITTEN else set()
     mine = {task.name for task in tasks}
     for chat in chats:
@@ -345,9 +350,10 @@ def ask_task(
     said = world.call_hook("UserPromptSubmit", f"{task.name}-a", prompt=task.report)
     later = world.edit(task, f"{task.name}-a")
     alone = world.edit(task, f"{task.name}-b")
-    texts = world.load_texts()
+    texts, holds = world.load_texts(), STILL_HOLDS.get(task.name, "")
     for name, told in (("prompt", said), ("edit alone", alone), ("prompt or edit", f"{said}\n{later}")):
         ids = set(RECORD_ID.findall(told))
+        stale = {name for name in stale if name in texts and not (holds and holds in texts[name])}
         within = estimate_tokens(told) <= BUDGET
         note("kb", f"told: {name}", bool(ids & right) and within)
         note("kb", f"superseded told: {name}", bool(ids & stale))

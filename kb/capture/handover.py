@@ -18,18 +18,22 @@ from kb.capture.openings import ANSWER, CHOICE, CORRECTION, DECISION, FAILURE, O
 from kb.capture.refusals import close_written_proposals
 from kb.errors import BadInput, KbError, UnknownId
 from kb.files import read_if_exists, write_atomic
+from kb.git.revisions import find_definitions, list_files_around
 from kb.i18n import Message, msg
-from kb.records.model import GLOBAL, PROVEN, Candidate, Evidence, Verdict
+from kb.index.schema import Filter
+from kb.records.model import GLOBAL, PROVEN, SAID, Candidate, Evidence, Status, Verdict
 from kb.records.record_paths import CONTENT, sanitise_session_id
 from kb.safety.quoting import quote_text
 from kb.safety.redaction import redact_text
 from kb.sessions.active_sessions import ActiveSession, JudgedCandidate
+from kb.sessions.facts import list_edits
 from kb.sessions.host_input import read_transcript
 from kb.sessions.known_sessions import list_known_sessions
 from kb.sessions.render_forms import mask_transcript
-from kb.sessions.transcript import Transcript, list_calls, parse_transcript
+from kb.sessions.transcript import HUMAN, Transcript, get_own_texts, list_calls, parse_transcript
 from kb.state.session_log import HANDOVER
-from kb.text.segment import count_words
+from kb.text.mentions import find_existing_paths
+from kb.text.segment import count_words, extract_ranking_terms
 
 if TYPE_CHECKING:
     from kb.sessions.active_sessions import ExtractionJob
@@ -46,6 +50,21 @@ _MIN_QUOTE_WORDS = 4
 """Words of a quote from which on it stands for itself; “Seven.” stands in many sessions."""
 _QUOTE_SHOWN = 80
 """Characters of the quote in a question, which has 80 tokens in all."""
+_MAX_SUBJECTS = 4
+"""Files above which a text names what it looked at, and not what it is about."""
+_CODE_NAME = re.compile(
+    r"\b(?:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|(?:[A-Z][a-z0-9]+){2,}|[a-z]+\d[a-z]\w*)\b|\b[A-Za-z]\w+(?=\(|`)"
+)
+"""“merge_records”, “cacheKey”, “CacheKey”, “under2camel”, “redact(”, “`redact`”: code wherever it stands."""
+_SUPERSEDES = re.compile(
+    r"\b(?:supersed(?:es|ing|ed)|amend(?:s|ing|ment to)|replac(?:es|ing)|overrid(?:es|ing)|revers(?:es|ing))"
+    r"(?: the| our| an?)?(?: (?:old|earlier|previous|former|existing))?[ :]+(?P<old>[^.;:,\n()]{3,60})"
+    r"|(?:取代|替代|推翻|修订|修正|废除)了?(?:原来|之前|以前|先前|旧)?的?(?P<old_zh>[^。；，：\n（）]{2,30})",
+    re.IGNORECASE,
+)
+"""“Superseding the old 60-second cap”, “取代之前的统一二进制规则”: an agreement that takes back an earlier one."""
+_MIN_NAMED_SHARE = 0.5
+"""Share of the words behind “supersedes” that the record has, or of its title's that the candidate has."""
 _KB_COMMAND = re.compile(r"(?:^|[\s;&|(/])kb(?:-hook)?\s")
 KIND_NAMES = {
     CORRECTION: msg("a correction by the person"),
@@ -286,16 +305,75 @@ class _SessionWords:
                 return Evidence(evidence.quote, self.session, one.result.line, evidence.time)
         return None
 
+    def has_persons_word(self, candidate: Candidate) -> bool:
+        """Return whether a person said one of the quotes of *candidate*, which says something alone."""
+        lines = {one.line for one in candidate.evidence if count_words(one.quote) >= _MIN_QUOTE_WORDS}
+        messages = self.transcripts[0].messages if self.transcripts else ()
+        return any(message.origin == HUMAN and message.line in lines for message in messages)
+
+    def read_around(self, candidate: Candidate) -> list[str]:
+        """Return what is said at the quotes of *candidate* and before them, the nearest first, and the files edited."""
+        messages = self.transcripts[0].messages if self.transcripts else ()
+        last = max((one.line for one in candidate.evidence), default=0)
+        texts = ["\n".join(get_own_texts(message)) for message in reversed(messages) if message.line <= last]
+        edited = [change.path for change in list_edits(self.transcripts[0])] if self.transcripts else []
+        return ["\n".join(texts[:2]), "\n".join(edited), *texts[2:]]
+
+
+def find_subjects(kb: Workspace, candidate: Candidate, texts: Sequence[str], folder: str) -> tuple[str, ...]:
+    """Return the files that *candidate* is about: those it names, else those the first of *texts* names that does.
+
+    A name in code counts as well: `merge_records` is about the one file of the project that defines it.
+    """
+    top, files = list_files_around(kb, folder)
+    own = "\n".join((candidate.title, candidate.decision, candidate.why, *(one.quote for one in candidate.evidence)))
+    texts = [own, *texts] if top else []
+    definitions = find_definitions(kb, top, _CODE_NAME.findall("\n".join(texts)))
+    for text in texts:
+        named = [definitions[name] for name in dict.fromkeys(_CODE_NAME.findall(text)) if name in definitions]
+        if found := tuple(dict.fromkeys((*find_existing_paths(text, lambda: files), *named))):
+            return found[:_MAX_SUBJECTS]
+    return ()
+
+
+def find_superseded(kb: Workspace, candidate: Candidate, folder: str) -> tuple[str, ...]:
+    """Return the record that *candidate* says it supersedes without naming it, else what it names itself.
+
+    “Supersedes the no-free-units rule”, “取代原来的统一规则”: of the accepted records about the same files or names it
+    is the one with most of these words. As with every record that is named, a person decides.
+    """
+    quotes = (one.quote for one in candidate.evidence)
+    said = "\n".join((candidate.title, candidate.decision, candidate.alternatives, *quotes))
+    phrases = [match["old"] or match["old_zh"] for match in _SUPERSEDES.finditer(said)]
+    if not phrases or candidate.supersedes or candidate.amends or candidate.updates:
+        return candidate.supersedes
+    scope = candidate.scope or kb.project(folder)
+    wanted = {term for phrase in phrases for term in extract_ranking_terms(phrase)}
+    own, names = {*extract_ranking_terms(said)}, {*_CODE_NAME.findall(said)}
+    found: list[tuple[float, str]] = []
+    for record in kb.sync_index().records(Filter(statuses=(Status.ACCEPTED,), scopes=(scope,))):
+        text = f"{record.title}\n{record.section('decision')}"
+        if not ({*record.impact} & {*candidate.impact} or {*_CODE_NAME.findall(text)} & names):
+            continue
+        terms, title = {*extract_ranking_terms(text)}, {*extract_ranking_terms(record.title)}
+        named, alike = len(wanted & terms) / max(len(wanted), 1), len(title & own) / max(len(title), 1)
+        if max(named, alike) >= _MIN_NAMED_SHARE:
+            found.append((named + alike, record.id))
+    return (max(found)[1],) if found else ()
+
 
 def _squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
-def prove_candidates(kb: Workspace, candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[str]]:
-    """Return *candidates* with the places of their quotes, and for each PROVEN, a quote that is not there, or "".
+def prove_candidates(
+    kb: Workspace, candidates: Sequence[Candidate], folder: str = ""
+) -> tuple[list[Candidate], list[str]]:
+    """Return *candidates* with the places of their quotes, and for each PROVEN, SAID, a quote that is not there, or "".
 
     "" stands where nothing was looked up: the candidate names no session, or one that is not known here. What a tool
-    has printed proves a pitfall only: in everything else it is somebody else's word.
+    has printed proves a pitfall only: in everything else it is somebody else's word. A proven candidate that names no
+    path is about the files of the project around *folder* of which its session speaks there.
     """
     words: dict[str, _SessionWords] = {}
     placed, proofs = [], []
@@ -311,6 +389,11 @@ def prove_candidates(kb: Workspace, candidates: Sequence[Candidate]) -> tuple[li
                 missing = [one.quote for (one, place), counts in zip(pairs, long, strict=True) if counts and not place]
                 proof = missing[0] if missing else PROVEN if any(long) else candidate.evidence[0].quote
                 candidate = candidate._replace(session=session, evidence=tuple(place or one for one, place in pairs))
+                if proof == PROVEN:
+                    proof = SAID if known.has_persons_word(candidate) else PROVEN
+                    impact = candidate.impact or find_subjects(kb, candidate, known.read_around(candidate), folder)
+                    candidate = candidate._replace(impact=impact)
+                    candidate = candidate._replace(supersedes=find_superseded(kb, candidate, folder))
         placed.append(candidate)
         proofs.append(proof)
     return placed, proofs
@@ -331,7 +414,7 @@ def close_answered(
     rows = [
         JudgedCandidate(candidate, verdict)
         for candidate, verdict, proof in zip(candidates, verdicts, proofs, strict=True)
-        if proof == PROVEN and verdict.verdict != "refused"
+        if proof in (PROVEN, SAID) and verdict.verdict != "refused"
     ]
     close_written_proposals(kb, rows)
     for session in dict.fromkeys(row.candidate.session for row in rows):

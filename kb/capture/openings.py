@@ -71,7 +71,7 @@ _AGREES = re.compile(
 """“Exactly.”, “好，就这样”: what was proposed before it is decided now."""
 _RULE_NAMES = r"(?:rule|policy|contract|convention|spec)"
 _RECAPS = re.compile(
-    rf"^\W*(?:settled|decided|agreed|recap|(?:final(?:i[sz]ed)?|amended|so the) {_RULE_NAMES})\b"
+    rf"^\W*(?:settled|decided|agreed(?=:)|recap|(?:final(?:i[sz]ed)?|amended|so the) {_RULE_NAMES})\b"
     rf"|\b(?:is|are) (?:now )?(?:the {_RULE_NAMES}|settled|superseded|final)\b|\bsuperseding\b"
     rf"|\bthe (?:definitive |final |new )?{_RULE_NAMES}\b[^.?!]{{0,60}}\bis\b|\bnew contract\b"
     r"|\bto (?:recap|sum up|summari[sz]e)\b|(?:规则|约定|方案)就?(?:定为|定了|是这样|如下)"
@@ -104,7 +104,8 @@ _INQUIRES = re.compile(
     r"|(?:can|could|would) you (?:\w+ )?(?:give|share|show|paste|send|tell|post|reproduce|elaborate|clarify)"
     r"|(?:do|did|have) you (?:see|saw|seen|try|tried|remember|recall|know|check|checked|run|happen)"
     r"|what (?:were|are|did|do) you (?:\w+ )?(?:look|see|get|run|try|mean|find)|what (?:exactly|specifically|error)"
-    r"|(?:is|was|does|did|has) (?:it|this|that|there|the \w+)\b)|\b(?:are you seeing|do you remember)\b"
+    r"|(?:is|was|does|did|has) (?:it|this|that|there|the)\b|(?:maybe|perhaps) (?:there|it|we|the)\b)"
+    r"|\b(?:are you seeing|remember (?:the|that|when|how))\b"
     r"|^\W*(?:能不能|能|可以|请)?(?:给我|贴|发我|发一下|分享|提供)|(?:是不是|有没有)(?:报|出现|看到|遇到)"
     r"|你(?:看到|遇到|用的是|记得|是在)",
     re.IGNORECASE,
@@ -208,7 +209,7 @@ def _read_reply(
         if _CORRECTS.search(plain):
             return Opening(CORRECTION, message.line, (*context, said))
         # “I'm not sure, maybe …”, “可能是 …” settles nothing
-        is_answer = asked and not _GOES_ON.match(prompt) and not any(map(is_noncommittal, sentences[:1]))
+        is_answer = asked and not _GOES_ON.match(prompt) and not any(map(is_noncommittal, sentences[:2]))
         if is_answer and not _INQUIRES.search(asked) and (_STANDS.search(plain) or not _OFFERS.search(asked)):
             return Opening(DECISION, message.line, (*context, said))
         proposed = [row for row in rows if _PROPOSES.search(blank_code(row)) and _STANDS.search(blank_code(row))]

@@ -12,7 +12,7 @@ from kb.errors import Busy, GitFailed, IndexFailed, KbError
 from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
-from kb.records.model import PROVEN, Candidate, Verdict
+from kb.records.model import PROVEN, SAID, Candidate, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.group_commit import QueuedWriter, WriteRequest, claim_job, has_landed, wait_for_other_writer
 
@@ -35,7 +35,7 @@ def submit(
     if any(candidate.session and candidate.evidence for candidate in candidates):
         from kb.capture.handover import prove_candidates
 
-        candidates, proofs = prove_candidates(kb, candidates)
+        candidates, proofs = prove_candidates(kb, candidates, folder)
     waiting = QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided, proofs=proofs))
     if dry_run or (verdicts := wait_for_other_writer(kb, waiting)) is None:
         kb.start_scan_ahead()
@@ -51,7 +51,7 @@ def submit(
         if verdicts and unread:
             reasons = (*verdicts[0].reasons, *(reason for one in unread for reason in one.reasons))
             verdicts = [verdicts[0]._replace(reasons=reasons), *verdicts[1:]]
-    if PROVEN in proofs and not dry_run:
+    if {PROVEN, SAID} & {*proofs} and not dry_run:
         from kb.capture.handover import close_answered
 
         close_answered(kb, candidates, verdicts, proofs)

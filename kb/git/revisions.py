@@ -201,6 +201,18 @@ def list_tracked_files(kb: Workspace, top: str) -> list[str]:
     return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(iter_files(top))
 
 
+def find_definitions(kb: Workspace, top: str, names: Iterable[str]) -> dict[str, str]:
+    """Return for each of *names* the one file of the repository at *top* that defines it; none where several do."""
+    wanted = "|".join(sorted({name for name in names if name.isidentifier()}))
+    pattern = rf"(def|class|func|fn|function|interface|struct|trait|enum|type|const|let|var|module) +({wanted})"
+    output = query_git(kb, top, "grep", "-zowE", "-e", pattern) if wanted else None
+    found: dict[str, set[str]] = {}
+    for row in (output or b"").decode("utf-8", "replace").split("\n"):
+        path, _, match = row.partition("\0")
+        found.setdefault(match.rpartition(" ")[2], set()).add(path)
+    return {name: paths.pop() for name, paths in found.items() if name and len(paths) == 1}
+
+
 def list_files_around(kb: Workspace, folder: str) -> tuple[str, list[str]]:
     """Return the top of the repository around *folder* and its files relative to it; ("", []) for none."""
     around = find_git_dir(os.path.realpath(folder)) if folder else None

@@ -147,8 +147,8 @@ class Evidence(NamedTuple):
     time: str = ""
 
 
-PROVEN = "proven"
-"""What is found out of a candidate whose quotes all stand in the session that it names."""
+PROVEN, SAID = "proven", "said"
+"""What is found out of a candidate whose quotes all stand in its session; SAID: one of them is a person's word."""
 
 
 class Candidate(NamedTuple):

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.kinds import BY_NAME, area_name, kind_label
-from kb.records.model import PROVEN, Candidate
+from kb.records.model import PROVEN, SAID, Candidate
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip
@@ -82,7 +82,7 @@ def assess_admission(
     the id of an accepted record that the candidate contradicts: what would change a decision in force is never a small
     matter. *proof*: what was found out about its quotes, see `WriteRequest.proofs`.
     """
-    if proof not in ("", PROVEN):
+    if proof not in ("", PROVEN, SAID):
         return Admission(False, (), (_build_quote_objection(candidate, proof),))
     answers = answer_self_check(candidate)
     if set(answers) == {False}:
@@ -93,7 +93,7 @@ def assess_admission(
         grounds.append(sessions if in_sessions else msg("repeated: seen at least {count} times", count=sightings))
     if candidate.cost and candidate.cost >= COSTLY:
         grounds.append(msg("costly: it took {count} calls to find out", count=candidate.cost))
-    if proof == PROVEN:
+    if proof:
         grounds.append(msg("handed over: its quotes stand in the session"))
     if candidate.updates:
         grounds.append(msg("updates [{id}], which has passed the gate", id=candidate.updates))

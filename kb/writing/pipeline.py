@@ -19,7 +19,7 @@ from kb.index.record_ids import find_by_signature, resolve_names
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import SIGNATURE, join_section_labels
-from kb.records.model import GLOBAL, SCOPE, Candidate, Record, Status, Verdict
+from kb.records.model import GLOBAL, SAID, SCOPE, Candidate, Record, Status, Verdict
 from kb.records.record_paths import INBOX
 from kb.safety import redaction
 from kb.safety.personal_facts import is_personal_fact
@@ -283,6 +283,8 @@ def judge_candidate(
     behind the gate: it makes a record complete, and is no ground to keep it. *proof*: see `WriteRequest.proofs`.
     """
     kb, candidate = transaction.kb, parsed.candidate
+    if proof == SAID:
+        request = request._replace(by_person=True)
     if not _SCOPE.fullmatch(candidate.scope):
         why = msg("there is no scope {scope}", scope=candidate.scope)
         return transaction.refuse_candidate(candidate, [why], msg("use global or project/<name>"))

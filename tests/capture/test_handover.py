@@ -257,3 +257,69 @@ def test_a_secret_in_a_quote_is_kept_nowhere(host: Host) -> None:
     assert kept == []
     quote = waiting(host)[0]["quotes"][-1]["quote"]
     assert write(host, candidate(EN, quote))[1][0]["verdict"] == "created", "a masked quote is found as well"
+
+
+# -- whose word, about what ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shop(host: Host) -> Host:
+    """A host whose project has code."""
+    (host.folder / "sync").mkdir()
+    (host.folder / "sync" / "merge.py").write_text("def merge_records(ours, theirs):\n    return ours\n", "utf-8")
+    (host.folder / "sync" / "other.py").write_text("def load():\n    return merge_records\n", "utf-8")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Begin"]):
+        git(host.folder, *words)
+    return host
+
+
+def test_a_persons_word_is_accepted_and_an_agents_waits_for_its_sections(host: Host) -> None:
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)
+    write(host, candidate(EN, EN["person"]))
+    own = {**candidate(EN, "I'd keep the newest record whenever two collide."), "title": "Imports log every collision"}
+    write(host, {**own, "decision": "Each collision of two records is written to the import's own log file."})
+    assert {record.title: str(record.status) for record in host.kb().records()} == {
+        EN["title"]: "accepted",
+        "Imports log every collision": "proposed",
+    }
+
+
+def test_what_the_session_speaks_of_is_what_the_record_is_about(shop: Host) -> None:
+    talk = {**EN, "agent": "merge_records returns ours. I'd keep the newest instead. Shall that be the rule?"}
+    path = talk_of(shop, talk)
+    shop.send("stop", SESSION, path)
+    write(shop, candidate(talk, talk["person"]))
+    [record] = shop.kb().records()
+    assert record.impact == ("sync/merge.py",)
+    edit = {"file_path": str(shop.folder / "sync/merge.py"), "old_string": "return ours", "new_string": "return theirs"}
+    done = shop.raw("pre-tool", json.dumps({"session_id": "later", "cwd": str(shop.folder), "hook_event_name":
+                    "PreToolUse", "tool_name": "Edit", "tool_input": edit}).encode())  # fmt: skip
+    assert "[D001]" in done.context, "it is told before the next edit"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("merge_records keeps the newest record on a collision", "merge_records keeps the newest record of two."),
+         ("merge_records counts filled fields", "Supersedes the newest-record rule: merge_records counts fields.")),
+        (("merge_records 冲突时保留最新的记录", "merge_records 冲突时一律保留最新的记录。"),
+         ("merge_records 按非空字段数取舍", "取代之前的保留最新记录规则：merge_records 按非空字段数取舍。")),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_an_amendment_opens_a_review_of_the_rule_that_it_takes_back(
+    host: Host, first: tuple[str, str], second: tuple[str, str]
+) -> None:
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)
+    for other in ("Exports run at night", "merge_records writes a log line for every record"):
+        write(host, {**candidate(EN, EN["person"]), "title": other, "decision": f"{other}, as ever."})
+    before, after = (
+        {**candidate(EN, EN["person"]), "title": title, "decision": decision} for title, decision in (first, second)
+    )
+    [old] = write(host, before)[1]
+    code, [new] = write(host, after)
+    assert (old["verdict"], new["verdict"], code) == ("created", "conflict", 4)
+    [review] = host.kb().reviews()
+    assert review.against == (old["id"],) and host.kb().record(old["id"]).status == "accepted", "a person decides"
