@@ -86,6 +86,7 @@ _MISUSE = re.compile(
     re.IGNORECASE,
 )
 """What a tool says when it was called in a wrong way, or in a wrong folder."""
+_COMMAND_WORD = re.compile(r"[\w.@=:-]+")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
 _REDIRECT = re.compile(r"\s*(?:\d?>&\d|&?\d?>>?\s*\S+)")
 _NOT_THE_TASK = re.compile(
@@ -280,10 +281,16 @@ def _find_cure(
     before = list_edited_files(calls[: failed.number], cwd)
     typed, passed = _format_command(failed, cwd), _format_command(following, cwd)
     is_other = not commands and not edited and passed != typed and _MISUSE.search(" ".join(signature[1:]))
-    instead = passed if is_other and following.is_proof else ""
+    instead = passed if is_other and following.is_proof and _is_wording_alike(typed, passed) else ""
     # An error in the very file that was edited then is an error of that code, not of what it stands on.
     located = any(f"{path.rpartition('/')[2]}:" in failed.result.text for path in edited)
     return _Cure(tuple(commands), edited, is_own_work=located or set(edited) <= set(before), instead=instead)
+
+
+def _is_wording_alike(one: str, other: str) -> bool:
+    """Return whether two commands are wordings of one: most of their words are the same, so that it wants the same."""
+    words, others = (set(_COMMAND_WORD.findall(command)) - {"cd"} for command in (one, other))
+    return 2 * len(words & others) >= max(len(words), len(others)) > 0
 
 
 def _is_cure(cure: _Cure) -> bool:

@@ -410,6 +410,16 @@ def test_what_proves_nothing_is_no_pitfall(output: str, between: tuple[object, .
     assert found(*first, *between, *run(2, *after, failed=False)) == []
 
 
+@pytest.mark.parametrize(
+    ("passed", "is_cure"), [("gh pr diff 104 --name-only", True), ("gh pr list --author me --json title", False)]
+)
+def test_another_wording_of_the_command_is_a_cure(passed: str, is_cure: bool) -> None:
+    made = found(
+        *run(1, "gh pr diff 104 --stat", "unknown flag: --stat", failed=True), *run(2, passed, "ok", failed=False)
+    )
+    assert [one.sections["solution"] for one in made] == [f"Run `{passed}` instead."] * is_cure
+
+
 def test_three_pitfalls_of_a_session_are_enough() -> None:
     rows: list[object] = []
     for n, name in enumerate(("alpha", "beta", "gamma", "delta")):
