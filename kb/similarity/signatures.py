@@ -60,7 +60,8 @@ _NUMBER = regex(r"(?P<kept>\b[A-Z]{1,6}-?\d{2,5}\b|(?:localhost|\d+\.\d+\.\d+\.\
 _SPACE = regex(r"\s+")
 _SPECIFIC = regex(
     r"[A-Za-z]+[a-z][A-Z]\w*|[A-Za-z]\w*_\w+|\b[A-Za-z][\w-]*\.[a-z]{1,5}\b|\b[A-Z]{1,6}-?\d{2,5}\b|\bE[A-Z]{4,}\b"
-    r"|['\"`‘“][^'\"`’”]{2,60}['\"`’”]|\b[a-z]+-[a-z]+-[a-z]+\b|\b\w+::\w+|@[\w-]+/[\w-]+|\S+: (?:command )?not found"
+    r"|['\"`‘“][^'\"`’”]{2,60}['\"`’”]|\b[a-z]+-[a-z]+-[a-z]+\b|\b\w+::\w+|@[\w-]+/[\w-]+|\S+: command not found"
+    r"|\bsh: (?:\d+: )?\S+: not found"
     r"|\bcommand not found: \S+|(?<![\w-])--?[a-z][\w-]+|(?:localhost|\d+\.\d+\.\d+\.\d+|\bport):? ?\d{2,5}\b"
 )
 """What a line names of its own: `getUser`, `no_such_column`, `config.yml`, TS2345, "quoted", --flag, @scope/package."""
