@@ -25,10 +25,11 @@ from kb.records.record_paths import CONTENT
 from kb.safety import redaction
 from kb.sessions import active_sessions, session_archive
 from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate
-from kb.sessions.facts import SessionProgress, find_progress
 from kb.sessions.forms import COMPACT, EXPANDED, NORMAL, FormFacts
 from kb.sessions.host_input import has_content, read_transcript
+from kb.sessions.progress import find_progress
 from kb.sessions.render_forms import build_hui_output, build_shi_result, mask_transcript, render_form
+from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import TranscriptMessage, add_answer, parse_transcript
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
@@ -257,7 +258,8 @@ class _SessionSave:
         self.active.save_compact(self.compact, self.scope, self.job.folder)
 
     def _render_compact(self, rows: Sequence[JudgedCandidate], more: Sequence[Candidate] = ()) -> str:
-        self.progress = self.progress or find_progress(self.transcript)  # one call renders up to three compact forms
+        # one call renders up to three compact forms
+        self.progress = self.progress or find_progress(self.transcript, self.kb.config.language)
         written = tuple(row.verdict.id for row in rows if row.verdict.verdict in _WRITTEN_VERDICTS)
         facts = FormFacts((*(row.candidate for row in rows), *more), written, now=self.progress)
         return render_form(self.kb, COMPACT, self.transcript, facts).text

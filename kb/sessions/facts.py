@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from kb.sessions.prose import split_sentences
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
@@ -18,24 +17,11 @@ from kb.sessions.transcript import (
     Transcript,
     get_own_texts,
     get_prompt,
-    list_agent_texts,
     list_calls,
-    list_prompts,
 )
-from kb.text.mentions import make_relative, strip_markdown
-from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, one_line
+from kb.text.mentions import make_relative
+from kb.text.segment import clip, one_line
 
-_MIN_WORD_SHARE = 0.6
-"""The share of the words of a step that have to come back where it is done."""
-_MAX_STEPS = 200
-"""Steps still to be done that are gathered, and things done that they are compared with, at most."""
-# TaskCreate answers “Task #3 created”: the number by which TaskUpdate names the task later
-_CREATED = re.compile(r"#(\d{1,9})\b")
-# git commit -m "Fix it", -am '修复登录', or -m "$(cat <<'EOF' … EOF)", of which the first line is the subject
-_COMMIT = re.compile(
-    r"git commit\b[^\n]{0,400}?\s(?:-[A-Za-z]{0,8}m|--message)[\s=]*+"
-    r"[\"'](?:\$\(cat <<-?\s*+['\"]?\w++['\"]?[^\S\n]*+\n)?\s*+([^\n\"']+)"
-)
 # a line that declares something: “async def fetch(url):”, “pub fn parse(text: &str) -> Tree {”
 _SIGNATURE = re.compile(
     r"^[ \t]*+((?:(?:export|default|pub(?:\([a-z]+\))?|public|static|async|abstract)[ \t]++)*+"
@@ -47,51 +33,6 @@ _CODE = re.compile(r"\.(?:py|pyi|js|mjs|ts|tsx|jsx|go|rs|ex|exs|java|kt|rb|c|h|c
 _TEST = re.compile(r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_|_test\.|\.(?:test|spec)\.")
 # “def _helper(”, “def test_login(”: nobody outside calls these
 _PRIVATE = re.compile(r" (?:_|test_|test$)")
-# “Next: add tests”, “还需要补测试”: what the agent says is left
-_NEXT = re.compile(
-    r"\b(?:next(?: step)?s?(?: is| are|:)|remaining|still (?:to do|needs?|missing)|not yet|left to do|to-?do:)"
-    r"|下一步|待处理|剩下|剩余|还需要?|尚未|接下来",
-    re.IGNORECASE,
-)
-# “All tests pass”, “已全部完成”; “the tests pass” alone says nothing of the task
-_ALL_DONE = re.compile(
-    r"\ball (?:\w+ )?(?:tasks?|steps?|tests?|beads?) (?:are |were |have been )?(?:done|complete|pass|finish)"
-    r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
-    r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
-    re.IGNORECASE,
-)
-_GREETING = re.compile(
-    r"^\s*+(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|morning)(?: (?:there|all))?"
-    r"|早上好|上午好|下午好|晚上好|早|你好|您好|嗨|大家好)\s*+[，,。.!！~～]++\s*+",
-    re.IGNORECASE,
-)
-"""What a prompt may begin with that is not a task."""
-_FAREWELL = re.compile(
-    r"\b(?:that'?s (?:all|it|enough) for (?:today|now)|see you|good night|bye|let'?s stop here)\b"
-    r"|(?:今天|先)(?:就)?(?:先)?到(?:这里|这儿|此)|下班了|明天见|再见",
-    re.IGNORECASE,
-)
-"""With this a person ends a session: nothing is under way."""
-# “webhook tomorrow”, “明天继续做 webhook”: put off, and so still open
-_LATER_PATTERN = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", re.IGNORECASE)
-# “I added the tests”, “测试写了”: what takes a step off the list of open ones
-_DONE_PATTERN = re.compile(
-    r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|passes?)\b"
-    r"|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了",
-    re.IGNORECASE,
-)
-# “Let me look”, “让我看一下”: an announcement says nothing of where the session stands
-_NOISE = re.compile(
-    r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", re.IGNORECASE
-)
-
-
-class SessionProgress(NamedTuple):
-    """What is done, under way and open, by the session's own list."""
-
-    done: tuple[str, ...] = ()
-    doing: tuple[str, ...] = ()
-    open: tuple[str, ...] = ()
 
 
 class FileEdit(NamedTuple):
@@ -113,140 +54,6 @@ class FailedCall(NamedTuple):
     line: int
     mended: str
     """What went well later in its place; "" for nothing."""
-
-
-# -- the task and how far it is --------------------------------------------------------------------
-
-
-def find_task(transcript: Transcript) -> str:
-    """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
-    prompts = list_prompts(transcript)
-    telling = [rest for prompt in prompts if count_words(rest := _GREETING.sub("", prompt)) >= 3]
-    if telling or prompts:
-        return (telling or prompts)[0]
-    given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
-    return given[0] if given else ""
-
-
-def find_progress(transcript: Transcript) -> SessionProgress:
-    """Return what is done, under way and open: by the session's own list, else by its commits and last words."""
-    kept = read_task_list(transcript)
-    if any(kept):
-        return kept
-    done, doing = list_commits(transcript), _find_current_work(transcript)
-    if finished := _find_completion_claim(transcript):
-        done, doing = [*done, finished], []
-    return SessionProgress(tuple(done), tuple(doing), tuple(_iter_next_steps(transcript)))
-
-
-def read_task_list(transcript: Transcript) -> SessionProgress:
-    """Return the latest state of the session's task list, whichever tool kept it."""
-    todos: list[tuple[str, str]] = []
-    tasks: dict[str, tuple[str, str]] = {}
-    for answered in list_calls(transcript):
-        name, given = answered.request.name, answered.request.input
-        if name == "TodoWrite":
-            listed = given.get("todos")
-            rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
-            named = [(_get_text(row, "content", "subject"), _get_text(row, "status")) for row in rows]
-            todos = [(text, status) for text, status in named if text]
-        elif name == "TaskCreate" and (subject := _get_text(given, "subject")):
-            number = _CREATED.search(answered.output)
-            tasks[number[1] if number else str(len(tasks) + 1)] = (subject, "pending")
-        elif name == "TaskUpdate" and (task := str(given.get("taskId", ""))) in tasks:
-            subject, status = tasks[task]
-            tasks[task] = (_get_text(given, "subject") or subject, _get_text(given, "status") or status)
-    items = list(tasks.values()) or todos
-    # a status that nobody knows counts as open: what is not named done must not get lost
-    return SessionProgress(
-        tuple(text for text, status in items if status == "completed"),
-        tuple(text for text, status in items if status == "in_progress"),
-        tuple(text for text, status in items if status not in ("completed", "in_progress", "deleted", "cancelled")),
-    )
-
-
-def list_commits(transcript: Transcript) -> list[str]:
-    """Return the subjects of the commits that were made, in order."""
-    made = [one for one in list_calls(transcript) if one.request.name == "Bash" and one.result and not one.is_error]
-    matches = (_COMMIT.search(_get_text(one.request.input, "command")) for one in made)
-    return list(dict.fromkeys(one_line(match[1]) for match in matches if match))
-
-
-def _find_completion_claim(transcript: Transcript) -> str:
-    """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
-    since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
-    texts = [text for _, text in list_agent_texts(transcript._replace(messages=transcript.messages[since:]))]
-    # the claim stands in the last texts; an earlier “done” was followed by more work
-    for text in texts[:-4:-1]:
-        for row in _iter_matching_sentences(_ALL_DONE, text):
-            if 3 < count_words(row) < 60 and not _NEXT.search(row):
-                return row
-    return ""
-
-
-def _iter_matching_sentences(pattern: re.Pattern[str], text: str) -> Iterator[str]:
-    """Yield the sentences of *text* that match *pattern*; most texts need not be cut into sentences for that."""
-    if pattern.search(strip_markdown(text)):
-        rows = (strip_markdown(sentence) for sentence in split_sentences(text))
-        yield from (row for row in rows if pattern.search(row))
-
-
-def _find_current_work(transcript: Transcript) -> list[str]:
-    """Return the last prompt, or what the agent said last if there was only one: without a task list that must do."""
-    prompts = list_prompts(transcript)
-    if prompts and _FAREWELL.search(prompts[-1]):
-        return []
-    if len(prompts) > 1 and prompts[-1] != find_task(transcript):
-        return [one_line(prompts[-1])]
-    return list_last_statements(transcript)[:1]
-
-
-def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
-    """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
-    last = [text for _, text in list_agent_texts(transcript)][: -texts - 1 : -1]
-    rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
-    return [row for row in rows if not _NOISE.search(row)] or rows  # “Let me check the logs.” stands only alone
-
-
-def _iter_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of *text* without its headings; a row of a table is one."""
-    for line in text.splitlines():
-        bare = line.strip()
-        if bare.startswith("|") and not set(bare) <= set("|-: "):
-            yield strip_markdown(" — ".join(cell.strip() for cell in bare.strip("|").split("|")))
-        elif not bare.startswith(("#", "|")):
-            yield from (strip_markdown(row) for row in split_sentences(line))
-
-
-def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
-    """Yield what the agent said last is still to be done, and what a person puts off when the session ends.
-
-    What was done after it was said is left out: a commit or a sentence of the agent's that names most of its words.
-    """
-    for line, text in list_agent_texts(transcript)[-2:]:
-        wanted = (row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < 60)
-        steps = list(islice(wanted, _MAX_STEPS))
-        done = [_extract_terms(row) for row in _list_done_after(transcript, line)[-_MAX_STEPS:]] if steps else []
-        for row in steps:
-            terms = _extract_terms(_NEXT.sub(" ", row))
-            if not terms or not any(len(terms & other) >= _MIN_WORD_SHARE * len(terms) for other in done):
-                yield row
-    for prompt in list_prompts(transcript)[-1:]:
-        if _FAREWELL.search(prompt):
-            rows = (strip_markdown(sentence) for sentence in split_sentences(prompt))
-            yield from (row for row in rows if _LATER_PATTERN.search(row))
-
-
-def _list_done_after(transcript: Transcript, line: int) -> list[str]:
-    """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
-    later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
-    rows = (row for _, text in list_agent_texts(later) for row in split_sentences(text))
-    return [*list_commits(later), *(row for row in rows if _DONE_PATTERN.search(row) and not _NEXT.search(row))]
-
-
-def _extract_terms(text: str) -> frozenset[str]:
-    """Return the stems of the words of *text* that have four letters or more, and its CJK bigrams."""
-    return frozenset(term for term in extract_ranking_terms(text) if len(term) > (1 if has_cjk(term) else 3))
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from kb.i18n import Message, msg
 from kb.records.model import Candidate
 from kb.sessions import facts
-from kb.sessions.facts import SessionProgress, find_progress, find_task
+from kb.sessions.progress import find_last_tasks, find_progress, find_task, list_last_statements
+from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
 from kb.text.segment import clip, count_words, iter_sentence_spans, one_line, split_sentences
 
@@ -27,7 +28,7 @@ _SHARE = 12
 """An entry of a list gets at most this part of the limit (of 499: 41 字), the task twice as much."""
 _MIN_REASON_ROOM = 5
 """A reason that has less room than this is left out."""
-_COMPACT_PARTS = {"rules": 6, "decided": 8, "doing": 4, "open": 6, "anchors": 10, "done": 8}
+_COMPACT_PARTS = {"rules": 6, "decided": 8, "next": 3, "doing": 4, "open": 8, "anchors": 10, "done": 8}
 """The lists of the compact form, each with its most entries; what stands first is kept first when there is little room,
 and the task comes before all of them (SHI-11)."""
 _NORMAL_PARTS = {
@@ -49,6 +50,7 @@ _LANGUAGES = {
 _RULES = ("constraint", "preference", "pitfall")
 _DECISIONS = ("decision", "pattern", "checklist", "domain-note")
 _CUT = "…"
+_WAITS = msg("the next prompt: nothing is open")
 
 Write = Callable[[Mapping[str, object]], str]
 """Fills the template of a form."""
@@ -78,16 +80,21 @@ def render_compact(
     """Return the compact form of a session in markdown, never longer than *limit* 字 (from 60 on).
 
     *anchors* are the records that the session cites. What does not fit is left out by priority: task, constraints,
-    decisions, what is under way and open, anchors, what is done; of constraints and decisions the newest are kept.
+    decisions, what is next, under way and open, anchors, what is done; of constraints and decisions the newest are kept.
     Where something was left out, its part says so: a part says “none” only where there is none.
     """
-    now, task = known.now or find_progress(transcript), find_task(transcript)
+    now, task, last = (
+        known.now or find_progress(transcript, language),
+        find_task(transcript),
+        find_last_tasks(transcript),
+    )
     longest, reason = max(limit // _SHARE, 5), msg("reason").translate(language)
     wanted: dict[str, Sequence[str]] = {
         "rules": _list_titles(known.found, _RULES),
         "decided": _list_titles(known.found, ("decision", "interface", *_DECISIONS[1:]), reason, longest),
         "doing": now.doing,
         "open": now.open,
+        "next": now.next or ([] if now.doing or now.open or not now.done else [_WAITS.translate(language)]),
         "anchors": anchors,
         "done": now.done[::-1],
     }
@@ -95,8 +102,14 @@ def render_compact(
     empty = dict.fromkeys(_COMPACT_PARTS, ())
     # the task has the longest share that leaves the rest of the template its room
     for share in (2 * longest, longest, 5, 0):
-        shown = shorten_text(task, share) if share else _CUT * bool(task)
-        if count_words(write({**empty, "task": shown})) <= limit:
+        shown = _CUT * bool(task)
+        if share:
+            parts = [shorten_text(task, share), *(shorten_text(one, longest) for one in last if share >= longest)]
+            # of the prompts between the first and the last as many as a third of the form holds
+            while len(parts) > 2 and sum(map(count_words, parts)) > limit // 3:
+                del parts[1]
+            shown = msg(" | then: ").translate(language).join(parts)
+        if count_words(write({**empty, "task": shown})) <= limit // (2 if share > longest else 1):
             break
     return _fill_parts(rows, _COMPACT_PARTS, {"task": shown}, write, limit, language)
 
@@ -105,7 +118,11 @@ def render_normal(
     transcript: Transcript, known: FormFacts, anchors: Sequence[str], write: Write, *, language: str = "en"
 ) -> str:
     """Return the normal form of a session in markdown, never longer than NORMAL_LIMIT 字."""
-    now, task, prompts = known.now or find_progress(transcript), find_task(transcript), list_prompts(transcript)
+    now, task, prompts = (
+        known.now or find_progress(transcript, language),
+        find_task(transcript),
+        list_prompts(transcript),
+    )
     paths = facts.list_changed_files(facts.list_edits(transcript))
     newest = known.found[::-1]
     failures = [one for one in facts.list_failed_calls(transcript)[-8:] if not one.mended]
@@ -118,7 +135,7 @@ def render_normal(
         "background": [*_split_entries(task), *(shorten_text(one, _ENTRY) for one in prompts[1:][-2:])],
         "decided": [_build_decision(one, known.ids) for one in newest if one.kind in _DECISIONS],
         "caveats": _shorten_rows([*(one.title for one in newest if one.kind in _RULES), *now.open]),
-        "progress": _shorten_rows(facts.list_last_statements(transcript, texts=4)),
+        "progress": _shorten_rows(list_last_statements(transcript, texts=4)),
         "method": _shorten_rows(methods[:-3:-1]),
         "troubles": _shorten_rows([f"{one.what}: {one.error}" for one in reversed(failures)]),
         "anchors": anchors,

@@ -21,10 +21,11 @@ from kb.records.model import Candidate, Verdict
 from kb.records.record_paths import TEMPLATES
 from kb.safety import redaction
 from kb.sessions import forms
-from kb.sessions.facts import find_progress, find_task, read_task_list
 from kb.sessions.forms import COMPACT, NORMAL, FormFacts
 from kb.sessions.handed_text import AGENT_TOOLS
 from kb.sessions.host_answers import PersonAnswer
+from kb.sessions.progress import find_progress, find_task
+from kb.sessions.trackers import read_task_list
 from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
 from kb.state import hook_failures
 from kb.templates import FOLDER
@@ -210,7 +211,7 @@ def _render_compact(
     kb: Workspace, transcript: Transcript, known: FormFacts, anchors: Sequence[str], write: FormWriter
 ) -> str:
     """Return the compact form without secrets; where masks make it too long, it is written again with less room."""
-    known = known._replace(now=known.now or find_progress(transcript))
+    known = known._replace(now=known.now or find_progress(transcript, kb.config.language))
     limit = longest = min(kb.config.compact_limit, forms.LIMIT)
     while True:
         text = forms.render_compact(transcript, known, anchors, write, language=kb.config.language, limit=limit)

@@ -420,7 +420,8 @@ def list_prompts(transcript: Transcript) -> list[str]:
 
 def list_agent_texts(transcript: Transcript) -> list[tuple[int, str]]:
     """Return what the agent said, in order, each text with its line."""
-    return [(m.line, text) for m in transcript.messages if m.origin == AGENT for text in get_own_texts(m)]
+    own = (message for message in transcript.messages if message.origin == AGENT and message.in_context)
+    return [(message.line, text) for message in own for text in get_own_texts(message)]
 
 
 def list_calls(transcript: Transcript, *, in_context: bool = False) -> list[AnsweredCall]:

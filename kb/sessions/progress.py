@@ -1,0 +1,420 @@
+"""Find where a session stands: what was asked, what is done, under way and open, and what comes next.
+
+Everything is a slice of the transcript. States come from whoever keeps them: lists of tasks, commits, trackers on the
+command line (`bd`, `gh`), the summary of a compaction, and what the agent said last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from kb.i18n import msg
+from kb.sessions.handed_text import iter_items, split_prompt, split_summary
+from kb.sessions.host_input import split_element, to_text
+from kb.sessions.prose import is_question, split_pieces, split_sentences
+from kb.sessions.trackers import SessionProgress, list_commits, read_git_state, read_task_list, read_trackers
+from kb.sessions.transcript import (
+    AGENT,
+    DELEGATED,
+    SUMMARY,
+    Transcript,
+    get_own_texts,
+    get_prompt,
+    list_agent_texts,
+    list_prompts,
+)
+from kb.text.mentions import strip_markdown
+from kb.text.segment import count_words, extract_ranking_terms, has_cjk, normalise, one_line
+
+_MIN_WORD_SHARE = 0.6
+"""The share of the words of a step that have to come back where it is done."""
+_MAX_STEPS = 200
+"""Steps still to be done that are gathered, and things done that they are compared with, at most."""
+_MAX_STEP_WORDS = 60
+# “Next: add tests”, “还需要补测试”: what the agent says is left
+_NEXT = re.compile(
+    r"\b(?:next(?: step)?s?(?: is| are|:)|remaining|still (?:to do|needs?|missing)|not yet|left to do|to-?do:)"
+    r"|下一步|待处理|剩下|剩余|还需要?|尚未|接下来",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"(?i)\b(?:still (?:to do|needs?|missing|open|has|have|shows?|fail\w*|running|pending|depends?)|not yet|outstanding"
+    r"|unresolved|remains? (?:to|open|unresolved|failing|un\w+)|remaining (?:\w+ ){0,2}(?:is|are|:)|to-?do:|blocked\b"
+    r"|left (?:to do|as[- ]is|open|unrelated|alone)|(?:wait|pend)ing (?:for|on)|deferred|(?:as|for|in) a follow-?up\b"
+    r"|pre-existing"
+    r"|(?:can(?:not|'t)|could(?: not|n't)|unable to)\b|i (?:did|have)(?: not|n't)\b|worth (?:checking|fixing)"
+    r"|needs? (?:your|manual|a (?:person|human|review|decision))"
+    r"|not (?:yet |been |currently )?(?:covered|done|pushed|committed|merged|tested|verified|deployed|implemented))"
+    r"|尚未|还没|未完成|待(?:处理|办|定|确认)|剩下|剩余|还需要?|无法|阻塞|需要你|遗留|没有(?:提交|推送|测试)",
+)
+"""“Still needs a review”, “I did not push it”, “还没提交”: what the agent's last answer leaves open."""
+# “All tests pass”, “已全部完成”; “the tests pass” alone says nothing of the task
+_ALL_DONE = re.compile(
+    r"\ball (?:\w+ )?(?:tasks?|steps?|tests?|beads?) (?:are |were |have been )?(?:done|complete|pass|finish)"
+    r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
+    r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"^\s*+(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|morning)(?: (?:there|all))?"
+    r"|早上好|上午好|下午好|晚上好|早|你好|您好|嗨|大家好)\s*+[，,。.!！~～]++\s*+",
+    re.IGNORECASE,
+)
+"""What a prompt may begin with that is not a task."""
+_GOES_ON = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|yes|yep|yeah|sure|right|please|thanks?|thank you|great|good|perfect|nice|cool|lgtm|let'?s"
+    r"|go(?: (?:on|ahead|for it))?|continue|proceed|resume|keep going|carry on|try again|retry|next|both|all|done|now"
+    r"|then|(?:please )?(?:do|ship|run|fix|push|commit|merge) (?:it|that|so|them|this))\b\W*"
+    r"|(?:好的?|可以|行|嗯|继续|对|是的?|谢谢|没问题|接着(?:做|来)?|下一步|开始吧?|就这样|请|吧|了)\W*)+$",
+    re.IGNORECASE,
+)
+"""“Yes, please continue”, “好的，继续”: a person lets the work go on and names no task."""
+_NUMBER = re.compile(
+    r"(?i)\W*(?:(?:ok(?:ay)?|let'?s do|do|the|number|option|take|选|第)\W+)*#?(\d{1,2})\b"
+    r"(?![.:/%-]?\d|\s*(?:-|and|,)\s*\d)"
+)
+"""“5 seems like a great one”, “选 2”: a person names an item of a list by its number."""
+_FAREWELL = re.compile(
+    r"\b(?:that'?s (?:all|it|enough) for (?:today|now)|see you|good night|bye|let'?s stop here)\b"
+    r"|(?:今天|先)(?:就)?(?:先)?到(?:这里|这儿|此)|下班了|明天见|再见",
+    re.IGNORECASE,
+)
+"""With this a person ends a session: nothing is under way."""
+# “webhook tomorrow”, “明天继续做 webhook”: put off, and so still open
+_LATER_PATTERN = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", re.IGNORECASE)
+# “I added the tests”, “测试写了”: what takes a step off the list of open ones
+_DONE_PATTERN = re.compile(
+    r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|pushed|committed"
+    r"|passe[sd]?|closed|resolved)\b|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了|提交了|推送了",
+    re.IGNORECASE,
+)
+# “Let me look”, “让我看一下”: an announcement says nothing of where the session stands
+_NOISE = re.compile(
+    r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", re.IGNORECASE
+)
+_RESULT = re.compile(
+    r"(?i)^\W*(?:done|fixed|pushed|committed|merged|created|added|updated|resolved|implemented|removed|both|confirmed)\b"
+    r"|\b(?:all|\d+) (?:\w+ )?(?:tests?|checks?)(?: \w+)? pass"
+    r"|\b(?:is|are) (?:in place|fixed|merged|pushed|green|clean)\b"
+    r"|(?:测试|检查)(?:全部|都)?通过|已(?:经)?(?:修复|提交|推送|合并|完成|创建)"
+)
+"""“All 98 tests pass”, “Fixed the parser”, “已修复”: a result that stands for itself."""
+_MODAL = re.compile(r"(?i)\b(?:should|must|will|would|could|can|may)\b|应该|必须|将")
+"""“`compare` should accept it”: what is wanted, not what is done."""
+_UNSURE = re.compile(
+    r"(?i)\b(?:let me|i'?ll|if|would|could|should|might|may|maybe|but|not|isn't|doesn't|wait|needs? to|to be"
+    r"|check|already)\b|\?|如果|可能|但|没有|不|让我"
+)
+"""“If it was merged …”: no result."""
+_ANNOUNCES = re.compile(
+    r"(?i)\b(?:let me|let's|i'?ll|i will|i'?m (?:now )?(?:going to|\w+ing)|i am (?:now )?\w+ing"
+    r"|now (?:let me|to|i)\b|next\b|need(?:s)? to|going to)|让我|我(?:来|先|将|会|现在)|接下来|现在|下一步|准备"
+)
+"""“Let me rebase first”, “我先跑测试”: what the agent is about to do."""
+_PLAN_HEADING = re.compile(
+    r"(?i)\b(?:next steps?|what'?s next|remaining(?: work)?|outstanding|follow-?ups?|open (?:items|questions|points)"
+    r"|to-?dos?|still (?:open|to do)|plan|not done|options)\b|下一步|待办|待处理|剩余|遗留|未完成|计划|后续|可选"
+)
+_LATER = re.compile(r"(?i)\b(?:after (?:that|this|which)|afterwards|then i|and then|later|finally)\b|之后|然后再?|最后")
+"""“After that I'll push both branches”: open behind the next step."""
+_CHOICES = re.compile(r"(?i)\b(?:options|next steps?|what'?s next|choices)\b|下一步|可选|选项")
+_MAX_LEAD_WORDS = 12
+"""A longer sentence before a list is no heading of it."""
+_OFFER = re.compile(
+    r"(?i)\b(?:want me to|shall i|should i|would you like|do you want|ready (?:to|for)|let me know)\b"
+    r"|要(?:不要)?我|是否需要"
+)
+"""“Want me to push it?”: the next step is the person's word."""
+
+
+_ADVICE = re.compile(
+    r"(?i)\W*(?:once|after (?:that|this)|when you|give it)\b"
+    r"|\byou(?:['’]ll| will| may| might)? (?:can|should|need to|have to|want to)\b"
+    r"|\b(?:just run|please (?:try|run|check|restart|wait)|then try|try (?:it )?again|wait (?:a|for|until)|when you)\b"
+    r"|(?:你|您)(?:可以|需要)|请(?:重试|稍等)"
+)
+"""“You may need to unlock it, then try”, “你需要重启”: the next step is the person's."""
+_HARMLESS = re.compile(
+    r"(?i)\b(?:did|does|has|have)(?: not|n't) (?:block|break|affect|change|touch|need|fail|find|require)"
+    r"|\bno\b[^.]{0,60}\bremains?\b|\b(?:is|are) (?:now )?(?:done|complete|finished|fixed|resolved)\b"
+)
+"""“It did not block the run” leaves nothing open."""
+
+
+_REVIEWS = ("PR ", "MR ")
+"""A request that is open waits for its review: that is the next step where nobody has named another."""
+NOT_PUSHED = msg("the last commits are not pushed")
+NO_REQUEST = msg("no pull request for the pushed branch")
+PUSHED = msg("see what CI and the review say of what was pushed")
+_NOTHING_LEFT = re.compile(r"(?i)\bno (?:explicit\w* )?pending|completed?\b|已完成|无$")
+
+
+# -- the task --------------------------------------------------------------------------------------
+
+
+def find_task(transcript: Transcript) -> str:
+    """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
+    prompts = list_prompts(transcript)
+    if telling := _list_tasks(transcript):
+        return telling[0]
+    if prompts:
+        return prompts[0]
+    given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
+    return given[0] if given else ""
+
+
+def find_last_tasks(transcript: Transcript, most: int = 6) -> list[str]:
+    """Return what the person asked last that names a task, in order; without what the session was asked for."""
+    return _list_tasks(transcript)[1:][-most:]
+
+
+def _list_tasks(transcript: Transcript) -> list[str]:
+    """Return the prompts that say something, in order; “yes, go on” does not."""
+    found = []
+    for message in transcript.messages:
+        if message.in_context and (prompt := get_prompt(message)):
+            own, handed = split_prompt(prompt)
+            bare = _GREETING.sub("", "\n".join(own).strip() or prompt)
+            if subject := next(
+                (row.strip("#* ") for row in "\n".join(handed).splitlines() if count_words(row) >= 3), ""
+            ):
+                bare = f"{bare.rstrip(':：')}: {subject}"  # “Implement the following plan: Split the ledger”
+            if number := _NUMBER.match(bare):
+                bare = ": ".join(filter(None, (bare, _find_listed(transcript, message.line, number[1]))))
+            # “/review the ledger”: without the command its arguments say little
+            command = split_element("\n".join(message.texts), "command-name")[1].strip()
+            lead = next((row for row in re.split(r"\n[ \t]*\n", bare) if count_words(row) >= 3), bare)
+            bare = f"{command} {bare}" if command else lead.lstrip("# ")  # what follows may be a pasted log
+            if count_words(bare) >= 3 and not _GOES_ON.match(bare):
+                found.append(bare)
+    return list(dict.fromkeys(found))
+
+
+def _find_listed(transcript: Transcript, line: int, number: str) -> str:
+    """Return the item with *number* in what the agent listed last before *line*: “5 seems a good one”."""
+    item = re.compile(rf"(?m)^[ \t]*(?:\|[ \t]*)?(?:\*\*)?#?{number}(?:[.)]|[ \t]*\|)[ \t]*(\S.*)$")
+    own = [
+        one for one in transcript.messages if one.line < line and one.in_context and one.origin == AGENT and one.texts
+    ]
+    for text in (text for one in own[:-4:-1] for text in get_own_texts(one)):
+        if match := item.search(text):
+            return strip_markdown(match[1].split("|")[0])
+    return ""
+
+
+# -- how far it is ---------------------------------------------------------------------------------
+
+
+def find_progress(transcript: Transcript, language: str = "en") -> SessionProgress:
+    """Return what is done, under way, open and next; kb's own words among it are in *language*."""
+    kept, events, turn = read_task_list(transcript), read_trackers(transcript), _LastTurn(transcript)
+    claim = _find_completion_claim(transcript)
+    doing = list(kept.doing)
+    if not doing and not (kept.open or claim or turn.is_over or _has_farewell(transcript)):
+        doing = _find_current_work(transcript)
+    said = [*_list_results(transcript), *(turn.list_outcome() if turn.is_over else [claim])]
+    waiting = [*kept.open, *_iter_next_steps(transcript), *turn.list_open()]
+    waiting += _list_summary_steps(transcript, "pending")
+    git = read_git_state(transcript)
+    unfinished = [NOT_PUSHED.translate(language)] if git.is_unpushed else []
+    if git.uncommitted:
+        unfinished.append(msg("not committed: {files}", files=git.uncommitted).translate(language))
+    coming = _list_summary_steps(transcript, "next") or turn.list_next() or [*kept.doing[:1], *kept.open[:1]]
+    coming = coming or turn.list_open()[:1] or [row for row in events.open if row.startswith(_REVIEWS)][:1]
+    coming = coming or [row for row in events.open if row.endswith("(in_progress)")][:1]
+    if git.is_unrequested:
+        unfinished.append(NO_REQUEST.translate(language))
+        coming = coming or unfinished[-1:]
+    if not coming and git.is_pushed_last:
+        coming = [PUSHED.translate(language)]
+    return SessionProgress(
+        _unique([*list_commits(transcript), *kept.done, *events.done, *said]),
+        _unique(doing),
+        _unique([*waiting, *unfinished, *events.open]),
+        _unique(coming),
+    )
+
+
+def _unique(rows: Iterable[str]) -> tuple[str, ...]:
+    return tuple({normalise(row): row for row in reversed([*rows]) if row.strip()}.values())[::-1]
+
+
+# -- what was said last ----------------------------------------------------------------------------
+
+
+def _list_results(transcript: Transcript) -> list[str]:
+    """Return what the agent said in passing that it has reached, the last three: “All 98 tests pass.”"""
+    found: list[str] = []
+    for _, text in list_agent_texts(transcript)[:-20:-1]:
+        rows = [row for row in map(strip_markdown, _iter_prose(text)) if 3 < count_words(row) < _MAX_STEP_WORDS]
+        found += [row for row in rows if _RESULT.search(row) and not _UNSURE.search(row)]
+        if len(found) >= 3:
+            break
+    return found[2::-1]
+
+
+class _LastTurn:
+    """The last answer of the agent, and whether the turn is over with it."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        """Find the last answer."""
+        own = [message for message in transcript.messages if message.in_context]
+        last = max((n for n, message in enumerate(own) if get_prompt(message) or message.answers), default=-1)
+        turn = own[last + 1 :]
+        spoken = [n for n, message in enumerate(turn) if message.origin == AGENT and message.texts]
+        self.text = "\n".join(get_own_texts(turn[spoken[-1]])) if spoken else ""
+        behind = turn[spoken[-1] :] if spoken else turn
+        self.is_over = bool(self.text) and not any(message.calls or message.results for message in behind)
+        calls = [call for message in behind for call in message.calls]
+        plan = to_text(calls[-1].input.get("plan")) if calls and calls[-1].name == "ExitPlanMode" else ""
+        self.plan = [row.strip("#* ") for row in plan.splitlines() if count_words(row) >= 3][:1]
+        said = list(_iter_prose(self.text))
+        self.rows = [row for row in map(strip_markdown, said) if count_words(row) > 2]
+        self.leads = {strip_markdown(row) for row in said if row.rstrip("* ").endswith((":", "："))}
+
+    def list_outcome(self) -> list[str]:
+        """Return the sentences that say what came out, at most two, the lead of the answer."""
+        told = [row for row in self.rows if not (is_question(row) or _NOISE.search(row) or _ADVICE.search(row))]
+        told = [row for row in told if not _OPEN.search(row) or _HARMLESS.search(row)]
+        told = [row for row in told if row not in self.leads]  # “What I did:” leads to a list
+        lead, later = told[:1], [row for row in told[1:] if _DONE_PATTERN.search(row) and not _MODAL.search(row)]
+        return [*lead, *later][:3][::-1]
+
+    def list_open(self) -> list[str]:
+        """Return what the answer says is open, and what it lists under a heading that says so.
+
+        In the middle of a turn: what comes behind the next step, and the plan that waits for a person.
+        """
+        if not self.is_over:
+            return [*self.plan, *(row for row in self.rows if _LATER.search(row))]
+        listed = [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in _iter_planned(self.text)]
+        rows = (row for row in self.rows if _OPEN.search(row) and not _HARMLESS.search(row))
+        return [*listed, *(row for row in rows if count_words(row) < _MAX_STEP_WORDS)]
+
+    def list_next(self) -> list[str]:
+        """Return the next step: what the agent asks or advises, or in the middle of a turn what it has announced."""
+        if not self.is_over:
+            return [one_line(" ".join(self.rows[-3:]))] if self.rows else []
+        if choices := list(_iter_planned(self.text, _CHOICES)):
+            return [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in choices[:2]]
+        asked = [row for row in self.rows if is_question(row) or _OFFER.search(row)][-1:]
+        advised = [row for row in self.rows if _NEXT.search(row) or _ADVICE.search(row)]
+        return [*advised[:2], *asked]
+
+
+def _iter_prose(text: str) -> Iterator[str]:
+    """Yield the sentences of the prose and the list items of *text*."""
+    for piece in split_pieces(text):
+        if piece.what in ("prose", "item"):
+            yield from split_sentences(piece.text)
+
+
+def _iter_planned(text: str, heading: re.Pattern[str] = _PLAN_HEADING) -> Iterator[str]:
+    """Yield the items of the last list in *text* whose *heading* or lead says that it is still to be done."""
+    pieces = split_pieces(text)
+    places = [(n, piece.text) for n, piece in enumerate(pieces) if piece.what in ("heading", "prose")]
+    leads = [n for n, lead in places if count_words(lead) < _MAX_LEAD_WORDS and heading.search(lead)]
+    for piece in pieces[leads[-1] + 1 :] if leads else ():
+        if piece.what != "item":
+            break
+        yield piece.text
+
+
+def _list_summary_steps(transcript: Transcript, section: str) -> list[str]:
+    """Return the items of a *section* of the last compaction's summary that have not been done since.
+
+    Once the person has asked for more, it is old.
+    """
+    said = (message for message in reversed(transcript.messages) if message.origin == SUMMARY or get_prompt(message))
+    last = next(said, None)
+    if last is None or last.origin != SUMMARY:
+        return []
+    text = split_summary("\n".join(last.texts)).get(section, "")
+    rows = [item.lstrip("-*+ ").partition("\n")[0] for item in iter_items(text)] or list(_iter_prose(text))[:2]
+    steps = [strip_markdown(row) for row in rows if not _NOTHING_LEFT.search(row)]
+    return list(_filter_undone(transcript, last.line, steps))
+
+
+def _find_completion_claim(transcript: Transcript) -> str:
+    """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
+    since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
+    texts = [text for _, text in list_agent_texts(transcript._replace(messages=transcript.messages[since:]))]
+    # the claim stands in the last texts; an earlier “done” was followed by more work
+    for text in texts[:-4:-1]:
+        for row in _iter_matching_sentences(_ALL_DONE, text):
+            if 3 < count_words(row) < _MAX_STEP_WORDS and not _NEXT.search(row):
+                return row
+    return ""
+
+
+def _iter_matching_sentences(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    """Yield the sentences of *text* that match *pattern*; most texts need not be cut into sentences for that."""
+    if pattern.search(strip_markdown(text)):
+        rows = (strip_markdown(sentence) for sentence in split_sentences(text))
+        yield from (row for row in rows if pattern.search(row))
+
+
+def _has_farewell(transcript: Transcript) -> bool:
+    prompts = list_prompts(transcript)
+    return bool(prompts and _FAREWELL.search(prompts[-1]))
+
+
+def _find_current_work(transcript: Transcript) -> list[str]:
+    """Return the last task, or what the agent said last if there was only one: without a task list that must do."""
+    if tasks := find_last_tasks(transcript, 1):
+        return [one_line(tasks[0])]
+    return list_last_statements(transcript)[:1]
+
+
+def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
+    """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
+    last = [text for _, text in list_agent_texts(transcript)][: -texts - 1 : -1]
+    rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
+    return [row for row in rows if not _NOISE.search(row)] or rows  # “Let me check the logs.” stands only alone
+
+
+def _iter_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of *text* without its headings; a row of a table is one."""
+    for line in text.splitlines():
+        bare = line.strip()
+        if bare.startswith("|") and not set(bare) <= set("|-: "):
+            yield strip_markdown(" — ".join(cell.strip() for cell in bare.strip("|").split("|")))
+        elif not bare.startswith(("#", "|")):
+            yield from (strip_markdown(row) for row in split_sentences(line))
+
+
+def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
+    """Yield what the agent said last is still to be done, and what a person puts off when the session ends."""
+    for line, text in list_agent_texts(transcript)[-2:]:
+        wanted = (row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < _MAX_STEP_WORDS)
+        yield from _filter_undone(transcript, line, list(islice(wanted, _MAX_STEPS)))
+    for prompt in list_prompts(transcript)[-1:]:
+        if _FAREWELL.search(prompt):
+            rows = (strip_markdown(sentence) for sentence in split_sentences(prompt))
+            yield from (row for row in rows if _LATER_PATTERN.search(row))
+
+
+def _filter_undone(transcript: Transcript, line: int, steps: Sequence[str]) -> Iterator[str]:
+    """Yield the *steps* said at *line* that were not done after it.
+
+    A commit or a sentence of the agent's that names most of its words says that a step is done.
+    """
+    done = [_extract_terms(row) for row in _list_done_after(transcript, line)[-_MAX_STEPS:]] if steps else []
+    for row in steps:
+        terms = _extract_terms(_NEXT.sub(" ", row))
+        if not terms or not any(len(terms & other) >= _MIN_WORD_SHARE * len(terms) for other in done):
+            yield row
+
+
+def _list_done_after(transcript: Transcript, line: int) -> list[str]:
+    """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
+    later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
+    rows = (row for _, text in list_agent_texts(later) for row in split_sentences(text))
+    return [*list_commits(later), *(row for row in rows if _DONE_PATTERN.search(row) and not _NEXT.search(row))]
+
+
+def _extract_terms(text: str) -> frozenset[str]:
+    """Return the stems of the words of *text* that have four letters or more, and its CJK bigrams."""
+    return frozenset(term for term in extract_ranking_terms(text) if len(term) > (1 if has_cjk(term) else 3))

@@ -1,0 +1,138 @@
+"""Where a session stands: its tasks, what is done, open and next, by trackers, by git and by what was said last."""
+
+import pytest
+
+from kb.sessions.handed_text import split_summary
+from kb.sessions.progress import find_last_tasks, find_progress, find_task
+from kb.sessions.trackers import read_git_state, read_trackers
+from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage
+from tests.sessions.test_forms import agent, human
+from tests.sessions.test_heard_words import SUMMARY
+
+
+def run(line: int, command: str, output: str = "ok", *, failed: bool = False) -> tuple[TranscriptMessage, ...]:
+    call = agent(line, "", ToolCall(f"c{line}", "Bash", {"command": command}, line))
+    result = ToolResult(f"c{line}", output, failed, line)
+    return call, TranscriptMessage(line, "", "user", "tool", results=(result,))
+
+
+def edit(line: int, path: str) -> TranscriptMessage:
+    return agent(line, "", ToolCall(f"e{line}", "Edit", {"file_path": path}, line))
+
+
+def session(*messages: TranscriptMessage) -> Transcript:
+    return Transcript(messages, cwd="/w")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "continue",
+        "Yes, please continue.",
+        "ok, go ahead please",
+        "go on",
+        "yes please do it",
+        "好的，继续",
+        "继续吧",
+        "可以，就这样",
+    ],
+)
+def test_to_let_the_work_go_on_is_no_task(prompt: str) -> None:
+    messages = session(human(1, "Split the ledger in two."), human(2, "Then update the docs."), human(3, prompt))
+    assert (find_task(messages), find_last_tasks(messages)) == ("Split the ledger in two.", ["Then update the docs."])
+
+
+def test_a_task_is_named_by_its_command_its_plan_or_its_number() -> None:
+    command = "<command-name>/review</command-name><command-args>all of the ledger</command-args>"
+    wrapped = TranscriptMessage(1, "", "user", "wrapper", (command,))
+    plan = "Implement the following plan:\n\n# Split the ledger in two\n\n" + "Because it is too large for one. " * 9
+    listed = agent(3, "Open:\n\n1. Fix the parser\n2. **Rename the** ledger | small")
+    made = session(wrapped, human(2, plan), listed, human(4, "2 seems good"), human(5, "看一下。\n\n```\nlog\n```"))
+    assert find_task(made) == "/review all of the ledger"
+    tasks = ["Implement the following plan: Split the ledger in two", "2 seems good: Rename the ledger", "看一下。"]
+    assert find_last_tasks(made) == tasks
+
+
+def test_trackers_say_what_is_done_and_open() -> None:
+    made = read_trackers(
+        session(
+            *run(1, 'bd create "Split the ledger" -p 1', "Created issue: shop-12"),
+            *run(2, "bd create --title='Rename it' -t task", '{"id": "shop-13"}'),
+            *run(3, "bd update shop-13 --status in_progress --append-notes 'see shop-99'"),
+            *run(4, 'cd /w && bd close shop-12 --reason "done with shop-50, twice"'),
+            *run(5, 'gh pr create --title "Split it" --body "x"', "https://github.com/a/b/pull/7"),
+            *run(6, "gh issue close 41"),
+            *run(7, "gh pr merge 6 --squash"),
+            *run(8, "bd close shop-14", "no such issue", failed=True),
+        )
+    )
+    assert made.done == ("shop-12 Split the ledger (closed)", "issue #41 (closed)", "PR #6 (merged)")
+    assert made.open == ("PR #7 Split it (open)", "shop-13 Rename it (in_progress)")
+
+
+def test_git_says_what_is_not_committed_or_pushed() -> None:
+    edits = (edit(1, "/w/a.py"), edit(2, "/w/b.py"), edit(3, "/w/a.py"), edit(4, "/elsewhere/c.py"))
+    assert read_git_state(session(*edits)).uncommitted == "b.py, a.py"
+    committed = session(*edits, *run(5, "git add . && git commit -m x"))
+    assert read_git_state(committed)[:3] == ("", True, False)
+    offered = "remote: https://github.com/a/b/pull/new/x"
+    pushed = session(*committed.messages, *run(6, "git push -u origin x", offered))
+    assert read_git_state(pushed)[:4] == ("", False, True, True)
+    assert not read_git_state(session(*pushed.messages, *run(7, "gh pr create --fill"))).is_unrequested
+    now = find_progress(session(human(0, "Fix the parser now."), *pushed.messages, agent(9, "Pushed the fix.")), "zh")
+    assert (now.open, now.next) == (("已推送的分支还没有合并请求",), ("已推送的分支还没有合并请求",))
+
+
+ANSWER = """Fixed the parser. All 98 tests pass.
+
+The migration is not committed yet. It did not block the run.
+
+Want me to push it and open a pull request?
+"""
+
+
+def test_the_last_answer_says_what_came_out_what_is_open_and_what_it_waits_for() -> None:
+    now = find_progress(session(human(1, "Fix the parser now."), agent(2, ANSWER)))
+    assert now.done == ("All 98 tests pass", "Fixed the parser")
+    assert (now.doing, now.open) == ((), ("The migration is not committed yet",))
+    assert now.next == ("Want me to push it and open a pull request?",)
+    zh = find_progress(
+        session(human(1, "请修复解析器。"), agent(2, "修复了解析器。迁移还没有提交。\n\n你需要重启服务。"))
+    )
+    assert (zh.done, zh.open, zh.next) == (("修复了解析器",), ("迁移还没有提交",), ("你需要重启服务",))
+
+
+def test_in_the_middle_of_a_turn_the_announced_step_is_next() -> None:
+    said = "Line 113 loads once. I'll fix the hook first. After that I'll push both branches."
+    now = find_progress(session(human(1, "Fix the stale list."), agent(2, said), *run(3, "ls src")))
+    assert now.next == ("Line 113 loads once I'll fix the hook first After that I'll push both branches",)
+    assert now.open == ("After that I'll push both branches",)
+
+
+def test_options_are_the_next_step() -> None:
+    now = find_progress(
+        session(human(1, "Fix the author."), agent(2, "It cannot be pushed.\n\nOptions:\n1. Bypass it\n2. Leave it\n"))
+    )
+    assert now.next == ("Bypass it", "Leave it")
+
+
+def test_a_plan_that_waits_for_a_person_is_open() -> None:
+    call = ToolCall("p", "ExitPlanMode", {"plan": "# Split the ledger in two\n\n1. Move it"}, 3)
+    now = find_progress(session(human(1, "Plan the split."), agent(2, "Let me present the plan.", call)))
+    assert now.open == ("Split the ledger in two",)
+
+
+def test_the_summary_of_a_compaction_says_what_is_pending_until_the_person_goes_on() -> None:
+    summary = TranscriptMessage(2, "", "user", "summary", (SUMMARY,))
+    now = find_progress(session(human(1, "Fix the tests."), summary))
+    assert (now.open, now.next) == (("Run the whole suite",), ("Commit the fix",))
+    assert set(split_summary(SUMMARY)) >= {"pending", "next"}
+    later = find_progress(
+        session(human(1, "Fix the tests."), summary, human(3, "Rename the ledger."), agent(4, "Renamed it."))
+    )
+    assert "Run the whole suite" not in later.open and later.next == ()
+
+
+def test_what_a_sub_agent_says_is_not_the_sessions_last_word() -> None:
+    side = agent(3, "Next step: rewrite everything.")._replace(in_context=False)
+    assert find_progress(session(human(1, "Fix the parser."), agent(2, "Fixed the parser."), side)).open == ()
