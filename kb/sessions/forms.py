@@ -80,7 +80,7 @@ def render_compact(
     """Return the compact form of a session in markdown, never longer than *limit* 字 (from 60 on).
 
     *anchors* are the records that the session cites. What does not fit is left out by priority: task, constraints,
-    decisions, what is next, under way and open, anchors, what is done; of constraints and decisions the newest are kept.
+    decisions, what is next, under way and open, anchors, what is done; of rules and decisions the newest are kept.
     Where something was left out, its part says so: a part says “none” only where there is none.
     """
     now, task, last = (

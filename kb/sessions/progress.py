@@ -119,7 +119,10 @@ _PLAN_HEADING = re.compile(
 )
 _LATER = re.compile(r"(?i)\b(?:after (?:that|this|which)|afterwards|then i|and then|later|finally)\b|之后|然后再?|最后")
 """“After that I'll push both branches”: open behind the next step."""
-_CHOICES = re.compile(r"(?i)\b(?:options|next steps?|what'?s next|choices)\b|下一步|可选|选项")
+_CHOICES = re.compile(
+    r"(?i)\b(?:options|next (?:steps?|up)|what'?s next|choices|recommendations?|i(?:'d| would)? (?:recommend|suggest))\b"
+    r"|下一步|可选|选项|建议"
+)
 _MAX_LEAD_WORDS = 12
 """A longer sentence before a list is no heading of it."""
 _OFFER = re.compile(
@@ -138,7 +141,8 @@ _ADVICE = re.compile(
 """“You may need to unlock it, then try”, “你需要重启”: the next step is the person's."""
 _HARMLESS = re.compile(
     r"(?i)\b(?:did|does|has|have)(?: not|n't) (?:block|break|affect|change|touch|need|fail|find|require)"
-    r"|\bno\b[^.]{0,60}\bremains?\b|\b(?:is|are) (?:now )?(?:done|complete|finished|fixed|resolved)\b"
+    r"|\bbut (?:now|it)\b|\bno\b[^.]{0,60}\bremains?\b"
+    r"|\b(?:is|are) (?:now )?(?:done|complete|finished|fixed|resolved)\b"
 )
 """“It did not block the run” leaves nothing open."""
 
@@ -221,7 +225,7 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     unfinished = [NOT_PUSHED.translate(language)] if git.is_unpushed else []
     if git.uncommitted:
         unfinished.append(msg("not committed: {files}", files=git.uncommitted).translate(language))
-    coming = _list_summary_steps(transcript, "next") or turn.list_next() or [*kept.doing[:1], *kept.open[:1]]
+    coming = _list_summary_steps(transcript, "next") or turn.list_next(language) or [*kept.doing[:1], *kept.open[:1]]
     coming = coming or turn.list_open()[:1] or [row for row in events.open if row.startswith(_REVIEWS)][:1]
     coming = coming or [row for row in events.open if row.endswith("(in_progress)")][:1]
     if git.is_unrequested:
@@ -293,10 +297,11 @@ class _LastTurn:
         rows = (row for row in self.rows if _OPEN.search(row) and not _HARMLESS.search(row))
         return [*listed, *(row for row in rows if count_words(row) < _MAX_STEP_WORDS)]
 
-    def list_next(self) -> list[str]:
+    def list_next(self, language: str) -> list[str]:
         """Return the next step: what the agent asks or advises, or in the middle of a turn what it has announced."""
         if not self.is_over:
-            return [one_line(" ".join(self.rows[-3:]))] if self.rows else []
+            waits = [msg("the plan waits for approval: {plan}", plan=plan).translate(language) for plan in self.plan]
+            return waits or ([one_line(" ".join(self.rows[-3:]))] if self.rows else [])
         if choices := list(_iter_planned(self.text, _CHOICES)):
             return [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in choices[:2]]
         asked = [row for row in self.rows if is_question(row) or _OFFER.search(row)][-1:]
@@ -316,7 +321,10 @@ def _iter_planned(text: str, heading: re.Pattern[str] = _PLAN_HEADING) -> Iterat
     pieces = split_pieces(text)
     places = [(n, piece.text) for n, piece in enumerate(pieces) if piece.what in ("heading", "prose")]
     leads = [n for n, lead in places if count_words(lead) < _MAX_LEAD_WORDS and heading.search(lead)]
-    for piece in pieces[leads[-1] + 1 :] if leads else ():
+    behind = pieces[leads[-1] + 1 :] if leads else []
+    if heading is _CHOICES and behind and behind[0].what == "prose" and pieces[leads[-1]].what == "heading":
+        yield behind[0].text  # “## Next up”, then a sentence
+    for piece in behind:
         if piece.what != "item":
             break
         yield piece.text

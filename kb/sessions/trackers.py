@@ -91,6 +91,7 @@ _SETTLES = re.compile(
     r"\bgit (?:commit|stash|(?:rebase|merge|cherry-pick) --continue|restore|checkout --|reset --hard)\b"
 )
 _PUSHES = re.compile(r"\bgit push\b|\bgh pr (?:create|merge)\b")
+_MERGES = re.compile(r"\bgh pr merge\b|\bglab mr merge\b")
 _OFFERED = re.compile(r"/pull/new/|/merge_requests/new")
 _REQUESTS = re.compile(r"\bgh pr create\b|\bglab mr create\b")
 _IS_OPEN = {"open", "in_progress", "blocked", "deferred", "reopened"}
@@ -148,7 +149,7 @@ class GitState(NamedTuple):
     is_unpushed: bool = False
     """Whether there was a commit after the last push."""
     is_pushed_last: bool = False
-    """Whether a push is the last that happened: nothing was edited or committed since."""
+    """Whether a push is the last that happened: nothing was edited, committed or merged since."""
     is_unrequested: bool = False
     """Whether the server offered to open a request for a pushed branch and nobody did."""
 
@@ -157,7 +158,7 @@ def read_git_state(transcript: Transcript) -> GitState:
     """Return what is committed and pushed of what the session has edited."""
     edited: dict[str, None] = {}
     commits = pushes = 0
-    is_offered = False
+    is_offered = is_merged = False
     for one in list_calls(transcript):
         command = _get_text(one.request.input, "command")
         if one.is_error:
@@ -171,10 +172,13 @@ def read_git_state(transcript: Transcript) -> GitState:
             commits += "git commit" in command
         if _PUSHES.search(command):
             commits, pushes = 0, pushes + 1
+            is_merged = bool(_MERGES.search(command))
             is_offered = bool(_OFFERED.search(one.output)) and not _REQUESTS.search(command)
     files = [path for path in edited if not path.startswith("/")]
     more = f" … +{len(files) - 4}" if len(files) > 4 else ""
-    return GitState(", ".join(files[-4:]) + more, commits > 0, bool(pushes) and not commits and not files, is_offered)
+    return GitState(
+        ", ".join(files[-4:]) + more, commits > 0, bool(pushes) and not (commits or files or is_merged), is_offered
+    )
 
 
 def _get_text(given: Mapping[str, Any], *keys: str) -> str:

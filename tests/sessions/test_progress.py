@@ -114,12 +114,32 @@ def test_options_are_the_next_step() -> None:
         session(human(1, "Fix the author."), agent(2, "It cannot be pushed.\n\nOptions:\n1. Bypass it\n2. Leave it\n"))
     )
     assert now.next == ("Bypass it", "Leave it")
+    said = "Planned.\n\n## Next up\n\n**Execute phase 14**, all six plans.\n\n`/execute 14`\n"
+    assert find_progress(session(human(1, "Plan phase 14."), agent(2, said))).next == (
+        "Execute phase 14, all six plans",
+    )
+    zh = "两种都可以。\n\n我的建议：\n- 把配置提交到仓库\n- 本地只用命令行\n"
+    assert find_progress(session(human(1, "要不要本地面板？"), agent(2, zh))).next == (
+        "把配置提交到仓库",
+        "本地只用命令行",
+    )
+
+
+def test_what_is_merged_needs_no_review() -> None:
+    merged = session(
+        human(1, "Merge it please now."), *run(2, "git push"), *run(3, "gh pr merge 7 --squash"), agent(4, "Merged it.")
+    )
+    assert find_progress(merged).next == ()
+    assert find_progress(session(*merged.messages[:3], agent(4, "Pushed it."))).next == (
+        "see what CI and the review say of what was pushed",
+    )
 
 
 def test_a_plan_that_waits_for_a_person_is_open() -> None:
     call = ToolCall("p", "ExitPlanMode", {"plan": "# Split the ledger in two\n\n1. Move it"}, 3)
     now = find_progress(session(human(1, "Plan the split."), agent(2, "Let me present the plan.", call)))
     assert now.open == ("Split the ledger in two",)
+    assert now.next == ("the plan waits for approval: Split the ledger in two",)
 
 
 def test_the_summary_of_a_compaction_says_what_is_pending_until_the_person_goes_on() -> None:
