@@ -41,9 +41,9 @@ _UNSEEN, _ONCE, _UNTOLD = "undone unseen", "put back", "put back untold"
 it was last compared; whether it then lacked something, so that a commit may have, too; what a person has committed as
 it was before because the checkout did not have it yet, [[path, object before, object published, commit], …]; what was
 put back, [[path, object], …]; the paths of it that nobody has been told of yet."""
-_WATCHED = 86_400
+_WATCH_SECONDS = 86_400
 """Seconds for which a commit is remembered: a git command that was stopped, or waits for an editor, ends within it."""
-_MOST = 256
+_MAX_REMEMBERED = 256
 """Commits and paths that are remembered at most."""
 
 
@@ -65,9 +65,9 @@ def remember_published(kb: Workspace, old: str, new: str, paths: Collection[str]
     """
     now, rows = int(kb.now()), _load_note(kb, _PUBLISHED)
     if all(row[:2] != [old, new] for row in rows):
-        rows = [row for row in rows if 0 <= now - row[2] < _WATCHED]
-        few = sorted(paths) if paths is not None and len(paths) <= _MOST else None
-        kb.index.set_note(_PUBLISHED, json.dumps([*rows, [old, new, now, few]][-_MOST:]))
+        rows = [row for row in rows if 0 <= now - row[2] < _WATCH_SECONDS]
+        few = sorted(paths) if paths is not None and len(paths) <= _MAX_REMEMBERED else None
+        kb.index.set_note(_PUBLISHED, json.dumps([*rows, [old, new, now, few]][-_MAX_REMEMBERED:]))
 
 
 def note_undone_paths(kb: Workspace, owed: Mapping[str, str], new: str, head: str) -> None:
@@ -80,7 +80,7 @@ def note_undone_paths(kb: Workspace, owed: Mapping[str, str], new: str, head: st
     rows = [[path, now[path], published[path], new] for path in paths if now[path] == before[owed[path]][path]]
     undone = [row for row in rows if row[1] != row[2]]
     if undone:
-        kb.index.set_note(_UNSEEN, json.dumps([*_load_note(kb, _UNSEEN), *undone][-_MOST:]))
+        kb.index.set_note(_UNSEEN, json.dumps([*_load_note(kb, _UNSEEN), *undone][-_MAX_REMEMBERED:]))
 
 
 def is_index_unchanged(kb: Workspace) -> bool:
@@ -169,7 +169,7 @@ def forget_undone(kb: Workspace) -> None:
 def note_put_back(kb: Workspace, rows: Sequence[Sequence[str]]) -> None:
     """Note that each (path, object) of *rows* was put back, so that it is told, and not done again."""
     for note, new in ((_ONCE, [list(row[:2]) for row in rows]), (_UNTOLD, [row[0] for row in rows])):
-        kb.index.set_note(note, json.dumps([*_load_note(kb, note), *new][-_MOST:]))
+        kb.index.set_note(note, json.dumps([*_load_note(kb, note), *new][-_MAX_REMEMBERED:]))
 
 
 def report_put_back(kb: Workspace) -> Message | None:

@@ -34,13 +34,13 @@ CLEAN, MERGED, KEPT, FAILED = "clean", "merged", "kept", "failed"
 """What became of a file: it is as published; merged with the user's edits; as the user left it; not writable."""
 MARK = "kb-held"
 """The file that git's lock on the index is a link to while kb holds it."""
-_MERGE = "merge-"
+_MERGE_PREFIX = "merge-"
 """What the name of a folder begins with in which three versions of a file are merged."""
-_ERROR = 128
+_FIRST_ERROR_CODE = 128
 """The exit code of `git merge-file` from which on it counts no conflicts any more."""
-_FEW = 32
+_MAX_SINGLE_SYNCS = 32
 """So many files are synced one by one, for a millisecond each; after more of them the whole disk is, once."""
-_CLEAN = ("--add", "--remove", "-z", "--stdin")
+_UPDATE_ARGUMENTS = ("--add", "--remove", "-z", "--stdin")
 """How update-index is called for files that are as published."""
 
 
@@ -111,7 +111,7 @@ class CheckoutUpdate:
         self._flags: BackgroundCommand | None = None
         self.stamp = ""
         """The stamp of git's index as the hold has left it; "" before it has ended, and where there is none."""
-        self._update_index = repository.start("update-index", *_CLEAN, stdin=None, index=index)
+        self._update_index = repository.start("update-index", *_UPDATE_ARGUMENTS, stdin=None, index=index)
 
     def start_reading_flags(self, paths: Sequence[str]) -> None:
         """Let git look which of *paths* the user has told it to pass over (sparse, or assumed unchanged)."""
@@ -125,7 +125,7 @@ class CheckoutUpdate:
         What is *reserved*, staged by the user, stays staged, on top of what is published.
         """
         repository = self._repository
-        is_few = len(changes) <= _FEW
+        is_few = len(changes) <= _MAX_SINGLE_SYNCS
         outcomes = {path: _update_file(repository, path, *versions, is_few) for path, versions in changes.items()}
         if is_few:
             sync_folders({os.path.dirname(os.path.join(repository.root, *path.split("/"))) for path in changes})
@@ -274,7 +274,7 @@ def release_abandoned_lock(repository: Repository) -> None:
     with contextlib.suppress(OSError):
         for name in os.listdir(repository.private):
             folder = os.path.join(repository.private, name)
-            if name.startswith(_MERGE) and time.time() - os.stat(folder).st_mtime > STALE:
+            if name.startswith(_MERGE_PREFIX) and time.time() - os.stat(folder).st_mtime > STALE:
                 remove_folder(folder)
 
 
@@ -337,7 +337,7 @@ def merge_file_versions(
     """Return the three-way merge of three versions of a file; None where they conflict, unless *other* decides."""
     if mine in (base, other) or base == other:
         return other if mine == base else mine
-    folder = os.path.join(repository.private, f"{_MERGE}{os.getpid()}")
+    folder = os.path.join(repository.private, f"{_MERGE_PREFIX}{os.getpid()}")
     names = [os.path.join(folder, name) for name in ("mine", "base", "other")]
     try:
         for name, data in zip(names, (mine, base, other), strict=True):
@@ -345,6 +345,6 @@ def merge_file_versions(
         output = repository.run_git(["merge-file", "-p", *(["--theirs"] if prefer_other else []), *names])
     finally:
         remove_folder(folder)
-    if not 0 <= output.code < _ERROR:
+    if not 0 <= output.code < _FIRST_ERROR_CODE:
         raise build_git_error(["merge-file"], output)
     return output.out if output.code == 0 else None

@@ -20,11 +20,11 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_MANY = 2_000  # so many files that git does not vouch for, and looking at all is no dearer
-_LARGE = 20_000  # records from which on a look at all files takes longer than a search
+_MAX_CHECKED_FILES = 2_000  # so many files that git does not vouch for, and looking at all is no dearer
+_LARGE_BASE_RECORDS = 20_000  # records from which on a look at all files takes longer than a search
 # Seconds for which a search in so many trusts the last look: only a file edited by hand can be missed, and it is not
 # where it is among the answers.
-_LATELY = 60
+_RESCAN_SECONDS = 60
 
 
 class PendingScan(NamedTuple):
@@ -81,7 +81,7 @@ def start_scan(kb: Workspace) -> PendingScan:
 
 def is_recently_scanned(kb: Workspace) -> bool:
     """Return whether a search may do without a look at every file of a large knowledge base."""
-    return 0 <= kb.now() - float(kb.index.get_note("looked") or "-inf") < _LATELY and is_synced(kb)
+    return 0 <= kb.now() - float(kb.index.get_note("looked") or "-inf") < _RESCAN_SECONDS and is_synced(kb)
 
 
 def start_scan_if_stale(kb: Workspace) -> PendingScan | None:
@@ -101,7 +101,7 @@ def refresh(kb: Workspace, looking: PendingScan | None = None) -> None:
         from kb.git.dropped_records import put_back_if_free
 
         put_back_if_free(kb)
-    if kb.index.find_last_row() > _LARGE:
+    if kb.index.find_last_row() > _LARGE_BASE_RECORDS:
         kb.index.set_note("looked", str(began))
 
 
@@ -121,7 +121,7 @@ def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
     compared = _collect_differences(kb, looking.compared) if looking.compared else None
     is_known = bool(looking.stamp) and looking.stamp == looking.notes.stamp
     # Without a comparison with the commit of the last look, only a look at every file is sure.
-    if len(watched) > _MANY or not (is_known or (compared and looking.stamp == _read_index_stamp(kb))):
+    if len(watched) > _MAX_CHECKED_FILES or not (is_known or (compared and looking.stamp == _read_index_stamp(kb))):
         kb.index.refresh()
         watched = _list_unvouched_files(kb, looking.tip) | edited
     elif compared:
@@ -155,7 +155,7 @@ def _collect_differences(kb: Workspace, commands: Iterable[BackgroundCommand]) -
     gone = {name for name, letter in letters.items() if letter == b"D"}
     doubtful = _decode_paths(kb, {*staged.split(b"\0")[:-1], *gone, *_parse_unvouched_files(listed)})
     moved = _decode_paths(kb, letters) - doubtful
-    return CommitDifferences(moved, doubtful) if len(moved) + len(doubtful) <= _MANY else None
+    return CommitDifferences(moved, doubtful) if len(moved) + len(doubtful) <= _MAX_CHECKED_FILES else None
 
 
 def load_unreadable_from_tip(kb: Workspace, tip: str) -> list[Record]:
@@ -248,7 +248,7 @@ def _list_edited_files(kb: Workspace, looking: PendingScan) -> set[str] | None:
     if output.code:
         return None
     edited = _decode_paths(kb, output.out.split(b"\0")[:-1])
-    if len(edited) <= _MANY:
+    if len(edited) <= _MAX_CHECKED_FILES:
         return edited
     kb.repository.git("update-index", "-q", "--refresh", check=False)  # a copied clone: git only has never looked
     return _decode_paths(kb, _start_diff_files(kb).wait_for_output().out.split(b"\0")[:-1])

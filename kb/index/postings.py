@@ -5,7 +5,7 @@ record is computed when the record is indexed, its rarity when a question is ask
 rarity times weight. All are whole numbers, so that no sum depends on the order of its parts.
 
 A question with common words would touch most of the table. So its rarest terms decide which records are looked at, as
-many terms as `ENOUGH` rows allow, and the others are looked up for the best of those only.
+many terms as `MAX_READ_ROWS` rows allow, and the others are looked up for the best of those only.
 
 Beside it is the table of the texts that have a vector, and the queue of those that still wait for one.
 """
@@ -36,14 +36,14 @@ B = 0.4  # how much more often a long text has to use a term than a short one fo
 SCALE = (
     1000  # parts of a unit in which weights and rarities are counted; a term that stood in a record without end had one
 )
-SHORTEST = 4  # letters of the shortest word that is looked for where somebody misspelled it
-ENOUGH = 12_000  # rows of the table that a question may read before its commonest terms are only looked up
-CANDIDATES = 200  # records whose score is reckoned with every term
+MIN_MISSPELLED_LETTERS = 4  # letters of the shortest word that is looked for where somebody misspelled it
+MAX_READ_ROWS = 12_000  # rows of the table that a question may read before its commonest terms are only looked up
+MAX_SCORED_RECORDS = 200  # records whose score is reckoned with every term
 # So many times the rows that are wanted are put in order first; all of them, where more are equal or unwanted.
 _SORTED, _NO_LIMIT = 8, -1
-_NARROW = 2_000  # up to so many wanted records, theirs are the only rows that are scored
-_MOST = 30_000  # values that one statement takes
-_ALL = -1  # no term: what stands for every record
+_MAX_NARROW_RECORDS = 2_000  # up to so many wanted records, theirs are the only rows that are scored
+_MAX_STATEMENT_VALUES = 30_000  # values that one statement takes
+_EVERY_RECORD = -1  # no term: what stands for every record
 _MONTHS = " january february march april may june july august september october november december".split(" ")
 
 
@@ -116,7 +116,7 @@ def _analyse_piece(piece: str) -> _PieceTerms:
     found = list(iter_runs(piece))
     terms = collect_ranking_terms(found)
     numbers = {term: hash_term(term) for term in dict.fromkeys(terms)}
-    words = tuple(term for term in numbers if len(term) >= SHORTEST and term.isascii() and term.isalpha())
+    words = tuple(term for term in numbers if len(term) >= MIN_MISSPELLED_LETTERS and term.isascii() and term.isalpha())
     spelled = tuple(fold_text(run) for run, unspaced in dict.fromkeys(found) if not unspaced)
     length = sum(len(term) > 1 or term < FIRST_CJK for term in terms)
     return _PieceTerms(tuple(terms), tuple([numbers[term] for term in terms]), words, spelled, length)
@@ -182,7 +182,7 @@ class Postings:
     def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
         """Return those of the terms *asked*, each with its weight, that stand in any record; the most telling first."""
         self._forget_counts_if_changed()
-        total = self._count_records(_ALL)
+        total = self._count_records(_EVERY_RECORD)
         found = []
         for term, weight in asked.items():
             if frequency := self._count_records(hash_term(term)):
@@ -191,14 +191,16 @@ class Postings:
 
     def _forget_counts_if_changed(self) -> None:
         state = (self._db.fetch_value("PRAGMA data_version"), self._db.total_changes)
-        if state != self._state or len(self._counts) > _MOST:
+        if state != self._state or len(self._counts) > _MAX_STATEMENT_VALUES:
             self._state, self._counts = state, {}
 
     def _count_records(self, term: int) -> int:
         """Return in how many records a term stands: a question asks that of a term more than once."""
         if term not in self._counts:
-            query = "SELECT count(*) FROM postings WHERE t = ?" if term != _ALL else "SELECT count(*) FROM records"
-            self._counts[term] = self._db.fetch_value(query, (term,) if term != _ALL else ())
+            query = (
+                "SELECT count(*) FROM postings WHERE t = ?" if term != _EVERY_RECORD else "SELECT count(*) FROM records"
+            )
+            self._counts[term] = self._db.fetch_value(query, (term,) if term != _EVERY_RECORD else ())
         return self._counts[term]
 
     def find_similar_words(self, word: str, slips: int) -> list[str]:
@@ -210,11 +212,11 @@ class Postings:
         return [other for (other,) in found]
 
     def rank_rows(
-        self, terms: Sequence[WeightedTerm], wanted: Filter = ALL, limit: int = CANDIDATES
+        self, terms: Sequence[WeightedTerm], wanted: Filter = ALL, limit: int = MAX_SCORED_RECORDS
     ) -> list[ScoredRow]:
         """Return the rows for which *terms*, the most telling first, speak most; at most *limit*, the best first."""
         rows, deciding = 0, 0
-        while deciding < len(terms) and (not deciding or rows + terms[deciding].frequency <= ENOUGH):
+        while deciding < len(terms) and (not deciding or rows + terms[deciding].frequency <= MAX_READ_ROWS):
             rows += terms[deciding].frequency
             deciding += 1
         if not deciding:
@@ -265,7 +267,7 @@ class Postings:
             return dict(found)
         least = found[limit - 1][1]
         better = {n: score for n, score in found if score > least}
-        equal = [n for n, score in found if score == least][:_MOST]
+        equal = [n for n, score in found if score == least][:_MAX_STATEMENT_VALUES]
         first = f"SELECT n FROM records WHERE n IN ({build_placeholders(equal)}) ORDER BY path LIMIT ?"
         chosen = self._db.execute(first, (*equal, limit - len(better))).fetchall()
         return better | {n: least for (n,) in chosen}
@@ -275,8 +277,8 @@ class Postings:
         if wanted == ALL or wanted.since or wanted.until:
             return False
         condition, values = build_condition(wanted)
-        statement = f"SELECT n FROM records r WHERE {condition} LIMIT {_NARROW + 1}"
-        return len(self._db.execute(statement, values).fetchall()) <= _NARROW
+        statement = f"SELECT n FROM records r WHERE {condition} LIMIT {_MAX_NARROW_RECORDS + 1}"
+        return len(self._db.execute(statement, values).fetchall()) <= _MAX_NARROW_RECORDS
 
     def _select_scored_rows(self, terms: Sequence[WeightedTerm], most: int, wanted: Filter = ALL) -> Cursor:
         """Return the *most* rows for which *terms* speak most, the best first; to put few in order takes less time."""
@@ -328,15 +330,17 @@ class Postings:
 
 # -- passages with a vector -----------------------------------------------------------------------
 
-LONGEST = 400  # tokens of a record that a vector stands for, its beginning: title and decision; small models read 512
+MAX_PASSAGE_TOKENS = (
+    400  # tokens of a record that a vector stands for, its beginning: title and decision; small models read 512
+)
 _CJK_SHARE = 5  # a text is Chinese where one of so many characters is: names in code stay as they are
-_NOTE = "vectors"
+_FILE_NOTE = "vectors"
 
 
 def extract_passage(record: Record) -> str:
     """Return the text of *record* that a vector stands for."""
-    text = f"{record.title}\n{join_body(record)}".strip()[: 4 * LONGEST]
-    return text[: len(text) * LONGEST // max(estimate_tokens(text), LONGEST)]
+    text = f"{record.title}\n{join_body(record)}".strip()[: 4 * MAX_PASSAGE_TOKENS]
+    return text[: len(text) * MAX_PASSAGE_TOKENS // max(estimate_tokens(text), MAX_PASSAGE_TOKENS)]
 
 
 def detect_language(text: str) -> int:
@@ -394,7 +398,7 @@ class Passages:
 
     def is_synced_with(self, file: str) -> bool:
         """Return whether what waits was computed for *file*, the mark of a file of vectors."""
-        return bool(self._db.fetch_value("SELECT value FROM notes WHERE key = ?", (_NOTE,)) == file)
+        return bool(self._db.fetch_value("SELECT value FROM notes WHERE key = ?", (_FILE_NOTE,)) == file)
 
     def reset_waiting(self, file: str, met: Iterable[int]) -> None:
         """Reckon anew what waits: *file* has the vectors of the digests *met*."""
@@ -404,4 +408,4 @@ class Passages:
 
     def save_file_mark(self, file: str) -> None:
         """Say that what waits was reckoned against *file*."""
-        self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (_NOTE, file))
+        self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (_FILE_NOTE, file))

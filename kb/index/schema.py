@@ -113,7 +113,7 @@ def build_condition(wanted: Filter) -> tuple[str, list[str]]:
     return " AND ".join(parts), values
 
 
-_SHORT = 100  # characters of the longest piece of a text whose terms are worth remembering
+_MAX_CACHED_CHARACTERS = 100  # characters of the longest piece of a text whose terms are worth remembering
 _known_terms = lru_cache(maxsize=1 << 16)(build_index_terms)
 
 
@@ -135,7 +135,7 @@ def compute_index_terms(text: str) -> str:
 
 
 def _recall_terms(text: str) -> str:
-    return _known_terms(text) if len(text) < _SHORT else build_index_terms(text)
+    return _known_terms(text) if len(text) < _MAX_CACHED_CHARACTERS else build_index_terms(text)
 
 
 class IndexedWords(NamedTuple):

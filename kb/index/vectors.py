@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _HEAD = 4096
 _MARGIN = 4  # numbers of four bytes before a vector: its digest (two), one by its length from the mean, its language
 _THREADS = "OPENBLAS_NUM_THREADS"
-_LEAST = 20  # records of each language from which on a mean says more of a language than of what they are about
+_MIN_MEAN_RECORDS = (
+    20  # records of each language from which on a mean says more of a language than of what they are about
+)
 
 
 class Vectors:
@@ -117,7 +119,7 @@ class Vectors:
         counts = len(kept) - is_other.sum(), is_other.sum()
         vectors[:2] = 0
         # The mean of a few vectors says what they are about; only of many it is that of their language.
-        if min(counts) >= _LEAST:
+        if min(counts) >= _MIN_MEAN_RECORDS:
             vectors[1] = vectors[is_other].mean(axis=0)
             vectors[0] = vectors[2:][~is_other[2:]].mean(axis=0)
         _set_norm_factors(rows[2:], vectors[:2])

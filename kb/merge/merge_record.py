@@ -276,7 +276,7 @@ def _format_title(source: str) -> str:
 # -- sections -------------------------------------------------------------------------------------
 
 _RANKS = {f"## {section.name}": number for number, section in enumerate(SECTIONS)}
-_DEEPEST = 6
+_MAX_HEADING_LEVEL = 6
 
 
 class SectionPiece(NamedTuple):
@@ -309,7 +309,7 @@ def merge_sections(base: str, ours: str, theirs: str, report: MergeReport, name:
 
 def _merge_by_name(base: str, ours: str, theirs: str, report: MergeReport, name: str, level: int) -> str | None:
     """Return the merge by the highest headings there are; None where there are none, or two of one name."""
-    for deeper in range(level, _DEEPEST + 1):
+    for deeper in range(level, _MAX_HEADING_LEVEL + 1):
         old, mine, other = (_split_pieces(text, deeper, report.kind) for text in (base, ours, theirs))
         if old is None or mine is None or other is None:
             return None

@@ -38,7 +38,7 @@ _TARGET = regex(
 _TITLE = r"(?:\s++(?:\"(?:[^\"\\]|\\[\s\S])*+\"|'(?:[^'\\]|\\[\s\S])*+'|\((?:[^()\\]|\\[\s\S])*+\)))?"
 _BEHIND_TARGET = regex(rf"{_TITLE}\s*+\)")
 _BEHIND_DEFINITION = regex(rf"{_TITLE}[ \t]*+(?:[\r\n]|\Z)")
-_LONGEST = 1000
+_MAX_TARGET_CHARACTERS = 1000
 """Characters of a destination, and of the title behind it, that are read: `[a](` again and again ends none of them."""
 _PATH = regex(r"(?:[^#?\\]|\\[^#?])*")
 _ELSEWHERE = regex(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|\Z")
@@ -174,9 +174,9 @@ def _parse_destinations(piece: str, start: int) -> Iterator[TextSpan]:
     for lead in _LEAD.finditer(shown) if first >= 0 else ():
         if lead.start() < done or lead.end() - 2 <= first:
             continue
-        target = _TARGET.match(piece, lead.end(), lead.end() + _LONGEST)
+        target = _TARGET.match(piece, lead.end(), lead.end() + _MAX_TARGET_CHARACTERS)
         behind = _BEHIND_TARGET if lead.group() == "](" else _BEHIND_DEFINITION
-        if target and behind.match(piece, target.end(), target.end() + _LONGEST):
+        if target and behind.match(piece, target.end(), target.end() + _MAX_TARGET_CHARACTERS):
             done = target.end()
             group = target.lastindex or 0
             whole = _PATH.match(target.group(group))  # without anchor and query

@@ -276,7 +276,7 @@ def list_own_fields(kind: str, extra: Mapping[str, object]) -> list[tuple[str, l
     return found
 
 
-_LONGEST = 40
+_MAX_STATUS_CHARACTERS = 40
 """Characters of a status that kb does not know, which may be any text."""
 
 _STATUSES = (msg("proposed"), msg("accepted"), msg("rejected"), msg("deprecated"), msg("superseded"))
@@ -286,7 +286,7 @@ _MESSAGES = {message.template: message for message in _STATUSES + _AREAS}
 
 def status_name(status: str) -> Message | str:
     """Return what *status* is called in a sentence; one that kb does not know is itself, cut short."""
-    return _MESSAGES.get(str(status)) or clip(str(status), _LONGEST)
+    return _MESSAGES.get(str(status)) or clip(str(status), _MAX_STATUS_CHARACTERS)
 
 
 def area_name(area: str) -> Message | str:

@@ -19,7 +19,7 @@ from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, iter_line_numbers
 
 INSTRUCTION, COMMENT, HIDDEN = "instruction", "comment", "hidden"
-_SHOWN = 60  # Characters of a text that a message repeats
+_MAX_SHOWN_CHARACTERS = 60  # Characters of a text that a message repeats
 
 
 class Threat(NamedTuple):
@@ -62,7 +62,7 @@ def _iter_threats(text: str, found: Iterable[_LocatedThreat]) -> Iterator[Threat
     """Yield what is *found* in *text* with its lines, in their order."""
     rising = sorted(found)
     for one, line in zip(rising, iter_line_numbers(text, (one.place for one in rising)), strict=True):
-        yield Threat(one.kind, one.problem, clip(one.words, _SHOWN), line)
+        yield Threat(one.kind, one.problem, clip(one.words, _MAX_SHOWN_CHARACTERS), line)
 
 
 # -- what nobody sees -----------------------------------------------------------------------------
@@ -93,7 +93,7 @@ _KIND = regex(f"(?P<bidi>[{_BIDI}])|(?P<mark>[{_MARKS}])|(?P<control>[{_CONTROL}
 _RIGHT_TO_LEFT = regex(
     "[\u05d0-\u05f2\u0620-\u064a\u066e-\u06d3\u0700-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff]"
 )
-_NEAR = 120  # So near to a mark of direction a letter of a script from the right makes it an ordinary one
+_DIRECTION_REACH = 120  # So near to a mark of direction a letter of a script from the right makes it an ordinary one
 _BREAK = regex("\r(?!\n)|[\u2028\u2029]")
 _TAG = regex("[\U000e0020-\U000e007e]")  # Invisible copies of the characters of ASCII, in which a text can be smuggled
 
@@ -133,7 +133,11 @@ def _classify_character(text: str, place: int) -> str:
     match = _KIND.match(text, place)
     kind = (match.lastgroup if match else None) or ""
     # U+200F beside Hebrew or Arabic letters is how these languages are written
-    return "" if kind == "mark" and _RIGHT_TO_LEFT.search(text, max(0, place - _NEAR), place + _NEAR) else kind
+    return (
+        ""
+        if kind == "mark" and _RIGHT_TO_LEFT.search(text, max(0, place - _DIRECTION_REACH), place + _DIRECTION_REACH)
+        else kind
+    )
 
 
 def _iter_hidden(text: str) -> Iterator[_LocatedThreat]:
@@ -226,7 +230,7 @@ _SOMEBODY_TOLD = regex(
     r"\b(?:instruct|tell|ask|trick|convinc|caus|persuad|forc|induc|coerc|command"
     r"|lead)\w{0,5} (?:(?!you\b)[\w'-]+ ){1,5}to\s*\Z"
 )
-_BEFORE, _AFTER = 240, 160
+_CHARACTERS_BEFORE, _CHARACTERS_AFTER = 240, 160
 _OPENING = {"“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "《": "》"}
 _FENCE = regex(r"^[ >\t]{0,20}(?:```|~~~)", MULTILINE)
 _INLINE = regex(r"`[^`\n]*`")
@@ -270,7 +274,7 @@ def _match_patterns(shown: str) -> Iterator[tuple[re.Match[str], InjectionPatter
             for order in possible.get(head[0], ()):
                 at = head.start()
                 match = order.pattern.match(shown, at)
-                if match and (order.before is None or order.before.search(shown[max(0, at - _BEFORE) : at])):
+                if match and (order.before is None or order.before.search(shown[max(0, at - _CHARACTERS_BEFORE) : at])):
                     yield match, order
 
 
@@ -281,11 +285,11 @@ def _locate_threat(kind: str, problem: Message, place: int, words: str) -> _Loca
 def _is_reported(shown: str, match: re.Match[str], in_code: bool) -> bool:
     """Return whether the order is only quoted, or told of, by somebody who writes about such orders."""
     start, end = match.span()
-    near = shown[max(0, start - _BEFORE) : start]
+    near = shown[max(0, start - _CHARACTERS_BEFORE) : start]
     before = near[near.rfind("\n") + 1 :]
-    if _SOMEBODY_TOLD.search(before[-_NEAR:]):
+    if _SOMEBODY_TOLD.search(before[-_DIRECTION_REACH:]):
         return True
-    if not _ABOUT.search(f"{near} {shown[end : end + _AFTER]}"):
+    if not _ABOUT.search(f"{near} {shown[end : end + _CHARACTERS_AFTER]}"):
         return False
     # Cells of a table count as quotes
     in_quotes = before.count('"') % 2 or before.count("`") % 2 or before.lstrip().startswith("|")

@@ -156,7 +156,9 @@ _SPEAKS_ZH = (
 _SPEAKS_ABOUT_ZH = (
     rf"^\W*用户(?!名|组|表|的?(?:{_WORK_NOUNS_ZH}|要求|希望)|{_ADVERBS_ZH}(?:{_WISHES_ZH}|{_WORKS_ZH}|喜欢))"
 )
-_LONGEST = 20_000  # Characters of a text that are looked at: what is longer is a document, and nobody's introduction
+_MAX_CHARACTERS = (
+    20_000  # Characters of a text that are looked at: what is longer is a document, and nobody's introduction
+)
 _CLAUSE = regex(r"[。！？!?；;，,、\n]+|\.(?=\s|$)|[:：](?=\s|[^\W\d_])|\b(?:because|since|so that)\b")
 
 
@@ -174,7 +176,7 @@ def has_self_description(text: str) -> bool:
 
 def is_personal_fact(candidate: Candidate) -> bool:
     """Return whether *candidate* is certainly a fact about the person whose session it comes from."""
-    return is_personal("\n".join((candidate.title[:_LONGEST], candidate.decision[:_LONGEST])))
+    return is_personal("\n".join((candidate.title[:_MAX_CHARACTERS], candidate.decision[:_MAX_CHARACTERS])))
 
 
 def can_be_personal_fact(candidate: Candidate) -> bool:
@@ -185,7 +187,7 @@ def can_be_personal_fact(candidate: Candidate) -> bool:
     """
     if is_personal_fact(candidate):
         return True
-    texts = (candidate.title[:_LONGEST], candidate.decision[:_LONGEST])
+    texts = (candidate.title[:_MAX_CHARACTERS], candidate.decision[:_MAX_CHARACTERS])
     about = any(_has_match((_SPEAKS_ABOUT, _SPEAKS_ABOUT_ZH), text.casefold()) for text in texts)
     return candidate.kind == "preference" and (about or any(map(has_self_description, texts)))
 

@@ -126,9 +126,11 @@ def _mask_assignment(key: str, value: object, task: SearchTask, found: list[Reda
 
 # -- spans ----------------------------------------------------------------------------------------
 
-_RESCANNED = 100_000  # Characters that may be searched again in any text; in a long one, twice its length more
+_MAX_RESCANNED_CHARACTERS = (
+    100_000  # Characters that may be searched again in any text; in a long one, twice its length more
+)
 _ROUND_COST = 8  # A further search costs at least this part of the text: the masks are put into all of it
-_REACH = 200  # Characters round a new mask in which it may uncover another secret
+_MASK_REACH = 200  # Characters round a new mask in which it may uncover another secret
 
 
 def _find_spans(text: str, task: SearchTask) -> list[SecretSpan]:
@@ -140,7 +142,7 @@ def _find_spans(text: str, task: SearchTask) -> list[SecretSpan]:
     thousands of secrets is one place from the beginning.
     """
     spans = _merge_overlapping(find_dense_secrets(text, task))
-    now, left, lines, looks = _apply_masks(text, spans), _RESCANNED + 2 * len(text), 1, 0
+    now, left, lines, looks = _apply_masks(text, spans), _MAX_RESCANNED_CHARACTERS + 2 * len(text), 1, 0
     task = task._replace(only=()) if spans else task
     areas: list[Area] | None = None
     while True:
@@ -179,8 +181,8 @@ def _find_rescan_areas(fresh: list[SecretSpan], spans: list[SecretSpan], length:
     areas: list[Area] = []
     for number in sorted({bisect_right(starts, span.start) - 1 for span in fresh}):
         start = starts[number] + shifts[number]
-        end = min(start + len(_format_mask(spans[number].rule)) + _REACH, length)
-        start = max(start - _REACH, 0)
+        end = min(start + len(_format_mask(spans[number].rule)) + _MASK_REACH, length)
+        start = max(start - _MASK_REACH, 0)
         if areas and start <= areas[-1][1]:
             start = areas.pop()[0]
         areas.append((start, end))
@@ -242,11 +244,11 @@ def _list_redactions(text: str, spans: list[SecretSpan]) -> tuple[Redaction, ...
 # megabyte. Where a few of them, drawn evenly from such a stretch, prove to be secrets, the stretch is masked as one
 # place instead, with its whole lines: more than need be.
 
-CROWD = 2000  # So many assignments side by side are a crowd
-_GAP = 64  # Characters between two assignments that stand side by side
-_DRAWN = 32  # Assignments of a crowd that are looked at
+CROWD_SIZE = 2000  # So many assignments side by side are a crowd
+_MAX_GAP_CHARACTERS = 64  # Characters between two assignments that stand side by side
+_SAMPLE_SIZE = 32  # Assignments of a crowd that are looked at
 
-_BEFORE, _BEHIND = 16, 200  # Characters before and behind one of them that are looked at with it
+_CHARACTERS_BEFORE, _CHARACTERS_BEHIND = 16, 200  # Characters before and behind one of them that are looked at with it
 
 _NAMES = ("pass", "pwd", "secret", "token", "credential", "key", "密码", "密碼", "口令", "令牌", "密钥", "秘钥", "私钥")
 _ASSIGNED = regex(
@@ -258,22 +260,22 @@ _KEY_BLOCKS = tuple(number for number, rule in enumerate(RULES) if rule in KEY_B
 
 def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
     """Return the crowds of secrets in *text*; where there is one, also what reaches out of it into other lines."""
-    if len(text) < CROWD * 8 or sum(map(text.lower().count, _NAMES)) < CROWD:
+    if len(text) < CROWD_SIZE * 8 or sum(map(text.lower().count, _NAMES)) < CROWD_SIZE:
         return []
     crowds: list[list[re.Match[str]]] = [[]]
     for match in _ASSIGNED.finditer(text):
-        if crowds[-1] and match.start() - crowds[-1][-1].end() > _GAP:
+        if crowds[-1] and match.start() - crowds[-1][-1].end() > _MAX_GAP_CHARACTERS:
             crowds.append([])
         crowds[-1].append(match)
     spans: list[SecretSpan] = []
     for crowd in crowds:
-        if len(crowd) >= CROWD and (rule := _sample_rule(crowd, text, task)):
+        if len(crowd) >= CROWD_SIZE and (rule := _sample_rule(crowd, text, task)):
             # With their whole lines, the line before and the line behind them
             start = text.rfind("\n", 0, max(text.rfind("\n", 0, crowd[0].start()), 0)) + 1
             end = text.find("\n", crowd[-1].end())
             end = text.find("\n", end + 1) if end >= 0 else end
             end = len(text) if end < 0 else end
-            tail = (max(start, crowd[-1].start() - _BEHIND), end)
+            tail = (max(start, crowd[-1].start() - _CHARACTERS_BEHIND), end)
             spans += (SecretSpan(start, end, rule), *find_secrets(text, task, [tail]))
     if spans:  # the head of a key block or of a table may stand in a line that is masked, and the rest below it
         spans += find_secrets(text, task._replace(private=(), only=_KEY_BLOCKS))
@@ -282,12 +284,12 @@ def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
 
 def _sample_rule(crowd: Sequence[re.Match[str]], text: str, task: SearchTask) -> str:
     """Return the rule of a secret in *crowd*; "" where less than half of what is drawn from it are secrets."""
-    drawn = crowd[:: len(crowd) // _DRAWN]
+    drawn = crowd[:: len(crowd) // _SAMPLE_SIZE]
     found: list[str] = []
     for match in drawn:
         # An assignment with what stands before it and the rest of its value
-        rest = text[match.end() : match.end() + _BEHIND].split(None, 1)
+        rest = text[match.end() : match.end() + _CHARACTERS_BEHIND].split(None, 1)
         behind = rest[0] if rest and not text[match.end()].isspace() else ""
-        assignment = text[max(0, match.start() - _BEFORE) : match.end()] + behind
+        assignment = text[max(0, match.start() - _CHARACTERS_BEFORE) : match.end()] + behind
         found += [span.rule for span in islice(find_secrets(assignment, task), 1)]
     return found[0] if 2 * len(found) >= len(drawn) else ""

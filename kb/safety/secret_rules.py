@@ -34,9 +34,9 @@ RUN = ("!-~",)  # The start of a rule that is searched in every run of sixteen v
 # -- pieces -----------------------------------------------------------------------------------------
 
 # No ASCII word runs into what follows; a Chinese character or an escaped end of line may stand there
-_ALONE = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrt]))"
-_FREE = r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))"
-_OVER = r"(?![A-Za-z0-9_-])"
+_TOKEN_START = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrt]))"
+_WORD_START = r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))"
+_TOKEN_END = r"(?![A-Za-z0-9_-])"
 _SLASH, _ASKS, _EQUALS = r"(?:/|%2[Ff])", r"(?:\?|%3[Ff])", r"(?:=|%3[Dd])"
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _QUOTE = r"\\{0,7}[\"'`]"
@@ -112,65 +112,65 @@ TOKENS = (
     _build_prefix_rule("aws-session-token", "iqojb3jpz2lux2vj fwogzxivyxdz",
         r"(?:IQoJb3JpZ2luX2Vj|FwoGZXIvYXdz)[A-Za-z0-9+/=_%-]{50,3000}"),
     _build_prefix_rule("age-key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", secret_heuristics.has_distinct_characters),
-    _build_prefix_rule("new-relic-key", "nrak- nrii- nrjs-", _ALONE + r"NR(?:AK|II|JS)-[A-Za-z0-9_-]{19,40}", secret_heuristics.has_distinct_characters),
-    _build_prefix_rule("github-token", "gho_ ghp_ ghr_ ghs_ ghu_", _ALONE + r"gh[oprsu]_[A-Za-z0-9]{30,255}"),
-    _build_prefix_rule("github-token", "github_pat_", _ALONE + r"github_pat_[A-Za-z0-9_]{22,255}"),
+    _build_prefix_rule("new-relic-key", "nrak- nrii- nrjs-", _TOKEN_START + r"NR(?:AK|II|JS)-[A-Za-z0-9_-]{19,40}", secret_heuristics.has_distinct_characters),
+    _build_prefix_rule("github-token", "gho_ ghp_ ghr_ ghs_ ghu_", _TOKEN_START + r"gh[oprsu]_[A-Za-z0-9]{30,255}"),
+    _build_prefix_rule("github-token", "github_pat_", _TOKEN_START + r"github_pat_[A-Za-z0-9_]{22,255}"),
     _build_prefix_rule("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glft- gloas- glsoat- glimt- glagent- glffct-",
-        _ALONE + r"gl[a-z]{2,5}-[A-Za-z0-9_.-]{19,300}[A-Za-z0-9_-]"),
-    _build_prefix_rule("slack-token", "xox xapp-", _ALONE + r"(?:xox[a-z][.-]|xapp-)[A-Za-z0-9.-]{10,300}"),
+        _TOKEN_START + r"gl[a-z]{2,5}-[A-Za-z0-9_.-]{19,300}[A-Za-z0-9_-]"),
+    _build_prefix_rule("slack-token", "xox xapp-", _TOKEN_START + r"(?:xox[a-z][.-]|xapp-)[A-Za-z0-9.-]{10,300}"),
     _build_prefix_rule("webhook", "hooks.slack.com discord.com discordapp.com qyapi.weixin.qq.com open.feishu.cn open.larksuite.com "
         "webhook.office.com hooks.zapier.com maker.ifttt.com chat.googleapis.com oapi.dingtalk.com",
         rf"[a-z.]{{11,22}}{_SLASH}(?:[a-z]{{4,20}}|api{_SLASH}webhooks{_SLASH}\d{{5,25}}|cgi-bin{_SLASH}webhook{_SLASH}send"
         rf"|open-apis{_SLASH}bot{_SLASH}(?:v2{_SLASH})?hook|webhookb2|hooks{_SLASH}catch|trigger{_SLASH}[\w-]{{1,60}}{_SLASH}"
         rf"with{_SLASH}key|v1{_SLASH}spaces{_SLASH}[\w-]{{1,40}}{_SLASH}messages|robot{_SLASH}send)"
         rf"(?:{_SLASH}|{_ASKS}\w{{3,20}}{_EQUALS})([A-Za-z0-9/_@%=&.-]{{16,300}})", secret_heuristics.is_token),
-    _build_prefix_rule("google-key", "aiza", _ALONE + r"AIza[A-Za-z0-9_-]{35}"),
-    _build_prefix_rule("google-key", "gocspx- ya29. 1//0", _ALONE + r"(?:GOCSPX-|ya29\.|1//0)[A-Za-z0-9_-]{20,2000}"),
-    _build_prefix_rule("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", _ALONE + r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,250}"),
-    _build_prefix_rule("stripe-key", "whsec_", _ALONE + r"whsec_[A-Za-z0-9+/]{24,100}={0,2}"),
-    _build_prefix_rule("anthropic-key", "sk-ant-", _ALONE + r"sk-ant-[A-Za-z0-9_-]{20,300}"),
+    _build_prefix_rule("google-key", "aiza", _TOKEN_START + r"AIza[A-Za-z0-9_-]{35}"),
+    _build_prefix_rule("google-key", "gocspx- ya29. 1//0", _TOKEN_START + r"(?:GOCSPX-|ya29\.|1//0)[A-Za-z0-9_-]{20,2000}"),
+    _build_prefix_rule("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", _TOKEN_START + r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,250}"),
+    _build_prefix_rule("stripe-key", "whsec_", _TOKEN_START + r"whsec_[A-Za-z0-9+/]{24,100}={0,2}"),
+    _build_prefix_rule("anthropic-key", "sk-ant-", _TOKEN_START + r"sk-ant-[A-Za-z0-9_-]{20,300}"),
     _build_prefix_rule("openai-key", "sk-", r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))sk-[A-Za-z0-9_-]{20,300}"),
-    _build_prefix_rule("npm-token", "npm_", _ALONE + r"npm_[A-Za-z0-9]{30,100}"),
-    _build_prefix_rule("pypi-token", "pypi-", _ALONE + r"pypi-[A-Za-z0-9_-]{32,500}"),
-    _build_prefix_rule("sendgrid-key", "sg.", _ALONE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
+    _build_prefix_rule("npm-token", "npm_", _TOKEN_START + r"npm_[A-Za-z0-9]{30,100}"),
+    _build_prefix_rule("pypi-token", "pypi-", _TOKEN_START + r"pypi-[A-Za-z0-9_-]{32,500}"),
+    _build_prefix_rule("sendgrid-key", "sg.", _TOKEN_START + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
     SecretRule("twilio-key", ("ac", "sk"), regex(
         r"(?<![A-Za-z0-9])(?:AC|SK)[0-9a-f]{32}(?:[\s\"'`,:;|/]|\\{1,7}[nr\"]){1,20}([0-9a-f]{32})(?![0-9A-Za-z])"),
         secret_heuristics.is_token, in_run=True),
-    _build_prefix_rule("twilio-key", "ac sk", _ALONE + r"(?:AC|SK)[0-9a-f]{32}(?![A-Za-z0-9])"),
-    _build_run_rule("telegram-token", 44, ":AA", _ALONE + r"\d{8,12}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
+    _build_prefix_rule("twilio-key", "ac sk", _TOKEN_START + r"(?:AC|SK)[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _build_run_rule("telegram-token", 44, ":AA", _TOKEN_START + r"\d{8,12}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     _build_run_rule("discord-token", 59, ".",
-            _ALONE + r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])"),
-    _build_prefix_rule("huggingface-token", "hf_ api_org_", _ALONE + r"(?:hf|api_org)_[A-Za-z0-9]{30,100}"),
-    _build_run_rule("mailgun-key", 50, "-", _ALONE + r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![A-Za-z0-9_-])"),
-    _build_run_rule("google-key", 94, ":APA91b", _ALONE + r"[A-Za-z0-9_-]{7,24}:APA91b[A-Za-z0-9_-]{80,300}"),
-    _build_prefix_rule("google-key", "goog", _ALONE + r"GOOG(?:1E?)?[A-Z0-9]{20,60}(?![A-Za-z0-9])", secret_heuristics.has_distinct_characters),
-    _build_prefix_rule("cloudflare-key", "v1.0-", _ALONE + r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100,200}(?![A-Za-z0-9])"),
-    _build_prefix_rule("infisical-token", "st.", _ALONE + rf"st\.{_UUID}\.[0-9a-f]{{32}}\.[0-9a-f]{{32}}(?![A-Za-z0-9])"),
-    _build_prefix_rule("launchdarkly-key", "sdk- mob- api-", _ALONE + rf"(?:sdk|mob|api)-{_UUID}(?![A-Za-z0-9-])"),
-    _build_run_rule("asana-token", 45, ":", _ALONE + r"[0-2]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{32}(?![A-Za-z0-9])"),
+            _TOKEN_START + r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])"),
+    _build_prefix_rule("huggingface-token", "hf_ api_org_", _TOKEN_START + r"(?:hf|api_org)_[A-Za-z0-9]{30,100}"),
+    _build_run_rule("mailgun-key", 50, "-", _TOKEN_START + r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![A-Za-z0-9_-])"),
+    _build_run_rule("google-key", 94, ":APA91b", _TOKEN_START + r"[A-Za-z0-9_-]{7,24}:APA91b[A-Za-z0-9_-]{80,300}"),
+    _build_prefix_rule("google-key", "goog", _TOKEN_START + r"GOOG(?:1E?)?[A-Z0-9]{20,60}(?![A-Za-z0-9])", secret_heuristics.has_distinct_characters),
+    _build_prefix_rule("cloudflare-key", "v1.0-", _TOKEN_START + r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100,200}(?![A-Za-z0-9])"),
+    _build_prefix_rule("infisical-token", "st.", _TOKEN_START + rf"st\.{_UUID}\.[0-9a-f]{{32}}\.[0-9a-f]{{32}}(?![A-Za-z0-9])"),
+    _build_prefix_rule("launchdarkly-key", "sdk- mob- api-", _TOKEN_START + rf"(?:sdk|mob|api)-{_UUID}(?![A-Za-z0-9-])"),
+    _build_run_rule("asana-token", 45, ":", _TOKEN_START + r"[0-2]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{32}(?![A-Za-z0-9])"),
     _build_run_rule("paseto", 49, ".",
-            _ALONE + r"v[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{40,4000}(?:\.[A-Za-z0-9_-]{1,2000})?"),
-    _build_prefix_rule("vault-token", "s.", _FREE + r"s\.[A-Za-z0-9]{24}(?![A-Za-z0-9_.-])", secret_heuristics.is_random_value),
-    _build_run_rule("mailchimp-key", 36, "-us", _ALONE + r"[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9_])"),
+            _TOKEN_START + r"v[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{40,4000}(?:\.[A-Za-z0-9_-]{1,2000})?"),
+    _build_prefix_rule("vault-token", "s.", _WORD_START + r"s\.[A-Za-z0-9]{24}(?![A-Za-z0-9_.-])", secret_heuristics.is_random_value),
+    _build_run_rule("mailchimp-key", 36, "-us", _TOKEN_START + r"[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9_])"),
     _build_prefix_rule("azure-key", "accountkey= sharedaccesskey= accountkey%3d sharedaccesskey%3d",
         rf"(?i)\w{{10,15}}{_EQUALS}([A-Za-z0-9+/%]{{40,200}}={{0,2}})"),
     _build_prefix_rule("azure-key", "sig= sig%3d", rf"(?<![A-Za-z])sig{_EQUALS}([A-Za-z0-9%+/_-]{{40,200}}={{0,2}})"),
-    _build_prefix_rule("dingtalk-key", "sec", _ALONE + r"SEC[0-9a-f]{64}(?![A-Za-z0-9])"),
-    _build_run_rule("azure-key", 37, "Q~", _ALONE + r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{30,36}[A-Za-z0-9_~-]"),
-    _build_prefix_rule("aliyun-key", "ltai", _ALONE + r"LTAI[A-Za-z0-9]{12,26}(?![A-Za-z0-9])", secret_heuristics.has_distinct_characters),
-    _build_prefix_rule("tencent-key", "akid", _ALONE + r"AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])", secret_heuristics.has_distinct_characters),
-    _build_run_rule("terraform-token", 63, ".atlasv1.", _ALONE + r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{40,100}"),
+    _build_prefix_rule("dingtalk-key", "sec", _TOKEN_START + r"SEC[0-9a-f]{64}(?![A-Za-z0-9])"),
+    _build_run_rule("azure-key", 37, "Q~", _TOKEN_START + r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{30,36}[A-Za-z0-9_~-]"),
+    _build_prefix_rule("aliyun-key", "ltai", _TOKEN_START + r"LTAI[A-Za-z0-9]{12,26}(?![A-Za-z0-9])", secret_heuristics.has_distinct_characters),
+    _build_prefix_rule("tencent-key", "akid", _TOKEN_START + r"AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])", secret_heuristics.has_distinct_characters),
+    _build_run_rule("terraform-token", 63, ".atlasv1.", _TOKEN_START + r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{40,100}"),
     _build_prefix_rule("django-key", "django-insecure-", r"django-insecure-[^\s\"'`\\，。]{20,80}"),
     _build_prefix_rule("one-time-password", "otpauth:// otpauth%3a",
         rf"otpauth[^\s\"'`]{{1,200}}?secret{_EQUALS}([A-Za-z2-7]{{16,128}})"),
     _build_prefix_rule("signature", "signature= signature%3d", rf"(?i)signature{_EQUALS}([A-Za-z0-9%+/_-]{{32,400}}={{0,2}})"),
-    _build_prefix_rule("airtable-token", "pat", _ALONE + r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    _build_run_rule("zhipu-key", 49, ".", _ALONE + r"[0-9a-f]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9_])"),
+    _build_prefix_rule("airtable-token", "pat", _TOKEN_START + r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    _build_run_rule("zhipu-key", 49, ".", _TOKEN_START + r"[0-9a-f]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9_])"),
     _build_run_rule("service-token", 15, "",
-            _ALONE
+            _TOKEN_START
             + r"(?=[A-Za-z0-9][A-Za-z0-9_.~-]{14})(?:[A-Za-z0-9_-]++|[.~]{1,3}(?=[A-Za-z0-9_-]))++(?:=[0-9A-F]{8})?",
             secret_heuristics.is_service_token),
-    SecretRule("cut-token", ("…",), regex(_ALONE + r"[A-Za-z0-9_.+/=-]{9,700}(?=…)"), secret_heuristics.is_truncated_token, before=720),
+    SecretRule("cut-token", ("…",), regex(_TOKEN_START + r"[A-Za-z0-9_.+/=-]{9,700}(?=…)"), secret_heuristics.is_truncated_token, before=720),
     _build_prefix_rule("jwt", "eyj",
         r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,16000}(?:\.[A-Za-z0-9_-]{0,2000}){1,3}",
         secret_heuristics.accept_match),
@@ -321,29 +321,29 @@ PEOPLE = (
         r"(?i)(?<![\w.+-])[\w.+-]{1,64}\s?(?:\[at\]|\(at\))\s?[\w-]{1,63}(?:\s?(?:\[dot\]|\(dot\)|\.)\s?[\w-]{2,63}){1,4}"),
         secret_heuristics.accept_match, before=70),
     SecretRule("id-card", NUMBER, regex(
-        _FREE + r"([1-9]\d{5}([ -]?)(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\2\d{3}[\dXx])" + _OVER),
+        _WORD_START + r"([1-9]\d{5}([ -]?)(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\2\d{3}[\dXx])" + _TOKEN_END),
         secret_heuristics.is_identity_number),
     SecretRule("id-card", ("ssn", "social security"), regex(
-        r"(?i)(?<![a-z])(?:ssn|social security(?: number| no\.?)?)[\s:=#\"'`]{1,4}(\d{3}-\d{2}-\d{4})" + _OVER)),
+        r"(?i)(?<![a-z])(?:ssn|social security(?: number| no\.?)?)[\s:=#\"'`]{1,4}(\d{3}-\d{2}-\d{4})" + _TOKEN_END)),
     SecretRule("id-card", ("护照", "passport"), regex(
-        r"(?i)(?:护照号?码?|passport(?: no\.?| number)?)[\s:：=#是为\"'`]{1,4}([A-Z]{1,2}\d{7,8})" + _OVER)),
+        r"(?i)(?:护照号?码?|passport(?: no\.?| number)?)[\s:：=#是为\"'`]{1,4}([A-Z]{1,2}\d{7,8})" + _TOKEN_END)),
     SecretRule("bank-account", ("iban",), regex(
-        r"(?i)(?<![a-z])iban[\s:：=#\"'`]{1,4}([A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?)" + _OVER),
+        r"(?i)(?<![a-z])iban[\s:：=#\"'`]{1,4}([A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?)" + _TOKEN_END),
         secret_heuristics.is_iban),
-    _build_run_rule("bank-account", 15, "", _ALONE + r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}(?![A-Za-z0-9_])", secret_heuristics.is_iban),
+    _build_run_rule("bank-account", 15, "", _TOKEN_START + r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}(?![A-Za-z0-9_])", secret_heuristics.is_iban),
     SecretRule("bank-card", NUMBER, regex(
-        _FREE + r"[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?(?:\d{4}[ -]?\d{3}|\d{4})" + _OVER), secret_heuristics.is_card_number),
+        _WORD_START + r"[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?(?:\d{4}[ -]?\d{3}|\d{4})" + _TOKEN_END), secret_heuristics.is_card_number),
     SecretRule("bank-card", NUMBER, regex(
-        _FREE + r"3[47]\d{2}(?:[ -]?\d{6}[ -]?\d{5}|[ -]?\d{4}[ -]?\d{4}[ -]?\d{3})" + _OVER), secret_heuristics.is_card_number),
+        _WORD_START + r"3[47]\d{2}(?:[ -]?\d{6}[ -]?\d{5}|[ -]?\d{4}[ -]?\d{4}[ -]?\d{3})" + _TOKEN_END), secret_heuristics.is_card_number),
     SecretRule("phone", NUMBER, regex(
-        _FREE + r"(?:\+?86[ -]?)?1(?:3\d|4[5-9]|5[0-35-9]|6[2567]|7[0-8]|8\d|9[0-35-9])"
-        r"(?:\d{8}|-\d{4}-\d{4}| \d{4} \d{4}|\.\d{4}\.\d{4})" + _OVER), secret_heuristics.is_phone_number),
+        _WORD_START + r"(?:\+?86[ -]?)?1(?:3\d|4[5-9]|5[0-35-9]|6[2567]|7[0-8]|8\d|9[0-35-9])"
+        r"(?:\d{8}|-\d{4}-\d{4}| \d{4} \d{4}|\.\d{4}\.\d{4})" + _TOKEN_END), secret_heuristics.is_phone_number),
     SecretRule("phone", NUMBER, regex(
         r"(?:(?<![A-Za-z0-9_.+)-])|(?<=\\[nrt]))"
-        r"\+[1-9]\d{0,14}(?:[ .-]?\(\d{1,4}\)[ .-]?\d{1,8})?(?:[ .-]\d{1,8}){0,6}" + _OVER), secret_heuristics.is_phone_number),
+        r"\+[1-9]\d{0,14}(?:[ .-]?\(\d{1,4}\)[ .-]?\d{1,8})?(?:[ .-]\d{1,8}){0,6}" + _TOKEN_END), secret_heuristics.is_phone_number),
     SecretRule("phone", NUMBER, regex(
-        _FREE + r"(?:1[ .-])?(?:\([2-9]\d{2}\)[ -]?|[2-9]\d{2}[.-])[2-9]\d{2}[ .-]\d{4}" + _OVER), secret_heuristics.is_phone_number),
-    SecretRule("phone", NUMBER, regex(_FREE + r"\(?0(?:10|2\d|[3-9]\d{2})\)?[ -][2-8]\d{6,7}" + _OVER), secret_heuristics.is_phone_number),
+        _WORD_START + r"(?:1[ .-])?(?:\([2-9]\d{2}\)[ -]?|[2-9]\d{2}[.-])[2-9]\d{2}[ .-]\d{4}" + _TOKEN_END), secret_heuristics.is_phone_number),
+    SecretRule("phone", NUMBER, regex(_WORD_START + r"\(?0(?:10|2\d|[3-9]\d{2})\)?[ -][2-8]\d{6,7}" + _TOKEN_END), secret_heuristics.is_phone_number),
     SecretRule("phone", ("phone", "tel", "mobile", "手机", "电话", "座机", "联系方式"),
          regex(rf"(?i){_CALLED}([+(]?\d[\d ().-]{{5,18}}\d)(?![A-Za-z0-9_])"), secret_heuristics.is_phone_number),
 )  # fmt: skip

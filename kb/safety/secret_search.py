@@ -32,10 +32,10 @@ Area = tuple[int, int]  # A part of a text: its start and its end
 MASK = regex(r"\[redacted:[a-z0-9-]+\]")
 
 # Characters at the end of a match in which another one may start; in longer ones looking again costs squared time
-_LOOKED_INTO = 400
+_MAX_OVERLAP_CHARACTERS = 400
 
 # Characters behind a word in which a rule that looks around it searches; what begins there is seen to its end
-_BEHIND = 170
+_LOOKAHEAD_CHARACTERS = 170
 
 _NUMBERS = regex(r"[+(0-9][0-9 ().+-]{6,}")
 _NUMBER_START = regex(r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))(?=[+(]?[0-9][0-9 ().-]{6})")
@@ -166,7 +166,7 @@ def _iter_matches(rule: SecretRule, seen: _PreparedText) -> Iterator[re.Match[st
             match = rule.pattern.match(text, position) if position >= done else None
             if match:
                 yield match
-                done = match.end() - _LOOKED_INTO
+                done = match.end() - _MAX_OVERLAP_CHARACTERS
 
 
 def _iter_windows(positions: Sequence[int], before: int, text: str) -> Iterator[tuple[int, int]]:
@@ -174,7 +174,7 @@ def _iter_windows(positions: Sequence[int], before: int, text: str) -> Iterator[
     start, end, is_joined = 0, -1, False
     for position, following in zip(positions, (*positions[1:], len(text) + before + 1), strict=False):
         if not is_joined:
-            if position + _BEHIND <= end:
+            if position + _LOOKAHEAD_CHARACTERS <= end:
                 continue
             first = max(position - before, 0)
             low = max(first, text.rfind("\n", first, position) + 1)
@@ -185,8 +185,8 @@ def _iter_windows(positions: Sequence[int], before: int, text: str) -> Iterator[
         if is_joined:  # the end is looked for at the last of those that are this near to each other
             end = max(end, position)
             continue
-        line = text.find("\n", position, position + _BEHIND)
-        rest = _REST.match(text, position + _BEHIND)
+        line = text.find("\n", position, position + _LOOKAHEAD_CHARACTERS)
+        rest = _REST.match(text, position + _LOOKAHEAD_CHARACTERS)
         end = line if line >= 0 else rest.end() if rest else len(text)
     if end >= 0:
         yield start, end
@@ -224,7 +224,7 @@ _HEAD = regex(
 _WORDS = ("passw", "passphrase", "pwd", "secret", "token", "key", "密码", "口令", "密钥", "令牌")
 _RULER = regex(r"[\s:=-]*")
 _QUOTES = " \t\r\"'`*"
-_LONGEST = 4000  # Characters of a line that may be the head of a table
+_MAX_HEAD_CHARACTERS = 4000  # Characters of a line that may be the head of a table
 
 
 def find_table_secrets(text: str) -> Iterator[tuple[int, int]]:
@@ -250,7 +250,7 @@ def find_table_secrets(text: str) -> Iterator[tuple[int, int]]:
 
 def _parse_header(line: str) -> tuple[str, int, tuple[int, ...]]:
     """Return what parts the cells of *line*, how many there are, and which are names of secrets."""
-    for mark in "|\t,;" if len(line) <= _LONGEST else "":
+    for mark in "|\t,;" if len(line) <= _MAX_HEAD_CHARACTERS else "":
         cells = line.split(mark)
         named = tuple(n for n, cell in enumerate(cells) if _HEAD.fullmatch(cell.strip().strip(_QUOTES)))
         if named and len(cells) > 1:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.index.database import Index
-from kb.index.postings import SHORTEST, WeightedTerm
+from kb.index.postings import MIN_MISSPELLED_LETTERS, WeightedTerm
 from kb.index.schema import ALL, Filter
 from kb.search.query import FUNCTION_EN, Query, build_match_expression, build_named_expression
 from kb.search.rank import SearchHit
@@ -199,7 +199,7 @@ def _expand_query_terms(index: Index, query: Query, groups: Sequence[SynonymGrou
 
 def _count_allowed_typos(word: str) -> int:
     """Return how many typing errors a *word* may have, 0–2."""
-    if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
+    if len(word) < MIN_MISSPELLED_LETTERS or not (word.isascii() and word.isalpha()):
         return 0
     return 2 if len(word) >= _LONG else 1
 

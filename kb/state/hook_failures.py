@@ -15,7 +15,7 @@ from kb.state.state_folder import FOLDER, StateFolder
 
 FILE = "log"
 """The file in the state folder: a JSON object a line."""
-_KEPT = 50
+_MAX_FAILURES = 50
 
 
 class HookFailure(NamedTuple):
@@ -43,7 +43,7 @@ def save_failure(root: str, environment: Mapping[str, str], failure: HookFailure
     state = StateFolder(root, environment)
     failure = failure._replace(error=redact_message(failure.error))
     with contextlib.suppress(OSError, KbError), state.hold_lock(FILE):
-        _write_failures(state, [*list_failures(root)[1 - _KEPT :], failure])
+        _write_failures(state, [*list_failures(root)[1 - _MAX_FAILURES :], failure])
 
 
 def mark_recovered(root: str, environment: Mapping[str, str], event: str, now: float) -> None:

@@ -21,7 +21,7 @@ QUIET = "guard.json"
 """What `kb.hooks.fast_path` asks before kb is loaded; it goes with every prompt."""
 HANDOVER = "handover.txt"
 """What the agent is asked about what its session has settled; beside the log, until a prompt takes it along."""
-_MOST = 400_000
+_MAX_READ_BYTES = 400_000
 """Bytes at the end of the log that are read."""
 PROMPT, READ, NOTICED, MOMENT, SAID = "prompt", "read", "noticed", "moment", "said"
 TASK, STARTED = "task", "started"
@@ -55,8 +55,8 @@ class SessionLog:
     def _read_lines(self, *parts: str) -> list[str]:
         try:
             with open(self._kb.state.path(*parts), "rb", opener=open_nonblocking) as file:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST))
-                return file.read(_MOST).decode("utf-8", "replace").split("\n")
+                file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_READ_BYTES))
+                return file.read(_MAX_READ_BYTES).decode("utf-8", "replace").split("\n")
         except OSError:
             return []
 

@@ -22,7 +22,7 @@ from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, describe_unrep
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
+_FINAL_STATUSES = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
 
 def reload_record(transaction: Transaction, record: Record) -> Record:
@@ -53,7 +53,9 @@ def change_status(
             record = reload_record(transaction, named)
             changed, said = _plan_status(transaction, record, status, reason)
             # Each of these takes a record out of force or brings one back, which a person decides.
-            is_decision = record.status == Status.ACCEPTED or (status == Status.ACCEPTED and record.status in _OVER)
+            is_decision = record.status == Status.ACCEPTED or (
+                status == Status.ACCEPTED and record.status in _FINAL_STATUSES
+            )
             if decided or not (is_decision or len(said) > 1):
                 verdict = transaction.build_verdict("updated", changed, said)
             else:
@@ -261,7 +263,9 @@ def _explain_overturn(tip: bytes | None, now: bytes, path: str) -> Message | Non
     except BadRecord:
         return None
     named = set(new.supersedes + new.amends) - set(old.supersedes + old.amends)
-    gone = old.status == Status.ACCEPTED != new.status or (new.status == Status.ACCEPTED and old.status in _OVER)
+    gone = old.status == Status.ACCEPTED != new.status or (
+        new.status == Status.ACCEPTED and old.status in _FINAL_STATUSES
+    )
     if gone or named:
         return NOT_BY_A_PROGRAM
     if is_decision_changed(old, new):

@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 
 _FOLDER = "queue"
 _REQUEST, _ANSWER, _DRAFT, _OWN = ".json", ".answer", ".draft", ".own"
-_MOST = 64
+_MAX_REQUESTS = 64
 """Calls that are written at once; more would keep those waiting whose answer is ready."""
-_WHO = tuple(f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL", "DATE"))
+_AUTHOR_VARIABLES = tuple(
+    f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL", "DATE")
+)
 
 
 class WriteRequest(NamedTuple):
@@ -180,7 +182,7 @@ def _enqueue_request(kb: Workspace, call: WriteRequest) -> str:
         "masked": [sorted({mask.rule for mask in marks}) for _, marks in masked],
         "decided": call.decided,
         "proofs": list(call.proofs),
-        "by": {name: kb.environment[name] for name in _WHO if name in kb.environment},
+        "by": {name: kb.environment[name] for name in _AUTHOR_VARIABLES if name in kb.environment},
     }
     kb.state.ensure_folder()
     path = kb.state.path(_FOLDER, call.job or f"{time.time_ns():020d}-{os.getpid()}{_REQUEST}")
@@ -191,8 +193,8 @@ def _enqueue_request(kb: Workspace, call: WriteRequest) -> str:
 def iter_requests(kb: Workspace) -> Iterator[WriteRequest]:
     """Yield the calls that wait, oldest first, also those that come meanwhile; to be called by the lock's holder."""
     seen: set[str] = set()
-    while len(seen) < _MOST:
-        new = [path for path in _list_request_files(kb) if path not in seen][: _MOST - len(seen)]
+    while len(seen) < _MAX_REQUESTS:
+        new = [path for path in _list_request_files(kb) if path not in seen][: _MAX_REQUESTS - len(seen)]
         if not new:
             return
         for path in new:
@@ -237,7 +239,7 @@ def _read_request(kb: Workspace, path: str) -> WriteRequest | None:
     try:
         with open(path, encoding="utf-8", opener=open_nonblocking) as file:
             value: dict[str, Any] = kb.state.verify_signed(json.load(file)) or {}
-        by = {str(key): str(word) for key, word in value["by"].items() if key in _WHO}
+        by = {str(key): str(word) for key, word in value["by"].items() if key in _AUTHOR_VARIABLES}
         wanted, decided = build_candidates(value["candidates"], path), value.get("decided") is True
         made = WriteRequest(wanted, str(value["folder"]), value["masked"], by, decided, path, os.path.basename(path))
         return made._replace(proofs=[str(proof) for proof in value.get("proofs") or ()])
@@ -291,7 +293,7 @@ def _write_answer(path: str, data: bytes) -> None:
 
 _JOBS_FILE = "landed.json"
 """In the part of the git directory that all worktrees share: {job: [commit, …]}."""
-_MOST_JOBS = 256
+_MAX_REMEMBERED_JOBS = 256
 """Jobs that are remembered; a file of the spool goes when its job is done, and more than a few never wait for that."""
 
 
@@ -322,7 +324,7 @@ def note_commits(kb: Workspace, jobs: Sequence[str], commits: Sequence[str]) -> 
     known = _load_jobs(kb)
     for job in jobs:
         known[job] = [*known.pop(job, []), *commits]
-    kept = list(known)[-_MOST_JOBS:]
+    kept = list(known)[-_MAX_REMEMBERED_JOBS:]
     path = os.path.join(kb.repository.private, _JOBS_FILE)
     write_atomic(path, json_bytes({name: known[name] for name in kept}), synced=True)
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from kb.writing.transaction import Transaction
 
 
-_TELLING = 8
+_MIN_OWN_WORDING = 8
 """Characters or words of a decision from which on its wording is its own: who writes it again means the same matter."""
 _TITLES = regex(r"(?m)^(?:title:[ \t]*|#[ \t]+\[[A-Z]{1,3}[0-9]{3,9}\][ \t]*)([^\r\n]{1,400})")
-_TITLE_AREA = 8_000
+_MAX_TITLE_BYTES = 8_000
 """Bytes at the beginning of a file in which its title is looked for."""
 
 
@@ -90,7 +90,7 @@ def find_same(kb: Workspace, candidate: Candidate) -> HeldCandidate | None:
     For counting, the same decision word for word is the same matter, and so is the same failure, whatever its title.
     """
     # "Retry three times" or “重试三次” may be said of many matters; a longer sentence, word for word, is the same one.
-    telling = normalise(candidate.decision) if count_words(candidate.decision) >= _TELLING else ""
+    telling = normalise(candidate.decision) if count_words(candidate.decision) >= _MIN_OWN_WORDING else ""
     for held in list_indexed(kb):
         kept = held.candidate
         if (kept.kind, kept.scope) != (candidate.kind, candidate.scope):
@@ -257,7 +257,7 @@ def find_damaged_twin(kb: Workspace, candidate: Candidate) -> BadRecord | None:
         data = b""
         with contextlib.suppress(OSError):
             data = read_if_exists(os.path.join(kb.root, *error.path.split("/"))) or b""
-        for match in _TITLES.finditer(data[:_TITLE_AREA].decode("utf-8", "replace")):
+        for match in _TITLES.finditer(data[:_MAX_TITLE_BYTES].decode("utf-8", "replace")):
             title = match[1].strip().strip("\"'")
             if normalise(title) == plain or compute_similarity(title, candidate.title, limit) > limit:
                 return error

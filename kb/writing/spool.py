@@ -33,8 +33,8 @@ JOB_SECONDS = 20.0
 """Seconds of processor time that one job may take: a session of some megabytes takes one or two."""
 OVER_TRIES = 2
 STOPPED_TRIES = 5
-_BEGUN = ".begun"
-_OVER = "over"
+_BEGUN_SUFFIX = ".begun"
+_ENDED_SUFFIX = "over"
 
 
 def spool_candidates(
@@ -88,14 +88,14 @@ class JobTooLong(BaseException):
 def count_vain_tries(path: str) -> int:
     """Return how often the job in *path* was begun in vain, where that is too often; else 0."""
     ended = [word for word in _read_tries(path) if not (word.isdigit() and is_process_running(int(word)))]
-    is_hopeless = ended.count(_OVER) >= OVER_TRIES or len(ended) >= STOPPED_TRIES
+    is_hopeless = ended.count(_ENDED_SUFFIX) >= OVER_TRIES or len(ended) >= STOPPED_TRIES
     return len(ended) if is_hopeless else 0
 
 
 def delete_tries(path: str) -> None:
     """Delete the note of the tries of the job in *path*."""
     with contextlib.suppress(OSError):
-        os.unlink(path + _BEGUN)
+        os.unlink(path + _BEGUN_SUFFIX)
 
 
 @contextlib.contextmanager
@@ -110,7 +110,7 @@ def track_attempt(path: str) -> Iterator[None]:
         with _limit_processor_time(JOB_SECONDS):
             yield
     except JobTooLong:
-        _write_tries(path, [*before, _OVER])
+        _write_tries(path, [*before, _ENDED_SUFFIX])
         raise
     except Exception:  # an error of kb's is no try in vain; what stops the process (SystemExit, Ctrl-C) still is one
         _write_tries(path, before)
@@ -120,7 +120,7 @@ def track_attempt(path: str) -> Iterator[None]:
 
 def _read_tries(path: str) -> list[str]:
     try:
-        return (read_if_exists(path + _BEGUN) or b"").decode().split()
+        return (read_if_exists(path + _BEGUN_SUFFIX) or b"").decode().split()
     except (OSError, ValueError):
         return []
 
@@ -129,7 +129,7 @@ def _write_tries(path: str, tries: list[str]) -> None:
     """Write down *tries*; where nothing can be written, nothing is counted."""
     if tries:
         with contextlib.suppress(OSError):
-            write_atomic(path + _BEGUN, " ".join(tries).encode())
+            write_atomic(path + _BEGUN_SUFFIX, " ".join(tries).encode())
     else:
         delete_tries(path)
 

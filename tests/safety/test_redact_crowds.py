@@ -3,10 +3,10 @@
 import pytest
 
 from kb.config import Masking
-from kb.safety.redaction import CROWD, locate_secrets, redact_text
+from kb.safety.redaction import CROWD_SIZE, locate_secrets, redact_text
 from tests.support.timing import within
 
-MANY = CROWD + 500
+MANY = CROWD_SIZE + 500
 
 
 def dump(form: str, between: str, number: int = MANY) -> str:
