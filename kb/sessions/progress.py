@@ -120,7 +120,7 @@ _PLAN_HEADING = re.compile(
 _LATER = re.compile(r"(?i)\b(?:after (?:that|this|which)|afterwards|then i|and then|later|finally)\b|之后|然后再?|最后")
 """“After that I'll push both branches”: open behind the next step."""
 _CHOICES = re.compile(
-    r"(?i)\b(?:options|next (?:steps?|up)|what'?s next|choices|recommendations?|i(?:'d| would)? (?:recommend|suggest))\b"
+    r"(?i)\b(?:options|next (?:steps?|up)|what'?s next|recommendations?|i(?:'d| would)? (?:recommend|suggest))\b"
     r"|下一步|可选|选项|建议"
 )
 _MAX_LEAD_WORDS = 12
