@@ -219,7 +219,7 @@ def kinds_page() -> Iterator[str]:
 
 FADES: Mapping[str, str] = {
     "": "when it is no longer in force",
-    "sources": "when the files it is about have changed",
+    "sources": "when a file it is about is gone",
     "fix": "when `fixed_by` names a commit",
 }
 

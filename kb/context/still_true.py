@@ -1,7 +1,8 @@
 """Compare a record that is about to be told with the files it is about: are they as when it was last confirmed?
 
 Of a few paths git is asked in one call for what they were on that day and what they are now. A record whose files are
-gone is not told; one whose files changed is told with the day and the path.
+gone is not told; one whose files changed is told with the day and the path. Nor is a pitfall told that a commit has
+fixed, or an answer of whose sources one is gone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from itertools import islice
 from kb.errors import Busy, GitFailed
 from kb.git.git_process import find_git_dir
 from kb.git.repository import Repository
+from kb.records.kinds import BY_NAME, FIXED_BY
 from kb.records.model import GLOBAL, Record, is_imported
 from kb.records.record_paths import parse_uid_day
 from kb.startup.lazy_regex import regex
@@ -45,10 +47,14 @@ class _Question(NamedTuple):
 
 def iter_still_true(kb: Workspace, records: Iterable[Record], project: str, folder: str) -> Iterator[Record]:
     """Yield those of *records* that still hold for the project of *folder*, changed ones with what `CHANGED` says."""
-    waiting = iter(records)
+    waiting = (record for record in records if not (record.extra.get(FIXED_BY) and _get_fading(record) == "fix"))
     found = find_git_dir(os.path.realpath(folder)) if folder else None
     while batch := list(islice(waiting, _BATCH)):
         yield from compare_records(kb, batch, project, found[0]) if found else batch
+
+
+def _get_fading(record: Record) -> str:
+    return BY_NAME[record.kind].fades if record.kind in BY_NAME else ""
 
 
 def compare_records(kb: Workspace, records: Sequence[Record], project: str, top: str) -> list[Record]:
@@ -109,6 +115,8 @@ def _judge_record(record: Record, asked: _Question, commit: str, answers: dict[s
     if known and not left and len(known) == len(asked.paths) and record.scope != GLOBAL:
         return None
     gone = [path for path in known if path not in left]
+    if gone and _get_fading(record) == "sources":
+        return None  # an answer is no better than what it was read from
     # of a folder something changes always
     changed = [path for path in left if before[path][1] == "blob" and before[path][0] != now[path][0]]
     if not gone and not changed:

@@ -109,7 +109,7 @@ class Kind(NamedTuple):
     answers: bool = False
     """Whether its text answers a question: its first sentence is told, not only its title."""
     fades: str = ""
-    """What silences a live record: "sources" (its impact has changed), "fix" (`fixed_by` is set), or "" (nothing)."""
+    """What silences a live record: "sources" (a path of its impact is gone), "fix" (`fixed_by` is set), or ""."""
 
 
 _ONE = ("decision",)

@@ -8,7 +8,7 @@ import pytest
 from kb.context.give_hints import build_start_context
 from kb.guard.decide import PendingCall, decide_call
 from kb.knowledge_base import KnowledgeBase
-from kb.records.model import Record, Section
+from kb.records.model import Candidate, Record, Section
 from tests.support.sealed import git
 
 TITLES = {
@@ -89,3 +89,26 @@ def test_what_was_confirmed_since_or_never_there_is_told_without_a_word(
     remember(kb, work, title, "src/session.py", "src/planned.py", confirmed="2026-02-02")
     told = ask(kb, work, prompt)
     assert "[C001]" in told and "changed since" not in told
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_answer_is_not_told_where_one_of_its_sources_is_gone(
+    kb: KnowledgeBase, work: Path, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    title, prompt = TITLES[language]
+    remember(kb, work, title, "src/session.py", "src/other.py", kind="learning")
+    assert title in ask(kb, work, prompt)
+    (work / "src" / "other.py").unlink()
+    commit(work, "2026-02-01", monkeypatch)
+    assert title not in ask(kb, work, prompt)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_pitfall_that_was_fixed_is_not_told(kb: KnowledgeBase, work: Path, language: str) -> None:
+    title, prompt = TITLES[language]
+    remember(kb, work, title, kind="pitfall")
+    assert title in ask(kb, work, prompt)
+    [record] = kb.records()
+    fix = Candidate("pitfall", record.title, updates=record.id, scope=record.scope, fields={"fixed_by": "0123abc"})
+    assert kb.write([fix], decided=True)[0].verdict == "updated"
+    assert title not in ask(kb, work, prompt)
