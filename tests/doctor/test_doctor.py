@@ -89,7 +89,7 @@ def test_a_good_knowledge_base_passes(filled: Path, environment: dict[str, str],
     assert [o.remedy for o in outcomes.values()] == [None] * len(doctor.CHECKS)
     assert (git(filled, "rev-parse", "HEAD"), sorted(os.listdir(filled / ".kb"))) == before, "looking changes nothing"
     said = str(outcomes["hook line"].said)
-    assert said.startswith("9 lines run: session-start ") and re.search(r"user-prompt \d+ ms", said)
+    assert said.startswith("10 lines run: session-start ") and re.search(r"user-prompt \d+ ms", said)
 
 
 def test_every_failure_has_one_remedy() -> None:
