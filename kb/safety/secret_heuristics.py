@@ -140,9 +140,12 @@ _UUID = regex(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _SESSION_NAME = regex(
     r"(?:ses_[0-9a-f]{10,12}[0-9A-Za-z]{8,16}"
     r"|rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+    r"|session-\d{4}-\d\d-\d\dT\d\d-\d\d(?:-\d\d)?-[0-9a-f]{8}|agent-[0-9a-f]{7,17}"
     r"|(?:project/[a-z0-9.-]{1,60}-|(?:[a-z]{1,20}\d{0,2}[.-]){1,4})(?:[0-9a-f]{6}){1,2}"
     r"|[\w.-]{1,80}-\d{8}-\d{6}-[\w-]{1,8}(?:-\d{1,3})?)(?:\.jsonl?|\.md)?"
 )
+# Behind the name of a session: a report in its archive.
+_REPORT = regex(r"/reports/[\w-]{1,60}\.md\Z")
 _TELLING_WORDS = (
     r"(?i)(?:passw(?:or)?d|passphrase|secret|token|credential|(?<![a-z])pat(?![a-z])|密码|口令|令牌|密钥|秘钥|私钥|加密串"
     r"|(?:api|access|private|auth|account|app|client|sign(?:ing)?|encryption|master|service|secret)[ _-]?key"
@@ -297,7 +300,7 @@ def is_pass_value(match: re.Match[str], group: int) -> bool:
 
 def is_assigned_secret(match: re.Match[str], group: int) -> bool:
     """Accept an assigned token or key: 8 characters or more with letters and digits, no name, no code, no sentence."""
-    value = match[group]
+    value = _REPORT.sub("", match[group])
     if len(value) < 8 or " " in value or len(set(value)) < 6 or not is_plausible_value(value):
         return False
     word = match[0][:3].lower()

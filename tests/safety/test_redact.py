@@ -567,7 +567,9 @@ def test_a_setting_that_cannot_be_is_named(values: dict[str, object]) -> None:
 
 
 SESSIONS = (
+    "session-2026-11-22T16-30-a1b2c3d4", "agent-a2898e3", "agent-a2898e3f01b2c3d4e",
     "ses_54dfbb1eaffe3Jg8ZBKFAzvfrE", "rollout-2026-11-22T16-30-25-0199f3a1-7b1c-7d52-9c1e-5a0f6c1d2e3f",
+    "ses_54dfbb1eaffe3Jg8ZBKFAzvfrE/reports/how-it-works.md",
     "shop-20261122-165154-lite96-0", "订单-20261122-163025-aaaa1111",
 )  # fmt: skip
 
@@ -579,6 +581,12 @@ SESSIONS = (
 def test_the_name_of_a_session_is_no_secret(name: str, text: str) -> None:
     said = text.format(name)
     assert redact_text(said) == (said, ())
+
+
+def test_a_report_in_the_archive_of_a_session_is_no_secret() -> None:
+    for text in ("session: {}", "- “x” ({}, line 3)", '"source": "{}"'):
+        said = text.format("0199f3a1-7b1c-7d52-9c1e-5a0f6c1d2e3f/reports/how-it-works.md")
+        assert redact_text(said) == (said, ())
 
 
 @pytest.mark.parametrize("name", ["project/shop-{}", "payments-gateway-{}", "project/b2b-api-{}{}"])
