@@ -49,6 +49,8 @@ _SEED = [
         "title": "The ledger check fails when the clock is not UTC",
         "decision": "`python3 tests/ledger_check.py`: ClockZoneError: booking_day needs TZ=UTC",
         "why": "Bookings are grouped by day of the local clock.",
+        "sections": {"solution": "Run it with `TZ=UTC`."},
+        "fields": {"signature": ["python3 ledger_check.py", "clockzoneerror: booking_day needs tz=utc"]},
         "prevents_repeat": True,
     },
 ]
@@ -128,7 +130,7 @@ def check_agent(run: Run) -> Iterator[Check]:
     yield Check("the start is told: what always holds", bool(texts) and "Amounts are integer cents" in texts[0])
     yield Check("the prompt is answered with the record", bool(texts) and "Keep idempotency keys" in texts[0])
     yield Check("before an edit: what governs the file", "ledger.py" in whole and whole.count("integer cents") > 1)
-    yield Check("at a failure: the cure that is known", "TZ=UTC`" in whole)
+    yield Check("at a failure: the cure that is known", "Run it with `TZ=UTC`" in whole)
     yield Check(
         "a tool of the MCP server answers", "Keep idempotency keys" in whole and '"answers' in whole.replace("\\", "")
     )

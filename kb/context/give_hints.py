@@ -40,6 +40,8 @@ from kb.text.segment import estimate_tokens, one_line
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
+_TITLE = "title:"
+"""With this the key of a record begins of which a session was told the title alone."""
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
 _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
@@ -226,7 +228,7 @@ def build_start_context(kb: Workspace, session: str, *, source: str, project: st
     live = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
     lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
     lasts = index.iter_records(lasting, kb.config.start_tokens // hint_text.MIN_LINE_TOKENS)
-    new = (record for record in lasts if record.uid not in known)
+    new = (record for record in lasts if record.uid not in known and f"{_TITLE}{record.uid}" not in known)
     always = (qualify_record_ids(index, [each], project)[0] for each in iter_still_true(kb, new, project, kb.folder))
     tallied = index.count_by_column("kind", live)
     counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}
@@ -295,7 +297,9 @@ def log_given_records(kb: Workspace, moment: str, records: Sequence[Record], tol
     if not records:
         return
     if told:
-        told.mark_told(*(record.uid for record in records if record.uid))
+        # a start names titles only: the prompt or edit that a record is about still hears what it says, once
+        beginning = _TITLE if moment == "start" else ""
+        told.mark_told(*(beginning + record.uid for record in records if record.uid))
     now = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
     row = {"time": now, "moment": moment, "uids": [record.uid for record in records]}
     with contextlib.suppress(OSError):

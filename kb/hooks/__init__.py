@@ -26,14 +26,15 @@ USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write 
 
 MAX_PAYLOAD = 32_000_000
 _TEXTS = """session_id cwd transcript_path agent_transcript_path prompt prompt_id source tool_name tool_use_id agent_id
-    agent_type last_assistant_message prompt_response tool_error""".split()
+    agent_type last_assistant_message prompt_response tool_error unclear_output""".split()
 """The fields of a payload that are text, or not there."""
 _EXIT_KEYS = ("exitCode", "exit_code", "exit")
 """Under which a host gives the exit code."""
 _EXIT_AREA = 300
 """Characters at either end of an output in which a host writes the exit code."""
 _EXIT_CODE = regex(
-    r"^(?:Exit Code: ?|Process exited with code |<exited with exit code |Exit code: )[1-9]\d{0,3}>?\s*$",
+    r"^(?:Exit Code: ?|Process exited with code |<(?:\w+: \w+ )?(?:exited|completed) with exit code |Exit code: )"
+    r"[1-9]\d{0,3}>?\s*$",
     MULTILINE,
 )
 _owns_process = False
@@ -136,7 +137,7 @@ def find_exit_failure(response: object) -> str:
     """Return what a command printed whose *response* says that it failed; "" for one that succeeded.
 
     Not every host says so in a field: Gemini CLI writes "Exit Code: 1" below the output, Codex "Process exited with
-    code 1" above it, Copilot "<exited with exit code 1>" below.
+    code 1" above it, Copilot "<shellId: 0 completed with exit code 1>" below.
     """
     if isinstance(response, dict):
         held = response.get("metadata")

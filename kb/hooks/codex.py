@@ -23,8 +23,14 @@ _UNREAD_EVENTS = ("SessionEnd", "PreCompact")
 
 
 def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload in kb's fields: they are the host's."""
-    return dict(payload)
+    """Return the payload in kb's fields: they are the host's.
+
+    Newer models call their shell from a script, and then no exit code comes with the output: it may be an error.
+    """
+    response, made = payload.get("tool_response"), dict(payload)
+    if event == "PostToolUse" and payload.get("tool_name") == "Bash" and isinstance(response, str):
+        made["unclear_output"] = response
+    return made
 
 
 def render_response(event: str, decision: HookResponse, payload: Mapping[str, Any]) -> str:

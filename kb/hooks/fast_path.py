@@ -105,8 +105,10 @@ def can_skip_event(event: str, payload: Mapping[str, Any], root: str) -> bool:
         if isinstance(command, str):
             failed_calls.note_call(root, session, command, failed=bool(error))
         is_short = tool not in _SEARCHES or _is_short_result(payload.get("tool_response"))
-        is_known = bool(error) and failed_calls.may_be_known(root, error)
-        is_plain = is_short and not is_known and not _is_near_alert(payload, root)
+        printed = error or payload.get("unclear_output", "")
+        is_known = bool(printed) and failed_calls.may_be_known(root, printed)
+        is_deferred = bool(session) and os.path.exists(_active_file(root, payload, "deferred.json"))
+        is_plain = is_short and not is_known and not is_deferred and not _is_near_alert(payload, root)
         return is_plain and (not may_write(payload) or _note_if_unchanged(payload, root, is_begin=False))
     return False
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from kb.errors import BadInput, IndexFailed, KbError
 from kb.guard.response import ASK, DENY, WARN, HookResponse, merge_responses
 from kb.hooks.fast_path import SPAWNS, count_lines, may_discard, may_write
-from kb.hosts import CLAUDE
+from kb.hosts import CLAUDE, HOSTS
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions.host_input import read_transcript
@@ -38,8 +38,15 @@ _MAX_COUNTED_LINES = 1_000_000
 
 
 def handle_pre_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
-    """Answer a tool call before it is made: with the strictest of what looks at it."""
-    return merge_responses(*(handler(kb, payload) for handler in BEFORE_TOOL))
+    """Answer a tool call before it is made: with the strictest of what looks at it.
+
+    Gemini and Cursor hand nothing to the model before a call: there the agent is told when the call has been made.
+    """
+    response = merge_responses(*(handler(kb, payload) for handler in BEFORE_TOOL))
+    speaking = HOSTS.get(payload.get("host", ""), CLAUDE).speaking  # () where every event's answer is heard
+    if response.context and speaking and "PreToolUse" not in speaking:
+        SessionLog(kb, payload.get("session_id", "")).defer_text(response.context)
+    return response
 
 
 def handle_post_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
@@ -52,12 +59,13 @@ def handle_post_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     if made := shorten_result(kb, tool, given, payload.get("tool_response"), transcript=transcript, folder=folder):
         shorter = HookResponse(updated_output=made.value, updated_note=kb.localise(made.note))
     changed = compare_protected_files(kb, payload, "PostToolUse") if may_write(payload) else HookResponse()
-    return merge_responses(shorter, changed, _tell_cure(kb, payload), _alert_at_tool(kb, payload))
+    deferred = HookResponse(context=SessionLog(kb, payload.get("session_id", "")).take_deferred_text())
+    return merge_responses(shorter, changed, deferred, _tell_cure(kb, payload), _alert_at_tool(kb, payload))
 
 
 def _tell_cure(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     """Tell the agent what helped when this failed before; usually nothing."""
-    error, command = payload.get("tool_error", ""), payload.get("tool_input", {}).get("command")
+    error, command = payload.get("tool_error") or payload.get("unclear_output"), payload["tool_input"].get("command")
     if not error:
         return HookResponse()
     from kb.context import cures

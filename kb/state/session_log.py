@@ -21,6 +21,8 @@ QUIET = "guard.json"
 """What `kb.hooks.fast_path` asks before kb is loaded; it goes with every prompt."""
 HANDOVER = "handover.txt"
 """What the agent is asked about what its session has settled; beside the log, until a prompt takes it along."""
+DEFERRED = "deferred.json"
+"""What the agent is told after the call: its host discards what is said before one."""
 _MAX_READ_BYTES = 400_000
 """Bytes at the end of the log that are read."""
 PROMPT, READ, NOTICED, MOMENT, SAID = "prompt", "read", "noticed", "moment", "said"
@@ -137,3 +139,17 @@ class SessionLog:
         if self.session:
             with contextlib.suppress(OSError, KbError):
                 self._kb.state.save(about, *self._folder, QUIET)
+
+    def defer_text(self, text: str) -> None:
+        """Keep *text* for the end of the call that is about to be made."""
+        if self.session:
+            with contextlib.suppress(OSError, KbError):
+                self._kb.state.save({"text": text}, *self._folder, DEFERRED)
+
+    def take_deferred_text(self) -> str:
+        """Return what was kept for the end of the call, and forget it; "" for nothing."""
+        kept = (self.session and self._kb.state.load(*self._folder, DEFERRED)) or {}
+        if kept:
+            with contextlib.suppress(OSError):
+                os.unlink(self._kb.state.path(*self._folder, DEFERRED))
+        return str(kept.get("text", ""))

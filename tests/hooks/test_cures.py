@@ -78,6 +78,27 @@ def test_the_cure_is_told_once_at_the_failure(base: KnowledgeBase, root: Path, h
     assert "pip install" in fail(root, host, session="s-2").out
 
 
+SHOWN = f"{PIKA}\n<shellId: 0 completed with exit code 1>"
+CODELESS: dict[str, dict[str, Any]] = {
+    "codex": {"tool_response": PIKA},
+    "copilot": {"toolResult": {"resultType": "success", "textResultForLlm": SHOWN}},
+}
+
+
+@pytest.mark.parametrize("host", CODELESS)
+def test_a_failure_that_its_host_calls_a_success_gets_the_cure(base: KnowledgeBase, root: Path, host: str) -> None:
+    event = {"codex": "PostToolUse", "copilot": "postToolUse"}[host]
+    given = {**FAILING[host][1], **CODELESS[host]}
+    assert "pip install pika" in run(host, event, payload(root, **given)).out
+
+
+def test_an_output_without_an_exit_code_is_no_failure_by_itself(base: KnowledgeBase, root: Path) -> None:
+    given = {**FAILING["codex"][1], "tool_response": "2 passed"}
+    for _ in range(3):
+        assert run("codex", "PostToolUse", payload(root, **given)).out == ""
+    assert not failed_calls.is_repeated_in_vain(str(root), "s-1-codex", "pytest -q")
+
+
 def test_it_costs_few_tokens(base: KnowledgeBase, root: Path) -> None:
     text = json.loads(fail(root).out)["hookSpecificOutput"]["additionalContext"]
     assert estimate_tokens(text) <= 60

@@ -201,6 +201,16 @@ def test_what_always_holds_is_not_said_again_to_a_resumed_session(host: Host) ->
     assert "U001" in host.send("session-start", "s2", source="startup").context
 
 
+def test_what_a_start_named_by_its_title_is_said_where_it_counts(host: Host) -> None:
+    rule = Candidate("constraint", "Amounts are integer cents", "Amounts are integer cents.", why="Floats lose cents.")
+    with host.kb() as kb:
+        kb.write([rule._replace(affects_future=True)], decided=True)
+    assert "C001" in host.send("session-start", "s1", source="startup").context
+    asked = {"prompt": "are amounts integer cents or floats?"}
+    assert "C001" in host.send("user-prompt", "s1", **asked).context
+    assert host.send("user-prompt", "s1", **asked).context == ""
+
+
 def test_a_path_is_named_as_the_agent_opens_it(host: Host, tmp_path: Path) -> None:
     told = host.send("stop", "s1", transcript(tmp_path / "t.jsonl", EN), stop_hook_active=False).output["systemMessage"]
     asked = host.send("user-prompt", "s2", prompt="Why do responses go through the Sanitizer module?").context

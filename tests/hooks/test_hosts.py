@@ -17,6 +17,8 @@ from kb import hooks
 from kb.capture.save_session import save
 from kb.guard.response import STRICTER, HookResponse
 from kb.hooks.install import get_host
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 from kb.sessions.active_sessions import ExtractionJob
 from kb.state import hook_failures
 from tests.support.hostanswers import ANSWERS, CODES, HOSTS, MUST_ANSWER, faults, payloads, seen
@@ -154,6 +156,29 @@ def test_what_holds_for_a_file_is_told_before_the_call_and_once(host: str) -> No
         printed = module(host).render_response("PreToolUse", decision, {})
         assert printed.count(text) == 1 or (host not in UNHEARD and decision.message), host
         assert host not in UNHEARD or json.loads(printed)[UNHEARD[host]] == text
+
+
+AFTER_EDIT = {
+    "gemini": ("BeforeTool", "AfterTool", {"tool_name": "write_file"}),
+    "cursor": ("preToolUse", "postToolUse", {"tool_name": "Write"}),
+}
+
+
+@pytest.mark.parametrize("host", AFTER_EDIT)
+def test_what_a_host_discards_before_a_call_is_told_after_it_once(world: World, host: str) -> None:
+    before, after, given = AFTER_EDIT[host]
+    rule = Candidate("constraint", "Amounts are integer cents", "Amounts are integer cents.", why="Floats lose cents.",
+                     alternatives="None.", verification="mypy", rollback="None.", impact=("ledger.py",),
+                     affects_future=True)  # fmt: skip
+    ledger = Path(world.values["CWD"]) / "ledger.py"
+    ledger.touch()
+    with KnowledgeBase(str(world.root), os.environ) as kb:
+        kb.write([rule], decided=True, folder=str(ledger.parent))
+    call = {**given, "tool_input": {"file_path": str(ledger), "content": "x = 1\n"}, "session_id": "s-9",
+            "conversation_id": "s-9"}  # fmt: skip
+    assert "integer cents" not in str(json.loads(world.sent(host, before, **call).out).get("hookSpecificOutput"))
+    assert "integer cents" in world.sent(host, after, **call).out
+    assert "integer cents" not in world.sent(host, after, **call).out
 
 
 @pytest.mark.parametrize("host", HOSTS)
