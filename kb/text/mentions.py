@@ -24,10 +24,11 @@ _INSTEAD = re.compile(
     r"|\b(?:cho(?:ose|se|sen|osing)|prefer\w{0,3}|pick\w{0,3}|select\w{0,3}|favou?r\w{0,3}|opt\w{0,3}|adopt\w{0,3}"
     r"|us(?:e|es|ed|ing)|keep\w{0,3}|kept|stor(?:e|es|ed|ing))\b[^.;。；]{1,80}?\bover\s+"
     r"(?!(?:the )?(?:time|https?|tcp|tls|network|wire|internet|years?|course|next|last)\b|\d))"
-    r"\s*+(?P<other>[^,，。；;()（）]{1,120}?)"
+    r"\s*+(?!(?:for|in|on|at|to|of|by|with|from)\s)(?P<other>[^,，。；;()（）]{1,120}?)"
     r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s{0,9}$)"
 )
-"""What was not taken: “chose Postgres over MySQL”, “用 Redis 而不是 Memcached”; not “over HTTP”, “over time”."""
+"""What was not taken: “chose Postgres over MySQL”, “用 Redis 而不是 Memcached”; not “over HTTP”, “over time”,
+“rather than for a name”."""
 
 _ADVERBS = r"(?:(?:also|already|finally|deliberately|explicitly|therefore|ultimately|both|all|jointly|then|now)\s+)*"
 _TITLE_LEAD = re.compile(

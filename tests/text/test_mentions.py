@@ -51,6 +51,7 @@ def test_a_title_is_what_was_decided_and_not_who_decided(title: str, expected: s
         ("The gateway talks gRPC over HTTP/2", ""),
         ("We use the same key over time", ""),
         ("Iterate over the pages", ""),
+        ("The cache knows the data of a type rather than for a given name", ""),
         ("Keep it for over 30 days", ""),
     ],
 )
