@@ -165,7 +165,8 @@ class Base:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(before.stdout)
         hunks = read_hunks(git(self.root, "diff", "-U1", commit.parent, commit.oid, "--", path, check=False))
-        edits = [{"old_string": old, "new_string": new} for old, new in hunks[:MOST_HUNKS]]
+        # what the commit cites is not known before it; what its old lines cite is
+        edits = [{"old_string": old, "new_string": CITATION.sub("", new)} for old, new in hunks[:MOST_HUNKS]]
         given = {"file_path": str(file), "edits": edits}
         return self.call_hook("PreToolUse", session, tool_name="MultiEdit", tool_input=given)
 

@@ -34,7 +34,7 @@ from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question
 from kb.search.query import MAX_TERMS, Query, find_references, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.state.session_log import SessionLog
+from kb.state.session_log import RANKED, SessionLog
 from kb.text.segment import estimate_tokens, one_line
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ _TITLE = "title:"
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
 _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
+_RANKED_RECORDS = 2  # the first hits of a prompt that are remembered for the edits of its turn
 _KINDS_FOR_ALL = ("pitfall", "domain-note", "preference", "checklist")  # told to a sub-agent of whatever role
 _MAX_TASK_RECORDS = 24  # records about a task that are compared with their files, the best first
 _MAX_IDENTITY_CHARACTERS = (
@@ -139,7 +140,7 @@ def build_prompt_hint(
     Their files are named as they are opened from *folder*. What the session was *told* is not said again.
     """
     query = parse_query(prompt)
-    new = _leave_out_told(_find_current(kb, partial(_find_prompt_records, kb, query, project)), told)
+    new = _leave_out_told(_find_current(kb, partial(_find_prompt_records, kb, query, project, told)), told)
     found = list(islice(iter_still_true(kb, new, project, folder or kb.folder), kb.config.hint_items)) if new else []
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
     hint = hint_text.render_prompt_hint(qualify_record_ids(kb.index, about, project), kb.config)
@@ -152,7 +153,7 @@ def _leave_out_told(records: Sequence[Record], told: SessionLog | None) -> list[
     return [record for record in records if record.uid not in known]
 
 
-def _find_prompt_records(kb: Workspace, prompt: Query, project: str) -> list[Record]:
+def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: SessionLog | None = None) -> list[Record]:
     """Return the records that *prompt* is really about, best first, as many as a hint holds.
 
     A prompt that asks about the person is answered with their preferences, as such a search is.
@@ -165,6 +166,8 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str) -> list[Rec
     hits, spread = _rank_with_spread(kb, prompt, Filter(scopes=list_own_scopes(project)), project)
     if not hits:
         return []
+    if told:  # an edit of this turn is told what its file cites only where the prompt is about it as well
+        told.add(RANKED, " ".join(hit.record.uid for hit in hits[:_RANKED_RECORDS]))
     if spread.total < MIN_BASE_RECORDS:
         frequency = kb.index.postings.count_frequencies(prompt.subjects)
         best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=spread.total)

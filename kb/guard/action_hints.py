@@ -12,10 +12,10 @@ from kb.guard.response import HookResponse
 from kb.i18n import msg
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
-from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
+from kb.records.model import GLOBAL, LIVE, Record, Status, is_imported, recency_key
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.state.session_log import SessionLog
+from kb.state.session_log import RANKED, SessionLog
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,6 +28,8 @@ MAX_RECORDS = 2
 """Records that one call is told of."""
 MAX_IMPACT = 12
 """Paths in the impact of a record above which it governs no one file of them."""
+EXACT = 3
+"""The rank of an impact that is the file itself."""
 MAX_OPTIONS = 3000
 """Names of rejected options that the fast path looks for."""
 _MAX_PATHS = 20
@@ -58,6 +60,8 @@ class ActionHints:
         """Look in the records of *project*, in *folder*, and the global ones for what *log*'s session was not told."""
         self._kb, self._log, self._project, self._folder = kb, log, project, folder
         self._told = log.list_told()
+        ranked = log.list_turn_values(RANKED)
+        self._ranked = ranked[-1].split() if ranked else None
         self._governing = Filter(GOVERNING_KINDS, (Status.ACCEPTED,), tuple({project, GLOBAL}))
 
     def tell(self, edits: Sequence[PendingEdit]) -> HookResponse:
@@ -104,19 +108,30 @@ class ActionHints:
     # -- what governs a file ------------------------------------------------------------------------
 
     def _find_governing(self, edit: PendingEdit) -> list[Record]:
-        """Return the records not told yet that govern the file, the most specific first, of these the newest."""
-        cited = {record.uid: record for record in self._find_cited(edit)}
-        ranked = [((4, 0), record) for record in cited.values()]
+        """Return the records not told yet that govern the file, the most specific first, of these the newest.
+
+        What stands near the edit, at the top of the file, or in the text of an imported record is often about
+        something else: then the prompt of the turn must be about the record as well.
+        """
+        own = "\n".join(text for one in edit.edits for text in (one.old, one.new))
+        ranked = [((4, 0), record) for record in self._find_cited(own)]
+        ranked += [
+            ((4, 0), each) for each in self._find_cited("\n".join(_select_near_text(edit))) if self._is_asked(each)
+        ]
         for record in self._kb.index.records(self._governing._replace(path=edit.path)):
-            rank = max(map(_rank_impact, record.impact, [edit.path] * len(record.impact)), default=(0, 0))
-            if rank[0] and len(record.impact) <= MAX_IMPACT and record.uid not in cited:
+            rank = max((_rank_impact(path, edit.path) for path in record.impact), default=(0, 0))
+            is_sure = not is_imported(record.extra) or (rank[0] == EXACT and self._is_asked(record))
+            if rank[0] and len(record.impact) <= MAX_IMPACT and is_sure:
                 ranked.append((rank, record))
         ranked.sort(key=lambda pair: (pair[0], recency_key(pair[1])), reverse=True)
-        return [record for _, record in ranked if record.uid not in self._told]
+        return list({record.uid: record for _, record in ranked if record.uid not in self._told}.values())
 
-    def _find_cited(self, edit: PendingEdit) -> list[Record]:
-        """Return the live records that the file cites at its top or near the edit, or that the new text cites."""
-        text = "\n".join((*_select_near_text(edit), *(one.new for one in edit.edits)))
+    def _is_asked(self, record: Record) -> bool:
+        """Return whether search ranks *record* first for the prompt of this turn; True where none is known."""
+        return self._ranked is None or record.uid in self._ranked
+
+    def _find_cited(self, text: str) -> list[Record]:
+        """Return the live records that *text* cites."""
         citations = list(dict.fromkeys(match.group("project", "id", "number") for match in CITATION.finditer(text)))
         found: list[Record] = []
         for project, name, number in citations[:_MAX_PATHS]:
@@ -180,7 +195,7 @@ def _rank_impact(impact: str, path: str) -> tuple[int, int]:
         return 0, 0
     depth = top.count("/") + 1
     if plain == path.rstrip("/"):
-        return 3, depth
+        return EXACT, depth
     if top != plain:
         return (2, depth) if path.casefold().startswith(top.casefold()) else (0, 0)
     return (1, depth) if path.startswith(f"{plain}/") else (0, 0)

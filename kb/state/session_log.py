@@ -32,6 +32,8 @@ GOES_ON = "goes-on"
 """The name of a prompt that no person wrote, under which the turn goes on."""
 OWED = "owed"
 """What the agent is told with the next prompt: it was found out when nothing could be told to it."""
+RANKED = "ranked"
+"""The uids of the records that search ranks first for the prompt of a turn."""
 TOLD = "told"
 """The folder of what each session, and each of its sub-agents, has been told; it outlives the end of a session, which
 may be resumed."""

@@ -697,6 +697,25 @@ def test_a_record_that_the_file_cites_near_the_edit_is_told(work: Work, kb: Know
     assert "[D002]" in work.call("Write", **added).context
 
 
+def test_what_stands_near_an_edit_must_be_what_the_prompt_is_about(work: Work, kb: KnowledgeBase) -> None:
+    without_bank(work)
+    work.mode = "off"
+    add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS, **REST)
+    add(kb, "decision", "密码用 argon2 散列", decision="只用 argon2 散列密码。", **REST)
+    path = work.file("src/session.py", "# [D001], [D002]\nends = 30\nlast = 1  # [D002]\n")
+    given = {"file_path": str(path), "old_string": "ends = 30", "new_string": "ends = 31"}
+    for session, prompt, told in (("a", "Sessions should expire after an hour", "D001"),
+                                  ("b", "argon2 散列密码的参数要改", "D002")):  # fmt: skip
+        log = SessionLog(kb, session)
+        log.begin_prompt()
+        kb.answer_to_prompt(prompt, project=kb.project(str(work.folder)), told=log)
+        log.forget_told()
+        said = work.call("Edit", session=session, **given).context
+        assert told in said and ("D002" if told == "D001" else "D001") not in said
+    changed = {**given, "old_string": "last = 1  # [D002]", "new_string": "last = 2  # [D002]"}
+    assert "D002" in work.call("Edit", session="a", **changed).context, "the edited line itself cites it"
+
+
 REJECTED = (
     ("Sessions are cached in the process", "- shared Redis cache: ops refuses another service\n- memcached sidecar"),
     ("消息在数据库里排队", "- RabbitMQ：多一个要运维的服务\n- 自己写一个"),
