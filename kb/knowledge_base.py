@@ -12,7 +12,7 @@ from kb.workspace import Workspace
 
 if TYPE_CHECKING:
     from kb.capture.save_session import SavedSession
-    from kb.checks.findings import Finding
+    from kb.checks.check_context import Finding
     from kb.context.build_context import Context
     from kb.context.hint_text import Hint
     from kb.context.pack import Pack

@@ -9,8 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
-from kb.checks.check_context import CheckContext, CheckedText, CheckSurroundings, Key, MergeVersions, load_check_context
-from kb.checks.findings import RecordSource
+from kb.checks.check_context import (
+    CheckContext,
+    CheckedText,
+    CheckSurroundings,
+    Key,
+    MergeVersions,
+    RecordSource,
+    load_check_context,
+)
 from kb.checks.merge_conflicts import MAX_COMPARED_RECORDS, NeighbourIndex
 from kb.git import revisions
 from kb.git.revisions import iter_files, list_tracked_files, query_git

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kb.checks import content_rules, file_rules, lifecycle
-from kb.checks.check_context import CheckContext, build_check_context, load_check_context
+from kb.checks.check_context import CheckContext, Finding, RecordSource, build_check_context, load_check_context
 from kb.checks.collect_checks import collect_context, iter_sources
-from kb.checks.findings import Finding, RecordSource
 from kb.checks.merge_conflicts import MAX_COMPARED_RECORDS, DivergedRecords, MergeConflicts, load_divergence
 from kb.checks.record_diff import Comparison, RecordChange, diff_parts, diff_records, summarise_merge
 from kb.checks.run_checks import RULES, apply_rules, collect_project_ids, filter_findings, is_below, qualify_findings

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from kb.checks.check_context import CheckContext, CheckedText, FileTree, Key
-from kb.checks.findings import Finding, Severity
+from kb.checks.check_context import CheckContext, CheckedText, FileTree, Finding, Key, Severity
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
 from kb.records.citations import find_citations, list_destinations

@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from difflib import get_close_matches
 
-from kb.checks.check_context import CheckContext, Key, LoadedRecord, UnreadableFile, parse_folder_key
-from kb.checks.findings import FRESH_UID, Finding
+from kb.checks.check_context import (
+    FRESH_UID,
+    CheckContext,
+    Finding,
+    Key,
+    LoadedRecord,
+    UnreadableFile,
+    parse_folder_key,
+)
 from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.records.blocks import MACHINE_START, find_blocks, refuse_conflict_markers

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from fnmatch import translate
 
-from kb.checks.check_context import CheckContext, FileTree, Key, LoadedRecord, parse_folder_key
+from kb.checks.check_context import CheckContext, FileTree, Finding, Key, LoadedRecord, parse_folder_key
 from kb.checks.file_rules import is_day
-from kb.checks.findings import Finding
 from kb.i18n import Message, msg
 from kb.records.kinds import FIXED_BY, REGRESSION_TEST, SECTIONS, find_kind, status_name
 from kb.records.model import LIVE, TRANSITIONS, Record, Status, is_imported

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks.check_context import CheckContext, Key
-from kb.checks.findings import Finding, Severity
+from kb.checks.check_context import CheckContext, Finding, Key, Severity
 from kb.checks.lifecycle import suggest_choice
 from kb.checks.record_diff import has_reference_to
 from kb.git import revisions

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kb.checks.check_context import CheckContext, LoadedRecord, MergeVersions
+from kb.checks.check_context import CheckContext, Finding, LoadedRecord, MergeVersions, Severity
 from kb.checks.content_rules import locate_code_lines
-from kb.checks.findings import Finding, Severity
 from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.records.blocks import find_blocks, find_headings

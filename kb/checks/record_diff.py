@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kb.checks.findings import Finding
+from kb.checks.check_context import Finding
 from kb.i18n import Message, msg
 from kb.records.kinds import ADR_SECTIONS, join_section_labels, status_name
 from kb.records.model import GLOBAL, Record, SimilarRecord, Status

@@ -9,9 +9,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks import content_rules, file_rules, lifecycle, merge_damage
-from kb.checks.check_context import CheckContext, digest_text
+from kb.checks.check_context import CheckContext, Finding, RecordSource, build_fixes, digest_text
 from kb.checks.collect_checks import add_other_branches, collect_context, iter_sources
-from kb.checks.findings import Finding, RecordSource, build_fixes
 from kb.context import memory_md
 from kb.errors import KbError
 from kb.files import read_if_exists, write_atomic

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import click
 
-from kb.checks import find_secret, findings
+from kb.checks import check_context, find_secret
+from kb.checks.check_context import Finding
 from kb.checks.compare import compare_with_revision
 from kb.checks.find_secret import SecretReport
-from kb.checks.findings import Finding
 from kb.checks.run_checks import filter_findings, run_check
 from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
 from kb.cli import comment, options
@@ -90,18 +90,18 @@ def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seq
     found, records, shared = run_check(kb, fix=fix, below=below, reader="" if form == "markdown" else None)
     if stale := find_stale_anchors(kb):
         message = msg("it is not up to date with the records")
-        layout = findings.Finding("layout", "warning", stale, 1, message, msg("run: kb layout migrate project"))
+        layout = check_context.Finding("layout", "warning", stale, 1, message, msg("run: kb layout migrate project"))
         found = [*found, *filter_findings([layout], below)]
     language = kb.config.language
     if form == "json":
-        print_json(findings.format_json(found, language))
+        print_json(check_context.format_json(found, language))
     elif form == "github":
-        click.echo(findings.format_github(found, language, kb.repository.prefix), nl=False)
+        click.echo(check_context.format_github(found, language, kb.repository.prefix), nl=False)
     elif form == "markdown":
         click.echo(comment.render_findings(found, kb.config.name, language, shared), nl=False)
     else:
-        click.echo(findings.format_text(found, language), nl=False)
-        click.echo(findings.summarise_findings(found, language, records), err=True)
+        click.echo(check_context.format_text(found, language), nl=False)
+        click.echo(check_context.summarise_findings(found, language, records), err=True)
     for said in filter(None, (report_put_back(kb), report_rescued_work(kb))):
         click.echo(said.translate(language), err=True)
     return found
@@ -114,7 +114,7 @@ def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: st
     if form == "json":
         print_json(comment.serialise_comparison(comparison, language))
     elif form == "github":
-        click.echo(findings.format_github(comparison.findings, language, kb.repository.prefix), nl=False)
+        click.echo(check_context.format_github(comparison.findings, language, kb.repository.prefix), nl=False)
     else:
         style = comment.MARKDOWN if form == "markdown" else comment.PLAIN
         click.echo(comment.render_comparison(comparison, kb.config.name, language, style), nl=False)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from kb.checks.findings import Finding, format_json
+from kb.checks.check_context import Finding, format_json
 from kb.checks.record_diff import STEPS, Comparison, RecordChange
 from kb.cli.prints import translate_status
 from kb.i18n import Message, msg

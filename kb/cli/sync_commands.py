@@ -96,7 +96,7 @@ def renumber(kb: KnowledgeBase, name: str, scope: str, dry_run: bool) -> Answer:
     One commit: the file, its front and title, and every citation that means the record. The old number stays an alias.
     A citation of which history does not say which of the two it means stays as it is and is named.
     """
-    from kb.sync.renumber import renumber_records
+    from kb.sync.repair import renumber_records
 
     done = renumber_records(kb, name, scope=scope, dry_run=dry_run)
     lines: list[Message | str] = [

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.refusals import PassedOver, Refusal, list_passed_over, list_refusals
 from kb.checks import record_diff
+from kb.checks.check_context import Finding
 from kb.checks.collect_checks import collect_context, iter_sources
-from kb.checks.findings import Finding
 from kb.checks.lifecycle import check_old_records, check_stale_records
 from kb.checks.record_diff import RecordChange
 from kb.checks.run_checks import apply_rules

@@ -27,7 +27,7 @@ from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page
 from kb.writing.reviews import format_age
 
 if TYPE_CHECKING:
-    from kb.checks.findings import Finding
+    from kb.checks.check_context import Finding
     from kb.sessions.session_archive import SessionArchive
 
 MAX_SECTION_CHARACTERS = 300_000

@@ -28,7 +28,7 @@ from kb.wiki.render import Html, escape_markdown, number_duplicates, slugify_hea
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.checks.findings import Finding
+    from kb.checks.check_context import Finding
     from kb.history.timeline import RecordVersion
     from kb.sessions.session_archive import SessionArchive
     from kb.writing.inbox import HeldCandidate

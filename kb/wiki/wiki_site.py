@@ -72,7 +72,7 @@ from kb.wiki.wiki_model import (
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.checks.findings import Finding
+    from kb.checks.check_context import Finding
     from kb.checks.record_diff import RecordChange
     from kb.knowledge_base import KnowledgeBase
     from kb.records.model import Record

@@ -11,14 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.checks import collect_checks
-from kb.checks.check_context import CheckedText, CheckSurroundings, load_check_context
-from kb.checks.findings import (
+from kb.checks.check_context import (
+    CheckedText,
+    CheckSurroundings,
     Finding,
     RecordSource,
     build_fixes,
     format_github,
     format_json,
     format_text,
+    load_check_context,
     summarise_findings,
 )
 from kb.checks.run_checks import apply_rules

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kb.checks.findings import Finding
+from kb.checks.check_context import Finding
 from kb.checks.record_diff import Comparison, PartChange, RecordChange, diff_texts
 from kb.cli import comment
 from kb.cli.comment import MARKDOWN, PLAIN, PageItem, escape_markdown, fit_parts, format_code

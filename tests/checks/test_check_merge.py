@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kb.checks.findings import Finding
+from kb.checks.check_context import Finding
 from kb.knowledge_base import KnowledgeBase
 from kb.records.kinds import ADR_SECTIONS
 from kb.records.model import Record, Section

@@ -8,7 +8,7 @@ import pytest
 from kb.errors import NeedsPerson, UnknownId
 from kb.knowledge_base import KnowledgeBase
 from kb.merge.renumbering import IdRenaming, find_text_scope, rename_path, update_citations, update_references
-from kb.sync.renumber import renumber_records
+from kb.sync.repair import renumber_records
 from tests.support.clones import seen
 from tests.support.command_line import run
 from tests.support.sealed import git

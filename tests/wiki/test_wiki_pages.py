@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.checks.findings import Finding
+from kb.checks.check_context import Finding
 from kb.config import Config
 from kb.history.timeline import RecordVersion, Timeline
 from kb.i18n import msg
