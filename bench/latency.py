@@ -21,7 +21,7 @@ from bench import corpus
 from bench.speed import BIN, paired, wall
 from kb.errors import KbError
 from kb.index import models
-from kb.index.vectors import limit_to_one_thread
+from kb.index.models import limit_to_one_thread
 from kb.knowledge_base import KnowledgeBase
 from kb.search import embedding
 from kb.search.answer import search_records

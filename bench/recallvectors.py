@@ -13,9 +13,9 @@ from bench.recallsets import Part
 from kb.errors import KbError
 from kb.index import models
 from kb.index.database import Index
+from kb.index.models import Vectors
 from kb.index.postings import detect_language, extract_passage, hash_text
 from kb.index.schema import ALL
-from kb.index.vectors import Vectors
 from kb.search.query import parse_query
 from kb.search.rank import rank_hits
 from kb.search.retrieve import TOP, SemanticSource, retrieve_hits

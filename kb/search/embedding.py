@@ -20,9 +20,9 @@ from kb.files import remove_file
 from kb.i18n import Message, msg
 from kb.index import models
 from kb.index.database import Index
+from kb.index.models import Vectors
 from kb.index.postings import detect_language, extract_passage, hash_text
 from kb.index.schema import Filter
-from kb.index.vectors import Vectors
 from kb.installation import build_install_command
 from kb.search.rank import SearchHit
 from kb.search.retrieve import TOP, SemanticSource

