@@ -220,7 +220,7 @@ _PREFERENCE = _pair(
     r"\bmy (?:name|role|job|title|team|time ?zone|editor|shell|keyboard|email)\b",
     r"偏好|喜欢|喜好|偏爱|更?倾向|习惯用|习惯于|讨厌|(?:代码|编码|命名|书写|写作|注释)(?:的)?(?:风格|习惯)|平时(?:习惯|用)|爱用|"
     r"我(?:一般|平时|通常|习惯|常|都|是|属于|负责|住|用|在|叫|说)+(?:的是|的)?(?:什么|哪|啥|谁|多少)|"
-    r"我的(?:时区|名字|姓名|团队|角色|职位|岗位|邮箱|编辑器|语言|习惯)",
+    r"我的[^，。？]{0,6}习惯|我的(?:时区|名字|姓名|团队|角色|职位|岗位|邮箱|编辑器|语言)",
 )
 # Something that happened and is over
 _EVENT = _pair(
@@ -246,9 +246,12 @@ _FAILURE = _pair(
     r"失败|报错|出错|崩溃|崩了|挂了|挂掉|卡住|卡死|卡在|卡顿|泄[漏露]|死锁|死循环|积压|故障|乱码|偶发|偶尔|突然|异常(?!处理|码)|"
     r"排查|(?:怎么|如何)(?:解决|修复|修)|(?:处理|解决)(?:办法|方法)|怎么回事|连不上|打不开|起不来|启动不了|登不上|不生效|没生效|失效|"
     r"无法|拒绝连接|被拒|占用|耗尽|溢出|不足|找不到|丢失|丢(?:数据|消息|包)|变慢|很慢|太慢|飙高|慢查询|白屏|闪退|跨域|空指针|不起作用|"
-    r"不一致|证书.{0,4}过期|编译不过|超时(?!时间|设置|配置|策略|阈值|多|是|要|应|值)|重复(?:扣款|消费|提交)|(?<!\d)[45]\d\d(?!\d)",
+    r"不一致|证书.{0,4}过期|(?:编译|跑|过)不(?:过|通)|超时(?!时间|设置|配置|策略|阈值|多|是|要|应|值)|重复(?:扣款|消费|提交)|(?<!\d)[45]\d\d(?!\d)",
 )
-_PITFALL = _pair(r"\b(?:pit ?falls?|gotchas?|caveats?|work-?arounds?|troubleshoot\w*|debug(?:ging)?)\b", r"坑")
+_PITFALL = _pair(
+    r"\b(?:pit ?falls?|gotchas?|caveats?|known (?:problem|issue|bug)s?|work-?arounds?|troubleshoot\w*|debug\w*)\b",
+    r"坑|已知(?:问题|缺陷)",
+)
 # The rule about it is asked for: “what is our policy on failed payments”, 重试超时的规范
 _RULE = _pair(
     r"\bwhy (?:did|do|does|are|is|was|were|have) (?:we|our|the team)\b|"
@@ -265,9 +268,10 @@ _RECENT = _pair(
     r"just (?:decided|added|changed|agreed|accepted))\b|\bwhat(?:'s| is| has) (?:new|changed)\b|"
     rf"\b(?:this|last|past|previous) (?:few |couple of |\d+ )?(?:{_PERIOD}|morning|{_WEEKDAY})\b|"
     rf"\b\d+ (?:{_PERIOD}) ago\b|"
+    r"\blast (?:few|\d+|two|three|five|ten) \w+|"
     rf"\bsince (?:\d|last|yesterday|{_WEEKDAY}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
     r"\b(?:new|added|changed|updated) (?:decision|rule|record|constraint|adr|pitfall|preference|pattern|interface)s?\b",
-    r"最近|近期|最新|新近|近来|昨天|前天|今天|今日|刚刚|刚(?:定|加|改|更新|决定)|"
+    r"最近|近期|最新|新近|近来|昨天|前天|今天|今日|刚刚|刚(?:定|加|改|更新|决定)|最后(?:更新|修改|几|\d)|"
     r"(?:本|这|上|这个|上个|本个)(?:周|星期|礼拜|月|季度|年)|今年|去年|(?:[一二三四五六七八九十\d]{1,3}月份?)?以来|[近过去这前][几两一二三四五六七八九十\d]*(?:个)?(?:天|周|月|日)(?:内|里|来)?(?!份)|"
     r"新(?:增|加|定|出)的?(?:规则|约束|决策|决定|记录|规定|坑)",
 )
