@@ -11,7 +11,7 @@ $ kb list --colour
 ? 2
 
 $ kb list --kind novel
-2> kb: there is no kind novel; there are: decision, constraint, interface, pitfall, pattern, preference, checklist, domain-note
+2> kb: there is no kind novel; there are: decision, constraint, interface, pitfall, pattern, preference, checklist, domain-note, learning
 2>     → see: kb list --help
 ? 2
 

@@ -95,7 +95,7 @@ conflict  [D002] Keep sessions in Memcached  content/anchors/global/D002-keep-se
 
 % What is not of the form is refused as a whole, before anything is written.
 $ echo '[{"kind": "decision", "title": "A good one"}, {"kind": "novel", "title": "Not a kind"}]' | kb write -
-2> kb: stdin[1]: there is no kind novel; there are: decision, constraint, interface, pitfall, pattern, preference, checklist, domain-note
+2> kb: stdin[1]: there is no kind novel; there are: decision, constraint, interface, pitfall, pattern, preference, checklist, domain-note, learning
 2>     → the form of a candidate: kb write --schema
 ? 1
 
