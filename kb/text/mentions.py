@@ -9,17 +9,19 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable
 
+from kb.startup.lazy_regex import regex
 from kb.text.segment import one_line
 
-_CODE = re.compile(r"`[^`\n]*`")
-_PATH = re.compile(r"(?<![\w/.:@~-])(?:/|\./)?[\w.@-]+(?:/[\w.@-]+)*(?![\w/])")
-_NAMED = re.compile(_PATH.pattern.removesuffix(r"(?![\w/])") + r"/?(?!\w)")
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}(?::\d+)?$")
-_URL = re.compile(r"(?<!\w)\w++://\S+")
-_DOCUMENT = re.compile(
+_CODE = regex(r"`[^`\n]*`")
+_WORDS_OF_PATH = r"(?<![\w/.:@~-])(?:/|\./)?[\w.@-]+(?:/[\w.@-]+)*"
+_PATH = regex(_WORDS_OF_PATH + r"(?![\w/])")
+_NAMED = regex(_WORDS_OF_PATH + r"/?(?!\w)")
+_EXTENSION = regex(r"\.[A-Za-z][A-Za-z0-9]{0,9}(?::\d+)?$")
+_URL = regex(r"(?<!\w)\w++://\S+")
+_DOCUMENT = regex(
     r"\.(?:md|mdx|rst|adoc|txt|png|jpe?g|svg|gif|puml|drawio|pdf)$|(?:^|/)(?:docs?|adrs?)/$", re.IGNORECASE
 )
-_INSTEAD = re.compile(
+_INSTEAD = regex(
     r"(?i)(?:\b(?:instead of|rather than)\s+|而不是|而非|代替|替代|取代"
     r"|\b(?:cho(?:ose|se|sen|osing)|prefer\w{0,3}|pick\w{0,3}|select\w{0,3}|favou?r\w{0,3}|opt\w{0,3}|adopt\w{0,3}"
     r"|us(?:e|es|ed|ing)|keep\w{0,3}|kept|stor(?:e|es|ed|ing))\b[^.;。；]{1,80}?\bover\s+"
@@ -31,7 +33,7 @@ _INSTEAD = re.compile(
 “rather than for a name”."""
 
 _ADVERBS = r"(?:(?:also|already|finally|deliberately|explicitly|therefore|ultimately|both|all|jointly|then|now)\s+)*"
-_TITLE_LEAD = re.compile(
+_TITLE_LEAD = regex(
     r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|in the end|as agreed|after [^,]{0,40}),?\s+)*"
     r"(?:(?:we|i|the team)(?:'ve|’ve| have|'d|’d| had)?\s+" + _ADVERBS + r"(?:"
     r"(?P<not>(?:decided|chose|opted|agreed|elected)\s+(?:not to|to not)\s+)"
@@ -42,7 +44,7 @@ _TITLE_LEAD = re.compile(
     r"|the decision (?:is|was) (?:to|that))\s+))",
     re.IGNORECASE,
 )
-_TITLE_LEAD_ZH = re.compile(
+_TITLE_LEAD_ZH = regex(
     r"^[^\w`]*(?:(?:所以|因此|于是|最终|最后|经过?[^，,]{0,20}(?:讨论|对比|评估|权衡)(?:之后|后)?)[，,]?\s*)*"
     r"(?:(?:我们|团队|大家|咱们|我)(?:已经|已|都|最终|最后|一致|现在|共同)*"
     r"(?:(?:决定|约定|商定|同意)(?:了)?[，,:：]?|(?=(?:选择|选定|选用|采用|改用|弃用|放弃|统一|不再)))"
@@ -57,7 +59,14 @@ _PRESENT = {
     "switched": "Switch",
     "moved": "Move",
 }
-_GERUND = re.compile(r"\w+ing\b")
+_GERUND = regex(r"\w+ing\b")
+
+
+_LEADS = (
+    *("decid", "decision", "chose", "opted", "agreed", "elected", "went with", "settled", "standardi", "adopted"),
+    *("rejected", "switched", "moved", "picked", "selected", "我", "咱们", "团队", "大家", "决定", "约定", "商定"),
+)
+_OTHERS = ("instead of", "rather than", "over", "而不是", "而非", "代替", "替代", "取代")
 
 
 def remove_title_lead(title: str) -> str:
@@ -65,6 +74,9 @@ def remove_title_lead(title: str) -> str:
 
     What was chosen is used, what was decided against is not done. A title that is nothing but its lead stays.
     """
+    plain = title.lower()
+    if not any(word in plain for word in _LEADS):  # spares most writes two long patterns
+        return title
     match = _TITLE_LEAD.match(title)
     if match is None:
         match = _TITLE_LEAD_ZH.match(title)
@@ -165,5 +177,6 @@ def make_relative(path: str, cwd: str) -> str:
 
 def find_alternative(sentence: str) -> str:
     """Return what *sentence* says was not taken ("over Flask", "而不是 MySQL"), or ""."""
-    match = _INSTEAD.search(blank_code(sentence))
+    plain = sentence.lower()
+    match = _INSTEAD.search(blank_code(sentence)) if any(word in plain for word in _OTHERS) else None
     return strip_markdown(sentence[slice(*match.span("other"))]) if match else ""
