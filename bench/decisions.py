@@ -292,10 +292,13 @@ def measure(tasks: Sequence[Task], chats: Sequence[Chat], texts: Mapping[str, An
             for task in asked:
                 ask_task(world, task, right.get(task.name, set()), stale.get(task.name, set()), note, show=show)
             if source == "conversation":
-                for chat in chats:
-                    if not chat.task:
-                        said = world.call_hook("UserPromptSubmit", f"noise-{chat.name}", prompt=chat.turns[0]["text"])
-                        note("kb", "speaks at an unrelated prompt", bool(RECORD_ID.search(said)))
+                known = world.load_texts()
+                for chat in (chat for chat in chats if not chat.task):
+                    prompt = chat.turns[0]["text"]
+                    said = world.call_hook("UserPromptSubmit", f"noise-{chat.name}", prompt=prompt)
+                    note("kb", "speaks at an unrelated prompt", bool(RECORD_ID.search(said)))
+                    for arm, rank in ARMS.items():
+                        note(arm, "speaks at an unrelated prompt", bool(rank(known, prompt)))
     return counts
 
 
