@@ -353,11 +353,13 @@ def find_superseded(kb: Workspace, candidate: Candidate, folder: str) -> tuple[s
     found: list[tuple[float, str]] = []
     for record in kb.sync_index().records(Filter(statuses=(Status.ACCEPTED,), scopes=(scope,))):
         text = f"{record.title}\n{record.section('decision')}"
-        if not ({*record.impact} & {*candidate.impact} or {*_CODE_NAME.findall(text)} & names):
+        is_near = {*record.impact} & {*candidate.impact} or {*_CODE_NAME.findall(text)} & names
+        if not is_near and record.impact and candidate.impact:
             continue
         terms, title = {*extract_ranking_terms(text)}, {*extract_ranking_terms(record.title)}
         named, alike = len(wanted & terms) / max(len(wanted), 1), len(title & own) / max(len(title), 1)
-        if max(named, alike) >= _MIN_NAMED_SHARE:
+        # about the same files or names one of the two is enough; where files are not known, both must speak for it
+        if (max if is_near else min)(named, alike) >= _MIN_NAMED_SHARE:
             found.append((named + alike, record.id))
     return (max(found)[1],) if found else ()
 
