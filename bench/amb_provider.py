@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from kb.hooks import events
+from kb.index.schema import Filter
 from kb.knowledge_base import KnowledgeBase, make
+from kb.records.model import GLOBAL
 
 QUESTION = "Hand over what later work needs of this session; copy every quote word for word. What waits:\n\n{openings}"
 
@@ -80,7 +82,8 @@ class KbProvider:
         document = import_module("memory_bench.models").Document
         folder = str(self._open_project(user_id))
         with KnowledgeBase(str(self.root), os.environ, folder=folder) as kb:
-            found = kb.recall(query, project=kb.project(folder), limit=k)
+            scope = kb.project(folder)
+            found = kb.recall(query, wanted=Filter(scopes=(scope, GLOBAL)), project=scope, limit=k)
             return [document(id=hit.record.id, content=kb.text(hit.record), user_id=user_id) for hit in found], None
 
 
