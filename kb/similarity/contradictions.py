@@ -19,6 +19,7 @@ from kb.similarity.free_wording import (
     is_worth_comparing,
 )
 from kb.similarity.lexicon import UNITS, are_opposites, are_rivals, find_implied_words
+from kb.similarity.stance import OPPOSED, find_opposition, parse_stance, score_subject
 from kb.similarity.statement import Choice, Statement, is_order_swapped, parse_statement, parse_titled_statement
 from kb.similarity.statement_words import split_plain_sentences
 from kb.startup.lazy_regex import regex
@@ -45,7 +46,7 @@ def find_literal_contradiction(candidate: Candidate, record: Record) -> Message 
     Only a live record of the same scope can be contradicted (the caller has set `candidate.scope`), and none that the
     candidate replaces or that one of the two says it coexists with.
     """
-    if not _can_contradict(candidate, record):
+    if not can_contradict(candidate, record):
         return None
     theirs = {_normalise_text(key): value for key, value in record.claims.items()}
     for key, value in candidate.claims.items():
@@ -78,15 +79,24 @@ def find_free_contradiction(candidate: Candidate, record: Record) -> Message | N
     decision = record.section("decision")
     if not (candidate.decision and decision and {candidate.kind, record.kind} <= RULING):
         return None
-    if not _can_contradict(candidate, record):
+    if not can_contradict(candidate, record):
         return None
     if not is_worth_comparing(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
         return None
     found = find_loose_difference((record.title, decision), (candidate.title, candidate.decision))
+    found = found or _find_denial(record.title, decision, candidate)
     return _describe_difference(found, record.scoped_id) if found else None
 
 
-def _can_contradict(candidate: Candidate, record: Record) -> bool:
+def _find_denial(title: str, decision: str, candidate: Candidate) -> Difference | None:
+    """Return what one of two records on one subject turns down and the other is about, whatever else they say."""
+    old, new = parse_stance(title, decision), parse_stance(candidate.title, candidate.decision)
+    if score_subject(old, new) < OPPOSED or not (found := find_opposition(old, new)):
+        return None
+    return Difference("duty", *((title, found.denial) if found.is_by_new else (found.denial, candidate.title)))
+
+
+def can_contradict(candidate: Candidate, record: Record) -> bool:
     """Return whether both could hold one thing, and neither says how they stand to each other."""
     names = {record.id, f"[{record.id}]", record.uid, record.scope.removeprefix("project/") + ":" + record.id} - {""}
     named = {*candidate.supersedes, *candidate.amends, *candidate.coexists_with, candidate.updates}

@@ -14,7 +14,12 @@ from kb.records.blocks import append_to_section, edit_section
 from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import ADR_SECTIONS, BY_NAME, SIGNATURE, list_section_names, section_label
 from kb.records.model import Candidate, Record, Section, SimilarRecord, Status, list_field
-from kb.similarity.contradictions import find_free_contradiction, find_literal_contradiction
+from kb.similarity.contradictions import (
+    RULING,
+    can_contradict,
+    find_free_contradiction,
+    find_literal_contradiction,
+)
 from kb.similarity.duplicates import (
     compute_similarity,
     find_closest_records,
@@ -23,12 +28,13 @@ from kb.similarity.duplicates import (
     match_paraphrase,
 )
 from kb.similarity.signatures import is_same_failure
+from kb.similarity.stance import compute_rarity, find_opposition, parse_stance, score_doubt
 from kb.similarity.statement import has_order, parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.markdown_scan import find_fenced_code, scan_markdown
-from kb.text.segment import normalise, normalise_newlines, one_line, split_sentences
+from kb.text.segment import has_cjk, normalise, normalise_newlines, one_line, split_sentences
 
 # Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
 # changes without a new decision, so a program may rewrite them.
@@ -39,8 +45,8 @@ _LISTS = ("evidence", "additions")  # Sections to which lines are added, each wi
 class CandidateDecision(NamedTuple):
     """What to do with a candidate."""
 
-    step: str  # create, merge or conflict
-    record: Record | None = None  # The existing record, for merge and conflict
+    step: str  # create, merge, conflict or ask
+    record: Record | None = None  # The existing record, for merge, conflict and ask
     reason: Message | None = None
     similar: tuple[SimilarRecord, ...] = ()
 
@@ -55,7 +61,8 @@ def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: fl
     """Return what to do with *candidate* beside the live records *near* it.
 
     A contradiction is looked for before a duplicate: titles that differ in one word of negation are alike. What is
-    worded freely is compared only where the titles tell nothing, the likest record first.
+    worded freely is compared only where the titles tell nothing, the likest record first. Where the subject is the same
+    and words do not tell whether the two say the same or the opposite, the writer is asked.
     """
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
     alike = find_similar(candidate, near)
@@ -68,14 +75,47 @@ def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: fl
         score = f"{same.score:.2f}"
         reason = msg("says the same as [{id}], titles {score} alike", id=same.record.scoped_id, score=score)
         return CandidateDecision("merge", same.record, reason, alike)
-    for record in find_closest_records(candidate, others):
+    closest = find_closest_records(candidate, others)
+    doubtful = None
+    for record in closest:
         if differs := find_free_contradiction(candidate, record):
             return CandidateDecision("conflict", record, differs, alike)
         if threshold < 1 and (same := match_paraphrase(candidate, record)):
+            if candidate.kind in RULING and has_opposite_word(candidate, record):
+                doubtful = doubtful or record
+                continue
             score = f"{same.score:.2f}"
             reason = msg("says the same as [{id}] in other words, {score} of them", id=record.scoped_id, score=score)
             return CandidateDecision("merge", record, reason, alike)
+    if threshold < 1 and not candidate.updates and (asked := doubtful or find_same_subject(candidate, closest)):
+        return CandidateDecision("ask", asked, similar=alike)
     return CandidateDecision("create", similar=alike)
+
+
+def has_opposite_word(candidate: Candidate, record: Record) -> bool:
+    """Return whether one of two records that look the same turns down what the other affirms."""
+    old, new = parse_stance(record.title, record.section("decision")), parse_stance(candidate.title, candidate.decision)
+    return find_opposition(old, new, loose=True) is not None
+
+
+def find_same_subject(candidate: Candidate, closest: Sequence[Record]) -> Record | None:
+    """Return the one of the *closest* records that is about the subject of *candidate*, where words do not tell more.
+
+    None where the candidate says how the two stand to each other, and for kinds that rule nothing.
+    """
+    if candidate.kind not in RULING:
+        return None
+    mine = parse_stance(candidate.title, candidate.decision)
+    stances = [parse_stance(record.title, record.section("decision")) for record in closest]
+    rarity, is_unspaced = compute_rarity(stances), has_cjk(candidate.title)
+    found = [
+        (score, record)
+        for record, stance in zip(closest, stances, strict=True)
+        if record.kind in RULING
+        and can_contradict(candidate, record)
+        and (score := score_doubt(stance, mine, rarity, is_unspaced=is_unspaced))
+    ]
+    return max(found, key=lambda one: one[0])[1] if found else None
 
 
 def is_decision_changed(old: Record, new: Record) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.kinds import BY_NAME, area_name, kind_label
-from kb.records.model import PROVEN, SAID, Candidate
+from kb.records.model import PROVEN, SAID, Candidate, Record
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip
@@ -24,6 +24,9 @@ SURE = 0.5
 """Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""
 COSTLY = 10
 """Tool calls from which on what they found out is worth keeping, needed by others or not: a fact, no judgement."""
+
+TITLE_SHOWN = 80
+"""Characters of a record's title that a question to the writer quotes."""
 
 _STANDING = regex(
     r"\bfrom now on\b|\bgoing forward\b|\bfrom here on\b|\bnext time (?:we|you|i)\b"
@@ -137,6 +140,19 @@ def _build_quote_objection(candidate: Candidate, quote: str) -> Objection:
         session=candidate.session,
     )
     return Objection("quote", reason, remedy, refuses=False)
+
+
+def ask_relation(record: Record) -> Objection:
+    """Return the question to the writer how a candidate stands to *record*, where words do not tell."""
+    id, title = record.scoped_id, clip(record.title, TITLE_SHOWN)
+    reason = msg("it is about the same as [{id}] “{title}”, and words do not tell how they agree", id=id, title=title)
+    remedy = msg(
+        "read {id} and submit it again with one of: updates {id} (it says the same), supersedes {id} (it replaces it), "
+        "coexists_with {id}=WHY (both hold); a person can also: kb inbox promote {held}",
+        id=id,
+        held="NAME",
+    )
+    return Objection("relation", reason, remedy, refuses=False)
 
 
 def answer_self_check(candidate: Candidate) -> SelfCheck:

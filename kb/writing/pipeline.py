@@ -301,7 +301,7 @@ def judge_candidate(
             amends=tuple(record.id for record in amended),
         )
         decision = decide_candidate(candidate, _find_comparable(transaction, candidate), kb.config.title_similarity)
-        is_new = decision.step == "create" and not candidate.updates
+        is_new = decision.step in ("create", "ask") and not candidate.updates
         if is_new and (damaged := inbox.find_damaged_twin(kb, candidate)):
             return inbox.hold_damaged(transaction, candidate, damaged, decision.similar)
         held = inbox.find_same(kb, candidate)
@@ -310,6 +310,8 @@ def judge_candidate(
             candidate, sightings, kb.config, in_sessions=in_sessions, overturns=decision.overturned_id, proof=proof
         )
         objections += [*gated.objections, *gate.require_approval(kb.config, given=bool(request.promoted))]
+        if decision.step == "ask" and decision.record and not (request.decided or request.promoted):
+            objections.append(gate.ask_relation(decision.record))
         if any(objection.refuses for objection in objections):
             return _refuse_with(transaction, candidate, objections)
         is_promoted = held is not None and held.name == request.promoted
