@@ -49,7 +49,7 @@ _END_OF_PRACTICE = regex(
     r"|取消|弃用|废弃|停止|停用|禁用|移除|去掉|去除|放弃|淘汰"
 )
 _BEFORE_PRACTICE = regex(
-    r"(?:^|\b(?:we|must|should|have|has|will|shall|and|to|now|then|already|要|已|将|并|都|统一))\s*$"
+    r"(?:^|\b(?:[Ww]e|must|should|have|has|will|shall|and|to|now|then|already|要|已|将|并|都|统一))\s*$"
 )
 # A verb phrase before these only says when or of which: 取消订单时, 删除接口为 DELETE
 _MODIFIER_END = regex(r"[时后前]|失败|接口|为")
