@@ -32,6 +32,7 @@ LIGHT = 0.5  # What weighs less is not looked for in the other record
 COVERED = 0.6  # Share of what is turned down that the other must affirm
 LIMITED = 0.5  # The same of each thing for which it is turned down, and of whom the denial is about
 
+_PATH = regex(r"(?<![\w./-])[\w-]{1,60}(?:/[\w.-]{1,60})+\.\w{1,5}\b")  # One file may hold two subjects
 _CLAUSE_END = regex(r"[,;:!?，；：。！？()（）、—\n]|\.(?=\s|$)|\b(?:but|while|whereas|and then)\b")
 
 # The verb behind is denied, and what it acts on: "do not use X", 不再使用 X, 禁止 X
@@ -168,20 +169,21 @@ def extract_terms(text: str) -> Iterator[str]:
 @lru_cache(maxsize=512)
 def parse_stance(title: str, decision: str) -> Stance:
     """Return what a record with *title* and *decision* is about, affirms and denies."""
+    title, decision = _PATH.sub(" ", title), _PATH.sub(" ", decision[:READ])
     weights: dict[str, float] = {}
     affirmed: dict[str, float] = {}
     denials: list[Denial] = []
-    core = " ".join(split_plain_sentences(decision[:READ])[:SENTENCES])[:CORE]
+    core = " ".join(split_plain_sentences(decision)[:SENTENCES])[:CORE]
     for text, factor in ((title, TITLE), (core, 1.0)):
         for clause in filter(None, map(str.strip, _CLAUSE_END.split(text))):
             spans = [*_find_denied_spans(clause)]
             denials += (each for span in spans for each in _parse_denials(clause, span, in_title=factor > 1))
             for term in extract_terms(_cut_spans(clause[: _find_doubtful(clause)], spans)):
                 affirmed[term] = max(affirmed.get(term, 0.0), factor)
-    for text, factor in ((title, TITLE), (decision[:READ], 1.0)):
+    for text, factor in ((title, TITLE), (decision, 1.0)):
         for term in extract_terms(text):
             weights.setdefault(term, weigh_term(term) * factor)
-    runs = ((run if is_unspaced else (run.lower(),)) for run, is_unspaced in iter_runs(f"{title}\n{decision[:READ]}"))
+    runs = ((run if is_unspaced else (run.lower(),)) for run, is_unspaced in iter_runs(f"{title}\n{decision}"))
     words = [word for run in runs for word in run]
     return Stance(
         frozenset(zip(words, words[1:], words[2:], strict=False)),
