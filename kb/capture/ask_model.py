@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_CHARACTERS = 120_000  # of the longest input; of a longer session the end is given
-_MIN_QUOTE_CHARACTERS = 4  # a quote of fewer 字 proves nothing: it stands in every text
+_MIN_QUOTE_CHARACTERS = 4  # a quote of fewer 字 proves nothing: it is in every text
 _SELF_CHECK = ("affects_future", "reference_value", "prevents_repeat")
 """The questions that the gate asks of every candidate."""
 _PERSONS = (HUMAN, ANSWER)

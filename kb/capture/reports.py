@@ -1,6 +1,6 @@
 """Find the reports of sub-agents that read and wrote nothing: each answers the question of the agent that called it.
 
-What such an agent found cost many calls and stands in one answer, which the next session would pay for again (SMAN
+What such an agent found cost many calls and is in one answer, which the next session would pay for again (SMAN
 "learning records"). The question, the lead of the answer, where it looked and what it cost become one learning; the
 whole report goes to the session's archive.
 """

@@ -198,7 +198,7 @@ def find_mismatches(claims: Iterable[Claim], tree: ProjectTree) -> Iterator[Clai
 def _check_path(claim: Claim, tree: ProjectTree) -> ClaimMismatch | None:
     path = _LINE_NUMBER.sub("", claim.name)
     if tree.has_path(path) or (path.startswith(".") and path.partition("/")[0] not in tree.folders):
-        return None  # what a program makes at work stands in no tree
+        return None  # what a program makes at work is in no tree
     moved = sorted(file for file in tree.files if file.rpartition("/")[2] == path.rpartition("/")[2])
     return ClaimMismatch(claim, moved[0] if len(moved) == 1 else "")
 

@@ -38,7 +38,7 @@ class RecordRow(NamedTuple):
 class RecordPart(NamedTuple):
     """A section of a record."""
 
-    name: str  # "decision", "why", …, or its heading where no kind knows it; "user": what stands in the USER block
+    name: str  # "decision", "why", …, or its heading where no kind knows it; "user": what is in the USER block
     text: str
 
 

@@ -39,7 +39,7 @@ class QuotedEvidence(NamedTuple):
     status: str
     file: str  # relative to the knowledge base, with forward slashes
     line: int  # 1-based, of the first character of the quote
-    quote: str  # as it stands in the file: its UTF-8 bytes occur there
+    quote: str  # as it is in the file: its UTF-8 bytes occur there
     commit: str  # the commit that last changed the file; "" while the file has changes that are not committed
     date: str  # ISO 8601: of that commit; without one, of the file
 

@@ -1,6 +1,6 @@
 """Codex CLI (https://developers.openai.com/codex/hooks): the payload of Claude Code, and no key it does not list.
 
-It runs no hook that the person has not trusted, and says nothing about it. What is trusted stands in the user's
+It runs no hook that the person has not trusted, and says nothing about it. What is trusted is in the user's
 `config.toml`, a table for each hook: `[hooks.state."FILE:EVENT:GROUP:NUMBER"]` with the SHA-256 of the hook as
 canonical JSON. Seen in Codex 0.169.0, for hooks of the user and of a project alike.
 """

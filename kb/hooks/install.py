@@ -296,7 +296,7 @@ def plan_server_installation(
         after = text_edit.set_table(text, name, wanted)
     elif entry is None:
         after = text_edit.put_value(text, name, wanted)
-    else:  # what else stands in the entry, a variable for instance, stays
+    else:  # what else is in the entry, a variable for instance, stays
         after = text
         for key, value in wanted.items():
             after = text_edit.put_value(after, (*name, key), value)

@@ -52,7 +52,7 @@ class SearchResult(NamedTuple):
 
     intent: str
     strategy: str
-    terms: tuple[tuple[str, int, float], ...]  # Term, the number of records it stands in, and what it counts
+    terms: tuple[tuple[str, int, float], ...]  # Term, the number of records it is in, and what it counts
     answers: list[SearchAnswer]
     ran: Message | str = ""  # Which ways of searching took part; "" where no words were looked for
     elsewhere: Message | str = ""  # How many records of scopes that were not asked match; "" where none does

@@ -127,7 +127,7 @@ PREFIX_FROM = 3  # Letters a spaced word needs before it is asked for as the beg
 NAME_WEIGHT = 2.0  # What a name in code (`getUserName`, oauth2) says beside an ordinary word, which says 1.0
 
 # What the lesser terms count in a ranking: a CJK bigram that reaches over a function word and so is a part of two
-# words; a single CJK character, which stands in many words; a part of a name in code, where the whole name is meant.
+# words; a single CJK character, which is in many words; a part of a name in code, where the whole name is meant.
 ACROSS, CHARACTER, PART = 0.3, 0.4, 0.7
 
 

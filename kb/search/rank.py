@@ -15,11 +15,11 @@ DEAD_WEIGHT = 0.3
 GLOBAL_WEIGHT = 0.9
 ELSEWHERE_WEIGHT = 0.6
 
-TITLE_WEIGHT = 0.5  # What it adds that all that was asked stands in the title
+TITLE_WEIGHT = 0.5  # What it adds that all that was asked is in the title
 FAVOUR = 1.25  # What it counts that a record is of a kind that answers such questions
 
 # What a record gains at most by coming up again, and in how many further sessions it has to.
-# The count stands in the record, so that an order never depends on whose machine it is.
+# The count is in the record, so that an order never depends on whose machine it is.
 HEARD, HEARD_OFTEN = 0.05, 9
 
 AGED = 0.03  # What a record loses that is a year older than the newest one found: no more than a tie is worth

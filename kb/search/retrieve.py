@@ -1,6 +1,6 @@
 """Retrieve from the index the records that may answer a query, and score them.
 
-Beside its terms, a record's score has what vectors say, what stands beside it in one source, how close together the
+Beside its terms, a record's score has what vectors say, what is beside it in one source, how close together the
 words of the question stand in its text, and how much of its title was asked for.
 """
 
@@ -33,7 +33,7 @@ SYNONYM = 0.4  # What a synonym counts beside the word that was asked
 MISSPELLED = 0.7  # What a word counts that is spelled like one that no record has
 
 # What is added for words that stand close together, for a title that was asked for, and for the share of the
-# question, by the rarity of its terms, that stands in the title
+# question, by the rarity of its terms, that is in the title
 CLOSE_WEIGHT, TITLE_WEIGHT, TOPIC_WEIGHT = 0.2, 0.3, 0.5
 WORDY = 6  # Subjects of a question from which on a vector says the less of it the more there are
 
@@ -237,13 +237,13 @@ def _normalise_scores(scores: Mapping[int, float]) -> dict[int, float]:
     return {n: (score - least) / (most - least) if most > least else 1.0 for n, score in best}
 
 
-# -- neighbours: an answer often stands beside the words of the question --------------------------
+# -- neighbours: an answer is often beside the words of the question --------------------------
 
 
 def _add_neighbour_boost(index: Index, terms: Sequence[WeightedTerm], parts: ScoreParts) -> dict[int, int]:
     """Add to *parts* what records of one source lend each other: those beside a record, and the source as a whole.
 
-    A row without a score of its own comes in where it stands beside one that has one. Return for each row of a source
+    A row without a score of its own comes in where it is beside one that has one. Return for each row of a source
     the one before it, 0 for the first.
     """
     groups = index.postings.find_source_groups(parts)

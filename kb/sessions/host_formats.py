@@ -237,7 +237,7 @@ def _is_copilot(record: Record) -> bool:
 
 
 def _translate_copilot(record: Record) -> Translated:
-    # what a sub-agent does stands in the same file, with the agentId it has
+    # what a sub-agent does is in the same file, with the agentId it has
     side = {"isSidechain": True, "agentId": record["agentId"]} if record.get("agentId") else {}
     yield from ({**side, **made} for made in _translate_copilot_event(str(record["type"]), record["data"]))
 

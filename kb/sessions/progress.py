@@ -349,7 +349,7 @@ def _find_completion_claim(transcript: Transcript) -> str:
     """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
     since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
     texts = [text for _, text in list_agent_texts(transcript._replace(messages=transcript.messages[since:]))]
-    # the claim stands in the last texts; an earlier “done” was followed by more work
+    # the claim is in the last texts; an earlier “done” was followed by more work
     for text in texts[:-4:-1]:
         for row in _iter_matching_sentences(_ALL_DONE, text):
             if 3 < count_words(row) < _MAX_STEP_WORDS and not _NEXT.search(row):

@@ -37,7 +37,7 @@ _ONLY = frozenset({"only", "只有", "仅", "只"})
 class Clause(NamedTuple):
     """What stands between two commas, read by the loose rows of the lexicon."""
 
-    text: str  # The sentence it stands in
+    text: str  # The sentence it is in
     words: tuple[Word, ...]  # The words and numbers that say something
     texts: frozenset[str]  # Their texts
     terms: tuple[str, ...]  # The words without the numbers; of Chinese without known words the bigrams

@@ -326,7 +326,7 @@ def _collect_denied_words(record: Profile) -> frozenset[str]:
 def _has_swapped_words(mine: Clause, theirs: Clause, new: Profile, old: Profile, *, is_twin: bool = False) -> bool:
     """Return whether between the same neighbours each clause has a word that the other's record has not.
 
-    With *is_twin*, the two clauses must be the same but for what stands in one place.
+    With *is_twin*, the two clauses must be the same but for what is in one place.
     """
     left, right = find_own_positions(mine, theirs, old), find_own_positions(theirs, mine, new)
     covered = is_fully_covered(mine, theirs, left) and is_fully_covered(theirs, mine, right)

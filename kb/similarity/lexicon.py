@@ -358,7 +358,7 @@ def _build_rival_rows() -> dict[str, frozenset[int]]:
     return rows
 
 
-RIVAL_ROWS: Mapping[str, frozenset[int]] = _build_rival_rows()  # Name → the rows of RIVALS it stands in
+RIVAL_ROWS: Mapping[str, frozenset[int]] = _build_rival_rows()  # Name → the rows of RIVALS it is in
 
 # Word → its row in OPPOSITES and the group of writings it belongs to.
 OPPOSITE_OF: Mapping[str, tuple[int, int]] = {
