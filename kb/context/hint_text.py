@@ -23,6 +23,7 @@ from kb.safety.quoting import (
     QuotedRecord,
     escape_cell,
     find_conclusions,
+    quote_answer,
     quote_first_sentence,
     quote_record,
     quote_text,
@@ -31,7 +32,7 @@ from kb.safety.quoting import (
 )
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.segment import clip, estimate_tokens, normalise, one_line
+from kb.text.segment import clip, estimate_tokens, one_line
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
 
 T1, T2 = "t1", "t2"
 _FIRST_BATCH = 16  # so many records are quoted before it is asked whether there is room for more
-ACTION_TOKENS, ANSWER_TOKENS = 60, 40  # estimated tokens of a line before a file is written, and of an answer
-ANSWER_LIMIT = 200  # characters of an answer, which 40 tokens mostly end before
+ACTION_TOKENS = 60  # estimated tokens of a line before a file is written
 MIN_LINE_TOKENS = 12  # estimated tokens below which no line of a record has room
 _CALLABLE = regex(r"(?:[\w.-]{1,40}:)?[\w-]{1,40}")
 
@@ -374,21 +374,6 @@ def _format_quote_head(
     label = quote_text(kind.zh if config.language == "zh" else kind.en, NAME_LIMIT)
     title = quote_text(one.record.title, limit)
     return f"> - [{_format_name(one.original, shared)}] {label}{words['colon']}{title}{_format_mark(one, words)}"
-
-
-def quote_answer(record: Record) -> str:
-    """Return the first sentence of what *record* says, at most 40 tokens: its decision, or where the title has it, why.
-
-    A question is answered by its decision, of whatever kind the record is; "" where it says nothing.
-    """
-    title = normalise(record.title)
-    for section in ("decision", "why"):
-        said = quote_first_sentence(record, section, ANSWER_LIMIT)
-        while said and estimate_tokens(said) > ANSWER_TOKENS:
-            said = clip(said, len(said) * 9 // 10)
-        if said and normalise(said.rstrip("…")) not in title:
-            return said
-    return ""
 
 
 def render_start_context(

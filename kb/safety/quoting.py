@@ -10,10 +10,11 @@ from kb.i18n import Message, msg
 from kb.records.model import Record
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import clip, first_sentence, one_line
+from kb.text.segment import clip, estimate_tokens, first_sentence, normalise, one_line
 
 TITLE_LIMIT = 80  # Characters of a title in a list
 CELL_LIMIT = 60  # Characters of a cell of the history table, and of a reason
+ANSWER_LIMIT, ANSWER_TOKENS = 200, 40  # Characters and estimated tokens of an answer
 NAME_LIMIT = 40  # Characters of an id, a scope or a kind: what the front of a file says it is
 PATH_LIMIT = 160  # Characters of the path of a record
 
@@ -90,6 +91,21 @@ def quote_first_sentence(record: Record, section: str, limit: int = CELL_LIMIT) 
     if first.rstrip("。.").lower() in _NONE or has_conclusion(record.section(section)):
         return ""
     return quote_text(first, limit)
+
+
+def quote_answer(record: Record) -> str:
+    """Return the first sentence of what *record* says, at most 40 tokens: its decision, or where the title has it, why.
+
+    A question is answered by its decision, of whatever kind the record is; "" where it says nothing.
+    """
+    title = normalise(record.title)
+    for section in ("decision", "why"):
+        said = quote_first_sentence(record, section, ANSWER_LIMIT)
+        while said and estimate_tokens(said) > ANSWER_TOKENS:
+            said = clip(said, len(said) * 9 // 10)
+        if said and normalise(said.rstrip("…")) not in title:
+            return said
+    return ""
 
 
 def _extract_first_line(text: str) -> str:

@@ -91,7 +91,7 @@ def test_a_prompt_about_something_else_is_told_nothing(
 
 
 def test_a_long_answer_is_cut_at_forty_tokens(kb: KnowledgeBase, language: str) -> None:
-    from kb.context.hint_text import quote_answer
+    from kb.safety.quoting import quote_answer
 
     said = {
         "en": "The nightly job copies every table and every file that changed " * 9,
