@@ -50,7 +50,7 @@ _LANGUAGES = {
 _RULES = ("constraint", "preference", "pitfall")
 _DECISIONS = ("decision", "pattern", "checklist", "domain-note")
 _CUT = "…"
-_WAITS = msg("the next prompt: nothing is open")
+_WAITS = msg("wait for the next prompt; nothing is open")
 
 Write = Callable[[Mapping[str, object]], str]
 """Fills the template of a form."""

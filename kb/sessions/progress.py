@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from kb.i18n import msg
+from kb.records.kinds import KINDS
 from kb.sessions.handed_text import iter_items, split_prompt, split_summary
 from kb.sessions.host_input import split_element, to_text
 from kb.sessions.prose import is_question, split_pieces, split_sentences
@@ -123,6 +124,12 @@ _CHOICES = re.compile(
     r"(?i)\b(?:options|next (?:steps?|up)|what'?s next|recommendations?|i(?:'d| would)? (?:recommend|suggest))\b"
     r"|下一步|可选|选项|建议"
 )
+_PARAGRAPHS = re.compile(r"\n(?:[ \t]*+\n)+")
+_RECORD = re.compile(
+    rf"\W*(?:(?:{'|'.join(kind.prefix for kind in KINDS)})\d*\]"
+    rf"|(?:(?i:{'|'.join(kind.en for kind in KINDS)})|{'|'.join(kind.zh for kind in KINDS)})\W{{0,3}}[:：])"
+)
+"""“[D] …”, “Decision: …”, “约束：…”: a paragraph that marks a record is no step, whatever its words."""
 _MAX_LEAD_WORDS = 12
 """A longer sentence before a list is no heading of it."""
 _OFFER = re.compile(
@@ -268,7 +275,8 @@ class _LastTurn:
         last = max((n for n, message in enumerate(own) if get_prompt(message) or message.answers), default=-1)
         turn = own[last + 1 :]
         spoken = [n for n, message in enumerate(turn) if message.origin == AGENT and message.texts]
-        self.text = "\n".join(get_own_texts(turn[spoken[-1]])) if spoken else ""
+        text = "\n".join(get_own_texts(turn[spoken[-1]])) if spoken else ""
+        self.text = "\n\n".join(block for block in _PARAGRAPHS.split(text) if not _RECORD.match(block))
         behind = turn[spoken[-1] :] if spoken else turn
         self.is_over = bool(self.text) and not any(message.calls or message.results for message in behind)
         calls = [call for message in behind for call in message.calls]

@@ -34,9 +34,10 @@ $ kb session load 0a1b2c3d
 - Every cache key must carry the tenant prefix
 
 【Progress】
-- Done: none
-- In progress: I compared Redis with a local cache
+- Done: I compared Redis with a local cache
+- In progress: none
 - To do: none
+- Next: wait for the next prompt; nothing is open
 
 【Anchors】
 - [D001]
@@ -51,7 +52,7 @@ shop:D001 ⚠️ proposed  The order endpoint caches stock in Redis  (project/sh
 $ kb session save --transcript s.jsonl --json
 {
   "session": "0a1b2c3d-1111-4222-8333-444455556666",
-  "compact": "## 🔸 Compact context\n\n【Task】 Choose a cache for the order endpoint and write the decision down\n\n【Decided】\n- The order endpoint caches stock in Redis (reason: all instances of the architecture must share it)\n\n【Constraints】\n- Every cache key must carry the tenant prefix\n\n【Progress】\n- Done: none\n- In progress: I compared Redis with a local cache\n- To do: none\n\n【Anchors】\n- [D001]\n- [C001]\n",
+  "compact": "## 🔸 Compact context\n\n【Task】 Choose a cache for the order endpoint and write the decision down\n\n【Decided】\n- The order endpoint caches stock in Redis (reason: all instances of the architecture must share it)\n\n【Constraints】\n- Every cache key must carry the tenant prefix\n\n【Progress】\n- Done: I compared Redis with a local cache\n- In progress: none\n- To do: none\n- Next: wait for the next prompt; nothing is open\n\n【Anchors】\n- [D001]\n- [C001]\n",
   "candidates": [],
   "verdicts": [],
   "archive": "shop-<stamp>-0a1b2c3d",
