@@ -52,7 +52,7 @@ MIN_BASE_RECORDS = 20  # records from which on scores are spread enough to tell 
 # title, and by how many standard deviations its score lies above that of all records.
 HELD_FACTOR, TITLE_FACTOR, SPREAD_FACTOR, PROMPT_BIAS = 1.31, 3.22, 4.57, -9.97
 MAX_SPREAD = 6.5  # a lone word of one record lies above all the more, the larger the base
-MIN_PROMPT_SCORE, MIN_FURTHER_SCORE = 1.0, 2.0  # at which few commits that cite nothing are answered
+MIN_PROMPT_SCORE, MIN_FURTHER_SCORE = 0.8, 1.8  # at which few commits that cite nothing are answered
 # A question is answered by a text that holds most of it; in a long text half of any question stands somewhere. Fitted
 # on questions to paragraphs in English and Chinese.
 COVERED_FACTOR, LENGTH_FACTOR, USUAL_TERMS, MIN_QUESTION_SCORE, MIN_QUESTION_PROMPT_SCORE = 3.25, 0.2, 200, 2.4, -2.0
