@@ -72,6 +72,8 @@ def compare_records(kb: Workspace, records: Sequence[Record], project: str, top:
             for commit in (commits.get(one.day, ""), "HEAD")
             if commits.get(one.day)
         ]
+        if not names:
+            return list(records)
         output = repository.run_git(("cat-file", "--batch-check"), "".join(f"{name}\n" for name in names).encode())
         answers = dict(zip(names, output.out.decode("utf-8", "replace").splitlines(), strict=False))
     except (GitFailed, Busy, OSError):
@@ -98,9 +100,11 @@ def _find_commits(kb: Workspace, repository: Repository, days: Iterable[str]) ->
     known = {str(key): str(oid) for key, oid in (kb.state.load(_DAYS) or {}).items()}
     found = {day: known.get(f"{repository.top}@{day}", "") for day in days}
     if missing := [day for day, oid in found.items() if not oid]:
-        for day in missing:
+        for day in sorted(missing, reverse=True):
             output = repository.run_git(("log", "-1", "--format=%H", f"--before={day}T23:59:59"))
             found[day] = output.out.decode().strip() if not output.code else ""
+            if not found[day]:  # the repository is younger: no earlier day has a commit either
+                break
         new = {f"{repository.top}@{day}": found[day] for day in missing if found[day]}
         kb.state.save(dict([*known.items(), *new.items()][-_MAX_DAYS:]), _DAYS)
     return {day: oid for day, oid in found.items() if oid}

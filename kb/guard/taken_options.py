@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from kb.records.rejected_options import CODE, NAME, SORT
-from kb.startup.lazy_regex import regex
 
 PROSE = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".html", ".log", ".csv", ".lock", ".svg", ".po")
 _MANIFESTS = frozenset(
@@ -14,20 +13,22 @@ _MANIFESTS = frozenset(
     setup.cfg setup.py pipfile environment.yml dockerfile docker-compose.yml docker-compose.yaml compose.yml
     compose.yaml mix.exs build.sbt""".split()
 )
-_REQUIREMENTS = regex(r"(?:^|[/_-])requirements[\w.-]*\.(?:txt|in)$")
-_MANIFEST_PROSE = regex(
+_REQUIREMENTS = re.compile(r"(?:^|[/_-])requirements[\w.-]*\.(?:txt|in)$")
+_MANIFEST_PROSE = re.compile(
     r'(?i)^\s*["\']?(?:description|author|license|keywords|name|version|homepage|readme|classifiers)\b'
 )
-_BLOCK_TEXT = regex(r'"""[\s\S]*?(?:"""|\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z)|/\*[\s\S]*?(?:\*/|\Z)|<!--[\s\S]*?(?:-->|\Z)')
-_LINE_COMMENT = regex(r"(?m)(?:^|(?<=[\s;{})]))(?://|#(?!include|\[|!)|--(?=\s)).*$")
-_STRING = regex(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`[^`\n]*`')
-_IMPORT = regex(
+_BLOCK_TEXT = re.compile(
+    r'"""[\s\S]*?(?:"""|\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z)|/\*[\s\S]*?(?:\*/|\Z)|<!--[\s\S]*?(?:-->|\Z)'
+)
+_LINE_COMMENT = re.compile(r"(?m)(?:^|(?<=[\s;{})]))(?://|#(?!include|\[|!)|--(?=\s)).*$")
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`[^`\n]*`')
+_IMPORT = re.compile(
     r"""(?mx)^\s*(?:import|from|use|using|require|require_relative|include|extern\s+crate|gem|@import)\b.*$
     |\b(?:require|import|include)\s*\(\s*["'][^"'\n]+["'] | ^\s*\#include\b.*$
     |^\s*["'][\w.-]+\.\w+/[\w./-]+["']\s*$"""
 )
-_FROM = regex(r"^\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w.]+(?:\s*,\s*[\w.]+)*))")
-_SPECIFIER = regex(r"""["'<]([^"'<>\s]+)["'>]|([A-Za-z_@][\w.:/\\@-]*)""")
+_FROM = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w.]+(?:\s*,\s*[\w.]+)*))")
+_SPECIFIER = re.compile(r"""["'<]([^"'<>\s]+)["'>]|([A-Za-z_@][\w.:/\\@-]*)""")
 # Packages whose names do not say what they are for, and the products without which they are nothing
 _PRODUCTS = {
     package: product
@@ -53,8 +54,8 @@ _KEYWORDS = frozenset(
     """import from use using require include extern crate gem as static type const let var func package
     require_relative""".split()
 )
-_WORD = regex(r"[A-Za-z_][A-Za-z0-9_]*")
-_HUMP = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
 _MIN_PART_CHARACTERS = 5
 """Letters from which on an option's name counts as part of a longer identifier: `redisclient`, not `gin` in `begin`."""
 

@@ -8,21 +8,20 @@ number is one only where Python would write it the same way, so that `str` gives
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 from frontmatter.default_handlers import YAMLHandler
-
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_STRANGE = regex("[^\t\n\r -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_LINE_END = regex(r"\r\n|\n|\r")
+_STRANGE = "[^\t\n\r -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+_LINE_END = re.compile(r"\r\n|\n|\r")
 _MEANINGS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -167,7 +166,7 @@ def _trim_overlaps(entries: dict[str, YamlEntry], end: int) -> dict[str, YamlEnt
 def load_yaml(source: str, max_depth: int) -> YamlFrontMatter:
     """Return the entries of *source*; raise YamlError, with a line, for what is not YAML or not allowed."""
     # what can be printed is never strange; to compile the pattern takes longer than to read most sources
-    if not source.replace("\n", "").isprintable() and (strange := _STRANGE.search(source)):
+    if not source.replace("\n", "").isprintable() and (strange := re.search(_STRANGE, source)):
         line = len(_LINE_END.findall(source, 0, strange.start())) + 1
         raise YamlError(f"the character U+{ord(strange.group()):04X} cannot stand here as it is", line)
     try:
