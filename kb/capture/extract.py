@@ -89,7 +89,7 @@ _NO_CHOICE = re.compile(
     r"(?i)\W*(?:you decide|no preference|not sure|either|don'?t (?:know|care)|up to you|other|skip\b|later|none of"
     r"|你(?:来)?(?:决定|定)|随(?:便|意)|都(?:行|可以)|不确定|其他|跳过|以后再)"
 )
-_ADVISED = re.compile(r"(?i)\s*[(（](?:recommended|default|推荐|默认)[)）]")
+_ADVISED = re.compile(r"(?i)(?<!\s)\s*+[(（](?:recommended|default|推荐|默认)[)）]")
 _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
 
 

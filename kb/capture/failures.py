@@ -88,7 +88,7 @@ _MISUSE = re.compile(
 """What a tool says when it was called in a wrong way, or in a wrong folder."""
 _COMMAND_WORD = re.compile(r"[\w.@=:-]+")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
-_REDIRECT = re.compile(r"\s*(?:\d?>&\d|&?\d?>>?\s*\S+)")
+_REDIRECT = re.compile(r"(?<!\s)\s*+(?:\d?>&\d|&?\d?>>?\s*+\S++)")
 _NOT_THE_TASK = re.compile(
     r"<tool_use_error>|doesn't want to proceed|tool use was rejected|\[Request interrupted|requires approval|timed out",
     re.IGNORECASE,

@@ -73,7 +73,7 @@ _PREAMBLE = re.compile(
     r"|(?:perfect|excellent|great|good)\b[.!]?$|好的|让我|我(?:已经?|现在)|根据(?:我的)?|以下是|下面是)"
 )
 """With this a report announces itself: “Now I have a comprehensive understanding. Let me …”, “以下是报告”."""
-_HOST_TAIL = re.compile(r"\n+(?:agentId: \S+ \(|<usage>)")
+_HOST_TAIL = re.compile(r"(?<!\n)\n++(?:agentId: \S+ \(|<usage>)")
 """What Claude Code puts behind the report in the result of the call."""
 _SUMMARY_HEADING = re.compile(
     r"(?i)\b(?:summary|conclusion|answer|key findings|tl;?dr|overview|findings)\b|总结|结论|概述|摘要|要点|主要发现"

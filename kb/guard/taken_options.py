@@ -13,7 +13,6 @@ _MANIFESTS = frozenset(
     setup.cfg setup.py pipfile environment.yml dockerfile docker-compose.yml docker-compose.yaml compose.yml
     compose.yaml mix.exs build.sbt""".split()
 )
-_REQUIREMENTS = re.compile(r"(?:^|[/_-])requirements[\w.-]*\.(?:txt|in)$")
 _MANIFEST_PROSE = re.compile(
     r'(?i)^\s*["\']?(?:description|author|license|keywords|name|version|homepage|readme|classifiers)\b'
 )
@@ -23,9 +22,9 @@ _BLOCK_TEXT = re.compile(
 _LINE_COMMENT = re.compile(r"(?m)(?:^|(?<=[\s;{})]))(?://|#(?!include|\[|!)|--(?=\s)).*$")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`[^`\n]*`')
 _IMPORT = re.compile(
-    r"""(?mx)^\s*(?:import|from|use|using|require|require_relative|include|extern\s+crate|gem|@import)\b.*$
-    |\b(?:require|import|include)\s*\(\s*["'][^"'\n]+["'] | ^\s*\#include\b.*$
-    |^\s*["'][\w.-]+\.\w+/[\w./-]+["']\s*$"""
+    r"""(?mx)^[ \t]*+(?:import|from|use|using|require|require_relative|include|extern[ ]crate|gem|@import)\b.*$
+    |\b(?:require|import|include)[ ]?\([ ]?["'][^"'\n]+["'] | ^[ \t]*+\#include\b.*$
+    |^[ \t]*+["'](?=[^/\n]*\.)[\w.-]++/[\w./-]++["'][ \t]*+$"""
 )
 _FROM = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w.]+(?:\s*,\s*[\w.]+)*))")
 _SPECIFIER = re.compile(r"""["'<]([^"'<>\s]+)["'>]|([A-Za-z_@][\w.:/\\@-]*)""")
@@ -62,7 +61,8 @@ _MIN_PART_CHARACTERS = 5
 
 def is_manifest(path: str) -> bool:
     """Return whether *path* names dependencies: package.json, requirements-dev.txt, go.mod."""
-    return path.rpartition("/")[2].casefold() in _MANIFESTS or _REQUIREMENTS.search(path.casefold()) is not None
+    name = path.rpartition("/")[2].casefold()
+    return name in _MANIFESTS or ("requirements" in name and name.endswith((".txt", ".in")))
 
 
 def may_take_up(path: str) -> bool:
@@ -119,7 +119,7 @@ def _iter_specifiers(rows: Iterable[str]) -> Iterator[str]:
     """Yield what *rows* name between quotes, or else as words; of what is imported from a package only the package."""
     for row in rows:
         if match := _FROM.match(row):
-            found = [("", name) for name in re.split(r"\s*,\s*", match[1] or match[2])]
+            found = [("", name.strip()) for name in (match[1] or match[2]).split(",")]
         if not match or "'" in row or '"' in row:
             found = _SPECIFIER.findall(row)
             found = [pair for pair in found if pair[0]] or found

@@ -22,7 +22,7 @@ SORTS = {
 
 _MAX_OPTIONS, _MAX_HEAD_CHARACTERS, _MAX_CODE_CHARACTERS = 12, 90, 60
 _KINDS = ("decision", "constraint", "interface")
-_ITEM = regex(r"\s*(?:[-*+•]|\d{1,2}[.)、]|#{2,6}|\|)\s+")
+_ITEM = regex(r"\A\s*+(?:[-*+•]|\d{1,2}[.)、]|#{2,6}|\|)\s++")
 # what stands behind the option: "Redis — ops refuses it", "Flask：更底层", "Kafka (too heavy)", "Django because …"
 _REASON = regex(r"\s[—–|-]+\s|[:：(（|]|[,，;；。]|\.\s|\.$|\s(?:because|since|as it|but)\s|因为|由于|但")
 _CODE_SPAN = regex(r"`([^`\n]{2,80})`")

@@ -285,7 +285,7 @@ _PATH = regex(
     # a path: two slashes, one behind a usual folder, an absolute one, or a file's ending; CI/CD and and/or are none
     r"(?<![\w.@-])(?:[\w.@-]++/){2,}[\w.@-]+|(?<![\w.@/-])(?:~|\.{1,2})?/[a-z][\w./@-]*|"
     r"(?<![\w.@-])(?:src|libs?|apps?|pkg|packages?|tests?|cmd|internal|configs?|docs?|scripts?|utils?|api|core|web|bin|tools|"
-    r"components|services|server|client|modules|\.github)/[\w.@-]+|\A[\w.@-]+/[\w.@-]*[a-z][\w.@-]*\Z|"
+    r"components|services|server|client|modules|\.github)/[\w.@-]+|\A[\w.@-]++/(?=[\w.@-]*?[a-z])[\w.@-]++\Z|"
     r"(?<![\w.-])[\w-]+(?:\.[\w-]+)*\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|cc?|h|hpp|cpp|cs|rb|php|swift|scala|vue|svelte|html|s?css|proto|tf|"
     r"sh|sql|ya?ml|toml|json|md|xml|ini|conf|cfg|env|lock|gradle)\b"
 )

@@ -173,7 +173,8 @@ _SECTIONS = {
 }
 _TITLES = tuple((name, re.compile(f"(?:{pattern})\\Z", re.IGNORECASE)) for name, pattern in _SECTIONS.items())
 _TITLE = re.compile(
-    r"(?m)^[ ]{0,3}(?:(?:#{1,4}|\d{1,2}[.)])[ \t]+)\**([^\n*:：]{3,60})\**[:：]?\**[ \t]*$|^<(\w{3,40})>[ \t]*$"
+    r"(?m)^[ ]{0,3}(?:(?:#{1,4}|\d{1,2}[.)])[ \t]+)\*{0,3}([^\n*:：]{3,60})\*{0,3}[:：]?\*{0,3}[ \t]*+$"
+    r"|^<(\w{3,40})>[ \t]*$"
 )
 """“4. Errors and fixes:”, “## Next Steps”, “<next_steps>”."""
 _TAIL = re.compile(

@@ -140,7 +140,7 @@ _OFFER = re.compile(
 
 
 _ADVICE = re.compile(
-    r"(?i)\W*(?:once|after (?:that|this)|when you|give it)\b"
+    r"(?i)(?:once|after (?:that|this)|when you|give it)\b"
     r"|\byou(?:['’]ll| will| may| might)? (?:can|should|need to|have to|want to)\b"
     r"|\b(?:just run|please (?:try|run|check|restart|wait)|then try|try (?:it )?again|wait (?:a|for|until)|when you)\b"
     r"|(?:你|您)(?:可以|需要)|请(?:重试|稍等)"

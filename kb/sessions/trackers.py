@@ -85,7 +85,7 @@ _TITLE = re.compile(rf"(?:--title[= ]|-t )\s*{_QUOTED.format('title')}|^\s+{_QUO
 _STATUS = re.compile(r"--status[= ]\s*['\"]?(\w+)|(--claim)\b")
 _LEADING_NAMES = re.compile(rf"\A(?:\s+(?:{_ID})(?=\s|$))*")
 _CREATED_ID = re.compile(
-    r"(?:issues|pull|merge_requests)/(\d+)|\"id\":\s*\"([\w.-]+)\"|(?:Created|created)[^\n]*?\b([a-z]\w*-[\w.]+)"
+    r"(?:issues|pull|merge_requests)/(\d+)|\"id\":\s*\"([\w.-]+)\"|[Cc]reated[^\n]{0,120}?\b([a-z]\w{0,40}-[\w.]++)"
 )
 _SETTLES = re.compile(
     r"\bgit (?:commit|stash|(?:rebase|merge|cherry-pick) --continue|restore|checkout --|reset --hard)\b"

@@ -34,7 +34,7 @@ _INSTEAD = regex(
 
 _ADVERBS = r"(?:(?:also|already|finally|deliberately|explicitly|therefore|ultimately|both|all|jointly|then|now)\s+)*"
 _TITLE_LEAD = regex(
-    r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|in the end|as agreed|after [^,]{0,40}),?\s+)*"
+    r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|in the end|as agreed|after [^,]{0,40}),?\s{1,9}){0,3}"
     r"(?:(?:we|i|the team)(?:'ve|’ve| have|'d|’d| had)?\s+" + _ADVERBS + r"(?:"
     r"(?P<not>(?:decided|chose|opted|agreed|elected)\s+(?:not to|to not)\s+)"
     r"|(?P<bare>(?:decided|chose|opted|agreed|elected)\s+to\s+|(?:decided|agreed)\s+that\s+)"

@@ -204,7 +204,7 @@ def test_what_always_holds_is_not_said_again_to_a_resumed_session(host: Host) ->
 def test_what_a_start_named_by_its_title_is_said_where_it_counts(host: Host) -> None:
     rule = Candidate("constraint", "Amounts are integer cents", "Amounts are integer cents.", why="Floats lose cents.")
     with host.kb() as kb:
-        kb.write([rule._replace(affects_future=True)], decided=True)
+        kb.write([rule._replace(scope="global", affects_future=True)], decided=True)
     assert "C001" in host.send("session-start", "s1", source="startup").context
     asked = {"prompt": "are amounts integer cents or floats?"}
     assert "C001" in host.send("user-prompt", "s1", **asked).context
