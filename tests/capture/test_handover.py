@@ -277,11 +277,11 @@ def test_a_persons_word_is_accepted_and_an_agents_waits_for_its_sections(host: H
     path = talk_of(host, EN)
     host.send("stop", SESSION, path)
     write(host, candidate(EN, EN["person"]))
-    own = {**candidate(EN, "I'd keep the newest record whenever two collide."), "title": "Imports log every collision"}
-    write(host, {**own, "decision": "Each collision of two records is written to the import's own log file."})
+    own = {**candidate(EN, "I'd keep the newest record whenever two collide."), "title": "Backups run at night"}
+    write(host, {**own, "decision": "The backup of the customer base starts at two in the morning."})
     assert {record.title: str(record.status) for record in host.kb().records()} == {
         EN["title"]: "accepted",
-        "Imports log every collision": "proposed",
+        "Backups run at night": "proposed",
     }
 
 
@@ -313,8 +313,7 @@ def test_an_amendment_opens_a_review_of_the_rule_that_it_takes_back(
 ) -> None:
     path = talk_of(host, EN)
     host.send("stop", SESSION, path)
-    for other in ("Exports run at night", "merge_records writes a log line for every record"):
-        write(host, {**candidate(EN, EN["person"]), "title": other, "decision": f"{other}, as ever."})
+    write(host, {**candidate(EN, EN["person"]), "title": "Exports run at night", "decision": "Exports run at 2 a.m."})
     before, after = (
         {**candidate(EN, EN["person"]), "title": title, "decision": decision} for title, decision in (first, second)
     )
