@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from kb.context import hint_text
 from kb.context.hint_text import Hint
@@ -112,17 +112,21 @@ def build_avatar_hint(
     *quiet*, for a host that adds it to a prompt unasked: no text where there is nothing, else a quote notice above it.
     *told* is the log of the sub-agent that is told it.
     """
-    query, hints = parse_query(task), []
-    moments = hint_text.list_moments(avatar)
+    query, moments = parse_query(task), hint_text.list_moments(avatar)
+    kinds = {moment: tuple(kind.name for kind in KINDS if kind.hint == moment) for moment in moments}
+    held: list[Record] = []
+    if moments:
+        every = tuple(dict.fromkeys((*chain(*kinds.values()), *(_KINDS_FOR_ALL if query.subjects else ()))))
+        current = _find_current(kb, partial(_find_task_records, kb, query, (), project, every))
+        held = list(iter_still_true(kb, current[: 2 * _MAX_TASK_RECORDS], project, kb.folder))
+    hints = []
     for moment in moments:
-        current = _find_current(kb, partial(_find_task_records, kb, query, (moment,), project))
-        records = list(iter_still_true(kb, current[:_MAX_TASK_RECORDS], project, kb.folder))
+        records = [record for record in held if record.kind in kinds[moment]][:_MAX_TASK_RECORDS]
         hints.append(_render_hint(kb, moment, records, project, told))
-    if moments and query.subjects:
+    if held:
         known = {record.path for hint in hints for record in hint.shown}
-        current = _find_current(kb, partial(_find_task_records, kb, query, (), project, _KINDS_FOR_ALL))
-        new = [record for record in current[:_MAX_TASK_RECORDS] if record.path not in known]
-        records = qualify_record_ids(kb.index, list(iter_still_true(kb, new, project, kb.folder)), project)
+        new = [record for record in held if record.kind in _KINDS_FOR_ALL and record.path not in known]
+        records = qualify_record_ids(kb.index, new[:_MAX_TASK_RECORDS], project)
         left = len(moments) * kb.config.hint_tokens - sum(estimate_tokens(hint.text) for hint in hints if hint.shown)
         hints.append(hint_text.render_notes(records, kb.config, left))
         log_given_records(kb, "agent", hints[-1].shown, told)

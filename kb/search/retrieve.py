@@ -104,8 +104,8 @@ def retrieve_hits(
     parts: ScoreParts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
     if meaning and (near := meaning.near()):
         # One vector stands for a short question well; of a long sentence with many rare words it blurs them
-        words = sum(0.5 if term >= FIRST_CJK else 1.0 for term in query.subjects)  # a bigram is half a word
-        share = meaning.share * min(1.0, WORDY / max(words, 1.0))
+        size = sum(0.5 if term >= FIRST_CJK else 1.0 for term in query.subjects)  # a bigram is half a word
+        share = meaning.share * min(1.0, WORDY / max(size, 1.0))
         parts = fuse_scores({n: part["terms"] for n, part in parts.items()}, near, share)
     before = _add_neighbour_boost(index, terms, parts)
     some = _load_hits(index, query, terms, parts, wanted, max(limit, READ), before)
