@@ -30,7 +30,7 @@ TITLE = 1.5  # How much heavier a term of the title weighs
 
 LIGHT = 0.5  # What weighs less is not looked for in the other record
 COVERED = 0.6  # Share of what is turned down that the other must affirm
-LIMITED = 0.5  # The same of each thing for which it is turned down, and of whom the denial is about
+LIMITED = 0.5  # More than this share of each thing for which it is turned down
 
 _PATH = regex(r"(?<![\w./-])[\w-]{1,60}(?:/[\w.-]{1,60})+\.\w{1,5}\b")  # One file may hold two subjects
 _CLAUSE_END = regex(r"[,;:!?，；：。！？()（）、—\n]|\.(?=\s|$)|\b(?:but|while|whereas|and then)\b")
@@ -339,7 +339,7 @@ def _weigh_denial(denial: Denial, one: Stance, other: Stance, *, loose: bool) ->
     # "Pages for members are not cached" / "Pages for guests are cached", 夜间不限速 / 白天限速: each about its own
     if denial.actor and other.named - one.weights.keys() and not (loose and denial.actor <= other.weights.keys()):
         return 0.0
-    if _share_affirmed(free, other) < COVERED or any(_share_affirmed(each, other) < LIMITED for each in denial.limits):
+    if _share_affirmed(free, other) < COVERED or any(_share_affirmed(each, other) <= LIMITED for each in denial.limits):
         return 0.0
     found = [term for term in free if term in other.affirmed]
     if loose and len(found) + bool(denial.verb) < 2:  # one word, of whatever sense, proves nothing
