@@ -101,7 +101,8 @@ def has_opposite_word(candidate: Candidate, record: Record) -> bool:
 def find_same_subject(candidate: Candidate, closest: Sequence[Record]) -> Record | None:
     """Return the one of the *closest* records that is about the subject of *candidate*, where words do not tell more.
 
-    None where the candidate says how the two stand to each other, and for kinds that rule nothing.
+    None where the candidate says how the two stand to each other, and for kinds that rule nothing. Claims tell as well:
+    with equal keys they would have contradicted, and with others the two are about two things.
     """
     if candidate.kind not in RULING:
         return None
@@ -113,6 +114,7 @@ def find_same_subject(candidate: Candidate, closest: Sequence[Record]) -> Record
         for record, stance in zip(closest, stances, strict=True)
         if record.kind in RULING
         and can_contradict(candidate, record)
+        and not (candidate.claims and record.claims)
         and (score := score_doubt(stance, mine, rarity, is_unspaced=is_unspaced))
     ]
     return max(found, key=lambda one: one[0])[1] if found else None

@@ -102,7 +102,7 @@ class Limits(NamedTuple):
 
 # Pairs of Chinese characters are more than words, and agree less often. With these, one in thirteen of 1,477 public
 # decision records, each after those before it, looks like an earlier one.
-SPACED, UNSPACED = Limits(0.34, 2.6, 0.2), Limits(0.2, 4.0, 0.35)
+SPACED, UNSPACED = Limits(0.34, 2.6, 0.2), Limits(0.2, 4.0, 0.25)
 
 
 class _Span(NamedTuple):
