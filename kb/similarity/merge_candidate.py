@@ -104,17 +104,19 @@ def find_same_subject(candidate: Candidate, closest: Sequence[Record]) -> Record
     None where the candidate says how the two stand to each other, and for kinds that rule nothing. Claims tell as well:
     with equal keys they would have contradicted, and with others the two are about two things.
     """
-    if candidate.kind not in RULING:
+    if candidate.kind not in RULING or candidate.supersedes or candidate.amends or candidate.coexists_with:
         return None
     mine = parse_stance(candidate.title, candidate.decision)
     stances = [parse_stance(record.title, record.section("decision")) for record in closest]
     rarity, is_unspaced = compute_rarity(stances), has_cjk(candidate.title)
+    said = f"{candidate.title} {candidate.decision} {candidate.why}"
     found = [
         (score, record)
         for record, stance in zip(closest, stances, strict=True)
         if record.kind in RULING
         and can_contradict(candidate, record)
         and not (candidate.claims and record.claims)
+        and record.id not in said  # who names a record has read it
         and (score := score_doubt(stance, mine, rarity, is_unspaced=is_unspaced))
     ]
     return max(found, key=lambda one: one[0])[1] if found else None

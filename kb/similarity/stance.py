@@ -162,7 +162,8 @@ def extract_terms(text: str) -> Iterator[str]:
         if is_unspaced:
             yield from (run[at : at + 2] for at in range(max(len(run) - 1, 1)))
         else:
-            for word in extract_word_terms(run) if not run[:2].isupper() else (run.lower(),):
+            # An identifier is one word: what else says “merge_records” says nothing more of records
+            for word in (run.lower(),) if run[:2].isupper() or "_" in run else extract_word_terms(run):
                 yield near.get(word) or near.get(strip_inflection(word)) or stem(word)
 
 

@@ -24,7 +24,7 @@ def talk(root: Path) -> Talk:
                       reusable=True, decision="The logo of the home page has two colours, both blue."),
             Candidate("decision", "The ledger of refund amounts is in PostgreSQL", scope="project/shop", reusable=True,
                       decision="The ledger of refund amounts is kept in PostgreSQL."),
-        ])  # fmt: skip
+        ], decided=True)  # fmt: skip
     return Talk(root)
 
 

@@ -54,7 +54,7 @@ class Crowd:
             self.heard[again.uid] = self.heard.get(again.uid, 0) + 1
             return
         cited = self.random.choice(known) if known and self.random.random() < 0.5 else None
-        (verdict,) = kb.write([thought(serial, f"See [{cited.id}]." if cited else "")], folder=kb.root)
+        (verdict,) = kb.write([thought(serial, f"See [{cited.id}]." if cited else "")], folder=kb.root, decided=True)
         assert verdict.verdict == "created", verdict
         self.wrote[verdict.uid] = (verdict.title, cited.uid if cited else "")
         if self.random.random() < 0.1:
