@@ -32,7 +32,9 @@ MAX_PATHS = 5
 _BATCH = 16
 """Records that git is asked about in one call."""
 _DAYS = "confirmed.json"
-"""Top folder and day → the commit that was checked out at the end of that day."""
+"""Top folder and day → the commit that was checked out at the end of that day, or `_NONE`."""
+_NONE = "-"
+"""The repository is younger than that day."""
 _MAX_DAYS = 500
 _DAY = regex(r"\d{4}-\d\d-\d\d")
 _PLAIN_PATH = regex(r"(?!/|~|.*(?:^|/)\.\.(?:/|$))[^*?\[\]\\:\n]{1,500}")
@@ -100,14 +102,16 @@ def _find_commits(kb: Workspace, repository: Repository, days: Iterable[str]) ->
     known = {str(key): str(oid) for key, oid in (kb.state.load(_DAYS) or {}).items()}
     found = {day: known.get(f"{repository.top}@{day}", "") for day in days}
     if missing := [day for day, oid in found.items() if not oid]:
+        is_younger = False
         for day in sorted(missing, reverse=True):
-            output = repository.run_git(("log", "-1", "--format=%H", f"--before={day}T23:59:59"))
-            found[day] = output.out.decode().strip() if not output.code else ""
-            if not found[day]:  # the repository is younger: no earlier day has a commit either
-                break
+            if not is_younger:
+                output = repository.run_git(("log", "-1", "--format=%H", f"--before={day}T23:59:59"))
+                found[day] = (output.out.decode().strip() or _NONE) if not output.code else ""
+            is_younger = is_younger or found[day] == _NONE  # then no earlier day has a commit either
+            found[day] = found[day] or (_NONE if is_younger else "")
         new = {f"{repository.top}@{day}": found[day] for day in missing if found[day]}
         kb.state.save(dict([*known.items(), *new.items()][-_MAX_DAYS:]), _DAYS)
-    return {day: oid for day, oid in found.items() if oid}
+    return {day: oid for day, oid in found.items() if oid not in ("", _NONE)}
 
 
 def _judge_record(record: Record, asked: _Question, commit: str, answers: dict[str, str]) -> Record | None:
