@@ -1,12 +1,12 @@
 """Does what one session decided reach the next one? Capture and delivery on sde-bench, without a model.
 
-    python -m bench.decisions DATASET --texts FOLDER [--half dev|held] [--show]
+    python -m bench.decisions DATASET [--texts FILE] [--half dev|held] [--show]
 
 DATASET is a checkout of vectorize-io/sde-bench: bug reports whose right fix hinges on a rule that was laid down in a
 developer's chat, or in a commit, and chats in which nothing is laid down (decoys). Every chat is fed as a session,
-turn by turn, through the hooks. FOLDER holds what an agent would hand over after each chat: lists of candidates,
-written from the chat alone and frozen (`index.json` maps their names to chats). They are handed over where kb asks,
-and nowhere else. Then each bug report is the prompt of a new session, and its module the file that is edited.
+turn by turn, through the hooks. FILE holds what an agent would hand over after each chat: lists of candidates, written
+from the chat alone and frozen (`bench/unseen/handover.jsonl`). They are handed over where kb asks, and nowhere else.
+Then each bug report is the prompt of a new session, and its module the file that is edited.
 
 The figures: chats of which a record is written, by rules alone and handed over; records written of 100 decoys; tasks
 whose rule is told at the prompt, at the edit alone, and by the time of the edit; the share of the rule's own numbers
@@ -45,6 +45,7 @@ from kb.writing.inbox import build_held_name
 from kb.writing.pipeline import write_promoted
 
 SEED, RESAMPLES = 13, 2000
+TEXTS = Path(__file__).with_name("unseen") / "handover.jsonl"
 BUDGET = 600
 """Tokens in which a rule must be told."""
 RECORD_ID = re.compile(r"\[(?:[\w-]+:)?([A-Z]{1,3}\d{3,})\]")
@@ -124,13 +125,10 @@ def divide(items: Iterable[Any], half: str) -> list[Any]:
     return {"dev": rows[:middle], "held": rows[middle:], "all": rows}[half]
 
 
-def load_texts(folder: Path) -> dict[str, list[dict[str, Any]]]:
+def load_texts(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Return what is handed over, by the names of chats."""
-    index = json.loads((folder / "index.json").read_text("utf-8"))
-    return {
-        about["decoy"] or f"{about['task']}#{about['chat']}": json.loads((folder / f"{name}.json").read_text("utf-8"))
-        for name, about in index.items()
-    }
+    rows = map(json.loads, path.read_text("utf-8").splitlines())
+    return {row["chat"]: row["candidates"] for row in rows}
 
 
 # -- a base and its project ------------------------------------------------------------------------
@@ -396,7 +394,7 @@ def main() -> None:
     """Measure one half."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--texts", type=Path, required=True, help="what agents hand over, frozen")
+    parser.add_argument("--texts", type=Path, default=TEXTS, help="what agents hand over, frozen")
     parser.add_argument("--half", choices=("dev", "held", "all"), default="dev")
     parser.add_argument("--show", action="store_true", help="print what is told for each task")
     given = parser.parse_args()

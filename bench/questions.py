@@ -27,7 +27,7 @@ from bench.timetravel import RECORD_ID, Base, git
 def main() -> None:
     """Ask all prompts and print a row for each language."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file", type=Path, help="such as bench/unseen/questions_held.jsonl")
     parser.add_argument("clones", type=Path)
     parser.add_argument("--show", action="store_true", help="print the prompts that go wrong")
     given = parser.parse_args()

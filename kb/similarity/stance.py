@@ -37,7 +37,8 @@ _CLAUSE_END = regex(r"[,;:!?，；：。！？()（）、—\n]|\.(?=\s|$)|\b(?:
 
 # The verb behind is denied, and what it acts on: "do not use X", 不再使用 X, 禁止 X. “X, not the Y” only contrasts.
 _NEGATION = regex(
-    r"\b(?:[Nn]ot(?! (?:the|an?)\b)|[Nn]ever|[Cc]annot|[Aa]void(?:s|ed)?|[Ff]orbid(?:s|den)?|[Rr]efus(?:e|es|ed))\b|n['’]t\b"
+    r"\b(?:[Nn]ot(?! (?:the|an?)\b)|[Nn]ever|[Cc]annot|[Aa]void(?:s|ed)?|[Ff]orbid(?:s|den)?|[Rr]efus(?:e|es|ed))\b"
+    r"|n['’]t\b"
     r"|不(?![同变过管仅断论只足错久]|一致|可变)|禁止|严禁|无需|无须|别(?![名的人])|勿|避免|拒绝"
 )
 # The thing behind is denied: "no X", 弃用 X. In capitals DELETE is a request.
