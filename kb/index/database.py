@@ -443,7 +443,8 @@ class Index:
         """Remember an inbox *entry* under *name*; None forgets it."""
         self._db.execute("DELETE FROM held WHERE name = ?", (name,))
         if entry is not None:
-            self._db.execute("INSERT INTO held VALUES (?, ?)", (name, json.dumps(entry, ensure_ascii=False, sort_keys=True)))
+            text = json.dumps(entry, ensure_ascii=False, sort_keys=True)  # as the inbox has it
+            self._db.execute("INSERT INTO held VALUES (?, ?)", (name, text))
 
     def get_note(self, key: str) -> str:
         """Return what was noted under *key*, or ""."""

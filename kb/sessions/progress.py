@@ -12,6 +12,7 @@ from itertools import islice
 
 from kb.i18n import msg
 from kb.records.kinds import KINDS
+from kb.safety.personal_facts import has_self_description
 from kb.sessions.handed_text import iter_items, split_prompt, split_summary
 from kb.sessions.host_input import split_element, to_text
 from kb.sessions.prose import is_question, split_pieces, split_sentences
@@ -177,8 +178,11 @@ def find_task(transcript: Transcript) -> str:
 
 
 def find_last_tasks(transcript: Transcript, most: int = 6) -> list[str]:
-    """Return what the person asked last that names a task, in order; without what the session was asked for."""
-    return _list_tasks(transcript)[1:][-most:]
+    """Return what the person asked last that names a task, in order; without what the session was asked for.
+
+    What they said about themselves is no task, and forms are committed to an archive that others read.
+    """
+    return [task for task in _list_tasks(transcript)[1:] if not has_self_description(task)][-most:]
 
 
 def _list_tasks(transcript: Transcript) -> list[str]:
