@@ -10,9 +10,8 @@ import click
 
 from kb.checks import check_context, find_secret
 from kb.checks.check_context import Finding
-from kb.checks.compare import compare_with_revision
 from kb.checks.find_secret import SecretReport
-from kb.checks.run_checks import filter_findings, run_check
+from kb.checks.run_checks import compare_with_revision, filter_findings, run_check
 from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
 from kb.cli import comment, options
 from kb.cli.options import Answer

@@ -1,7 +1,7 @@
 """The MCP server: access to the knowledge base for any agent that speaks the Model Context Protocol.
 
-The one home of the SDK, which only the extra `mcp` brings. What is offered is in `tools` and `resources`; here it meets
-the protocol.
+The one home of the SDK, which only the extra `mcp` brings. What is offered is in `tools` and `tool_functions`; here it
+meets the protocol.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kb.config import detect_language
 from kb.errors import KbError
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
-from kb.mcp import resources, tools
+from kb.mcp import tool_functions, tools
 from kb.safety.injection import reveal_hidden
 from kb.state.hook_failures import redact_message
 
@@ -190,35 +190,35 @@ async def _call_tool(context: ServerContext, _: object, params: types.CallToolRe
 
 
 async def _list_resources(context: ServerContext, _: object, __: object) -> types.ListResourcesResult:
-    rows = _describe_resources(context, resources.list_resources(context.language))
+    rows = _describe_resources(context, tool_functions.list_resources(context.language))
     return types.ListResourcesResult(resources=[types.Resource(uri=uri, **about) for uri, about in rows])
 
 
 async def _list_templates(context: ServerContext, _: object, __: object) -> types.ListResourceTemplatesResult:
-    rows = _describe_resources(context, resources.TEMPLATES)
+    rows = _describe_resources(context, tool_functions.TEMPLATES)
     found = [types.ResourceTemplate(uri_template=uri, **about) for uri, about in rows]
     return types.ListResourceTemplatesResult(resource_templates=found)
 
 
 def _describe_resources(
-    context: ServerContext, rows: Iterable[resources.McpResource]
+    context: ServerContext, rows: Iterable[tool_functions.McpResource]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for row in rows:
         about = {"title": context.translate(row.title), "description": context.translate(row.help)}
-        yield row.uri, {"name": row.name, **about, "mime_type": resources.MIME_TYPE}
+        yield row.uri, {"name": row.name, **about, "mime_type": tool_functions.MIME_TYPE}
 
 
 async def _read_resource(
     context: ServerContext, _: object, params: types.ReadResourceRequestParams
 ) -> types.ReadResourceResult:
-    text = await context.run_or_refuse(lambda kb: resources.read(kb, context.folder, str(params.uri)))
-    content = types.TextResourceContents(uri=params.uri, text=text, mime_type=resources.MIME_TYPE)
+    text = await context.run_or_refuse(lambda kb: tool_functions.read(kb, context.folder, str(params.uri)))
+    content = types.TextResourceContents(uri=params.uri, text=text, mime_type=tool_functions.MIME_TYPE)
     return types.ReadResourceResult(contents=[content])
 
 
 async def _list_prompts(context: ServerContext, _: object, __: object) -> types.ListPromptsResult:
     found = []
-    for prompt in resources.PROMPTS:
+    for prompt in tool_functions.PROMPTS:
         arguments = [
             types.PromptArgument(name=name, description=context.translate(help), required=name in prompt.required)
             for name, help in prompt.arguments.items()
@@ -229,10 +229,10 @@ async def _list_prompts(context: ServerContext, _: object, __: object) -> types.
 
 
 async def _get_prompt(context: ServerContext, _: object, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-    prompt = next((each for each in resources.PROMPTS if each.name == params.name), None)
+    prompt = next((each for each in tool_functions.PROMPTS if each.name == params.name), None)
     given = dict(params.arguments or {})
     if prompt is None:
-        names = ", ".join(each.name for each in resources.PROMPTS)
+        names = ", ".join(each.name for each in tool_functions.PROMPTS)
         raise context.build_error(msg("there is no prompt {name}; there are: {names}", name=params.name, names=names))
     if missing := ", ".join(name for name in prompt.required if not given.get(name)):
         raise context.build_error(msg("the prompt {name} needs {missing}", name=prompt.name, missing=missing))
@@ -246,7 +246,7 @@ async def _complete_argument(
 ) -> types.CompleteResult:
     begun = params.argument
     try:
-        found = await context.run_in_thread(lambda kb: resources.complete_argument(kb, begun.name, begun.value))
+        found = await context.run_in_thread(lambda kb: tool_functions.complete_argument(kb, begun.name, begun.value))
     except Exception:  # nobody is helped by an error while typing
         found = []
     shown, has_more = found[:_MAX_COMPLETIONS], len(found) > _MAX_COMPLETIONS

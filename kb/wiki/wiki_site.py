@@ -16,8 +16,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from kb.checks.compare import compare_with_revision
-from kb.checks.run_checks import recheck_records
+from kb.checks.run_checks import compare_with_revision, recheck_records
 from kb.errors import BadInput
 from kb.files import write_file
 from kb.history.timeline import Timeline, build_timeline

@@ -59,7 +59,7 @@ IMPURE = {
     "context": "build_context build_pack build_routes cures disclose give_hints memory_md still_true",
     "capture": "extract form_choice handover prompt_commands proposals refusals save_session submit turns usage_alerts",
     "guard": "action_hints call_paths call_targets decide outside_changes policy set_aside",
-    "checks": "collect_checks compare find_secret merge_conflicts run_checks verify",
+    "checks": "collect_checks find_secret merge_conflicts run_checks verify",
     "history": "dependents snapshot timeline",
     "importers": "project_layout",
 }

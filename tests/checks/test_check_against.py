@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kb.checks.compare import compare_with_revision
 from kb.checks.record_diff import Comparison
+from kb.checks.run_checks import compare_with_revision
 from kb.cli import comment
 from kb.cli.comment import MARKDOWN, PLAIN
 from kb.errors import GitFailed

@@ -7,7 +7,7 @@ from kb.records.model import Candidate, Record, Section
 from kb.similarity.contradictions import find_contradiction
 from kb.similarity.merge_candidate import decide_candidate
 from kb.similarity.stance import compute_rarity, find_opposition, parse_stance, score_subject
-from kb.similarity.term_rarity import weigh_term
+from kb.similarity.statement_words import weigh_term
 
 Said = tuple[str, str]
 
