@@ -15,8 +15,8 @@ from kb.search.query import find_references
 from kb.sessions.active_sessions import ActiveSession, parse_judged, save_current_form
 from kb.sessions.forms import COMPACT, EXPANDED, FORMS, LIMIT, NORMAL, FormFacts
 from kb.sessions.host_input import read_transcript
-from kb.sessions.known_sessions import KnownSession, find_latest_session, find_latest_transcript
 from kb.sessions.render_forms import RenderedForm, mask_transcript, render_form
+from kb.sessions.session_archive import KnownSession, find_latest_session, find_latest_transcript
 from kb.sessions.transcript import parse_transcript
 from kb.sessions.usage import ContextUsage, UsageBand, find_band
 from kb.text.segment import estimate_tokens

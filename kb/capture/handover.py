@@ -26,10 +26,10 @@ from kb.records.record_paths import CONTENT, sanitise_session_id
 from kb.safety.quoting import quote_text
 from kb.safety.redaction import redact_text
 from kb.sessions.active_sessions import ActiveSession, JudgedCandidate
-from kb.sessions.facts import list_edits
 from kb.sessions.host_input import read_transcript
-from kb.sessions.known_sessions import list_known_sessions
 from kb.sessions.render_forms import mask_transcript
+from kb.sessions.session_archive import list_known_sessions
+from kb.sessions.trackers import list_edits
 from kb.sessions.transcript import HUMAN, Transcript, get_own_texts, list_calls, parse_transcript
 from kb.state.session_log import HANDOVER
 from kb.text.mentions import find_existing_paths

@@ -9,8 +9,7 @@ from kb.capture.proposal_cues import PromptAnswer
 from kb.errors import UnknownId
 from kb.i18n import msg
 from kb.sessions.forms import COMPACT
-from kb.sessions.known_sessions import KnownSession
-from kb.sessions.session_archive import filter_own_project, list_sessions
+from kb.sessions.session_archive import KnownSession, filter_own_project, list_sessions
 from kb.text.segment import count_words, slugify
 
 if TYPE_CHECKING:

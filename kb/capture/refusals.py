@@ -13,8 +13,8 @@ from kb.records.model import Candidate, Verdict
 from kb.safety.personal_facts import can_be_personal_fact
 from kb.sessions.active_sessions import ActiveSession, JudgedCandidate, parse_judged
 from kb.sessions.handed_text import iter_spoken
-from kb.sessions.known_sessions import iter_project_sessions, list_known_sessions
 from kb.sessions.prose import has_cue, is_noncommittal, is_question, split_pieces, split_sentences
+from kb.sessions.session_archive import iter_project_sessions, list_known_sessions
 from kb.sessions.transcript import HUMAN, Transcript
 from kb.state.project import is_shared
 from kb.text.segment import clip, normalise, one_line

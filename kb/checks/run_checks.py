@@ -1,7 +1,7 @@
 """Check the records of a knowledge base: a table of rules, each a function from the context to findings.
 
 The checkout is also compared with the revision it is to be merged into: changes, their effect, and objections.
-`record_diff` compares record by record, `merge_conflicts` finds the objections, `merge_damage` reads a merge
+`record_diff` compares record by record, `merge_conflicts` finds the objections and reads a merge
 afterwards.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks import content_rules, file_rules, lifecycle, merge_damage
+from kb.checks import content_rules, file_rules, lifecycle, merge_conflicts
 from kb.checks.check_context import (
     CheckContext,
     Finding,
@@ -77,11 +77,11 @@ RULES: tuple[Rule, ...] = (
     lifecycle.check_required_sections,
     lifecycle.check_claims,
     lifecycle.check_contradictions,
-    merge_damage.check_duplicate_sections,
-    merge_damage.check_both_sides,
-    merge_damage.check_duplicate_items,
-    merge_damage.check_duplicate_lines,
-    merge_damage.check_leftover_markers,
+    merge_conflicts.check_duplicate_sections,
+    merge_conflicts.check_both_sides,
+    merge_conflicts.check_duplicate_items,
+    merge_conflicts.check_duplicate_lines,
+    merge_conflicts.check_leftover_markers,
     lifecycle.check_impact_paths,
     lifecycle.check_stale_records,
     lifecycle.check_verifications,

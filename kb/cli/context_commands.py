@@ -84,7 +84,7 @@ def _list_elsewhere(kb: KnowledgeBase, text: str, shown: int) -> list[str]:
 @options.with_kb
 def spawn(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> Answer:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
-    from kb.sessions.known_sessions import find_running_session
+    from kb.sessions.session_archive import find_running_session
 
     _require_known_avatar(avatar)
     session = find_running_session(kb, session) if session else ""
@@ -261,7 +261,7 @@ def show_context_usage(kb: KnowledgeBase, transcript: str | None, percent: float
     above 95% an archive. Without TRANSCRIPT, the last session of this project.
     """
     from kb.capture import usage_alerts
-    from kb.sessions.known_sessions import find_latest_transcript
+    from kb.sessions.session_archive import find_latest_transcript
 
     path = "" if percent >= 0 else transcript or find_latest_transcript(kb)
     used, band = usage_alerts.measure_band(kb, path, percent=percent, model=model)

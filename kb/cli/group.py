@@ -20,7 +20,7 @@ from kb.cli.options import resolve_language, usage_error
 from kb.cli.prints import report_error
 from kb.errors import KbError
 from kb.i18n import DOMAIN, LOCALE, Message, load_translations, msg
-from kb.state.hook_failures import redact_message
+from kb.state.state_folder import redact_message
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("setup_commands:init_base", "Make a knowledge base."),
@@ -37,9 +37,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "keywords": ("build_commands:keywords", "Load the synonyms of a domain."),
     "log": ("record_commands:show_log", "Print the commits of a record."),
     "history": ("record_commands:show_history", "Tell the life of a record."),
-    "changes": ("history_commands:show_changes", "Tell what became of the records between two commits."),
-    "digest": ("history_commands:show_digest", "Tell what happened lately, and what waits."),
-    "impact": ("history_commands:show_impact", "Tell what depends on a record."),
+    "changes": ("review_commands:show_changes", "Tell what became of the records between two commits."),
+    "digest": ("review_commands:show_digest", "Tell what happened lately, and what waits."),
+    "impact": ("review_commands:show_impact", "Tell what depends on a record."),
     "refs": ("record_commands:show_links", "Tell what a record cites and what cites it."),
     "edit": ("edit_commands:edit_record", "Edit a record in your editor."),
     "status": ("edit_commands:change_status", "Change the status of a record."),

@@ -83,7 +83,7 @@ def report_error(error: KbError | OSError, base: str = "") -> int:
     """Print what went wrong and the one next step, in the language of *base*; return the exit code."""
     if isinstance(error, OSError):
         error = KbError(error.strerror or str(error), path=str(error.filename or ""))
-    from kb.state.hook_failures import redact_message
+    from kb.state.state_folder import redact_message
 
     # what a message quotes (a path, a line of a file) may hold a secret, and the terminal's log keeps it
     language = detect_language(base)

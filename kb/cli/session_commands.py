@@ -30,8 +30,8 @@ from kb.records.model import choose_exit_code
 from kb.safety.quoting import quote_text
 from kb.sessions import dcp_settings, prune_transcript, session_archive
 from kb.sessions.forms import FORMS, SITUATIONS, find_problems
-from kb.sessions.known_sessions import find_latest_session, find_latest_transcript
 from kb.sessions.prune_transcript import PruneResult, load_last_report
+from kb.sessions.session_archive import find_latest_session, find_latest_transcript
 
 _LINT = "lint"
 full_option = click.option("--full", is_flag=True, help="With the normal and the expanded form as well.")

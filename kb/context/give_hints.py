@@ -259,7 +259,7 @@ def build_spawn_prompt(
     """
     from kb.records.record_paths import sanitise_session_id
     from kb.sessions.active_sessions import load_compact
-    from kb.sessions.known_sessions import iter_project_sessions, list_known_sessions
+    from kb.sessions.session_archive import iter_project_sessions, list_known_sessions
 
     def find_compact_file(name: str) -> str:
         return kb.state.path("active", sanitise_session_id(name), "compact.md")

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from kb.doctor import base_checks as base
 from kb.doctor import git_checks as git
-from kb.doctor import host_checks as host
-from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, DoctorCheck, DoctorFinding, DoctorTarget
+from kb.doctor.git_checks import FAILED, NOTE, OK, SKIPPED, DoctorCheck, DoctorFinding, DoctorTarget
 from kb.errors import KbError
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
@@ -109,16 +108,16 @@ CHECKS: tuple[DoctorCheck, ...] = (
     DoctorCheck("sessions", base.check_abandoned_sessions, _FIX, base.remove_abandoned_sessions),
     DoctorCheck(
         "hook failures",
-        host.check_hook_failures,
+        base.check_hook_failures,
         msg("fix the cause, then: kb doctor --fix"),
-        host.clear_failures,
+        base.clear_failures,
         needs_kb=False,
     ),
-    DoctorCheck("hooks", host.check_hooks, msg("run: kb hooks install claude"), needs_kb=False),
-    DoctorCheck("hook line", host.check_hook_lines, msg("run: kb hooks install claude")),
-    DoctorCheck("transcripts", host.check_transcripts, msg("kb has yet to learn it; nothing is lost")),
+    DoctorCheck("hooks", base.check_hooks, msg("run: kb hooks install claude"), needs_kb=False),
+    DoctorCheck("hook line", base.check_hook_lines, msg("run: kb hooks install claude")),
+    DoctorCheck("transcripts", base.check_transcripts, msg("kb has yet to learn it; nothing is lost")),
     DoctorCheck(
-        "model", host.check_llm_command, msg("set KB_LLM_CMD to a command that can be run, or unset it"), needs_kb=False
+        "model", base.check_llm_command, msg("set KB_LLM_CMD to a command that can be run, or unset it"), needs_kb=False
     ),
 )
 """What is examined, in order. A new check is a function and a line here."""

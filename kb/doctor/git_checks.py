@@ -1,4 +1,7 @@
-"""Check git: its version, the repository, rights, locks, refs, the merge driver and the checkout."""
+"""Check git: its version, the repository, rights, locks, refs, the merge driver and the checkout.
+
+What every check of the doctor takes and returns is defined here too.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,68 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
-from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, DoctorFinding, DoctorTarget
-from kb.errors import Busy
+from kb.errors import Busy, KbError
 from kb.files import STALE, write_atomic
 from kb.git import dropped_records, worktree
 from kb.git.git_process import can_git_be_running, run, scrub_environment
 from kb.git.repository import LockWaitCancelled, Repository
-from kb.i18n import msg
+from kb.i18n import Message, msg
+from kb.knowledge_base import KnowledgeBase
 from kb.records.record_paths import CONTENT
 from kb.writing import init_base, publish
 from kb.writing.transaction import transactions
+
+OK, NOTE, FAILED, SKIPPED = "ok", "note", "failed", "skipped"
+"""What a check can find; a note is worth knowing and no failure."""
+
+
+class DoctorFinding(NamedTuple):
+    """What a check found."""
+
+    state: str
+    said: Message
+    remedy: Message | None = None
+    """A remedy that fits better than the check's own."""
+
+
+class DoctorTarget(NamedTuple):
+    """What is examined."""
+
+    root: str
+    """The knowledge base; "" for none."""
+    folder: str
+    """The folder in which the caller works."""
+    environment: Mapping[str, str]
+    kb: KnowledgeBase | None = None
+    """The knowledge base, opened; None where it cannot be."""
+    problem: KbError | None = None
+    """Why it cannot be opened."""
+    now: Callable[[], float] = time.time
+    """Seconds since 1970."""
+
+    @property
+    def base(self) -> KnowledgeBase:
+        """The opened knowledge base; only for checks that need one."""
+        assert self.kb is not None
+        return self.kb
+
+
+class DoctorCheck(NamedTuple):
+    """One thing to examine."""
+
+    name: str
+    check: Callable[[DoctorTarget], DoctorFinding]
+    remedy: Message
+    fix: Callable[[DoctorTarget], None] | None = None
+    """What repairs it without taking a risk."""
+    needs_kb: bool = True
+    """Whether it is skipped where no knowledge base can be opened."""
+
+
+# -- version and repository -------------------------------------------------------------------------
 
 MIN_GIT = (2, 38)
 """The first git whose plumbing does all that kb asks of it."""

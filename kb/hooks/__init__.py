@@ -181,7 +181,7 @@ def _handle_with_deadline(caller: _Caller, payload: dict[str, Any], root: str) -
     from kb.guard.response import HookResponse
     from kb.hooks import claude, events
     from kb.hooks.tool_events import remember_failure
-    from kb.state import hook_failures
+    from kb.state import state_folder
 
     caller = caller._replace(codec=caller.codec or claude)
     event, render = caller.event, (caller.codec or claude).render_response
@@ -199,7 +199,7 @@ def _handle_with_deadline(caller: _Caller, payload: dict[str, Any], root: str) -
         events.DeadlineExceeded,
     ) as error:  # a hook never stops the agent: the failure is named and kept for `kb doctor`
         remember_failure(root, event, error)
-        return _answer_nothing(caller, hook_failures.redact_message(f"{event}: {error}"))
+        return _answer_nothing(caller, state_folder.redact_message(f"{event}: {error}"))
     _print_answer(render(event, decision, caller.given))
     return 0
 
@@ -229,14 +229,14 @@ def write_candidates(data: bytes, folder: str) -> int:
     from kb.knowledge_base import KnowledgeBase
     from kb.records import candidate
     from kb.records.model import choose_exit_code
-    from kb.state import hook_failures
+    from kb.state import state_folder
 
     try:
         candidates = candidate.parse_candidates(data, "stdin")
         with KnowledgeBase.open(folder, os.environ) as kb:
             verdicts = kb.write(candidates, folder=folder)
     except KbError as error:
-        print(hook_failures.redact_message(f"kb: {error}\n    → {error.hint}"), file=sys.stderr)
+        print(state_folder.redact_message(f"kb: {error}\n    → {error.hint}"), file=sys.stderr)
         return error.exit_code
     rows = [{**v._asdict(), "similar": [s._asdict() for s in v.similar]} for v in verdicts]
     json.dump(rows, sys.stdout, ensure_ascii=False, indent=2)

@@ -32,7 +32,7 @@ from kb.records.record_paths import resolve_openable_path, sanitise_session_id
 from kb.sessions.host_input import extract_typed_text
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.startup.process import signal
-from kb.state import hook_failures
+from kb.state import state_folder
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -116,7 +116,7 @@ def handle_event(event: str, payload: Payload, root: str) -> HookResponse:
     What a session has brought is not lost with a failure: the request to save it is spooled, and the failure goes on.
     A call with which no failure came ends those of its event.
     """
-    before = hook_failures.read_log_stamp(root)
+    before = state_folder.read_log_stamp(root)
     try:
         try:
             made = _run_handler(event, payload, root)
@@ -126,8 +126,8 @@ def handle_event(event: str, payload: Payload, root: str) -> HookResponse:
         if event in _SESSION_SAVING_EVENTS:
             _spool_session(payload, root)
         raise
-    if any(before) and before == hook_failures.read_log_stamp(root):
-        hook_failures.mark_recovered(root, os.environ, event, time.time())
+    if any(before) and before == state_folder.read_log_stamp(root):
+        state_folder.mark_recovered(root, os.environ, event, time.time())
     return made
 
 
@@ -379,7 +379,7 @@ def _has_transcript(kb: KnowledgeBase, event: str, path: str, *, needed: bool = 
             read_transcript(path)
         except KbError as error:
             remember_failure(kb.root, event, error, by_host=not is_there)
-            print(hook_failures.redact_message(f"kb-hook: {event}: {error}"), file=sys.stderr)
+            print(state_folder.redact_message(f"kb-hook: {event}: {error}"), file=sys.stderr)
     return False
 
 
@@ -422,4 +422,4 @@ def _report_git_refusal(kb: KnowledgeBase, event: str, reason: str) -> str:
     if not reason:
         return ""
     remember_failure(kb.root, event, GitFailed(reason))
-    return hook_failures.redact_message(f"kb: {reason}")
+    return state_folder.redact_message(f"kb: {reason}")

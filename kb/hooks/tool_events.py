@@ -20,7 +20,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.sessions.host_input import read_transcript
 from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.state import hook_failures, record_stamps
+from kb.state import record_stamps, state_folder
 from kb.state.session_log import STARTED, TASK, SessionLog
 
 if TYPE_CHECKING:
@@ -211,8 +211,8 @@ def _get_file_size(path: str) -> int:
 def remember_failure(root: str, event: str, error: BaseException, *, by_host: bool = False) -> None:
     """Keep a failure where `kb doctor` finds it; *by_host*: the host gave nothing to work on."""
     problem = f"{type(error).__name__}: {error}"
-    failure = hook_failures.HookFailure(hook_failures.format_time(time.time()), event, problem, by_host=by_host)
-    hook_failures.save_failure(root, os.environ, failure)
+    failure = state_folder.HookFailure(state_folder.format_time(time.time()), event, problem, by_host=by_host)
+    state_folder.save_failure(root, os.environ, failure)
 
 
 # -- tasks of sub-agents --------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
 from kb.mcp import tool_functions, tools
 from kb.safety.injection import reveal_hidden
-from kb.state.hook_failures import redact_message
+from kb.state.state_folder import redact_message
 
 T = TypeVar("T")
 
@@ -211,7 +211,7 @@ def _describe_resources(
 async def _read_resource(
     context: ServerContext, _: object, params: types.ReadResourceRequestParams
 ) -> types.ReadResourceResult:
-    text = await context.run_or_refuse(lambda kb: tool_functions.read(kb, context.folder, str(params.uri)))
+    text = await context.run_or_refuse(lambda kb: tool_functions.read_resource(kb, context.folder, str(params.uri)))
     content = types.TextResourceContents(uri=params.uri, text=text, mime_type=tool_functions.MIME_TYPE)
     return types.ReadResourceResult(contents=[content])
 

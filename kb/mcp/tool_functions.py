@@ -279,7 +279,7 @@ def list_resources(language: str) -> list[McpResource]:
     return found
 
 
-def read(kb: KnowledgeBase, folder: str, uri: str) -> str:
+def read_resource(kb: KnowledgeBase, folder: str, uri: str) -> str:
     """Return the text of the resource *uri* as markdown; raise UnknownId for none."""
     rest = unquote(uri.removeprefix(SCHEME)) if uri.startswith(SCHEME) else ""
     part, _, name = rest.partition("/")

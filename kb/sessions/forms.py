@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from kb.i18n import Message, msg
 from kb.records.model import Candidate
-from kb.sessions import facts
+from kb.sessions import trackers
 from kb.sessions.progress import find_last_tasks, find_progress, find_task, list_last_statements
 from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
@@ -123,9 +123,9 @@ def render_normal(
         find_task(transcript),
         list_prompts(transcript),
     )
-    paths = facts.list_changed_files(facts.list_edits(transcript))
+    paths = trackers.list_changed_files(trackers.list_edits(transcript))
     newest = known.found[::-1]
-    failures = [one for one in facts.list_failed_calls(transcript)[-8:] if not one.mended]
+    failures = [one for one in trackers.list_failed_calls(transcript)[-8:] if not one.mended]
     calls = [one.request for one in list_calls(transcript) if one.request.name == "ExitPlanMode"]
     plans = [plan for one in calls if isinstance(plan := one.input.get("plan"), str) and plan.strip()]
     interfaces = [one.title for one in known.found if one.kind == "interface"]
@@ -139,7 +139,7 @@ def render_normal(
         "method": _shorten_rows(methods[:-3:-1]),
         "troubles": _shorten_rows([f"{one.what}: {one.error}" for one in reversed(failures)]),
         "anchors": anchors,
-        "interfaces": [clip(row, 160) for row in [*interfaces, *facts.list_signatures(transcript)[-16:]]],
+        "interfaces": [clip(row, 160) for row in [*interfaces, *trackers.list_signatures(transcript)[-16:]]],
         "done": _shorten_rows(now.done[::-1]),
         "files": paths,
         "plans": _shorten_rows(plan.strip().splitlines()[0].lstrip("# ") for plan in plans),
@@ -167,13 +167,13 @@ def render_expanded(transcript: Transcript, known: FormFacts, anchors: Sequence[
         for one in known.found
         if one.kind == "pitfall"
     ]
-    edits = facts.list_edits(transcript)
+    edits = trackers.list_edits(transcript)
     fences = [max([2, *map(len, re.findall("`{3,}", one.diff))]) + 1 for one in edits]  # longer than any in the diff
     values: dict[str, object] = {
-        "history": facts.list_entries(transcript),
+        "history": trackers.list_entries(transcript),
         "decisions": [_build_decision(c, known.ids) for c in known.found if c.kind not in ("preference", "pitfall")],
         "changes": [{**one._asdict(), "fence": "`" * fence} for one, fence in zip(edits, fences, strict=True)],
-        "problems": [*pitfalls, *(one._asdict() for one in facts.list_failed_calls(transcript))],
+        "problems": [*pitfalls, *(one._asdict() for one in trackers.list_failed_calls(transcript))],
         "preferences": [one.title for one in known.found if one.kind == "preference"],
         "anchors": list(anchors),
     }

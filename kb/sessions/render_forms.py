@@ -27,7 +27,7 @@ from kb.sessions.host_answers import PersonAnswer
 from kb.sessions.progress import find_progress, find_task
 from kb.sessions.trackers import read_task_list
 from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
-from kb.state import hook_failures
+from kb.state import state_folder
 from kb.templates import FOLDER
 from kb.text.segment import count_words, first_sentence
 
@@ -168,8 +168,8 @@ class FormWriter:
         """Return what is wrong with the templates that were passed over, and keep it for `kb doctor`."""
         used = kb.localise(msg("the built-in template is used instead"))
         for error in self.broken:
-            failure = hook_failures.HookFailure(hook_failures.format_time(kb.now()), "template", str(error))
-            hook_failures.save_failure(kb.root, kb.environment, failure)
+            failure = state_folder.HookFailure(state_folder.format_time(kb.now()), "template", str(error))
+            state_folder.save_failure(kb.root, kb.environment, failure)
         return tuple(f"{error.translate(kb.config.language)} — {used}" for error in self.broken)
 
 

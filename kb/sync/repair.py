@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks.merge_damage import section_key
+from kb.checks.merge_conflicts import section_key
 from kb.errors import BadRecord, UnknownId
 from kb.files import read_if_exists, write_atomic
 from kb.git import revisions, worktree

@@ -16,8 +16,7 @@ from kb.i18n import msg
 from kb.records.kinds import BY_NAME
 from kb.records.model import GLOBAL, Status, recency_key
 from kb.text.segment import one_line
-from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
-from kb.wiki.data_files import FEED, RECORDS, list_feeds
+from kb.wiki.build_cache import FEED, RECORDS, PageFingerprints, build_draft, hash_parts, list_feeds
 from kb.wiki.page_parts import STATUSES
 from kb.wiki.record_pages import HEALTH, INBOX, REVIEWS, SESSIONS
 from kb.wiki.render import Html, encode_json, escape_markdown

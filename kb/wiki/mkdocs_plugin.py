@@ -25,8 +25,7 @@ from mkdocs.utils import nest_paths
 from kb.files import write_file
 from kb.i18n import msg
 from kb.records.model import is_imported
-from kb.wiki.build_cache import BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
-from kb.wiki.data_files import RECORDS
+from kb.wiki.build_cache import RECORDS, BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
 from kb.wiki.render import render_page, sanitise_title
 from kb.wiki.search_index import (
     FOLDER,

@@ -191,7 +191,7 @@ def slugify_headings(headings: Iterable[str]) -> list[str]:
 
 
 START = "data/lists.js"
-"""The data with which the scripts of every page begin; kb/wiki/data_files.py makes it."""
+"""The data with which the scripts of every page begin; kb/wiki/build_cache.py makes it."""
 OUTSIDE = re.compile(r"(?i)(?:https?://|mailto:)")
 MAX_COLOURED_CHARACTERS = 20_000
 """Characters beyond which code is shown without colours."""

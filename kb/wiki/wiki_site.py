@@ -26,8 +26,16 @@ from kb.records.model import GLOBAL, Record, list_aliases
 from kb.search.synonyms import collect_word_lists, load_synonyms
 from kb.sessions.session_archive import read_session_file
 from kb.text.segment import normalise
-from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
-from kb.wiki.data_files import RECORDS, iter_chunks, list_feeds, render_feed, render_records_json
+from kb.wiki.build_cache import (
+    RECORDS,
+    PageFingerprints,
+    build_draft,
+    hash_parts,
+    iter_chunks,
+    list_feeds,
+    render_feed,
+    render_records_json,
+)
 from kb.wiki.library import get_scope_folder, sanitise_path_part
 from kb.wiki.list_pages import (
     ALL_RECORDS,

@@ -53,9 +53,7 @@ IMPURE = {
         "bulk_import edit edit_text file_changes group_commit inbox init_base pipeline publish reviews spool "
         "transaction"
     ),
-    "sessions": (
-        "active_sessions dcp_settings host_input known_sessions prune_transcript render_forms session_archive"
-    ),
+    "sessions": ("active_sessions dcp_settings host_input prune_transcript render_forms session_archive"),
     "context": "build_context build_pack build_routes cures disclose give_hints memory_md still_true",
     "capture": "extract form_choice handover prompt_commands proposals refusals save_session submit turns usage_alerts",
     "guard": "action_hints call_paths call_targets decide outside_changes policy set_aside",

@@ -21,7 +21,7 @@ ROOT = Path(kb.__file__).parent
 STARTS = {
     "git.git_process": "git, with lists of arguments and settings of kb's own",
     "state.json_clients": "KB_LLM_CMD, KB_EMBED_CMD and KB_RERANK_CMD, which the user's environment names",
-    "doctor.host_checks": "the hook line that kb itself has installed",
+    "doctor.base_checks": "the hook line that kb itself has installed",
     "hooks": "imports the module of a host from the table of hosts",
     "hooks.foreign_hooks": "imports the module of a host from the table of hosts",
     "__init__": "imports the module of a name from the table of names",
@@ -33,7 +33,7 @@ STARTS = {
 
 SHELLS = {
     "writing.init_base": "the line of the merge driver that kb writes, tried on a record of its own",
-    "doctor.host_checks": "the hook line that kb itself has installed",
+    "doctor.base_checks": "the hook line that kb itself has installed",
     "checks.verify": "the commands of a Verification section, on a person's word",
 }
 """Every module that names a shell."""

@@ -17,8 +17,8 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.kinds import FOLDERS
 from kb.records.model import Candidate
 from kb.sessions.active_sessions import ExtractionJob, spool_session
-from kb.state import hook_failures
-from kb.state.hook_failures import HookFailure
+from kb.state import state_folder
+from kb.state.state_folder import HookFailure
 from kb.writing import init_base
 from tests.support.command_line import run
 from tests.support.sealed import DAY, git
@@ -248,36 +248,36 @@ def test_failures_of_hooks_are_told_until_they_are_cleared(filled: Path, environ
     outcome = examined(filled, environment)["hook failures"]
     assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "ValueError: 太大" in str(outcome.said)
     assert examined(filled, environment, fix=True)["hook failures"].state == doctor.OK
-    assert hook_failures.list_failures(str(filled)) == []
+    assert state_folder.list_failures(str(filled)) == []
 
 
 def test_one_failure_of_long_ago_is_a_note_and_a_repeated_one_is_not(filled: Path, environment: dict[str, str]) -> None:
     def state(later: float) -> str:
         return examined(filled, environment, now=DAY + later)["hook failures"].state
 
-    failure = HookFailure(hook_failures.format_time(DAY), "PreCompact", "ValueError: 太大")
-    hook_failures.save_failure(str(filled), environment, failure)
+    failure = HookFailure(state_folder.format_time(DAY), "PreCompact", "ValueError: 太大")
+    state_folder.save_failure(str(filled), environment, failure)
     assert (state(3600), state(2 * 86_400)) == (doctor.FAILED, doctor.NOTE)
     outcome = examined(filled, environment, now=DAY + 2 * 86_400)["hook failures"]
     assert "PreCompact at 2026-11-21" in str(outcome.said) and "kb doctor --fix" in str(outcome.remedy)
-    hook_failures.save_failure(str(filled), environment, failure._replace(event="Stop"))
+    state_folder.save_failure(str(filled), environment, failure._replace(event="Stop"))
     assert state(2 * 86_400) == doctor.NOTE, "two events, each once"
-    hook_failures.save_failure(str(filled), environment, failure)
+    state_folder.save_failure(str(filled), environment, failure)
     assert state(2 * 86_400) == doctor.FAILED, "one event, twice"
-    hook_failures.delete_failures(str(filled))
-    hook_failures.save_failure(str(filled), environment, failure._replace(time="long ago"))
+    state_folder.delete_failures(str(filled))
+    state_folder.save_failure(str(filled), environment, failure._replace(time="long ago"))
     assert state(2 * 86_400) == doctor.FAILED, "who knows"
 
 
 def test_a_failure_is_over_when_its_event_has_gone_well(filled: Path, environment: dict[str, str]) -> None:
     for event in ("Stop", "PreCompact", "Stop"):
-        hook_failures.save_failure(
-            str(filled), environment, HookFailure(hook_failures.format_time(DAY), event, "ValueError: x")
+        state_folder.save_failure(
+            str(filled), environment, HookFailure(state_folder.format_time(DAY), event, "ValueError: x")
         )
-    hook_failures.mark_recovered(str(filled), environment, "Stop", DAY + 60)
+    state_folder.mark_recovered(str(filled), environment, "Stop", DAY + 60)
     outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
     assert outcome.state == doctor.FAILED and str(outcome.said).startswith("1 hooks failed, last PreCompact")
-    hook_failures.mark_recovered(str(filled), environment, "PreCompact", DAY + 60)
+    state_folder.mark_recovered(str(filled), environment, "PreCompact", DAY + 60)
     outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
     assert outcome.state == doctor.OK and "last Stop at 2026-11-21T00:00:00" in str(outcome.said)
 
@@ -287,10 +287,10 @@ def test_a_transcript_that_the_host_never_wrote_is_no_failure(filled: Path, envi
     for _ in range(2):
         events.handle_event("PreCompact", payload, str(filled))
     outcome = examined(filled, environment)["hook failures"]
-    (_, last) = hook_failures.list_failures(str(filled))
+    (_, last) = state_folder.list_failures(str(filled))
     assert outcome.state == doctor.NOTE and "none.jsonl" in str(outcome.said) and last.time in str(outcome.said)
-    failure = HookFailure(hook_failures.format_time(DAY), "Stop", "ValueError: 太大")
-    hook_failures.save_failure(str(filled), environment, failure)
+    failure = HookFailure(state_folder.format_time(DAY), "Stop", "ValueError: 太大")
+    state_folder.save_failure(str(filled), environment, failure)
     events.handle_event("PreCompact", payload, str(filled))
     outcome = examined(filled, environment, now=DAY)["hook failures"]
     assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "太大" in str(outcome.said)
@@ -437,7 +437,7 @@ def test_what_sessions_hold_that_kb_does_not_know_is_counted(
 )
 def test_a_model_command_must_be_there(environment: dict[str, str], command_: str, state: str) -> None:
     assert (
-        doctor.host_checks.check_llm_command(doctor.DoctorTarget("", "", {**environment, "KB_LLM_CMD": command_})).state
+        doctor.base_checks.check_llm_command(doctor.DoctorTarget("", "", {**environment, "KB_LLM_CMD": command_})).state
         == state
     )
 
@@ -446,7 +446,7 @@ def test_nothing_is_left_of_the_session_that_hooks_are_tried_with(filled: Path, 
     active = filled / ".kb" / "active"
     for name in ("kb-doctor", "kb-doctor-codex", "s-1"):
         (active / name).mkdir(parents=True)
-    doctor.host_checks._remove_sample_session(doctor.DoctorTarget(str(filled), "", environment))
+    doctor.base_checks._remove_sample_session(doctor.DoctorTarget(str(filled), "", environment))
     assert [path.name for path in active.iterdir()] == ["s-1"]
 
 

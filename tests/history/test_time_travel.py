@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb.cli.history_commands import iter_digest_lines
+from kb.cli.review_commands import iter_digest_lines
 from kb.errors import BadInput, UnknownId
 from kb.history import snapshot
 from kb.history.dependents import find_dependents

@@ -19,7 +19,7 @@ from kb.hooks.install import get_host
 from kb.hosts import Host, HostEvent
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions import host_input
-from kb.state import hook_failures
+from kb.state import state_folder
 from tests.hooks.test_hosts import World, run, stands
 from tests.support.hostanswers import ANSWERS, CODES, HOSTS, faults, payloads
 from tests.support.sealed import DATA, git
@@ -62,7 +62,7 @@ def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypat
         done = world.sent(host, event)
         assert time.monotonic() - began < 10
     assert stands(host, event, done) and "not done within 0.16 s" in done.error
-    (row,) = hook_failures.list_failures(str(world.root))
+    (row,) = state_folder.list_failures(str(world.root))
     assert row.event == "Stop" and row.error.startswith("DeadlineExceeded")
     assert records(world.root), "what the session decided is not lost"
 
@@ -115,7 +115,7 @@ def test_many_hooks_at_once(world: World, event: str, host: str, sessions: int) 
         rows.append(json.dumps(payload).encode())
     done = subprocess.run([sys.executable, CROWD, name, host], input=b"\n".join(rows), capture_output=True, check=True)
     assert json.loads(done.stdout) == [0] * HOOKS, done.stderr.decode()[-2000:]
-    assert hook_failures.list_failures(str(world.root)) == [] and git(world.root, "status", "--porcelain") == ""
+    assert state_folder.list_failures(str(world.root)) == [] and git(world.root, "status", "--porcelain") == ""
     with KnowledgeBase(str(world.root), os.environ) as kb:
         assert len(kb.state.list_spooled()) == (HOOKS if event == "SessionEnd" else 0)
         assert [record.occurrences for record in kb.records()] == ([] if event == "SessionEnd" else [1])

@@ -21,7 +21,7 @@ from kb.hooks import claude, events
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
 from kb.sessions.active_sessions import ExtractionJob
-from kb.state import hook_failures
+from kb.state import state_folder
 from kb.text.segment import estimate_tokens
 from tests.support.sealed import git
 from tests.support.talk import EN, PASSING, ZH, add, called, said, transcript
@@ -398,16 +398,16 @@ def test_a_session_that_ends_before_its_transcript_is_written_is_saved_later(hos
 
 def test_a_transcript_that_cannot_be_read_is_remembered(host: Host, tmp_path: Path) -> None:
     assert host.send("pre-compact", "s1", str(tmp_path / "none.jsonl")).code == 0
-    (row,) = hook_failures.list_failures(str(host.root))
+    (row,) = state_folder.list_failures(str(host.root))
     assert row.event == "PreCompact" and "none.jsonl" in row.error and row.by_host
     (tmp_path / "a-folder").mkdir()
     assert host.send("pre-compact", "s1", str(tmp_path / "a-folder")).code == 0
-    assert [row.by_host for row in hook_failures.list_failures(str(host.root))] == [True, False]
+    assert [row.by_host for row in state_folder.list_failures(str(host.root))] == [True, False]
 
 
 def test_a_call_that_goes_well_ends_the_failures_of_its_event(host: Host, tmp_path: Path) -> None:
     def open_ones() -> list[str]:
-        return [row.event for row in hook_failures.list_failures(str(host.root)) if not row.over]
+        return [row.event for row in state_folder.list_failures(str(host.root)) if not row.over]
 
     host.send("pre-compact", "s1", str(tmp_path / "none.jsonl"))
     events.remember_failure(str(host.root), "Stop", ValueError("x"))
@@ -417,9 +417,9 @@ def test_a_call_that_goes_well_ends_the_failures_of_its_event(host: Host, tmp_pa
     assert open_ones() == ["Stop"]
     host.send("stop", "s1", transcript(tmp_path / "u.jsonl", "好的。"))
     assert open_ones() == []
-    before = (host.root / ".kb" / hook_failures.FILE).read_bytes()
+    before = (host.root / ".kb" / state_folder.FILE).read_bytes()
     host.send("stop", "s1", transcript(tmp_path / "u.jsonl", "好的。"))
-    assert (host.root / ".kb" / hook_failures.FILE).read_bytes() == before, "the time of the first good call stays"
+    assert (host.root / ".kb" / state_folder.FILE).read_bytes() == before, "the time of the first good call stays"
     host.send("pre-compact", "s1", str(tmp_path / "none.jsonl"))
     assert open_ones() == ["PreCompact"], "what is over is not what fails now"
 
@@ -432,7 +432,7 @@ def test_what_could_not_land_at_a_start_is_no_call_that_went_well(host: Host, tm
     assert told.code == 0 and "kept" in told.message and "kb doctor" in told.message
     for _ in range(2):
         assert host.send("session-start", "s2", source="startup").code == 0
-    rows = hook_failures.list_failures(str(host.root))
+    rows = state_folder.list_failures(str(host.root))
     assert [(row.event, row.over) for row in rows] == [("Stop", "")] and host.kb().state.list_spooled()
     (tmp_path / "lost").rename(lost)
     assert "[D001]" in host.send("session-start", "s2", source="startup").message
@@ -449,7 +449,7 @@ def test_broken_settings_lose_nothing(host: Host, tmp_path: Path, word: str) -> 
         assert host.send(word, "s1", "" if more else path, **more).code == 1
     (host.root / "kb.toml").write_bytes(good)
     assert "[D001]" in host.send("session-start", "s2", source="startup").message
-    assert [row.event for row in hook_failures.list_failures(str(host.root))] == [EVENTS[word]] * 2
+    assert [row.event for row in state_folder.list_failures(str(host.root))] == [EVENTS[word]] * 2
     assert len(host.kb().records()) == 1
 
 
@@ -529,22 +529,22 @@ def test_the_host_gets_only_what_it_takes(event: str) -> None:
 def test_failures_are_kept_in_a_ring(root: Path) -> None:
     for number in range(60):
         events.remember_failure(str(root), "Stop", ValueError(f"{number} 错误"))
-    rows = hook_failures.list_failures(str(root))
+    rows = state_folder.list_failures(str(root))
     assert len(rows) == 50 and (rows[0].error, rows[-1].error) == ("ValueError: 10 错误", "ValueError: 59 错误")
-    path = root / ".kb" / hook_failures.FILE
+    path = root / ".kb" / state_folder.FILE
     path.write_bytes(b"\xff not json\n[]\n7\n" + path.read_bytes())
-    assert hook_failures.list_failures(str(root)) == rows, "a damaged line hides no other"
+    assert state_folder.list_failures(str(root)) == rows, "a damaged line hides no other"
     events.remember_failure(str(root), "Stop", ValueError("a \udfff half"))
-    assert hook_failures.list_failures(str(root))[-1].error == "ValueError: a ? half"
+    assert state_folder.list_failures(str(root))[-1].error == "ValueError: a ? half"
 
 
 def test_a_failure_that_cannot_be_kept_stops_nothing(root: Path) -> None:
     shutil.rmtree(root / ".kb", ignore_errors=True)
     (root / ".kb").write_text("in the way")
     events.remember_failure(str(root), "Stop", ValueError("x"))
-    hook_failures.mark_recovered(str(root), os.environ, "Stop", 0.0)
-    hook_failures.delete_failures(str(root))
-    assert hook_failures.list_failures(str(root)) == [] and (root / ".kb").read_text() == "in the way"
+    state_folder.mark_recovered(str(root), os.environ, "Stop", 0.0)
+    state_folder.delete_failures(str(root))
+    assert state_folder.list_failures(str(root)) == [] and (root / ".kb").read_text() == "in the way"
 
 
 @pytest.mark.parametrize(
@@ -565,7 +565,7 @@ def test_a_damaged_index_stops_no_event(host: Host, tmp_path: Path) -> None:
     data = index.read_bytes()
     index.write_bytes(data[:4096] + b"\xaa" * (len(data) - 4096))
     assert "D001" in host.send("user-prompt", "s2", prompt="后端框架应该用 FastAPI 还是 Flask？").context
-    assert hook_failures.list_failures(str(host.root)) == []
+    assert state_folder.list_failures(str(host.root)) == []
 
 
 def test_a_record_that_git_passes_over_is_answered_as_it_is_now(host: Host, tmp_path: Path) -> None:

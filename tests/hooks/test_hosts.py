@@ -20,7 +20,7 @@ from kb.hooks.install import get_host
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
 from kb.sessions.active_sessions import ExtractionJob
-from kb.state import hook_failures
+from kb.state import state_folder
 from tests.support.hostanswers import ANSWERS, CODES, HOSTS, MUST_ANSWER, faults, payloads, seen
 from tests.support.talk import EN, transcript
 
@@ -105,7 +105,7 @@ def test_every_event_is_answered_in_the_words_of_its_host(world: World, host: st
     for event in ANSWERS[host]:
         done = world.sent(host, event)
         assert (done.code, done.error, faults(host, event, done.out)) == (0, "", []), event
-    assert hook_failures.list_failures(str(world.root)) == []
+    assert state_folder.list_failures(str(world.root)) == []
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -269,7 +269,7 @@ def test_a_hook_that_breaks_still_answers(world: World, host: str, monkeypatch: 
     done = world.sent(host, event)
     assert stands(host, event, done) and "division by zero" in done.error
     assert done.code == (0 if host in ("copilot", "cursor") else 1)
-    (row,) = hook_failures.list_failures(str(world.root))
+    (row,) = state_folder.list_failures(str(world.root))
     assert row.event == "PreToolUse" and "ZeroDivisionError" in row.error
 
 
@@ -314,7 +314,7 @@ def test_what_running_hosts_sent_is_answered_in_their_words(world: World, monkey
         done = run(host, event, json.dumps(about).encode())
         monkeypatch.delenv("COPILOT_CLI", raising=False)
         assert (done.code, done.error, faults(host, event, done.out)) == (0, "", []), row["what"]
-    assert hook_failures.list_failures(str(world.root)) == []
+    assert state_folder.list_failures(str(world.root)) == []
     quiet = {("gemini", "PreCompress"), ("copilot", "agentStop"), ("gemini", "BeforeAgent")}
     for row in seen(**world.values):
         if (row["host"], row["event"]) in quiet:

@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
-from kb.mcp import ServerContext, build_server, http_server, resources, tools
+from kb.mcp import ServerContext, build_server, http_server, tool_functions, tools
 from kb.records.model import Candidate
 from tests.support.sealed import git
 
@@ -287,7 +287,7 @@ def test_check_counts_and_names_what_is_wrong(desk: Any) -> None:
 
 def test_resources_lead_from_the_home_to_every_record(desk: Any) -> None:
     uris = [place.uri for place in run(lambda client: client.list_resources(), desk).resources]
-    assert uris[0] == resources.HOME.uri and "kb://kinds/decision" in uris
+    assert uris[0] == tool_functions.HOME.uri and "kb://kinds/decision" in uris
 
     async def work(client: Client) -> list[str]:
         return [(await client.read_resource(uri)).contents[0].text for uri in uris]

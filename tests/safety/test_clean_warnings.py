@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kb.knowledge_base import KnowledgeBase
-from kb.mcp import resources, tool_functions
+from kb.mcp import tool_functions
 from tests.support.command_line import run
 from tests.support.sealed import git
 
@@ -67,10 +67,12 @@ def test_the_name_of_the_base_stands_on_one_line_of_the_digest(hostile: Path) ->
 
 def test_the_mcp_server_prints_nothing_that_passes_for_the_host(hostile: Path) -> None:
     with KnowledgeBase(str(hostile), os.environ) as kb:
-        assert clean(resources.read(kb, str(hostile), "kb://home"))
+        assert clean(tool_functions.read_resource(kb, str(hostile), "kb://home"))
         assert clean(repr(tool_functions.list_records(kb, str(hostile), {})))
         assert clean(repr(tool_functions.search_records(kb, str(hostile), {"query": "orders"})))
-        assert clean(resources.read(kb, str(hostile), f"{resources.SCHEME}{resources.LISTS}pitfall"))
+        assert clean(
+            tool_functions.read_resource(kb, str(hostile), f"{tool_functions.SCHEME}{tool_functions.LISTS}pitfall")
+        )
 
 
 def test_a_folder_that_is_named_like_a_token_names_no_project(root: Path, tmp_path: Path) -> None:

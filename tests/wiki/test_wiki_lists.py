@@ -7,8 +7,7 @@ import pytest
 
 from kb.history.timeline import RecordVersion, Timeline
 from kb.records.model import Record
-from kb.wiki.build_cache import PageFingerprints
-from kb.wiki.data_files import ROWS, hash_to_piece, iter_chunks
+from kb.wiki.build_cache import ROWS, PageFingerprints, hash_to_piece, iter_chunks
 from kb.wiki.list_pages import MAX_CHART_POINTS, render_chart
 from kb.wiki.record_pages import find_orphans, find_unused
 from kb.wiki.wiki_model import Wiki

@@ -18,8 +18,7 @@ from kb.i18n import msg
 from kb.records.kinds import KINDS, section_label
 from kb.records.model import Candidate, Evidence, Record, Section, Status
 from kb.text.segment import one_line
-from kb.wiki.build_cache import PageFingerprints
-from kb.wiki.data_files import iter_chunks
+from kb.wiki.build_cache import PageFingerprints, iter_chunks
 from kb.wiki.list_pages import render_graph_data
 from kb.wiki.render import (
     escape_markdown,
