@@ -31,6 +31,7 @@ from kb.sessions.prose import (
     ProsePiece,
     has_choice,
     has_lasting_wish,
+    has_practice,
     has_rule,
     has_solution,
     has_team_choice,
@@ -269,6 +270,8 @@ def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
         kind = "decision"
     elif counts and has_rule(main) and (why or is_general(main)):
         kind = "constraint"
+    elif origin == HUMAN and why and has_practice(main):
+        kind = "decision"
     elif origin == AGENT and has_solution(sentence):
         kind = "pitfall"
     else:

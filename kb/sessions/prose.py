@@ -282,6 +282,15 @@ def is_question(sentence: str) -> bool:
     return _matches(sentence, _QUESTION)
 
 
+_PRACTICE = re.compile(
+    r"\A\W{0,9}(?:(?:so|and|also|here|today|currently),? )?we(?: always| only| now| currently| all| deliberately)? "
+    r"(?:use|keep|store|run|host|deploy|build|ship|write|send|read|log|cache|version|pin|sign|encrypt|serve|test)\b"
+    r"|\A\W{0,9}我们(?:现在|目前|一直|统一|只|都|内部){0,2}(?:用|使用|采用|把|存|放|部署|运行|发布)",
+    re.IGNORECASE,
+)
+"""“We use Valkey for sessions”, “我们用 Valkey 存会话”."""
+
+
 def has_choice(main: str) -> bool:
     """Return whether *main* says that something was chosen."""
     return _matches(main, _CHOICE_EN, _CHOICE_PASSIVE, _CHOICE_CONTRAST, _CHOICE_ZH)
@@ -290,6 +299,11 @@ def has_choice(main: str) -> bool:
 def has_team_choice(main: str) -> bool:
     """Return whether *main* says that "we" decided: from a person that counts even without a reason."""
     return _matches(main, _TEAM_DECIDED, _TEAM_DECIDED_ZH)
+
+
+def has_practice(main: str) -> bool:
+    """Return whether *main* says what "we" do; a person who adds why has said what was decided."""
+    return _matches(main, _PRACTICE)
 
 
 def has_rule(main: str) -> bool:

@@ -649,3 +649,16 @@ def test_a_path_that_the_project_does_not_have_is_no_impact(kb: KnowledgeBase, r
     file.write_text(json.dumps(row) + "\n")
     [candidate] = find_candidates_in_file(kb, str(file))
     assert candidate.impact == ("src/pay.py",)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("We use Valkey for sessions because Redis changed its licence.", "Redis changed its licence"),
+        ("我们用 Valkey 存会话，因为 Redis 改了许可证。", "Redis 改了许可证"),
+    ],
+)
+def test_what_a_person_says_is_done_and_why_is_a_decision(said: str, why: str) -> None:
+    [candidate] = found(("human", said))
+    assert candidate.kind == "decision" and why in candidate.why
+    assert found(("human", said.replace("because", "and").replace("，因为", "，而且"))) == []
