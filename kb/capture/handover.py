@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.ask_model import locate_quote
 from kb.capture.openings import ANSWER, CHOICE, CORRECTION, DECISION, FAILURE, Opening, find_openings
+from kb.capture.proposal_cues import FOLDER as PROPOSALS
 from kb.capture.refusals import close_written_proposals
 from kb.errors import BadInput, KbError, UnknownId
 from kb.files import read_if_exists, write_atomic
 from kb.git.revisions import find_definitions, list_files_around
-from kb.i18n import Message, msg
+from kb.i18n import msg
 from kb.index.schema import Filter
 from kb.records.model import GLOBAL, PROVEN, SAID, Candidate, Evidence, Status, Verdict
 from kb.records.record_paths import CONTENT, sanitise_session_id
 from kb.safety.quoting import quote_text
 from kb.safety.redaction import redact_text
-from kb.sessions.active_sessions import ActiveSession, JudgedCandidate
+from kb.sessions.active_sessions import ActiveSession, JudgedCandidate, parse_judged
 from kb.sessions.host_input import read_transcript
 from kb.sessions.render_forms import mask_transcript
 from kb.sessions.session_archive import list_known_sessions
@@ -33,7 +34,7 @@ from kb.sessions.trackers import list_edits
 from kb.sessions.transcript import HUMAN, Transcript, get_own_texts, list_calls, parse_transcript
 from kb.state.session_log import HANDOVER
 from kb.text.mentions import find_existing_paths
-from kb.text.segment import count_words, extract_ranking_terms
+from kb.text.segment import count_words, estimate_tokens, extract_ranking_terms
 
 if TYPE_CHECKING:
     from kb.sessions.active_sessions import ExtractionJob
@@ -48,8 +49,9 @@ _PROMPTS_BETWEEN = 3
 """Prompts from one question to the next, so that a long discussion is asked about as a whole."""
 _MIN_QUOTE_WORDS = 4
 """Words of a quote from which on it stands for itself; “Seven.” stands in many sessions."""
-_QUOTE_SHOWN = 80
-"""Characters of the quote in a question, which has 80 tokens in all."""
+_MAX_QUESTION_TOKENS = 80
+_QUOTE_SHOWN = range(80, 7, -4)
+"""Characters of the quote in a question, as many as its tokens allow: 80 English ones have 20, 80 Chinese ones 90."""
 _MAX_SUBJECTS = 4
 """Files above which a text names what it looked at, and not what it is about."""
 _CODE_NAME = re.compile(
@@ -68,7 +70,7 @@ _MIN_NAMED_SHARE = 0.5
 _KB_COMMAND = re.compile(r"(?:^|[\s;&|(/])kb(?:-hook)?\s")
 KIND_NAMES = {
     CORRECTION: msg("a correction by the person"),
-    DECISION: msg("a decision without its reason"),
+    DECISION: msg("a decision"),
     CHOICE: msg("a choice among options"),
     FAILURE: msg("a failure overcome"),
     ANSWER: msg("an answer that took many calls"),
@@ -151,7 +153,7 @@ def list_open_sessions(kb: Workspace, session: str = "", scope: str = "") -> lis
         for entry in entries:
             name = entry.name.removesuffix(".json")
             if name.startswith(sanitise_session_id(session) if session else "") and entry.name.endswith(".json"):
-                state = load_openings(kb, name)
+                state = _close_covered(kb, load_openings(kb, name))
                 is_wanted = session or scope in ("", GLOBAL, state.scope)
                 found += [(entry.stat().st_mtime, state)] if state.open_rows and is_wanted else []
     return [state for _, state in sorted(found, key=lambda pair: -pair[0])][:_MAX_RECENT_SESSIONS]
@@ -185,23 +187,23 @@ def _set_status(kb: Workspace, session: str, names: Iterable[str], status: str) 
 
 
 def note_openings(
-    kb: Workspace, job: ExtractionJob, scope: str, transcript: Transcript, after: int, written: Iterable[Candidate]
+    kb: Workspace, job: ExtractionJob, scope: str, transcript: Transcript, after: int, kept: Iterable[Candidate]
 ) -> None:
-    """Keep the openings behind the line *after* that no *written* candidate rests on, and prepare the question.
+    """Keep the openings behind the line *after* that no *kept* candidate rests on, and prepare the question.
 
     A session that has ended is asked nothing any more: what it left waits for `kb learn next`.
     """
     if kb.config.handover == "off":
         return
-    known = [one for candidate in written for one in candidate.evidence]
+    known = [one for candidate in kept for one in candidate.evidence]
     fresh = [one for one in find_openings(transcript, after) if not _rests_on(one, known)]
-    state = _add_found(kb, job.session, scope, fresh)
+    state = _close_covered(kb, _add_found(kb, job.session, scope, fresh))
     active = ActiveSession(kb, job.session)
     turn = max((message.turn for message in transcript.messages), default=0)
     new = [row for row in state.rows if row.status == NEW]
     if not new or not active.is_open or turn < state.asked_turn + _PROMPTS_BETWEEN:
         return
-    question = kb.localise(build_question(job.session, [row.opening for row in new], kb.config.language))
+    question = build_question(kb, job.session, [row.opening for row in new])
     write_atomic(_get_question_path(kb, job.session), question.encode("utf-8", "replace"))
     _save_openings(kb, state._replace(asked_turn=turn))
 
@@ -221,24 +223,49 @@ def _add_found(kb: Workspace, session: str, scope: str, found: Sequence[Opening]
     return state
 
 
+def _close_covered(kb: Workspace, state: SessionOpenings) -> SessionOpenings:
+    """Close what a proposal or a candidate of the session covers, written or held, and return what is kept then.
+
+    A person answers proposals at any time (“mb:write”, `kb proposal confirm`), so this is looked at before each use.
+    """
+    if not state.open_rows:
+        return state
+    judged = parse_judged(ActiveSession(kb, state.session).load_cursor())
+    kept = [row.candidate for row in judged if row.verdict.verdict != "refused"]
+    if os.path.isdir(kb.state.path(PROPOSALS)):
+        from kb.capture.proposals import list_proposals
+
+        kept += [one.candidate for one in list_proposals(kb) if state.session in (one.session, one.candidate.session)]
+    known = [one for candidate in kept for one in candidate.evidence]
+    covered = [row.opening.name for row in state.open_rows if _rests_on(row.opening, known)]
+    _set_status(kb, state.session, covered, ANSWERED)
+    return load_openings(kb, state.session) if covered else state
+
+
 def _get_question_path(kb: Workspace, session: str) -> str:
     return kb.state.path("active", sanitise_session_id(session), HANDOVER)
 
 
-def build_question(session: str, openings: Sequence[Opening], language: str) -> Message:
+def build_question(kb: Workspace, session: str, openings: Sequence[Opening]) -> str:
     """Return what the agent is asked about *openings*, in 80 tokens at most, with the one command."""
     last = openings[-1]
-    return msg(
-        "kb: not recorded yet: {kind} (line {line}: “{quote}”). If later work needs it, run "
-        "`kb learn next --session {session}` and hand it over.",
-        "kb: not recorded yet: {count} matters, the last {kind} (line {line}: “{quote}”). If later work needs them, "
-        "run `kb learn next --session {session}` and hand them over.",
-        count=len(openings),
-        kind=KIND_NAMES[last.kind].translate(language),
-        line=last.line,
-        quote=quote_text(last.quotes[-1].quote, _QUOTE_SHOWN),
-        session=sanitise_session_id(session)[:8],
-    )
+    quote, question = last.quotes[-1], ""
+    for shown in _QUOTE_SHOWN:
+        asked = msg(
+            "kb: not recorded yet: {kind} (line {line}: “{quote}”). If later work needs it, run "
+            "`kb learn next --session {session}` and hand it over.",
+            "kb: not recorded yet: {count} matters, the last {kind} (line {line}: “{quote}”). If later work needs "
+            "them, run `kb learn next --session {session}` and hand them over.",
+            count=len(openings),
+            kind=KIND_NAMES[last.kind].translate(kb.config.language),
+            line=quote.line or last.line,
+            quote=quote_text(quote.quote, shown),
+            session=sanitise_session_id(session)[:8],
+        )
+        question = kb.localise(asked)
+        if estimate_tokens(question) <= _MAX_QUESTION_TOKENS:
+            break
+    return question
 
 
 def take_question(kb: Workspace, session: str, *, resumed: bool = False, blocking: bool = False) -> str:
@@ -253,12 +280,13 @@ def take_question(kb: Workspace, session: str, *, resumed: bool = False, blockin
         return ""
     with contextlib.suppress(OSError):
         os.unlink(path)
+    state = _close_covered(kb, state)
     new = [row.opening for row in state.rows if row.status == NEW]
     if not new:  # answered or skipped meanwhile
         return ""
     rows = tuple(row._replace(status=ASKED) if row.status == NEW else row for row in state.rows)
     _save_openings(kb, state._replace(rows=rows, has_blocked=state.has_blocked or blocking))
-    return kb.localise(build_question(state.session, new, kb.config.language))
+    return build_question(kb, state.session, new)
 
 
 # -- the answer ------------------------------------------------------------------------------------
@@ -434,7 +462,9 @@ def _rests_on(opening: Opening, quotes: Iterable[Evidence]) -> bool:
     lines = {one.line for one in opening.quotes if one.line}
     for quote in quotes:
         said = _squeeze(quote.quote)
-        if quote.line in lines or (count_words(said) >= _MIN_QUOTE_WORDS and any(said in o or o in said for o in own)):
+        # a proposal has its sentence without a line
+        is_long = count_words(said) >= _MIN_QUOTE_WORDS
+        if quote.line in lines or said in own or (is_long and any(said in o or o in said for o in own)):
             return True
     return False
 

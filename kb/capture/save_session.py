@@ -246,8 +246,8 @@ class _SessionSave:
         if not self.job.agent:
             from kb.capture.handover import note_openings
 
-            written = [row.candidate for row in self.rows if row.verdict.verdict in _WRITTEN_VERDICTS]
-            note_openings(self.kb, self.job, self.scope, self.transcript, self.after, written)
+            kept = [row.candidate for row in self.rows if row.verdict.verdict != "refused"]
+            note_openings(self.kb, self.job, self.scope, self.transcript, self.after, [*kept, *self.asked])
 
     def _update_compact(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
         """Keep the compact form where the running session finds it again; one that has ended gets none."""

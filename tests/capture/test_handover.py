@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
+from kb.capture.handover import KIND_NAMES, build_question
+from kb.capture.openings import Opening, find_openings
+from kb.capture.proposals import add_proposals, confirm_proposal
+from kb.records.candidate import build_candidates
+from kb.records.model import Evidence
+from kb.sessions.transcript import parse_transcript
 from kb.text.segment import estimate_tokens
+from kb.writing.inbox import list_held
 from tests.hooks.test_hooks import Host
 from tests.support.command_line import run
 from tests.support.sealed import git
@@ -90,6 +97,74 @@ def test_the_agent_is_asked_once_and_its_proven_answer_is_written(host: Host, ta
     host.send("stop", SESSION, path)
     assert host.send("user-prompt", SESSION, path, prompt="go on").context == ""
     assert len(host.kb().records()) == 1, "the rules do not write it a second time"
+
+
+@BOTH
+@pytest.mark.parametrize("confirmed", [True, False], ids=["confirmed", "pending"])
+def test_what_is_proposed_to_the_person_is_not_asked_of_the_agent(
+    host: Host, talk: dict[str, str], confirmed: bool
+) -> None:
+    path = talk_of(host, talk)
+    host.send("stop", SESSION, path)
+    assert len(waiting(host)) == 1
+    held = {
+        "kind": "decision",
+        "title": talk["title"],
+        "decision": talk["person"],
+        "evidence": [{"quote": talk["person"]}],
+    }
+    kb = host.kb()
+    [proposal] = add_proposals(kb, build_candidates(held), folder=str(host.folder), session=SESSION)
+    if confirmed:
+        assert confirm_proposal(kb, proposal).verdict == "created"
+    assert "not recorded" not in host.send("user-prompt", SESSION, path, prompt="go on").context
+    assert waiting(host) == [] and waiting(host, "--session", SESSION[:8]) == []
+
+
+def test_a_rule_that_the_gate_holds_is_not_asked_of_the_agent(host: Host) -> None:
+    rule = {**EN, "agent": "Charges are logged.", "person": "Card numbers must never be written to the log."}
+    path = talk_of(host, rule)
+    host.send("stop", SESSION, path)
+    assert [held.candidate.title for held in list_held(host.kb())] == [rule["person"].rstrip(".")]
+    assert waiting(host) == [] and waiting(host, "--session", SESSION[:8]) == []
+    assert "not recorded" not in host.send("user-prompt", SESSION, path, prompt="go on").context
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("length", [5, 70, 300])
+def test_a_question_has_80_tokens_at_most(host: Host, language: str, length: int) -> None:
+    configure(host.root, f'language = "{language}"\n')
+    for quote in (
+        ("不对，冲突时一律保留非空字段更多的那条记录，" * 20)[:length],
+        ("No, keep the fuller record. " * 20)[:length],
+    ):
+        for kind in KIND_NAMES:
+            one = Opening(kind, 99_999, (Evidence(quote, SESSION, 12_345),))
+            for count in (1, 12):
+                asked = build_question(host.kb(), SESSION, [one] * count)
+                assert estimate_tokens(asked) <= 80 and quote[:5] in asked and "12345" in asked
+                assert "kb learn next --session 1b9d6bcd" in asked
+
+
+@BOTH
+def test_a_failure_is_named_with_the_line_of_its_quote(host: Host, talk: dict[str, str]) -> None:
+    configure(host.root, f'language = "{"en" if talk is EN else "zh"}"\n')
+    error = "ModuleNotFoundError: No module named 'numpyx'"
+    done = [("pytest -q", error, True), ("ls", "src", False), ("pip install numpyx", "Installed numpyx", False),
+            ("cat setup.py", "x", False), ("pytest -q", "1 passed in 0.1s", False)]  # fmt: skip
+    rows = [said("user", talk["ask"])]
+    for number, (command, output, is_error) in enumerate(done):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": command}}
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output, "is_error": is_error}
+        for role, block in (("assistant", call), ("user", result)):
+            rows.append(json.dumps({"type": role, "message": {"role": role, "content": [block]}}) + "\n")
+    path = host.folder.parent / "f.jsonl"
+    path.write_text("".join((*rows, said("assistant", "Done."))))
+    host.send("user-prompt", SESSION, str(path), prompt=talk["ask"])
+    found = find_openings(parse_transcript(path.read_bytes()))
+    assert [(one.kind, one.line, one.quotes[-1].line) for one in found] == [("failure", 11, 3)]
+    asked = build_question(host.kb(), SESSION, found)
+    assert ("line 3:" in asked or "第 3 行" in asked) and "numpyx" in asked and "11" not in asked
 
 
 def test_an_opening_is_asked_about_once_in_a_dozen_turns(host: Host) -> None:
@@ -249,7 +324,7 @@ def test_the_printed_example_is_an_answer(host: Host) -> None:
 
 def test_a_secret_in_a_quote_is_kept_nowhere(host: Host) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    talk = {**EN, "person": f"No, use the token {token} for every import, never the old one."}
+    talk = {**EN, "person": f"No, I meant the token {token} here, and the other one goes away."}
     path = talk_of(host, talk)
     host.send("stop", SESSION, path)
     assert len(waiting(host)) == 1
