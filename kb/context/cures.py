@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import islice
+
 from kb.i18n import msg
 from kb.index.record_ids import find_by_signature, qualify_record_ids
 from kb.records.kinds import FIXED_BY, SIGNATURE
@@ -12,7 +15,9 @@ from kb.similarity.signatures import (
     compute_signature,
     identify_command,
     is_same_failure,
+    iter_error_lines,
     list_shared_lines,
+    read_signature,
 )
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -25,7 +30,9 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 60
 """Estimated tokens of what is told at a failure."""
-_SHORTEST = 24
+_MAX_ERROR_LINES = 20
+"""Error lines of an output that are looked up."""
+_SHORTEST = 12
 """Characters below which a quote is not cut further."""
 _COMMAND = regex(r"`([^`\n]+)`")
 
@@ -50,25 +57,31 @@ def find_cure(
     if not signature:
         return None
     kb.sync_index(thorough=False)
-    found = _choose_record(kb, signature, project, told)
+    every = tuple(dict.fromkeys(line for line, _ in islice(iter_error_lines(output), _MAX_ERROR_LINES)))
+    found = _choose_record(kb, signature, every, project, told)
     # Of the one record that is about to be told it is asked whether it still stands so.
     if found and not kb.index.is_current(found.path):
         kb.sync_index()
-        found = _choose_record(kb, signature, project, told)
+        found = _choose_record(kb, signature, every, project, told)
     return Cure(found, _render_cure(kb, found, project)) if found else None
 
 
-def _choose_record(kb: Workspace, signature: tuple[str, ...], project: str, told: SessionLog) -> Record | None:
-    """Return the pitfall whose failure *signature* is most likely the one of, and that may be told; None for none."""
-    known = find_by_signature(kb, signature[1:])
-    generic = _find_generic_lines(kb, signature, [list_field(record, SIGNATURE) for record, _ in known])
+def _choose_record(
+    kb: Workspace, signature: tuple[str, ...], every: tuple[str, ...], project: str, told: SessionLog
+) -> Record | None:
+    """Return the pitfall whose failure *signature* is most likely the one of, and that may be told; None for none.
+
+    *every*: all error lines of the output, among which those of a pitfall without a command are looked for.
+    """
+    known = [(record, read_signature(list_field(record, SIGNATURE))) for record, _ in find_by_signature(kb, every)]
+    generic = _find_generic_lines(kb, every, [lines for _, lines in known])
     heard = told.list_told()
     found = []
-    for record, _ in known:
-        lines = list_field(record, SIGNATURE)
+    for record, lines in known:
         is_told = build_told_key(record) in heard
-        if not is_told and _is_telling(record, project) and is_same_failure(lines, signature, generic):
-            found.append((len(list_shared_lines(lines, signature, generic)), record.occurrences, record))
+        seen = signature if lines[0] else ("", *every)
+        if not is_told and _is_telling(record, project) and is_same_failure(lines, seen, generic):
+            found.append((len(list_shared_lines(lines, seen, generic)), record.occurrences, record))
     ranked = [record for *_, record in sorted(found, key=lambda one: one[:2], reverse=True)]
     return next((record for record in ranked if not _has_cure_failed(kb, record, told.session)), None)
 
@@ -83,10 +96,10 @@ def save_known_errors(kb: Workspace) -> None:
     failed_calls.save_known_errors(kb.state, kb.sync_index(thorough=False).list_error_lines())
 
 
-def _find_generic_lines(kb: Workspace, signature: tuple[str, ...], known: list[list[str]]) -> set[str]:
-    """Return the lines of *signature* that tell nothing here: they stand under several different failures."""
+def _find_generic_lines(kb: Workspace, lines: Collection[str], known: list[tuple[str, ...]]) -> set[str]:
+    """Return those of *lines* that tell nothing here: they stand under several different failures."""
     unsolved = [_list_texts(row.get("signature")) for row in failed_calls.load_unsolved(kb.state)]
-    counts = failed_calls.count_signatures(signature[1:], [*known, *unsolved])
+    counts = failed_calls.count_signatures(lines, [*known, *unsolved])
     return {line for line, count in counts.items() if count >= GENERIC_FROM}
 
 
@@ -111,19 +124,28 @@ def _has_cure_failed(kb: Workspace, record: Record, session: str) -> bool:
 
 
 def _render_cure(kb: Workspace, record: Record, project: str) -> str:
-    """Return symptom, cure, id and how often it was proved, quoted; the symptom is cut first where it is too long."""
+    """Return id, symptom, cure and how many sessions proved it, quoted; what is too long is cut, the cure last.
+
+    A pitfall that a person has written names no session: then nothing is said of proof.
+    """
     [shown] = qualify_record_ids(kb.index, [record], project)
     cure = first_sentence(record.section("solution").strip().split("\n", 1)[0], TITLE_LIMIT)
-    limit = TITLE_LIMIT
+    count = len(record.sources)
+    title_limit = cure_limit = TITLE_LIMIT
     while True:
-        values = {"id": shown.id, "title": quote_text(record.title, limit), "cure": quote_text(cure, TITLE_LIMIT)}
-        said = msg(
-            "kb, quoted as data: [{id}] {title} → {cure} (proved in {count} session)",
-            "kb, quoted as data: [{id}] {title} → {cure} (proved in {count} sessions)",
-            count=record.occurrences,
-            **values,
-        )
+        values = {"id": shown.id, "title": quote_text(record.title, title_limit), "cure": quote_text(cure, cure_limit)}
+        said = msg("kb, quoted as data: [{id}] {title} → {cure}", **values)
+        if count:
+            said = msg(
+                "kb, quoted as data: [{id}] {title} → {cure} (proved in {count} session)",
+                "kb, quoted as data: [{id}] {title} → {cure} (proved in {count} sessions)",
+                count=count,
+                **values,
+            )
         text = kb.localise(said)
-        if estimate_tokens(text) <= MAX_TOKENS or limit <= _SHORTEST:
+        if estimate_tokens(text) <= MAX_TOKENS or cure_limit <= _SHORTEST:
             return text
-        limit = max(_SHORTEST, limit * 3 // 4)
+        if title_limit > _SHORTEST:
+            title_limit = max(_SHORTEST, title_limit * 3 // 4)
+        else:
+            cure_limit = max(_SHORTEST, cure_limit * 9 // 10)

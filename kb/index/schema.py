@@ -59,7 +59,7 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
-SCHEMA = zlib.crc32(TABLES.encode() + b"8") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"9") & 0x7FFFFFFF
 
 
 def build_scope_term(scope: str) -> str:
@@ -175,8 +175,12 @@ def extract_facets(record: Record) -> list[tuple[str, str, str]]:
     facets = [("tag", tag, "") for tag in record.tags]
     facets += [("impact", path, "") for path in record.impact]
     facets += [("claim", key, value) for key, value in record.claims.items()]
-    lines = list_field(record, SIGNATURE)
-    facets += [("signature", line, "" if number else "family") for number, line in enumerate(lines)]
+    if lines := list_field(record, SIGNATURE):
+        from kb.similarity.signatures import read_signature
+
+        family, *errors = read_signature(lines)
+        facets += [("signature", family, "family")] if family else []
+        facets += [("signature", line, "") for line in errors]
     facets += [("supersedes", target, "") for target in record.supersedes]
     facets += [("amends", target, "") for target in record.amends]
     facets += [("source", source, f"{record.scope} {record.id:0>12}") for source in record.sources]

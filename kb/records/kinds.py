@@ -131,7 +131,9 @@ KINDS: tuple[Kind, ...] = (
         labels=(SectionName("decision", "Symptom", "现象"), SectionName("why", "Cause", "原因")),
         fields=(
             KindField(
-                SIGNATURE, "The lines an error is recognised by: the command's family, then lines of output.", "strings"
+                SIGNATURE,
+                "How a failure is recognised: the command (left out: any command), then lines as its output has them.",
+                "strings",
             ),
             KindField(FIXED_BY, "The commit that has fixed it."),
             KindField(REGRESSION_TEST, "The path of the test that keeps it from coming back."),

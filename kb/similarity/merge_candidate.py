@@ -27,7 +27,7 @@ from kb.similarity.duplicates import (
     find_title_match,
     match_paraphrase,
 )
-from kb.similarity.signatures import is_same_failure
+from kb.similarity.signatures import is_same_failure, read_signature
 from kb.similarity.stance import compute_rarity, find_opposition, parse_stance, score_doubt
 from kb.similarity.statement import has_order, parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
@@ -66,8 +66,9 @@ def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: fl
     """
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
     alike = find_similar(candidate, near)
+    failure = read_signature(tuple(candidate.fields.get(SIGNATURE, ())))
     for record in others:  # before a contradiction is looked for: two cures of one failure contradict nothing
-        if is_same_failure(list_field(record, SIGNATURE), tuple(candidate.fields.get(SIGNATURE, ()))):
+        if failure and is_same_failure(read_signature(list_field(record, SIGNATURE)), failure):
             return CandidateDecision("merge", record, msg("is the failure of [{id}]", id=record.scoped_id), alike)
     if found := _find_closest_contradiction(candidate, others):
         return CandidateDecision("conflict", *found, alike)

@@ -55,8 +55,11 @@ _LOCATION = regex(
     r"^(?:E {2,}|(?:Output|Stdout|Stderr): |\[[\w:.-]+\]\s+)?(?:\S+?(?::\d+){1,2}:?\s+|\S+\(\d+,\d+\):\s+)?"
 )
 """`src/a.go:12:3: `, `a.ts(3,1): `: where an error stands, not what it is."""
-_NUMBER = regex(r"(?P<kept>\b[A-Z]{1,6}-?\d{2,5}\b|(?:localhost|\d+\.\d+\.\d+\.\d+|\bport):? ?\d{2,5}\b)|\d+")
-"""Codes of errors (TS2345, E0432, GH006) and ports (localhost:5432) are kept: redis does not listen on 5432."""
+_NUMBERS = r"(?P<kept>\b[A-Z]{1,6}-?\d{2,5}\b|(?:localhost|\d+\.\d+\.\d+\.\d+|\bport):? ?\d{2,5}\b)|\d+"
+_NUMBER, _FOLDED_NUMBER = regex(_NUMBERS), regex(_NUMBERS, re.IGNORECASE)
+"""Codes of errors (TS2345, E0432, GH006) and ports (localhost:5432) are kept: redis does not listen on 5432.
+
+In a line that is in small letters already a code is too: ts2345."""
 _SPACE = regex(r"\s+")
 _SPECIFIC = regex(
     r"[A-Za-z]+[a-z][A-Z]\w*|[A-Za-z]\w*_\w+|\b[A-Za-z][\w-]*\.[a-z]{1,5}\b|\b[A-Z]{1,6}-?\d{2,5}\b|\bE[A-Z]{4,}\b"
@@ -155,14 +158,34 @@ def iter_error_lines(output: str) -> Iterator[tuple[str, str]]:
             yield normalise_error_line(message), line
 
 
+def read_signature(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the signature in the *lines* of a record as `compute_signature` writes it; the family may be "".
+
+    A person writes lines as the terminal shows them (`E   ModuleNotFoundError: No module named 'pika'`), the command
+    with its options (`pytest -q`), or none: then the lines stand for the failure of any command.
+    """
+    if not lines:
+        return ()
+    command = identify_command(lines[0])
+    is_family = command == lines[0] or not any(iter_error_lines(lines[0]))
+    family, errors = (command or lines[0], lines[1:]) if is_family else ("", lines)
+    return (family, *dict.fromkeys(filter(None, map(_read_line, errors))))
+
+
+def _read_line(line: str) -> str:
+    if normalise_error_line(line, _FOLDED_NUMBER) == line:
+        return line  # as kb has written it
+    return normalise_error_line(strip_location(_NOISE.sub(" ", line[:_MAX_LINE_CHARACTERS]).strip()))
+
+
 def strip_location(line: str) -> str:
     """Return *line* without the place in the source where the error stands."""
     return _LOCATION.sub("", line)
 
 
-def normalise_error_line(line: str) -> str:
-    """Return *line* without what differs from run to run: folders, numbers, white space, letter case."""
-    plain = _NUMBER.sub(lambda match: match["kept"] or "0", _FOLDER.sub("", line))
+def normalise_error_line(line: str, numbers: re.Pattern[str] = _NUMBER) -> str:
+    """Return *line* without what differs from run to run: folders, *numbers*, white space, letter case."""
+    plain = numbers.sub(lambda match: match["kept"] or "0", _FOLDER.sub("", line))
     return _SPACE.sub(" ", plain).casefold().strip(" -*>|:")
 
 
@@ -176,9 +199,13 @@ def is_same_failure(known: Sequence[str], seen: Sequence[str], generic: Collecti
 
     Without the *generic* lines, which stand under several signatures of the base. Where the shared lines only mention
     an error ("… not found"), the two must have the same lines: on build logs that people have labelled, such lines
-    erred most.
+    erred most. Of a signature without a family all lines must be there, whatever else is.
     """
-    if not known or not seen or known[0].partition(" ")[0] != seen[0].partition(" ")[0]:
+    if not known or not seen:
+        return False
+    if not known[0]:
+        return len(known) > 1 and set(known[1:]) <= set(seen[1:]) - set(generic)
+    if known[0].partition(" ")[0] != seen[0].partition(" ")[0]:
         return False
     shared = list_shared_lines(known, seen, generic)
     sizes = [sum(line not in generic for line in signature[1:]) for signature in (known, seen)]

@@ -26,6 +26,7 @@ from kb.safety.personal_facts import is_personal_fact
 from kb.similarity import merge_candidate
 from kb.similarity.duplicates import find_similar_titles
 from kb.similarity.merge_candidate import CandidateDecision, decide_candidate, find_missing_sections, suggest_completion
+from kb.similarity.signatures import read_signature
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import project
@@ -363,7 +364,7 @@ def _find_comparable(transaction: Transaction, candidate: Candidate) -> list[Rec
     comparable = index.find_comparable(
         title, build_broad_expression(title), claims, impact, scopes, _MAX_COMPARED_RECORDS, rare_terms
     )
-    if lines := candidate.fields.get(SIGNATURE, ())[1:]:
+    if lines := read_signature(tuple(candidate.fields.get(SIGNATURE, ())))[1:]:
         known = {record.key for record in comparable}
         same = find_by_signature(transaction.kb, lines, scopes)
         comparable += [record for record, _ in same if record.key not in known]

@@ -110,6 +110,67 @@ def test_in_a_chinese_base_it_is_told_in_chinese(base: KnowledgeBase, root: Path
     assert "在 1 个会话中得到验证" in fail(root).out
 
 
+def write_by_hand(kb: KnowledgeBase, root: Path, *signature: str, **more: Any) -> None:
+    """Write in a base of its own what a person typed: lines as the terminal shows them, and no session."""
+    given = {"session": "", "fields": {"signature": signature}, **more}
+    [verdict] = kb.write([PITFALL._replace(**given)], folder=str(root.parent))
+    assert verdict.verdict == "created", verdict.reasons
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        ("pytest", PIKA),
+        ("pytest -q tests/unit", f"E   {PIKA}"),
+        (PIKA,),
+        (f"  /srv/app/tests/test_queue.py:12: {PIKA}",),
+    ],
+)
+def test_a_signature_typed_by_hand_is_recognised(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch, signature: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("KB_HOME", str(root))
+    write_by_hand(kb, root, *signature)
+    start(root)
+    told = fail(root).out
+    assert "pip install pika" in told and "proved" not in told
+    assert fail(root, session="s-2", error="Exit code 2\nModuleNotFoundError: No module named 'redis'").out == ""
+    other = fail(root, session="s-3", tool_input={"command": "make test"}).out
+    assert ("pip install pika" in other) == (len(signature) == 1), "without a command it stands for any"
+
+
+def test_a_signature_edited_by_hand_is_recognised(base: KnowledgeBase, root: Path) -> None:
+    [path] = root.glob("content/anchors/**/P001-*.md")
+    text = path.read_text()
+    assert PIKA.casefold() in text
+    path.write_text(text.replace(PIKA.casefold(), PIKA))
+    git(root, "commit", "-qam", "Write it as it is shown")
+    start(root)
+    assert "pip install pika" in fail(root).out
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_long_cure_is_cut(kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch, language: str) -> None:
+    monkeypatch.setenv("KB_HOME", str(root))
+    toml = root / "kb.toml"
+    toml.write_text(toml.read_text() + f'\nlanguage = "{language}"\n')
+    title, cure = {
+        "en": (
+            "The queue tests fail on a fresh checkout " * 3,
+            "Run `pip install pika` in the environment of the tests " * 4,
+        ),
+        "zh": (
+            "在新检出的仓库里运行队列测试会失败，因为没有安装消息队列的客户端" * 3,
+            "先在测试环境里运行 `pip install pika`，再重新执行队列相关的全部测试并确认通过" * 3,
+        ),
+    }[language]
+    write_by_hand(kb, root, PIKA, title=title[:80], sections={"solution": cure})
+    start(root)
+    text = json.loads(fail(root).out)["hookSpecificOutput"]["additionalContext"]
+    assert "[P001]" in text and "pip install pika" in text
+    assert estimate_tokens(text) <= 60
+
+
 @pytest.mark.parametrize(
     "error",
     [
