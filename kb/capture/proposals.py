@@ -20,7 +20,7 @@ from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.records.candidate import build_candidates, candidate_to_json
-from kb.records.kinds import kind_label
+from kb.records.kinds import kind_label, verdict_name
 from kb.records.model import Candidate, Evidence, Record, Verdict
 from kb.records.record_paths import resolve_openable_path
 from kb.safety import redaction
@@ -229,7 +229,7 @@ def apply_answer(kb: Workspace, session: str, said: ProposalAnswer, folder: str 
         if verdict.verdict == "refused":
             where = ": " + "; ".join(filter(None, (*verdict.reasons, verdict.next)))
         title = quote_text(verdict.title, kb.config.title_max)
-        rows.append(f"  {verdict.verdict}: [{qualify_name(kb, verdict)}] {title}{where}")
+        rows.append(f"  {kb.localise(verdict_name(verdict.verdict))}: [{qualify_name(kb, verdict)}] {title}{where}")
     text = "\n".join(rows)
     return PromptAnswer(text, text)
 

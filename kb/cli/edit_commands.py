@@ -15,7 +15,7 @@ from kb.errors import ConcurrentEdit, KbError, NeedsPerson, NoKnowledgeBase
 from kb.i18n import msg
 from kb.records.candidate import AREAS
 from kb.records.front_matter import decode_record
-from kb.records.kinds import KINDS
+from kb.records.kinds import KINDS, find_kind, resolve_section_name
 from kb.records.model import Record, Status, Verdict
 from kb.writing import edit_text
 
@@ -145,7 +145,10 @@ def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candida
             value[key] = said == "yes"
         else:
             value[key] = list(said) if isinstance(said, tuple) else said
-    return build_candidates(value, "the options")[0]
+    if (kind := find_kind(given["kind"])) and (named := value.get("sections")):
+        # 步骤 and “Steps” mean `steps`, as they do above a section of a record
+        value["sections"] = {resolve_section_name(key, kind.name) or key: text for key, text in named.items()}
+    return build_candidates(value, kb.localise(msg("the options")) if kb else "the options")[0]
 
 
 def _parse_fields(said: Iterable[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from kb.errors import KbError
 from kb.i18n import Message, msg
+from kb.records.kinds import verdict_name
 from kb.records.model import GLOBAL, Record, Status, Verdict, choose_exit_code
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
 
     from kb.knowledge_base import KnowledgeBase
 
-_VERDICTS = {
-    said.template: said
-    for said in (
-        *(msg("created"), msg("updated"), msg("appended"), msg("unchanged")),
-        *(msg("conflict"), msg("held"), msg("refused")),
-    )
-}
 _STATUSES = {
     Status.PROPOSED: msg("⚠️ proposed"),
     Status.ACCEPTED: msg("✅ accepted"),
@@ -137,7 +131,7 @@ def print_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
     from kb.index.record_ids import qualify_name
 
     name = f"[{qualify_name(kb, verdict)}] " if verdict.id and verdict.verdict != "held" else ""
-    label = kb.localise(_VERDICTS.get(verdict.verdict, verdict.verdict))
+    label = kb.localise(verdict_name(verdict.verdict))
     path = f"  {verdict.path}" if verdict.path else ""
     # flushed: in a file that takes both streams the reasons stand below the line they belong to
     print(f"{pad_text(label, 9)} {name}{verdict.title}{path}", flush=True)

@@ -283,12 +283,21 @@ _MAX_STATUS_CHARACTERS = 40
 
 _STATUSES = (msg("proposed"), msg("accepted"), msg("rejected"), msg("deprecated"), msg("superseded"))
 _AREAS = (msg("architecture"), msg("security"), msg("performance"), msg("compliance"), msg("modules"))
-_MESSAGES = {message.template: message for message in _STATUSES + _AREAS}
+_VERDICTS = (
+    *(msg("created"), msg("updated"), msg("appended"), msg("unchanged")),
+    *(msg("conflict"), msg("held"), msg("refused")),
+)
+_MESSAGES = {message.template: message for message in _STATUSES + _AREAS + _VERDICTS}
 
 
 def status_name(status: str) -> Message | str:
     """Return what *status* is called in a sentence; one that kb does not know is itself, cut short."""
     return _MESSAGES.get(str(status)) or clip(str(status), _MAX_STATUS_CHARACTERS)
+
+
+def verdict_name(verdict: str) -> Message | str:
+    """Return what the *verdict* on a candidate is called in a sentence."""
+    return _MESSAGES.get(verdict, verdict)
 
 
 def area_name(area: str) -> Message | str:

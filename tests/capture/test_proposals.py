@@ -82,6 +82,14 @@ def test_a_moment_is_proposed_confirmed_and_written_in_the_next_turn(talk: Talk)
     assert talk.stop() == "" and talk.statuses() == ["confirmed"]
 
 
+def test_what_was_written_is_told_in_chinese(talk: Talk, root: Path) -> None:
+    toml = root / "kb.toml"
+    toml.write_text(toml.read_text() + '\nlanguage = "zh"\n')
+    asked(talk)
+    message = talk.say("mb:write")[1]
+    assert "新建: [" in message and "created" not in message
+
+
 def test_a_number_that_was_not_shown_is_told_as_that(talk: Talk) -> None:
     asked(talk)
     assert talk.say("mb:write 9")[1] == "kb: of what is proposed here none has the number 9; see: kb proposal list"

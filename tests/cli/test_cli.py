@@ -288,6 +288,26 @@ def test_in_a_chinese_knowledge_base_every_sentence_is_chinese(chinese: Path, wo
         assert HAN.search(line), line
 
 
+def test_a_section_is_named_as_its_heading_is_read(root: Path) -> None:
+    (root / "kb.toml").write_text('language = "zh"\n')
+    given = (
+        "write",
+        "--kind",
+        "检查清单",
+        "--title",
+        "发布前检查",
+        "--decision",
+        "发布前逐项确认。",
+        "--session",
+        "s1",
+    )
+    ran = run(root, *given, "--section", "步骤=1. 备份数据库。", "--prevents-repeat", "yes")
+    assert ran.code == 0, ran.error
+    assert "## 步骤\n\n1. 备份数据库。" in run(root, "show", "CK001").out
+    ran = run(root, *given, "--section", "步聚=1. 备份数据库。", "--dry-run")
+    assert ran.code == 1 and "命令行选项: 没有字段 sections.步聚" in ran.error
+
+
 @pytest.mark.parametrize(("language", "said"), [("en", "there is no terminal to edit in"), ("zh", "没有终端可供编辑")])
 def test_without_a_terminal_no_editor_for_terminals_is_started(root: Path, language: str, said: str) -> None:
     run(root, *DECISION)
