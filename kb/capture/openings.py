@@ -8,11 +8,12 @@ themselves (a decision with its reason) is no opening.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import NamedTuple
 
 from kb.capture.failures import find_pitfalls
+from kb.i18n import msg
 from kb.records.model import Evidence
 from kb.sessions.prose import (
     has_choice,
@@ -36,9 +37,17 @@ from kb.sessions.transcript import (
 )
 from kb.text.mentions import blank_code
 from kb.text.segment import count_words
-from kb.writing.gate import COSTLY
+from kb.writing.gate import COSTLY, MIN_QUOTE_WORDS
 
 CORRECTION, DECISION, CHOICE, FAILURE, ANSWER = KINDS = ("correction", "decision", "choice", "failure", "answer")
+KIND_NAMES = {
+    CORRECTION: msg("a correction by the person"),
+    DECISION: msg("a decision"),
+    CHOICE: msg("a choice among options"),
+    FAILURE: msg("a failure overcome"),
+    ANSWER: msg("an answer that took many calls"),
+}
+_EXAMPLE_KINDS = {FAILURE: "pitfall", ANSWER: "domain-note", CORRECTION: "constraint"}
 _MIN_CALLS_TO_OVERCOME = 3
 """Calls between a failure and the same command's success from which on it was no slip."""
 _PASTED_CHARACTERS = 2000
@@ -209,7 +218,7 @@ def _read_reply(
         if _CORRECTS.search(plain):
             return Opening(CORRECTION, message.line, (*context, said))
         # “I'm not sure, maybe …”, “可能是 …” settles nothing
-        is_answer = asked and not _GOES_ON.match(prompt) and not any(map(is_noncommittal, sentences[:2]))
+        is_answer = asked and not is_go_ahead(prompt) and not any(map(is_noncommittal, sentences[:2]))
         if is_answer and not _INQUIRES.search(asked) and (_STANDS.search(plain) or not _OFFERS.search(asked)):
             return Opening(DECISION, message.line, (*context, said))
         proposed = [row for row in rows if _PROPOSES.search(blank_code(row)) and _STANDS.search(blank_code(row))]
@@ -269,3 +278,41 @@ def _iter_costly_answers(transcript: Transcript, after_line: int) -> Iterator[Op
 
 def _get_lead(message: TranscriptMessage) -> str:
     return next((text for text in get_own_texts(message) if text.strip()), "")
+
+
+# -- what answers an opening -----------------------------------------------------------------------
+
+
+def squeeze(text: str) -> str:
+    """Return *text* on one line, each run of white space as one space."""
+    return " ".join(text.split())
+
+
+def is_go_ahead(text: str) -> bool:
+    """Return whether *text* says nothing but “yes”: “OK, go on”, “好的，继续”."""
+    return bool(_GOES_ON.match(text))
+
+
+def is_answered(opening: Opening, quotes: Iterable[Evidence]) -> bool:
+    """Return whether one of *quotes* stands at a line of *opening*, or has its words."""
+    own = [squeeze(one.quote) for one in opening.quotes]
+    lines = {one.line for one in opening.quotes if one.line}
+    for quote in quotes:
+        said = squeeze(quote.quote)
+        # a proposal has its sentence without a line
+        is_long = count_words(said) >= MIN_QUOTE_WORDS
+        if quote.line in lines or said in own or (is_long and any(said in o or o in said for o in own)):
+            return True
+    return False
+
+
+def build_example(opening: Opening) -> dict[str, object]:
+    """Return a candidate for *opening* as its agent would hand it over, with places to fill in."""
+    quotes = [{"quote": one.quote} for one in opening.quotes]
+    return {
+        "kind": _EXAMPLE_KINDS.get(opening.kind, "decision"),
+        "title": "…",
+        "decision": "…",
+        "why": "…",
+        "evidence": quotes,
+    }

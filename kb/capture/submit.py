@@ -33,7 +33,7 @@ def submit(
     """
     proofs: list[str] = []
     if any(candidate.session and candidate.evidence for candidate in candidates):
-        from kb.capture.handover import prove_candidates
+        from kb.capture.prove_quotes import prove_candidates
 
         candidates, proofs = prove_candidates(kb, candidates, folder)
     waiting = QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided, proofs=proofs))

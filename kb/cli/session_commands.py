@@ -13,13 +13,8 @@ from typing import Any
 
 import click
 
-from kb.capture.handover import (
-    KIND_NAMES,
-    SessionOpenings,
-    build_example,
-    list_open_sessions,
-    skip_openings,
-)
+from kb.capture.handover import SessionOpenings, list_open_sessions, skip_openings
+from kb.capture.openings import KIND_NAMES, build_example
 from kb.cli import options
 from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn_empty_result

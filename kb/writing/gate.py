@@ -17,11 +17,13 @@ from kb.records.kinds import BY_NAME, area_name, kind_label
 from kb.records.model import PROVEN, SAID, Candidate, Record
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import clip
+from kb.text.segment import clip, count_words
 from kb.writing.quality import Objection
 
 SURE = 0.5
 """Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""
+MIN_QUOTE_WORDS = 4
+"""Words of a quote from which on it stands for itself; “Seven.” stands in many sessions."""
 COSTLY = 10
 """Tool calls from which on what they found out is worth keeping, needed by others or not: a fact, no judgement."""
 
@@ -134,6 +136,11 @@ def require_approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
 
 def _build_quote_objection(candidate: Candidate, quote: str) -> Objection:
     """Return the objection to a candidate with a *quote* that its session does not have."""
+    if count_words(quote) < MIN_QUOTE_WORDS:
+        # “Semicolons.”, “分号。” proves something with the question it answers only
+        reason = msg("the quote is too short to prove something alone: “{quote}”", quote=quote)
+        remedy = msg("quote what it answers as well: kb learn next --session {session}", session=candidate.session)
+        return Objection("quote", reason, remedy, refuses=False)
     reason = msg("the session has no such words: “{quote}”", quote=clip(quote, 120))
     remedy = msg(
         "copy the quote word for word, four words at least: kb learn next --session {session}",

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kb.capture.handover import KIND_NAMES, build_question
-from kb.capture.openings import Opening, find_openings
+from kb.capture.handover import build_question
+from kb.capture.openings import KIND_NAMES, Opening, find_openings
 from kb.capture.proposals import add_proposals, confirm_proposal
 from kb.records.candidate import build_candidates
 from kb.records.model import Evidence
@@ -107,14 +107,9 @@ def test_what_is_proposed_to_the_person_is_not_asked_of_the_agent(
     path = talk_of(host, talk)
     host.send("stop", SESSION, path)
     assert len(waiting(host)) == 1
-    held = {
-        "kind": "decision",
-        "title": talk["title"],
-        "decision": talk["person"],
-        "evidence": [{"quote": talk["person"]}],
-    }
     kb = host.kb()
-    [proposal] = add_proposals(kb, build_candidates(held), folder=str(host.folder), session=SESSION)
+    given = build_candidates(candidate(talk, talk["person"]))
+    [proposal] = add_proposals(kb, given, folder=str(host.folder), session=SESSION)
     if confirmed:
         assert confirm_proposal(kb, proposal).verdict == "created"
     assert "not recorded" not in host.send("user-prompt", SESSION, path, prompt="go on").context
@@ -134,10 +129,8 @@ def test_a_rule_that_the_gate_holds_is_not_asked_of_the_agent(host: Host) -> Non
 @pytest.mark.parametrize("length", [5, 70, 300])
 def test_a_question_has_80_tokens_at_most(host: Host, language: str, length: int) -> None:
     configure(host.root, f'language = "{language}"\n')
-    for quote in (
-        ("不对，冲突时一律保留非空字段更多的那条记录，" * 20)[:length],
-        ("No, keep the fuller record. " * 20)[:length],
-    ):
+    for phrase in ("不对，冲突时一律保留非空字段更多的那条记录，", "No, keep the fuller record. "):
+        quote = (phrase * 20)[:length]
         for kind in KIND_NAMES:
             one = Opening(kind, 99_999, (Evidence(quote, SESSION, 12_345),))
             for count in (1, 12):
@@ -204,6 +197,50 @@ def test_what_is_asked_for_again_is_the_whole_quote(host: Host) -> None:
     assert write(host, candidate(EN, "a tie"))[1][0]["verdict"] == "held", "two words stand in every session"
     wrapped = EN["person"].replace("fields ", "fields\n   ")
     assert write(host, candidate(EN, wrapped))[1][0]["verdict"] == "created", "line ends are no other words"
+
+
+CHOICES = pytest.mark.parametrize(
+    ("question", "reply"),
+    [("Shall I use semicolons or commas as the separator?", "Semicolons."), ("分隔符用分号还是逗号？", "分号。")],
+    ids=["en", "zh"],
+)
+
+
+@CHOICES
+def test_a_short_answer_is_the_persons_word_with_its_question(host: Host, question: str, reply: str) -> None:
+    talk = {**EN, "agent": question, "person": reply, "title": f"{reply[:-1]} CSV"}
+    path = talk_of(host, talk)
+    host.send("stop", SESSION, path)
+    [opening] = waiting(host)
+    assert (opening["kind"], opening["quotes"][-1]["quote"]) == ("choice", reply)
+    filled = {**opening["example"], "title": talk["title"], "decision": f"CSV: {reply}"}
+    assert write(host, {**filled, "why": ""})[1][0]["verdict"] == "created" and waiting(host) == []
+    [record] = host.kb().records()
+    assert record.status == "accepted", "a person said it, so that no section is missed"
+    assert f"> {reply}\n>\n> — {SESSION}, line 3" in record.section("evidence")
+
+
+@CHOICES
+def test_a_short_quote_alone_is_said_to_be_too_short(host: Host, question: str, reply: str) -> None:
+    talk = {**EN, "agent": question, "person": reply, "title": f"{reply[:-1]} CSV"}
+    path = talk_of(host, talk)
+    host.send("stop", SESSION, path)
+    code, [verdict] = write(host, candidate(talk, reply, decision=f"CSV exports separate their fields so: {reply}"))
+    assert (code, verdict["verdict"]) == (3, "held") and len(waiting(host)) == 1
+    assert "too short" in verdict["reasons"][0] and reply in verdict["reasons"][0]
+
+
+@pytest.mark.parametrize(("agent", "yes"), [
+    ("I'd keep the newest record whenever two collide. Shall I?", "Yes, go ahead."),
+    ("我建议冲突时一律保留最新的记录。可以吗？", "可以"),
+])  # fmt: skip
+def test_a_bare_yes_is_no_word_of_the_persons_own(host: Host, agent: str, yes: str) -> None:
+    talk = {**EN, "agent": agent, "person": yes}
+    path = talk_of(host, talk)
+    host.send("stop", SESSION, path)
+    given = {**candidate(talk, agent, yes), "decision": "The newest record survives when two collide in an import."}
+    assert write(host, given)[1][0]["verdict"] == "created"
+    assert [record.status for record in host.kb().records()] == ["proposed"]
 
 
 def test_the_beginning_of_a_session_names_it_and_another_proves_nothing(host: Host) -> None:

@@ -1,0 +1,218 @@
+"""Prove the quotes of candidates: look each up in the session it is said to come from.
+
+A quote counts where it stands word for word in what was said there; what the session speaks of at that place says what
+the record is about, and which earlier record it takes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kb.capture.ask_model import locate_quote
+from kb.capture.openings import is_go_ahead, squeeze
+from kb.errors import BadInput
+from kb.files import read_if_exists
+from kb.git.revisions import find_definitions, list_files_around
+from kb.index.schema import Filter
+from kb.records.model import PROVEN, SAID, Candidate, Evidence, Status
+from kb.records.record_paths import CONTENT, sanitise_session_id
+from kb.sessions.active_sessions import ActiveSession
+from kb.sessions.host_input import read_transcript
+from kb.sessions.render_forms import mask_transcript
+from kb.sessions.session_archive import list_known_sessions
+from kb.sessions.trackers import list_edits
+from kb.sessions.transcript import (
+    HUMAN,
+    Transcript,
+    TranscriptMessage,
+    get_own_texts,
+    get_prompt,
+    list_calls,
+    parse_transcript,
+)
+from kb.text.mentions import find_existing_paths
+from kb.text.segment import count_words, extract_ranking_terms
+from kb.writing.gate import MIN_QUOTE_WORDS
+
+if TYPE_CHECKING:
+    from kb.workspace import Workspace
+
+_MAX_SUBJECTS = 4
+"""Files above which a text names what it looked at, and not what it is about."""
+_CODE_NAME = re.compile(
+    r"\b(?:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|(?:[A-Z][a-z0-9]+){2,}|[a-z]+\d[a-z]\w*)\b|\b[A-Za-z]\w+(?=\(|`)"
+)
+"""“merge_records”, “cacheKey”, “CacheKey”, “under2camel”, “redact(”, “`redact`”: code wherever it stands."""
+_SUPERSEDES = re.compile(
+    r"\b(?:supersed(?:es|ing|ed)|amend(?:s|ing|ment to)|replac(?:es|ing)|overrid(?:es|ing)|revers(?:es|ing))"
+    r"(?: the| our| an?)?(?: (?:old|earlier|previous|former|existing))?[ :]+(?P<old>[^.;:,\n()]{3,60})"
+    r"|(?:取代|替代|推翻|修订|修正|废除)了?(?:原来|之前|以前|先前|旧)?的?(?P<old_zh>[^。；，：\n（）]{2,30})",
+    re.IGNORECASE,
+)
+"""“Superseding the old 60-second cap”, “取代之前的统一二进制规则”: an agreement that takes back an earlier one."""
+_MIN_NAMED_SHARE = 0.5
+"""Share of the words behind “supersedes” that the record has, or of its title's that the candidate has."""
+_KB_COMMAND = re.compile(r"(?:^|[\s;&|(/])kb(?:-hook)?\s")
+
+
+class _SessionWords:
+    """What was said and printed in one session, for looking up quotes."""
+
+    def __init__(self, kb: Workspace, session: str) -> None:
+        """Read the transcript that kb knows of *session*, else its archive."""
+        self.session = session
+        self.transcripts: list[Transcript] = []
+        self.archive = ""
+        cursor = ActiveSession(kb, session).load_cursor()
+        with contextlib.suppress(BadInput):
+            plain = parse_transcript(read_transcript(str(cursor.get("transcript") or "")))
+            # quotes may be copied from what kb has masked
+            self.transcripts = [plain, mask_transcript(plain, kb.config.masking)]
+        if not self.transcripts and (name := str(cursor.get("archive") or "")):
+            folder = os.path.join(kb.root, CONTENT, "sessions", name)
+            places = [kb.state.path("expanded", f"{name}.md")]
+            places += [os.path.join(folder, f"{form}.md") for form in ("expanded", "normal", "compact")]
+            texts = [(read_if_exists(place) or b"").decode("utf-8", "replace") for place in places]
+            self.archive = squeeze(re.sub(r"(?m)^> ?", "", "\n".join(texts)))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is anything to look quotes up in."""
+        return bool(self.transcripts or self.archive)
+
+    def locate(self, evidence: Evidence, *, with_output: bool) -> Evidence | None:
+        """Return *evidence* with its line, where its quote was said, or *with_output* printed by a tool; else None."""
+        for transcript in self.transcripts:
+            if found := locate_quote(evidence, transcript):
+                return found._replace(source=self.session)
+        quote = squeeze(evidence.quote)
+        if self.transcripts and count_words(quote) < MIN_QUOTE_WORDS:
+            return self._locate_reply(evidence)
+        if self.archive:
+            return evidence._replace(source=self.session) if quote in self.archive else None
+        for one in list_calls(self.transcripts[0]) if with_output else ():
+            command = one.request.input.get("command")
+            # what kb itself has printed proves nothing: it quotes records of other sessions
+            is_own = isinstance(command, str) and _KB_COMMAND.search(command)
+            if one.result and not is_own and quote in squeeze(one.output):
+                return Evidence(evidence.quote, self.session, one.result.line, evidence.time)
+        return None
+
+    def _locate_reply(self, evidence: Evidence) -> Evidence | None:
+        """Return *evidence* with the line where a person said it and nothing else: “Semicolons.”, “分号。”."""
+        messages = [message for transcript in self.transcripts for message in transcript.messages]
+        replies = [message for message in messages if squeeze(evidence.quote) in _list_replies(message)]
+        reply = max(replies, key=lambda one: (one.line == evidence.line, one.line), default=None)
+        return reply and Evidence(evidence.quote, self.session, reply.line, reply.time)
+
+    def has_persons_word(self, places: Iterable[Evidence]) -> bool:
+        """Return whether a person said one of the quotes at *places*, and more in it than “yes”."""
+        said = {one.line: squeeze(one.quote) for one in places if not is_go_ahead(one.quote)}
+        return any(
+            message.line in said and (message.origin == HUMAN or said[message.line] in _list_replies(message))
+            for transcript in self.transcripts
+            for message in transcript.messages
+        )
+
+    def read_around(self, candidate: Candidate) -> list[str]:
+        """Return what is said at the quotes of *candidate* and before them, the nearest first, and the files edited."""
+        messages = self.transcripts[0].messages if self.transcripts else ()
+        last = max((one.line for one in candidate.evidence), default=0)
+        texts = ["\n".join(get_own_texts(message)) for message in reversed(messages) if message.line <= last]
+        edited = [change.path for change in list_edits(self.transcripts[0])] if self.transcripts else []
+        return ["\n".join(texts[:2]), "\n".join(edited), *texts[2:]]
+
+
+def _list_replies(message: TranscriptMessage) -> list[str]:
+    """Return the whole prompt of a person in *message*, and the answers to a question of the agent's, each squeezed."""
+    answers = [text for one in message.answers for text in (one.typed, *(name for name, _ in one.chosen))]
+    return [squeeze(text) for text in (get_prompt(message), *answers) if text.strip()]
+
+
+def find_subjects(kb: Workspace, candidate: Candidate, texts: Sequence[str], folder: str) -> tuple[str, ...]:
+    """Return the files that *candidate* is about: those it names, else those the first of *texts* names that does.
+
+    A name in code counts as well: `merge_records` is about the one file of the project that defines it.
+    """
+    top, files = list_files_around(kb, folder)
+    own = "\n".join((candidate.title, candidate.decision, candidate.why, *(one.quote for one in candidate.evidence)))
+    texts = [own, *texts] if top else []
+    definitions = find_definitions(kb, top, _CODE_NAME.findall("\n".join(texts)))
+    for text in texts:
+        named = [definitions[name] for name in dict.fromkeys(_CODE_NAME.findall(text)) if name in definitions]
+        if found := tuple(dict.fromkeys((*find_existing_paths(text, lambda: files), *named))):
+            return found[:_MAX_SUBJECTS]
+    return ()
+
+
+def find_superseded(kb: Workspace, candidate: Candidate, folder: str) -> tuple[str, ...]:
+    """Return the record that *candidate* says it supersedes without naming it, else what it names itself.
+
+    “Supersedes the no-free-units rule”, “取代原来的统一规则”: of the accepted records about the same files or names it
+    is the one with most of these words. As with every record that is named, a person decides.
+    """
+    quotes = (one.quote for one in candidate.evidence)
+    said = "\n".join((candidate.title, candidate.decision, candidate.alternatives, *quotes))
+    phrases = [match["old"] or match["old_zh"] for match in _SUPERSEDES.finditer(said)]
+    if not phrases or candidate.supersedes or candidate.amends or candidate.updates:
+        return candidate.supersedes
+    scope = candidate.scope or kb.project(folder)
+    wanted = {term for phrase in phrases for term in extract_ranking_terms(phrase)}
+    own, names = {*extract_ranking_terms(said)}, {*_CODE_NAME.findall(said)}
+    found: list[tuple[float, str]] = []
+    for record in kb.sync_index().records(Filter(statuses=(Status.ACCEPTED,), scopes=(scope,))):
+        text = f"{record.title}\n{record.section('decision')}"
+        is_near = {*record.impact} & {*candidate.impact} or {*_CODE_NAME.findall(text)} & names
+        if not is_near and record.impact and candidate.impact:
+            continue
+        terms, title = {*extract_ranking_terms(text)}, {*extract_ranking_terms(record.title)}
+        named, alike = len(wanted & terms) / max(len(wanted), 1), len(title & own) / max(len(title), 1)
+        # about the same files or names one of the two is enough; where files are not known, both must speak for it
+        if (max if is_near else min)(named, alike) >= _MIN_NAMED_SHARE:
+            found.append((named + alike, record.id))
+    return (max(found)[1],) if found else ()
+
+
+def prove_candidates(
+    kb: Workspace, candidates: Sequence[Candidate], folder: str = ""
+) -> tuple[list[Candidate], list[str]]:
+    """Return *candidates* with the places of their quotes, and for each PROVEN, SAID, a quote that is not there, or "".
+
+    "" stands where nothing was looked up: the candidate names no session, or one that is not known here. What a tool
+    has printed proves a pitfall only: in everything else it is somebody else's word. A proven candidate that names no
+    path is about the files of the project around *folder* of which its session speaks there.
+    """
+    words: dict[str, _SessionWords] = {}
+    placed, proofs = [], []
+    for candidate in candidates:
+        proof = ""
+        if candidate.session and candidate.evidence:
+            session = _resolve_session(kb, candidate.session)
+            known = words[session] if session in words else words.setdefault(session, _SessionWords(kb, session))
+            if known.is_known:
+                is_pitfall = candidate.kind == "pitfall"
+                pairs = [(one, known.locate(one, with_output=is_pitfall)) for one in candidate.evidence]
+                long = [count_words(one.quote) >= MIN_QUOTE_WORDS for one, _ in pairs]
+                missing = [one.quote for (one, place), counts in zip(pairs, long, strict=True) if counts and not place]
+                proof = missing[0] if missing else PROVEN if any(long) else candidate.evidence[0].quote
+                candidate = candidate._replace(session=session, evidence=tuple(place or one for one, place in pairs))
+                if proof == PROVEN:
+                    proof = SAID if known.has_persons_word(place for _, place in pairs if place) else PROVEN
+                    impact = candidate.impact or find_subjects(kb, candidate, known.read_around(candidate), folder)
+                    candidate = candidate._replace(impact=impact)
+                    candidate = candidate._replace(supersedes=find_superseded(kb, candidate, folder))
+        placed.append(candidate)
+        proofs.append(proof)
+    return placed, proofs
+
+
+def _resolve_session(kb: Workspace, session: str) -> str:
+    """Return the id of the known session that *session* names, whole or by its beginning."""
+    if ActiveSession(kb, session).load_cursor():
+        return session
+    known = {one.session for one in list_known_sessions(kb, sanitise_session_id(session))}
+    return known.pop() if len(known) == 1 else session
