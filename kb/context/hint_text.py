@@ -32,7 +32,7 @@ from kb.safety.quoting import (
 )
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.segment import clip, estimate_tokens, one_line
+from kb.text.segment import clip_at_word, estimate_tokens, one_line
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -62,7 +62,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "dead": ("❌ 已废弃", "❌ no longer in force"),
     "withheld": ("⚠️ 含有对智能体的指令，正文不转述", "⚠️ it gives orders to an agent; its text is not handed on"),
     "notes": ("📎 **另有记录**:", "📎 **Also recorded**:"),
-    "changed": ("⚠️ 最后确认于 {day}，之后 `{path}` 有改动", "⚠️ last confirmed {day}, `{path}` changed since"),
+    "changed": ("⚠️ {day} 确认后 `{path}` 有改动", "⚠️ confirmed {day}, `{path}` changed since"),
     "rejected": ("已否决：{option}", "rejected there: {option}"),
     "untitled": ("（标题不转述）", "(a title that is not handed on)"),
     "prompt": (
@@ -265,9 +265,14 @@ def _find_shared_ids(records: Iterable[Record]) -> set[str]:
 def _format_mark(one: QuotedRecord, words: Mapping[str, str]) -> str:
     live: Mapping[str, str] = {Status.ACCEPTED: "", Status.PROPOSED: f" ({words['unverified']})"}
     mark = live.get(one.record.status, f" ({words['dead']})") + (f" ({words['withheld']})" if one.warning else "")
-    if since := one.original.extra.get(CHANGED):
-        mark += " (" + words["changed"].format(day=since[0], path=quote_text(since[1], CELL_LIMIT)) + ")"
-    return mark
+    changed = _format_change(one.original, words)
+    return f"{mark} ({changed})" if changed else mark
+
+
+def _format_change(record: Record, words: Mapping[str, str]) -> str:
+    """Return that a file of *record* changed since it was confirmed, or ""."""
+    since = record.extra.get(CHANGED)
+    return words["changed"].format(day=since[0], path=quote_text(since[1], CELL_LIMIT)) if since else ""
 
 
 def _find_kind(record: Record) -> Kind:
@@ -310,7 +315,8 @@ def render_prompt_hint(records: Sequence[Record], config: Config) -> Hint:
 def render_action_hint(found: Sequence[tuple[Record, str]], config: Config) -> Hint:
     """Return what is told before a file is written: one quoted line of at most 60 tokens for each record.
 
-    Beside a record stands the option it rejected and the call takes up, or "".
+    Beside a record stands the option it rejected and the call takes up, or "". That its file changed since it was
+    confirmed stands on a line below, which takes no room from the rule.
     """
     words = choose_phrases(config.language)
     options = {record.identity: option for record, option in found}
@@ -318,17 +324,23 @@ def render_action_hint(found: Sequence[tuple[Record, str]], config: Config) -> H
     lines: list[str] = []
     for record in kept:
         one = quote_record(record, words["untitled"])
+        changed = _format_change(record, words)
+        one = one._replace(original=record._replace(extra={**record.extra, CHANGED: ()}))
         head, option = _format_quote_head(one, words, config), "" if one.warning else options[record.identity]
         for limit in range(TITLE_LIMIT, 10, -10):
             if estimate_tokens(head) > ACTION_TOKENS:
                 head = _format_quote_head(one, words, config, limit=limit)
-        rest = words["rejected"].format(option=quote_text(option, TITLE_LIMIT)) if option else quote_answer(one.record)
+        rest = (
+            words["rejected"].format(option=quote_text(option, TITLE_LIMIT))
+            if option
+            else quote_answer(one.record, ACTION_TOKENS)
+        )
         line = f"{head} — {rest}" if rest else head
         while rest and estimate_tokens(line) > ACTION_TOKENS:
-            rest = clip(rest, len(rest) * 9 // 10)
+            rest = clip_at_word(rest, len(rest) * 9 // 10)
             line = f"{head} — {rest}" if len(rest) > CELL_LIMIT // 4 else head
             rest = rest if line != head else ""
-        lines.append(line)
+        lines += [line, f">   {changed}"] if changed else [line]
         warnings += [one.warning] if one.warning else []
     return Hint("\n".join([words["prompt"], *lines]) if lines else "", tuple(warnings), tuple(kept))
 

@@ -10,7 +10,7 @@ from kb.i18n import Message, msg
 from kb.records.model import Record
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import clip, estimate_tokens, first_sentence, normalise, one_line
+from kb.text.segment import clip, clip_at_word, estimate_tokens, first_sentence, normalise, one_line
 
 TITLE_LIMIT = 80  # Characters of a title in a list
 CELL_LIMIT = 60  # Characters of a cell of the history table, and of a reason
@@ -93,16 +93,16 @@ def quote_first_sentence(record: Record, section: str, limit: int = CELL_LIMIT) 
     return quote_text(first, limit)
 
 
-def quote_answer(record: Record) -> str:
-    """Return the first sentence of what *record* says, at most 40 tokens: its decision, or where the title has it, why.
+def quote_answer(record: Record, tokens: int = ANSWER_TOKENS) -> str:
+    """Return the first sentence of what *record* says, at most *tokens*: its decision, or where the title has it, why.
 
     A question is answered by its decision, of whatever kind the record is; "" where it says nothing.
     """
     title = normalise(record.title)
     for section in ("decision", "why"):
         said = quote_first_sentence(record, section, ANSWER_LIMIT)
-        while said and estimate_tokens(said) > ANSWER_TOKENS:
-            said = clip(said, len(said) * 9 // 10)
+        while said and estimate_tokens(said) > tokens:
+            said = clip_at_word(said, len(said) * 9 // 10)
         if said and normalise(said.rstrip("…")) not in title:
             return said
     return ""

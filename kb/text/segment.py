@@ -152,6 +152,19 @@ def clip(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"
 
 
+_IN_WORD = regex(r"[A-Za-z0-9]{2}")
+
+
+def clip_at_word(text: str, limit: int) -> str:
+    """Return *text* cut like `clip`, but at the end of a word; Chinese, which has no spaces, at any character."""
+    line = one_line(text)
+    cut = clip(line, limit)
+    if cut == line or not _IN_WORD.fullmatch(line[len(cut) - 2 : len(cut)]):
+        return cut
+    whole = cut.rstrip("…").rpartition(" ")[0].rstrip(" ,;:")
+    return f"{whole}…" if 2 * len(whole) > len(cut) else cut
+
+
 def extract_bigrams(text: str) -> list[str]:
     """Return the character bigrams of the normalised *text* in order; a single character stands for itself."""
     letters = normalise(text).replace(" ", "")

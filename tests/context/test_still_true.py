@@ -9,6 +9,7 @@ from kb.context.give_hints import build_start_context
 from kb.guard.decide import PendingCall, decide_call
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Record, Section
+from kb.text.segment import clip_at_word, estimate_tokens
 from tests.support.sealed import git
 
 TITLES = {
@@ -59,13 +60,48 @@ def test_a_record_whose_file_changed_is_told_with_the_day_and_the_path(
     assert "[C001]" in ask(kb, work, prompt) and "changed since" not in ask(kb, work, prompt)
     (work / "src" / "session.py").write_text("ends = 60\n")
     commit(work, "2026-02-01", monkeypatch)
-    assert "last confirmed 2026-01-02, `src/session.py` changed since" in ask(kb, work, prompt)
+    assert "confirmed 2026-01-02, `src/session.py` changed since" in ask(kb, work, prompt)
     given = {"file_path": str(work / "src" / "session.py"), "old_string": "60", "new_string": "61"}
     call = PendingCall("Edit", given, "s1", "", str(work))
     with KnowledgeBase(kb.root, {**os.environ, "MEMORY_BANK_GUARD_MODE": "off"}, folder=str(work)) as at_work:
         assert "`src/session.py` changed since" in decide_call(at_work, call).context
         start = build_start_context(at_work, "s2", source="startup", project=kb.project(str(work)))
     assert "`src/session.py` changed since" in start
+
+
+@pytest.mark.parametrize(
+    "title, rule",
+    [
+        ("Amounts are integer cents, never floats",
+         "Every amount in the payment modules is an integer number of cents from the request to the ledger."),
+        ("金额一律用整数分，不用浮点数", "支付模块里的每个金额都必须是以分为单位的整数。"),
+    ],
+)  # fmt: skip
+def test_what_changed_takes_no_room_from_the_rule(
+    kb: KnowledgeBase, work: Path, title: str, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not rule.isascii():
+        toml = Path(kb.root, "kb.toml")
+        toml.write_text(toml.read_text() + '\nlanguage = "zh"\n')
+    scope = kb.project(str(work))
+    record = Record("C001", "constraint", title, scope, "accepted", date="2026-01-02", impact=("src/session.py",),
+                    sections=(Section("decision", "Decision", rule),))  # fmt: skip
+    kb.import_records([record], origin="test")
+    (work / "src" / "session.py").write_text("ends = 60\n")
+    commit(work, "2026-02-01", monkeypatch)
+    given = {"file_path": str(work / "src" / "session.py"), "old_string": "60", "new_string": "61"}
+    with KnowledgeBase(kb.root, {**os.environ, "MEMORY_BANK_GUARD_MODE": "off"}, folder=str(work)) as at_work:
+        told = decide_call(at_work, PendingCall("Edit", given, "s1", "", str(work))).context
+    line, remark = told.split("\n")[-2:]
+    assert "[C001]" in line and line.endswith(rule) and "2026-01-02" in remark and "`src/session.py`" in remark
+    assert estimate_tokens(line) <= 60 and estimate_tokens(remark) <= 30
+
+
+@pytest.mark.parametrize("limit", range(14, 40))
+def test_a_sentence_is_cut_between_words(limit: int) -> None:
+    text = "Every amount is an integer number of cents"
+    assert set(clip_at_word(text, limit).rstrip("…").split()) <= set(text.split())
+    assert len(clip_at_word("金额一律用整数分不用浮点数", min(limit, 13))) == min(limit, 13)
 
 
 def test_a_record_whose_files_are_gone_is_not_told(
