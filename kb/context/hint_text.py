@@ -270,7 +270,6 @@ def _format_mark(one: QuotedRecord, words: Mapping[str, str]) -> str:
 
 
 def _format_change(record: Record, words: Mapping[str, str]) -> str:
-    """Return that a file of *record* changed since it was confirmed, or ""."""
     since = record.extra.get(CHANGED)
     return words["changed"].format(day=since[0], path=quote_text(since[1], CELL_LIMIT)) if since else ""
 
@@ -315,8 +314,7 @@ def render_prompt_hint(records: Sequence[Record], config: Config) -> Hint:
 def render_action_hint(found: Sequence[tuple[Record, str]], config: Config) -> Hint:
     """Return what is told before a file is written: one quoted line of at most 60 tokens for each record.
 
-    Beside a record stands the option it rejected and the call takes up, or "". That its file changed since it was
-    confirmed stands on a line below, which takes no room from the rule.
+    Beside a record stands the option it rejected and the call takes up, or "". What changed stands on a line below.
     """
     words = choose_phrases(config.language)
     options = {record.identity: option for record, option in found}
@@ -335,12 +333,9 @@ def render_action_hint(found: Sequence[tuple[Record, str]], config: Config) -> H
             if option
             else quote_answer(one.record, ACTION_TOKENS)
         )
-        line = f"{head} — {rest}" if rest else head
-        while rest and estimate_tokens(line) > ACTION_TOKENS:
-            rest = clip_at_word(rest, len(rest) * 9 // 10)
-            line = f"{head} — {rest}" if len(rest) > CELL_LIMIT // 4 else head
-            rest = rest if line != head else ""
-        lines += [line, f">   {changed}"] if changed else [line]
+        while rest and estimate_tokens(f"{head} — {rest}") > ACTION_TOKENS:
+            rest = clip_at_word(rest, len(rest) * 9 // 10) if len(rest) > CELL_LIMIT // 4 else ""
+        lines += [f"{head} — {rest}" if rest else head, *([f">   {changed}"] if changed else [])]
         warnings += [one.warning] if one.warning else []
     return Hint("\n".join([words["prompt"], *lines]) if lines else "", tuple(warnings), tuple(kept))
 

@@ -92,7 +92,7 @@ def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, pro
     best = _list_newest(index, profile)[:limit] if strategy.only else []
     if strategy.newest:
         best = _find_newest(kb, index, query, wanted, limit)
-    if not best and query.text.strip():
+    elif not best and query.text.strip():
         found, ran = find_hits(kb, index, query, wanted, limit, load_synonyms(kb))
         best = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent)
         if kb.config.reranker != NO_MODEL:

@@ -94,8 +94,9 @@ def split_recent_query(query: Query) -> tuple[Query, tuple[str, ...], tuple[str,
     return parse_query(one_line(text)), kinds, statuses
 
 
-# A “decision” may be a record of any kind, and 接口 and 问题 are rather what a question is about.
+# 接口 and 问题 are rather what a question is about; 决定 is also what people do (最近关于登录的决定).
 _KIND_WORDS = (
+    ("decision", r"\bdecisions\b|\badrs?\b|决策"),
     ("constraint", r"\bconstraints?\b|约束"),
     ("pitfall", r"\bpitfalls?\b|坑"),
     ("preference", r"\bpreferences?\b|偏好"),

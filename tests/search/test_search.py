@@ -234,6 +234,23 @@ def test_what_asks_for_the_newest_gets_the_newest_first(kb: KnowledgeBase) -> No
     assert said(kb, "近期废弃的决策") == ["D004"]
 
 
+def test_the_newest_of_a_named_kind_are_of_that_kind_and_on_the_matter(kb: KnowledgeBase) -> None:
+    kb.import_records(
+        [
+            note("D001", "Orders live in PostgreSQL", "订单存放在 PostgreSQL。", date="2026-01-03"),
+            note("D002", "Exports use semicolons", "导出用分号。", date="2026-03-03"),
+            note("C001", "Orders are never deleted", "订单不得删除。", kind="constraint", date="2026-05-01"),
+            note("P001", "pytest cannot import pika", "缺少依赖。", kind="pitfall", date="2026-06-01"),
+        ],
+        origin="a test",
+    )
+    assert said(kb, "newest decisions") == ["D002", "D001"] == said(kb, "最近的决策")
+    assert said(kb, "newest decisions on orders") == ["D001"] == said(kb, "最近关于订单的决策")
+    assert said(kb, "newest decisions about kubernetes") == [] == said(kb, "最近关于火箭的决策")
+    assert said(kb, "latest pitfalls") == ["P001"]
+    assert said(kb, "newest decisions about pika") == [], "no decision is about it"
+
+
 def test_scopes_that_were_not_asked_are_said(kb: KnowledgeBase, root: Path) -> None:
     texts = ("Retry a payment three times", "Keep a payment for ten years", "Sign each payment")
     kb.import_records(
