@@ -54,9 +54,9 @@ $ kb inbox list --json
     },
     "sightings": [
       {
-        "session": "s1",
+        "day": "<today>",
         "host": "cli",
-        "day": "<today>"
+        "session": "s1"
       }
     ],
     "reasons": [
@@ -96,9 +96,9 @@ $ kb inbox list --json
     },
     "sightings": [
       {
-        "session": "s1",
+        "day": "<today>",
         "host": "cli",
-        "day": "<today>"
+        "session": "s1"
       }
     ],
     "reasons": [

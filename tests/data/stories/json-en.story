@@ -272,9 +272,9 @@ $ kb inbox --json
     },
     "sightings": [
       {
-        "session": "s1",
+        "day": "<today>",
         "host": "cli",
-        "day": "<today>"
+        "session": "s1"
       }
     ],
     "reasons": [
