@@ -235,6 +235,7 @@ def test_the_list_of_a_kind_stays_with_its_kind(visit: Visit) -> None:
 def test_a_review_shows_both_sides_and_where_it_is_decided(visit: Visit) -> None:
     page = visit()
     page.get_by_role("link", name="open reviews").click()
+    page.locator(".kb-sides del").first.wait_for()
     assert texts(page, ".kb-sides del")[:1] == ["FastAPI"] and texts(page, ".kb-sides ins")[:1] == ["Flask"]
     shown = page.locator(".md-content").inner_text()
     assert "let us take Flask, nobody here knows FastAPI" in shown and "claims backend.framework" in shown
