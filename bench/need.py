@@ -24,7 +24,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import html
-import math
 import os
 import re
 from collections import Counter
@@ -33,6 +32,7 @@ from hashlib import md5
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.shares import wilson_interval
 from kb.capture.failures import find_pitfalls
 from kb.records.kinds import SIGNATURE
 from kb.sessions.transcript import Transcript, list_calls, parse_transcript
@@ -271,10 +271,8 @@ def format_share(part: int, whole: int) -> str:
     """Return a share with its 95 % interval (Wilson)."""
     if not whole:
         return "– (0)"
-    share, z = part / whole, 1.96
-    middle, spread = share + z * z / (2 * whole), z * math.sqrt(share * (1 - share) / whole + z * z / (4 * whole**2))
-    low, high = (middle - spread) / (1 + z * z / whole), (middle + spread) / (1 + z * z / whole)
-    return f"{share:.0%} ({part}/{whole}, {max(low, 0):.0%}–{min(high, 1):.0%})"
+    low, high = wilson_interval(part, whole)
+    return f"{part / whole:.0%} ({part}/{whole}, {low:.0%}–{high:.0%})"
 
 
 def print_log_figures(name: str, counts: Counter[str]) -> None:

@@ -9,7 +9,6 @@ and adds to the recall "with asked".
 """
 
 import json
-import math
 import os
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from bench.pairs import empty
+from bench.shares import wilson_interval
 from kb.knowledge_base import KnowledgeBase
 from kb.records.kinds import BY_NAME
 from kb.records.model import Candidate, Verdict
@@ -24,8 +24,6 @@ from kb.records.model import Candidate, Verdict
 MERGED = frozenset({"updated", "appended", "unchanged"})
 ASIDE = frozenset({"related", "unrelated"})
 """Labels that call for a new record."""
-Z = 1.96
-"""Standard deviations of the interval: 95 %."""
 
 
 def judge(verdict: Verdict) -> str:
@@ -57,10 +55,8 @@ def interval(part: int, whole: int) -> str:
     """Return *part* of *whole* as a share with its Wilson interval (95 %)."""
     if not whole:
         return f"{'–':>4} {'':11} (0/0)"
-    share = part / whole
-    middle = (share + Z * Z / (2 * whole)) / (1 + Z * Z / whole)
-    half = Z * math.sqrt(share * (1 - share) / whole + Z * Z / (4 * whole * whole)) / (1 + Z * Z / whole)
-    return f"{share:4.2f} [{middle - half:.2f}–{middle + half:.2f}] ({part}/{whole})"
+    low, high = wilson_interval(part, whole)
+    return f"{part / whole:4.2f} [{low:.2f}–{high:.2f}] ({part}/{whole})"
 
 
 def report(counts: Counter[tuple[str, str]]) -> None:
