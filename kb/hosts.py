@@ -107,6 +107,10 @@ class Host(NamedTuple):
     shows_turn_end: bool = True
     """Whether it shows a person what is told at the end of a turn."""
 
+    def tells_model(self, event: str) -> bool:
+        """Return whether its model is told what kb answers at *event*, by kb's name; with no list, at every one."""
+        return not self.speaking or event in self.speaking
+
     @property
     def events(self) -> dict[str, str]:
         """Its events by its own names, each with kb's, which is Claude Code's."""

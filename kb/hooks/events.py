@@ -222,8 +222,8 @@ def _ask_for_handover(kb: KnowledgeBase, payload: Payload) -> HookResponse | Non
     from kb.state.session_log import HANDOVER
 
     session = payload.get("session_id", "")
-    speaking = HOSTS.get(payload.get("host", ""), CLAUDE).speaking  # () where every event's answer is heard
-    if not session or payload.get("agent_id") or (speaking and "UserPromptSubmit" not in speaking):
+    host = HOSTS.get(payload.get("host", ""), CLAUDE)
+    if not session or payload.get("agent_id") or not host.tells_model("UserPromptSubmit"):
         return None
     # usually nothing waits: then this is one look for a file, and nothing is loaded
     if not os.path.exists(kb.state.path("active", sanitise_session_id(session), HANDOVER)):

@@ -43,8 +43,7 @@ def handle_pre_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     Gemini and Cursor hand nothing to the model before a call: there the agent is told when the call has been made.
     """
     response = merge_responses(*(handler(kb, payload) for handler in BEFORE_TOOL))
-    speaking = HOSTS.get(payload.get("host", ""), CLAUDE).speaking  # () where every event's answer is heard
-    if response.context and speaking and "PreToolUse" not in speaking:
+    if response.context and not HOSTS.get(payload.get("host", ""), CLAUDE).tells_model("PreToolUse"):
         SessionLog(kb, payload.get("session_id", "")).defer_text(response.context)
     return response
 
@@ -59,19 +58,18 @@ def handle_post_tool(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     if made := shorten_result(kb, tool, given, payload.get("tool_response"), transcript=transcript, folder=folder):
         shorter = HookResponse(updated_output=made.value, updated_note=kb.localise(made.note))
     changed = compare_protected_files(kb, payload, "PostToolUse") if may_write(payload) else HookResponse()
-    deferred = HookResponse(context=SessionLog(kb, payload.get("session_id", "")).take_deferred_text())
-    return merge_responses(shorter, changed, deferred, _tell_cure(kb, payload), _alert_at_tool(kb, payload))
+    log = SessionLog(kb, payload.get("session_id", ""), payload.get("agent_id", ""))
+    deferred = HookResponse(context=log.take_deferred_text())
+    return merge_responses(shorter, changed, deferred, _tell_cure(kb, payload, log), _alert_at_tool(kb, payload))
 
 
-def _tell_cure(kb: KnowledgeBase, payload: Payload) -> HookResponse:
+def _tell_cure(kb: KnowledgeBase, payload: Payload, told: SessionLog) -> HookResponse:
     """Tell the agent what helped when this failed before; usually nothing."""
     error, command = payload.get("tool_error") or payload.get("unclear_output"), payload["tool_input"].get("command")
     if not error:
         return HookResponse()
     from kb.context import cures
-    from kb.state.session_log import SessionLog
 
-    told = SessionLog(kb, payload.get("session_id", ""), payload.get("agent_id", ""))
     project, typed = kb.project(payload.get("cwd", "")), command if isinstance(command, str) else ""
     cure = cures.find_cure(kb, typed, error, project=project, told=told, tool=payload.get("tool_name", ""))
     if cure is None:

@@ -43,18 +43,23 @@ class SessionLog:
     """What happened in one session, as far as the guard must know, and what it or its sub-agent *agent* was told."""
 
     def __init__(self, kb: Workspace, session: str, agent: str = "") -> None:
-        """Read what is there; a log that cannot be read is an empty one."""
+        """Read nothing yet; a log that cannot be read is an empty one."""
         self._kb = kb
         self.session = session
         name = sanitise_session_id(session)
         self._folder = ("active", name)
         # a sub-agent begins without what its parent has heard, so it has a file of its own
         self._told = (TOLD, f"{name}.{sanitise_session_id(agent)}" if agent else name)
-        self.rows = self._read_rows() if session else []
+        self._rows: list[tuple[str, str]] | None = None
 
-    def _read_rows(self) -> list[tuple[str, str]]:
-        parts = (line.partition("\t") for line in self._read_lines(*self._folder, FILE))
-        return [(word, value) for word, tab, value in parts if tab]
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """What is in the log, read when it is first asked for: what was told is in a file of its own."""
+        if self._rows is None:
+            lines = self._read_lines(*self._folder, FILE) if self.session else []
+            parts = (line.partition("\t") for line in lines)
+            self._rows = [(word, value) for word, tab, value in parts if tab]
+        return self._rows
 
     def _read_lines(self, *parts: str) -> list[str]:
         try:
