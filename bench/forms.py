@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from kb.capture.form_choice import render_transcript_form
+from kb.capture.prompt_commands import render_transcript_form
 from kb.knowledge_base import KnowledgeBase, make
 from kb.sessions.forms import FORMS, find_problems
 from kb.text.segment import count_words

@@ -24,7 +24,7 @@ from kb.index.record_ids import (
 from kb.index.schema import ALL, Filter
 from kb.records.kinds import KINDS
 from kb.records.model import Record
-from kb.records.record_paths import CONTENT
+from kb.records.record_file import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.state_folder import StateFolder
 

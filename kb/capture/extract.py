@@ -15,9 +15,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kb.capture.ask_model import build_request, parse_answer
 from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
+from kb.capture.prove_quotes import build_request, parse_answer
 from kb.capture.reports import find_reports
 from kb.errors import KbError
 from kb.i18n import Message
@@ -25,8 +25,8 @@ from kb.records.candidate import AREAS
 from kb.records.model import Candidate, Evidence
 from kb.safety import redaction
 from kb.sessions.handed_text import iter_spoken, iter_summary_errors, split_summary
-from kb.sessions.host_answers import LEFT, PersonAnswer, format_option
 from kb.sessions.host_input import read_transcript
+from kb.sessions.host_records import LEFT, PersonAnswer, format_option
 from kb.sessions.prose import (
     ProsePiece,
     has_choice,

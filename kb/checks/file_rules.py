@@ -23,7 +23,7 @@ from kb.records.candidate import FIELDS, find_schema_errors
 from kb.records.front_matter import KEYS, decode_record, find_key_line, parse_front_matter
 from kb.records.kinds import BY_NAME, KINDS, find_kind
 from kb.records.model import SCOPE, Record
-from kb.records.record_paths import folder_for_scope
+from kb.records.record_file import folder_for_scope
 from kb.text.segment import clip, find_line_number, one_line
 
 _ID = re.compile(r"[A-Z]{1,2}\d{3,}")

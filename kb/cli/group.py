@@ -16,8 +16,7 @@ from inspect import cleandoc
 import click
 
 from kb import __version__
-from kb.cli.options import resolve_language, usage_error
-from kb.cli.prints import report_error
+from kb.cli.options import report_error, resolve_language, usage_error
 from kb.errors import KbError
 from kb.i18n import DOMAIN, LOCALE, Message, load_translations, msg
 from kb.state.state_folder import redact_message
@@ -31,10 +30,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pack": ("context_commands:make_pack", "Answer a question with evidence."),
     "route": ("context_commands:route_work", "Tell what to read before a piece of work."),
     "drill": ("context_commands:drill_down", "Tell how to find an answer: read, or have a pack made."),
-    "memory": ("build_commands:write_memory", "Write MEMORY.md and the conventions anew."),
-    "vectors": ("build_commands:vectors", "Make the vectors for search by meaning."),
+    "memory": ("setup_commands:write_memory", "Write MEMORY.md and the conventions anew."),
+    "vectors": ("setup_commands:vectors", "Make the vectors for search by meaning."),
     "hint": ("context_commands:print_hint", "Print the hint for a moment of work."),
-    "keywords": ("build_commands:keywords", "Load the synonyms of a domain."),
+    "keywords": ("setup_commands:keywords", "Load the synonyms of a domain."),
     "log": ("record_commands:show_log", "Print the commits of a record."),
     "history": ("record_commands:show_history", "Tell the life of a record."),
     "changes": ("review_commands:show_changes", "Tell what became of the records between two commits."),
@@ -68,7 +67,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_commands:import_group", "Take over records of other tools."),
     "layout": ("sync_commands:layout", "Change between the two layouts of the context."),
     "export": ("import_commands:export", "Write records in another tool's form."),
-    "wiki": ("build_commands:wiki", "Build or serve the wiki."),
+    "wiki": ("setup_commands:wiki", "Build or serve the wiki."),
     "hooks": ("host_commands:hooks", "Connect an agent host."),
     "mcp": ("host_commands:mcp", "Serve agents over MCP."),
     "agents": ("host_commands:agents", "Tell agents by files how to use kb."),

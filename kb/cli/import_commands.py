@@ -11,8 +11,7 @@ from contextlib import contextmanager
 import click
 
 from kb.cli import options
-from kb.cli.options import Answer
-from kb.cli.prints import translate_status, warn, warn_of_broken_files, warn_of_injection
+from kb.cli.options import Answer, translate_status, warn, warn_of_broken_files, warn_of_injection
 from kb.errors import BadInput, BadRecord, KbError
 from kb.i18n import Message, msg
 from kb.importers.adr import ImportedAdr, read_adr

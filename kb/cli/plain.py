@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from kb.cli.prints import (
+from kb.cli.options import (
     detect_language,
     print_json,
     print_verdicts,

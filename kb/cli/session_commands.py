@@ -16,8 +16,7 @@ import click
 from kb.capture.handover import SessionOpenings, list_open_sessions, skip_openings
 from kb.capture.openings import KIND_NAMES, build_example
 from kb.cli import options
-from kb.cli.options import Answer
-from kb.cli.prints import print_json, warn_empty_result
+from kb.cli.options import Answer, print_json, warn_empty_result
 from kb.errors import NoKnowledgeBase
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
@@ -151,9 +150,9 @@ def show_session_status(kb: KnowledgeBase, session: str) -> Answer:
 
     SESSION is its id or the beginning of it; without it, the last session of this project.
     """
-    from kb.capture import form_choice
+    from kb.capture import prompt_commands
 
-    now = form_choice.get_form_status(kb, session)
+    now = prompt_commands.get_form_status(kb, session)
     shown = {"session": now.session, "transcript": now.transcript, "form": now.form, "forced": now.forced}
     use = {"percent": now.usage.percent, "tokens": now.usage.tokens, "window": now.usage.window}
     data = {**shown, **use, "band": now.band.name, "light": now.band.light}
@@ -171,12 +170,12 @@ def show_compact(kb: KnowledgeBase, session: str, budget: int | None) -> Answer:
 
     With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.
     """
-    from kb.capture import form_choice
+    from kb.capture import prompt_commands
 
     if budget is None:
         return _force_form(kb, "compact", session)
     path = session if os.path.isfile(session) else find_latest_session(kb, session).transcript
-    return Answer(None, text=form_choice.compress_session(kb, path, budget).text)
+    return Answer(None, text=prompt_commands.compress_session(kb, path, budget).text)
 
 
 @click.command()
@@ -191,10 +190,10 @@ def show_expanded(kb: KnowledgeBase, session: str) -> Answer:
 
 
 def _force_form(kb: KnowledgeBase, form: str, session: str) -> Answer:
-    from kb.capture import form_choice
+    from kb.capture import prompt_commands
 
-    made = form_choice.force_session_form(kb, form, session)
-    return Answer(None, text=made.text, notes=(*made.notes, form_choice.describe_forced_form(kb, form)))
+    made = prompt_commands.force_session_form(kb, form, session)
+    return Answer(None, text=made.text, notes=(*made.notes, prompt_commands.describe_forced_form(kb, form)))
 
 
 @click.command()
@@ -209,7 +208,7 @@ def show_form(ctx: click.Context, words: tuple[str, ...], situation: str, percen
     SOURCE is a transcript, or (part of) the name of an archived session; without it, the last session of this project.
     Without FORM and --for, how full the context is decides. `kb form lint FILE` proves a form that somebody wrote.
     """
-    from kb.capture import form_choice
+    from kb.capture import prompt_commands
 
     if words[:1] == (_LINT,):
         return _lint_form(words[1:])
@@ -222,7 +221,9 @@ def show_form(ctx: click.Context, words: tuple[str, ...], situation: str, percen
         # for this call: the settings in kb.toml stay
         if limit is not None:
             kb.config = kb.config._replace(compact_limit=limit)
-        made = form_choice.render_wanted_form(kb, form or SITUATIONS.get(situation, ""), "".join(rest), percent=percent)
+        made = prompt_commands.render_wanted_form(
+            kb, form or SITUATIONS.get(situation, ""), "".join(rest), percent=percent
+        )
         options.print_answer(kb, Answer(None, text=made.text, notes=made.notes))
     return 0
 

@@ -1,25 +1,229 @@
-"""Commands that set kb up: init, the settings explained, and doctor."""
+"""Commands that set kb up and build from the records: init, settings, doctor, wiki, vectors, synonyms, MEMORY.md."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from time import monotonic
 
 import click
 
-from kb.cli.options import json_option, resolve_language, usage_error
-from kb.cli.prints import print_json, warn
+from kb.cli.options import (
+    Answer,
+    json_option,
+    print_json,
+    resolve_language,
+    usage_error,
+    warn,
+    warn_of_broken_files,
+    with_json,
+    with_kb,
+)
 from kb.config import FILE, Config, describe_setting
 from kb.config import load as load_settings
 from kb.doctor import FAILED, NOT_OPEN, OK, run_checks
 from kb.i18n import Message, msg
 from kb.importers.project_layout import migrate_layout
 from kb.installation import UNKNOWN
-from kb.knowledge_base import make
+from kb.knowledge_base import KnowledgeBase, make
 from kb.paths import find_root, user_home
+from kb.search import embedding
+from kb.search.embedding import delete_vectors, embed_text, get_vector_status
 from kb.writing.init_base import build_workflows, find_base_folder
+
+_PROGRESS_SECONDS = 2.0
+"""Seconds between two lines on how far a build of the wiki is."""
+_VECTOR_PROGRESS_SECONDS = 10.0
+"""Seconds between two lines on how many vectors are made, where there is no terminal."""
+
+own_option = click.option(
+    "--own-config",
+    is_flag=True,
+    help="Use the mkdocs.yml of the knowledge base; it runs the plugins, hooks and templates that it names.",
+)
+
+
+@click.group()
+def wiki() -> None:
+    """Build or serve the wiki: a page for every record, session, kind and tag, with links and a search."""
+
+
+@wiki.command("build", short_help="Build the wiki.")
+@click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="Where to.")
+@click.option("--strict/--no-strict", default=False, help="Fail where a citation or a link leads nowhere.")
+@own_option
+@with_kb
+def build_wiki(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> None:
+    """Build the wiki as files that a browser opens, and print the path of the first page."""
+    from kb.wiki.build import build
+
+    last = monotonic()
+
+    def report_pages(made: int, pages: int) -> None:
+        nonlocal last
+        if monotonic() - last > _PROGRESS_SECONDS:
+            last = monotonic()
+            warn(kb, msg("pages made: {made} of {pages}", made=made, pages=pages))
+
+    _warn_before_build(kb, own_config)
+    say = partial(click.echo, err=True)
+    click.echo(build(kb, out, strict, say, own_config=own_config, progress=report_pages))
+
+
+@wiki.command("serve", short_help="Serve the wiki.")
+@click.option("--address", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="Where it listens.")
+@own_option
+@with_kb
+def serve_wiki(kb: KnowledgeBase, address: str, own_config: bool) -> None:
+    """Show the wiki in a browser until you stop it; it follows the records as they change."""
+    from kb.wiki.build import serve
+
+    _warn_before_build(kb, own_config)
+    serve(kb, address, own_config=own_config)
+
+
+@wiki.command("preview", short_help="Show what a branch changes.")
+@click.option("--against", "revision", required=True, metavar="REVISION", help="What it is to be merged into.")
+@click.option("-o", "--output", "out", default="preview", show_default=True, metavar="FOLDER", help="Where to.")
+@click.option("--site", "published", default="", metavar="URL", help="Where the whole wiki is, for links that leave.")
+@with_kb
+def preview_wiki(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:
+    """Write a report of what merging changes, with both sides, and the pages of the changed records alone."""
+    from kb.wiki.wiki_site import write_preview
+
+    first, number = write_preview(kb, revision, out, published)
+    warn(kb, msg("records that change: {number}", number=number))
+    click.echo(first)
+
+
+def _warn_before_build(kb: KnowledgeBase, own_config: bool) -> None:
+    """Name what the wiki will do without: broken records, and settings that nobody has agreed to."""
+    from kb.wiki.build import has_own_config
+
+    # read first: only now is it known which files are broken
+    kb.records()
+    warn_of_broken_files(kb)
+    # mkdocs.yml names plugins and hooks, which are programs: a clone must not run them by being read
+    if has_own_config(kb) and not own_config:
+        message = msg("mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config")
+        warn(kb, f"kb: {kb.localise(message)}")
+
+
+@click.group()
+def vectors() -> None:
+    """Make the vectors that let search match by meaning as well as by words; needs an embedder in the settings."""
+
+
+@vectors.command("build", short_help="Give every record a vector that has none.")
+@click.option("--anew", is_flag=True, help="Forget the vectors there are first.")
+@with_json
+def build_vectors(kb: KnowledgeBase, anew: bool) -> Answer:
+    """Give every record a vector that has none, in batches.
+
+    If interrupted, the vectors made so far stay and the next call continues. Unchanged records are not embedded again.
+    Other commands work meanwhile.
+    """
+    last = monotonic()
+
+    def report_vectors(done: int, number: int) -> None:
+        nonlocal last
+        line = kb.localise(msg("vectors: {done} of {number}", done=done, number=number))
+        # one line that is written over; a log gets a line now and then instead
+        if sys.stderr.isatty():
+            print(f"\r{line}", end="\n" if done == number else "", file=sys.stderr, flush=True)
+        elif done == number or monotonic() - last > _VECTOR_PROGRESS_SECONDS:
+            last = monotonic()
+            print(line, file=sys.stderr, flush=True)
+
+    embedding.build_vectors(kb, report_vectors, anew=anew)
+    return _describe_vectors(kb)
+
+
+@vectors.command("status", short_help="Tell how things stand with the vectors.")
+@with_json
+def show_vector_status(kb: KnowledgeBase) -> Answer:
+    """Tell which embedder is used, whether it can be, and how many records have a vector."""
+    return _describe_vectors(kb)
+
+
+def _describe_vectors(kb: KnowledgeBase) -> Answer:
+    status = get_vector_status(kb)
+    # an embedder that is set and not installed is no error here: this command is asked why search has no vectors
+    problem = [msg("it cannot be used: {problem}", problem=status.problem)] if status.problem else []
+    values = {"n": status.vectors, "m": status.waiting, "size": f"{status.bytes / 1e6:.1f}", "file": ".kb/vectors.bin"}
+    counted = msg("records with a vector: {n}, without: {m}; {size} MB in {file}", **values)
+    lines = [msg("embedder: {name}", name=status.embedder), *problem, counted]
+    return Answer({**status._asdict(), "problem": str(status.problem)}, lines)
+
+
+@vectors.command("embed", short_help="Print the vector of a text.")
+@click.argument("text")
+@click.option("--passage", is_flag=True, help="Treat the query as plain text to find instead of a question.")
+@with_kb
+def print_vector(kb: KnowledgeBase, text: str, passage: bool) -> None:
+    """Print the vector of TEXT as JSON."""
+    print_json(embed_text(kb, text, "passage" if passage else "query"))
+
+
+@vectors.command("drop", short_help="Forget all vectors.")
+@with_kb
+def drop_vectors(kb: KnowledgeBase) -> None:
+    """Forget all vectors; search goes on by words. `kb vectors build` makes them again."""
+    delete_vectors(kb)
+    warn(kb, msg("the vectors are gone; no record is"))
+
+
+@click.group(invoke_without_command=True)
+@with_json
+def keywords(kb: KnowledgeBase) -> Answer:
+    """List the synonyms of this knowledge base, or load more; search, contexts and packs use them."""
+    from kb.writing.file_changes import list_groups
+
+    groups = list_groups(kb)
+    notes = [] if groups else [msg("no synonyms of your own yet; to load some: kb keywords load FILE")]
+    return Answer([list(group.words) for group in groups], (", ".join(group.words) for group in groups), notes)
+
+
+@keywords.command("load", short_help="Add groups of synonyms.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@with_kb
+def load_keywords(kb: KnowledgeBase, file: str) -> Answer:
+    """Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml."""
+    from kb.search.synonyms import MAX_SYNONYMS
+    from kb.writing.file_changes import add_groups
+
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        added = add_groups(kb, opened.read(MAX_SYNONYMS), file)
+    return Answer(None, (", ".join(group.words) for group in added), [msg("groups added: {n}", n=len(added))])
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file is not up to date.")
+@click.option("--force", is_flag=True, help="Even over a MACHINE block that somebody has edited.")
+@with_json
+def write_memory(kb: KnowledgeBase, check: bool, force: bool) -> Answer:
+    """Write memory-bank/MEMORY.md and memory-bank/details/patterns.md anew, for agents that read files.
+
+    MEMORY.md has routing rules, the drill-down protocol, write safety and at most 8 quick answers. What stands in the
+    USER block stays; a second run changes nothing. content/templates/memory.md and patterns.md replace the templates.
+    """
+    from kb.context import memory_md
+
+    pages = memory_md.build_pages(kb, force=force) if check else memory_md.write(kb, force=force)
+    stale = msg("not up to date") if check else msg("written")
+    lines = [f"{page.path}  {kb.localise(stale if page.is_stale else msg('up to date'))}" for page in pages]
+    return Answer(
+        [{"path": page.path, "stale": page.is_stale} for page in pages],
+        lines,
+        [note for page in pages for note in page.notes],
+        code=1 if check and any(page.is_stale for page in pages) else 0,
+        has_notes_with_json=True,
+    )
+
 
 _MARKS = {"ok": "✅", "note": "⚠️", "failed": "❌", "skipped": "–"}
 

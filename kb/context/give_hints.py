@@ -29,7 +29,7 @@ from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, LIVE, Record, Reference, recency_key
-from kb.records.record_paths import REVIEWS, TREE, resolve_openable_path
+from kb.records.record_file import REVIEWS, TREE, resolve_openable_path
 from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question
 from kb.search.query import MAX_TERMS, Query, find_references, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
@@ -257,7 +257,7 @@ def build_spawn_prompt(
 
     Without a *session* it is the one that runs and was heard of last.
     """
-    from kb.records.record_paths import sanitise_session_id
+    from kb.records.record_file import sanitise_session_id
     from kb.sessions.active_sessions import load_compact
     from kb.sessions.session_archive import iter_project_sessions, list_known_sessions
 

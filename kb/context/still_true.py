@@ -16,7 +16,7 @@ from kb.git.git_process import find_git_dir
 from kb.git.repository import Repository
 from kb.records.kinds import BY_NAME, FIXED_BY
 from kb.records.model import GLOBAL, Record, is_imported
-from kb.records.record_paths import parse_uid_day
+from kb.records.record_file import parse_uid_day
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 

@@ -16,7 +16,7 @@ from kb.git.repository import Repository
 from kb.i18n import msg
 from kb.records import record_file
 from kb.records.model import Record
-from kb.records.record_paths import CONTENT, REVIEWS, is_record_path
+from kb.records.record_file import CONTENT, REVIEWS, is_record_path
 
 if TYPE_CHECKING:
     import git

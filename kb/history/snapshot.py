@@ -35,7 +35,7 @@ from kb.index.schema import Filter, copy_index
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.model import Record, Status
-from kb.records.record_paths import CONTENT, is_record_path
+from kb.records.record_file import CONTENT, is_record_path
 from kb.search.answer import SearchResult, search_records
 from kb.sessions.session_archive import parse_day
 from kb.sync.decide_review import assess_reviews

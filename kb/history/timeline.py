@@ -16,7 +16,7 @@ from kb.files import read_if_exists
 from kb.i18n import msg
 from kb.records.kinds import KINDS
 from kb.records.model import Status
-from kb.records.record_paths import CONTENT, PROJECT_FILE
+from kb.records.record_file import CONTENT, PROJECT_FILE
 from kb.state.project import find_identity, parse_owners
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Verdict
-from kb.records.record_paths import resolve_openable_path, sanitise_session_id
+from kb.records.record_file import resolve_openable_path, sanitise_session_id
 from kb.sessions.host_input import extract_typed_text
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.startup.process import signal

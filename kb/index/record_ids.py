@@ -15,7 +15,7 @@ from kb.index.database import Index
 from kb.paths import find_root, find_untrusted_root
 from kb.records.kinds import SIGNATURE
 from kb.records.model import GLOBAL, LIVE, Record, ScopedId, list_aliases, qualify_id
-from kb.records.record_paths import CONTENT, parse_path_scope
+from kb.records.record_file import CONTENT, parse_path_scope
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
 from kb.records.kinds import section_label
 from kb.records.model import Candidate, Verdict
-from kb.records.record_paths import TEMPLATES
+from kb.records.record_file import TEMPLATES
 from kb.safety import redaction
 from kb.sessions import forms
 from kb.sessions.forms import COMPACT, NORMAL, FormFacts
 from kb.sessions.handed_text import AGENT_TOOLS
-from kb.sessions.host_answers import PersonAnswer
+from kb.sessions.host_records import PersonAnswer
 from kb.sessions.progress import find_progress, find_task
 from kb.sessions.trackers import read_task_list
 from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts

@@ -19,7 +19,7 @@ from kb.errors import BadInput, UnknownId
 from kb.files import open_nonblocking, resolve_within
 from kb.i18n import msg
 from kb.records.model import GLOBAL
-from kb.records.record_paths import CONTENT, sanitise_session_id
+from kb.records.record_file import CONTENT, sanitise_session_id
 from kb.sessions.host_input import read_transcript
 from kb.sessions.transcript import parse_transcript
 from kb.text.segment import normalise, slugify

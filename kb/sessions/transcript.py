@@ -10,13 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.i18n import Message, msg
-from kb.sessions.host_answers import ASK, PersonAnswer, extract_queued_text, find_refusal_words, parse_answers
 from kb.sessions.host_input import extract_typed_text, split_element, strip_injected, to_text
 from kb.sessions.host_records import (
+    ASK,
     HOST,
     UNREAD,
+    PersonAnswer,
     drop_superseded,
+    extract_queued_text,
+    find_refusal_words,
     has_text,
+    parse_answers,
     parse_clean_line,
     parse_whole_session,
     replace_surrogates,
@@ -43,7 +47,7 @@ ANSWER = "answer"
 
 KNOWN_TYPES = frozenset(
     "user assistant system progress file-history-snapshot file-history-delta queue-operation summary attachment"
-    " ai-title custom-title last-prompt mode permission-mode agent-name pr-link frame-link worktree-state"
+    " ai-title custom-title last-prompt mode permission-mode agent-name pr-link frame-link worktree-state "
     " fork-context-ref started result tools-used atis-latch api-request api-request-shape api-request-blob".split()
 )
 """Record types seen in the field that need no counting as unknown."""
@@ -77,13 +81,11 @@ class ToolResult(NamedTuple):
     """What a tool answered."""
 
     id: str
-    """The id of the call."""
     text: str
     is_error: bool
     line: int
     block: int = 0
     is_text: bool = False
-    """Whether the answer is text and nothing else."""
 
 
 class TranscriptMessage(NamedTuple):
@@ -136,11 +138,10 @@ class Transcript(NamedTuple):
     started: str = ""
     ended: str = ""
     lines: int = 0
-    """How many lines were read: the cursor for the next read. A half-written last line is not counted."""
+    """How many lines were read, a half-written last one excepted: the cursor for the next read."""
     compactions: tuple[int, ...] = ()
     """The lines at which the host compacted the conversation: nothing above the last is in the context any more."""
     steps: int = 0
-    """How many steps the agent made."""
     tokens: int = 0
     """Tokens in the context at the end, by the host's own count; 0 where it does not say."""
     model: str = ""

@@ -10,7 +10,7 @@ from kb.files import read_if_exists
 from kb.git.git_process import find_common_dir, find_git_dir, read_first_line, run, scrub_environment
 from kb.paths import user_home
 from kb.records.model import GLOBAL
-from kb.records.record_paths import PROJECT_FILE
+from kb.records.record_file import PROJECT_FILE
 from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING

@@ -19,7 +19,7 @@ from kb.merge.rebase import MergedTree, merge_commits
 from kb.records import record_file
 from kb.records.kinds import join_section_labels
 from kb.records.model import Record, Status, Verdict
-from kb.records.record_paths import REJECTED, is_record_path
+from kb.records.record_file import REJECTED, is_record_path
 from kb.similarity.merge_candidate import find_missing_sections
 from kb.text.segment import one_line
 from kb.writing.file_changes import Advance, apply_advance, build_edited_error

@@ -15,7 +15,7 @@ from kb.i18n import Message, msg
 from kb.records.citations import rewrite_links
 from kb.records.kinds import BY_NAME
 from kb.records.model import SCOPE, Record, Verdict
-from kb.records.record_paths import folder_for_scope, iter_ulids, parse_path_scope
+from kb.records.record_file import folder_for_scope, iter_ulids, parse_path_scope
 from kb.safety import redaction
 from kb.text.mentions import find_existing_paths
 from kb.text.segment import clip, normalise, one_line, slugify

@@ -16,7 +16,7 @@ from kb.git.worktree import Changes, list_differing_files
 from kb.i18n import msg
 from kb.merge.rebase import is_content_file
 from kb.records.front_matter import decode_record
-from kb.records.record_paths import is_record_path
+from kb.records.record_file import is_record_path
 from kb.safety import redaction
 from kb.search.synonyms import SYNONYMS, SynonymGroup, parse_groups
 from kb.text.segment import one_line

@@ -20,7 +20,7 @@ from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import SIGNATURE, join_section_labels
 from kb.records.model import GLOBAL, SAID, SCOPE, Candidate, Record, Status, Verdict
-from kb.records.record_paths import INBOX
+from kb.records.record_file import INBOX
 from kb.safety import redaction
 from kb.safety.personal_facts import is_personal_fact
 from kb.similarity import merge_candidate

@@ -14,8 +14,7 @@ from kb.records import record_file
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.kinds import join_section_labels
 from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict
-from kb.records.record_file import render_and_verify
-from kb.records.record_paths import REJECTED, REVIEWS
+from kb.records.record_file import REJECTED, REVIEWS, render_and_verify
 from kb.similarity import merge_candidate
 from kb.similarity.contradictions import find_contradiction
 from kb.similarity.duplicates import compute_similarity, is_equivalent_title

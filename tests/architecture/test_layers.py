@@ -44,7 +44,7 @@ MACHINE |= {"socket", "logging", "threading", "asyncio"}
 """What reads or changes more than its arguments."""
 IMPURE = {
     "text": "",
-    "records": "record_paths",
+    "records": "record_file",
     "safety": "",
     "similarity": "",
     "merge": "rebase renumbering",
@@ -55,7 +55,7 @@ IMPURE = {
     ),
     "sessions": ("active_sessions dcp_settings host_input prune_transcript render_forms session_archive"),
     "context": "build_context build_pack build_routes cures disclose give_hints memory_md still_true",
-    "capture": "extract form_choice handover prompt_commands proposals prove_quotes refusals save_session submit turns "
+    "capture": "extract handover prompt_commands proposals prove_quotes refusals save_session submit turns "
     "usage_alerts",
     "guard": "action_hints call_paths call_targets decide outside_changes policy set_aside",
     "checks": "collect_checks find_secret merge_conflicts run_checks verify",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.capture.form_choice import compress_session
+from kb.capture.prompt_commands import compress_session
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
 from kb.memories import estimate_content_tokens, extract_and_store_memories, extract_session_memories

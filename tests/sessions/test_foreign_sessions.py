@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kb.capture.extract import extract_candidates
-from kb.capture.form_choice import render_transcript_form
+from kb.capture.prompt_commands import render_transcript_form
 from kb.errors import BadInput
 from kb.hosts import HOSTS
 from kb.knowledge_base import KnowledgeBase

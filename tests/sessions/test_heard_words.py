@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kb.sessions.handed_text import iter_summary_errors, split_prompt, split_summary
-from kb.sessions.host_answers import PersonAnswer
+from kb.sessions.host_records import PersonAnswer
 from kb.sessions.transcript import Transcript, list_prompts, parse_transcript
 
 ASKED = "Where do users find their public key?"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.capture.ask_model import MAX_CHARACTERS, build_request, parse_answer
+from kb.capture.prove_quotes import MAX_CHARACTERS, build_request, parse_answer
 from kb.errors import BadInput, KbError
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions.transcript import ToolCall, Transcript, TranscriptMessage, parse_transcript
