@@ -52,7 +52,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "repair": ("sync_commands:repair", "Repair what a merge lost."),
     "inbox": ("review_commands:inbox", "See what the gate keeps back."),
     "guard": ("host_commands:show_guard", "Tell what the guard would say."),
-    "learn": ("session_commands:learn", "See and answer what sessions leave to be recorded."),
+    "learn": ("learning_commands:learn", "See and answer what sessions leave to be recorded."),
     "proposal": ("review_commands:proposal", "See and decide what is proposed to be kept."),
     "session": ("session_commands:session", "Save, list and load sessions."),
     "archive": ("session_commands:archive", "Archive a session."),

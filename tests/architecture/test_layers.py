@@ -15,7 +15,19 @@ ROOT = Path(kb.__file__).parent
 PLATFORM = ["startup", "i18n", "paths", "errors", "files", "config", "hosts", "installation"]
 VALUES = ["text", "records", "templates", "safety", "similarity"]
 PLACES = ["git", "state", "index", "merge"]
-FEATURES = ["search", "writing", "sessions", "context", "capture", "guard", "checks", "sync", "history", "importers"]
+FEATURES = [
+    "search",
+    "writing",
+    "sessions",
+    "context",
+    "capture",
+    "learning",
+    "guard",
+    "checks",
+    "sync",
+    "history",
+    "importers",
+]
 DOORS = ["hooks", "mcp", "wiki", "doctor", "hints", "memories", "cli"]
 FLOORS = [*PLATFORM, *VALUES, *PLACES, "workspace", *FEATURES, "knowledge_base", *DOORS]
 """Every room and module of the top, from the ground up: each imports from those before it, and no others."""
@@ -55,6 +67,7 @@ IMPURE = {
     ),
     "sessions": ("active_sessions dcp_settings host_input prune_transcript render_forms session_archive"),
     "context": "build_context build_pack build_routes cures disclose give_hints memory_md still_true",
+    "learning": "",
     "capture": "extract handover prompt_commands proposals prove_quotes refusals save_session submit turns "
     "usage_alerts",
     "guard": "action_hints call_paths call_targets decide outside_changes policy set_aside",
