@@ -1,18 +1,20 @@
 """`python -m docs.generate`: write the pages of docs/ that are made from the code.
 
 Made from the code: commands.md from the command line itself, configuration.md from `kb.config`, kinds.md from the
-table of kinds, candidates.md from the JSON schema, rooms.md from the first lines of the modules; and the texts of the
-wiki in both languages, for its visitors.
+table of kinds, candidates.md from the JSON schema, rooms.md from the first lines of the modules, requirements.md from
+requirements.tsv; and the texts of the wiki in both languages, for its visitors.
 `--check` names the stale ones and exits 1. The catalogue of messages is `python -m docs.messages`.
 """
 
 import ast
+import csv
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -38,6 +40,7 @@ def pages() -> dict[str, str]:
         "kinds.md": kinds_page,
         "candidates.md": candidates_page,
         "rooms.md": rooms_page,
+        "requirements.md": requirements_page,
     }
     return {name: NOTE + "\n" + "\n".join(page()).rstrip() + "\n" for name, page in made.items()}
 
@@ -305,6 +308,52 @@ def summary(path: Path) -> str:
     """Return the first paragraph of a module's docstring on one line."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return " ".join(text.partition("\n\n")[0].split())
+
+
+# requirements
+
+VERDICTS = ("built", "otherwise", "not built")
+
+
+class Requirement(NamedTuple):
+    """A row of requirements.tsv; its proof names tests, stories and calls, `; ` between them."""
+
+    id: str
+    verdict: str
+    asks: str
+    proof: str
+    note: str
+
+
+def read_requirements() -> list[Requirement]:
+    """Return the rows of requirements.tsv in their order; raise TypeError where one has not five cells."""
+    with Path(__file__).with_name("requirements.tsv").open(encoding="utf-8", newline="") as rows:
+        return [Requirement(*cells) for cells in csv.reader(rows, delimiter="\t", quoting=csv.QUOTE_NONE)][1:]
+
+
+def requirements_page() -> Iterator[str]:
+    """Yield the page about what was asked of kb and what proves it."""
+    rows = read_requirements()
+    groups = list(dict.fromkeys(row.id.partition("-")[0] for row in rows))
+    yield "# Requirements\n"
+    yield "What was asked of kb, row by row, and the test or the command that proves it."
+    yield "**Otherwise** means built in another way than asked; the last column says how.\n"
+    counted = {group: Counter(row.verdict for row in rows if row.id.startswith(f"{group}-")) for group in groups}
+    yield from table(
+        ["group", *VERDICTS],
+        [(f"[{group}](#{group.lower()})", *(str(counts[v]) for v in VERDICTS)) for group, counts in counted.items()],
+    )
+    for group in groups:
+        yield f"## {group}\n"
+        yield from table(
+            ["row", "asks for", "proof", "verdict", "how or why"],
+            [(r.id, r.asks, code(r.proof), r.verdict, r.note) for r in rows if r.id.startswith(f"{group}-")],
+        )
+
+
+def code(proof: str) -> str:
+    """Return the parts of *proof* as code."""
+    return ", ".join(f"`{part}`" for part in proof.split(" ; ") if part)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def examples(program: str) -> Iterator[tuple[str, list[str]]]:
 RECORDS = [example for example in examples("kb") if example[1][:2] == ["write", "--kind"] and "…" not in example[1]]
 
 
-@pytest.mark.parametrize("name", ["commands.md", "configuration.md", "kinds.md", "candidates.md", "rooms.md"])
+@pytest.mark.parametrize("name", generate.pages())
 def test_a_generated_page_is_fresh(name: str) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page == generate.pages()[name], "run: make docs"
@@ -111,6 +112,11 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize(("page", "words"), list(examples("kb")))
 def test_every_example_of_a_command_parses(page: str, words: list[str]) -> None:
+    parse_call(page, words)
+
+
+def parse_call(page: str, words: list[str]) -> None:
+    """Parse the *words* of a call of kb, and fail where a command or an option of them is not there."""
     command: click.Command = top
     context = click.Context(top, info_name="kb", **top.context_settings)  # a command keeps what help it first had
     words = [*ALIASES.get(words[0], words[0]).split(), *words[1:]]
@@ -130,6 +136,33 @@ def test_every_example_of_a_record_passes_the_gate(page: str, words: list[str], 
 @pytest.mark.parametrize(("page", "words"), list(examples("kb-hook")))
 def test_every_example_of_a_hook_names_an_event(page: str, words: list[str]) -> None:
     assert words[0] in {*EVENTS, "write"}, page
+
+
+def test_every_row_of_the_requirements_has_its_verdict_and_its_reason() -> None:
+    rows = generate.read_requirements()
+    counted = Counter(row.id.partition("-")[0] for row in rows)
+    assert counted == {"SHI": 44, "RUYI": 55, "SMAN": 41, "MBANK": 44, "ZCLAW": 61}
+    assert [row.id for row in rows] == [
+        f"{group}-{n:02}" for group, size in counted.items() for n in range(1, size + 1)
+    ]
+    assert {row.verdict for row in rows} <= set(generate.VERDICTS)
+    assert [row.id for row in rows if not row.asks] == []
+    assert [row.id for row in rows if row.verdict != "built" and not row.note] == []
+
+
+@pytest.mark.parametrize("row", [row for row in generate.read_requirements() if row.verdict != "not built"], ids=str)
+def test_what_proves_a_requirement_is_there(row: generate.Requirement) -> None:
+    assert row.proof, row.id
+    for part in row.proof.split(" ; "):
+        program, *words = shlex.split(part)
+        if program == "kb":
+            parse_call(row.id, words)
+        elif program == "python":
+            assert words[0] == "-m" and (ROOT / f"{words[1].replace('.', '/')}.py").is_file(), part
+        else:
+            path, _, name = part.partition("::")
+            source = (ROOT / path).read_text(encoding="utf-8")
+            assert not name or re.search(rf"^ *(?:async )?def {name}\(", source, re.MULTILINE), part
 
 
 def test_the_examples_are_found() -> None:
