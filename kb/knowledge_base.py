@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 
-from kb.errors import KbError
+from kb.errors import KbError, NoKnowledgeBase
+from kb.i18n import msg
 from kb.index.schema import ALL, Filter
+from kb.paths import FILE, user_home
 from kb.records.model import GLOBAL, Candidate, Record, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.workspace import Workspace
@@ -31,6 +34,14 @@ class KnowledgeBase(Workspace):
 
     A subclass, so that features take the `Workspace` and know nothing of the verbs above them.
     """
+
+    def own(self) -> KnowledgeBase:
+        """Open the user's own knowledge base, in `~/.kb`; raise NoKnowledgeBase where there is none."""
+        root = user_home(self.environment)
+        if not os.path.isfile(os.path.join(root, FILE)):
+            hint = msg("make it: kb init --user")
+            raise NoKnowledgeBase(msg("you have no knowledge base of your own"), hint=hint)
+        return KnowledgeBase(root, self.environment, self.now, folder=self.folder)
 
     def write(
         self, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False, decided: bool = False

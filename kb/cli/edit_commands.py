@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,7 @@ from kb.records.candidate import AREAS
 from kb.records.front_matter import decode_record
 from kb.records.kinds import KINDS, find_kind, resolve_section_name
 from kb.records.model import Record, Status, Verdict
+from kb.search.addresses import ME, list_type_kinds, parse_target, place_candidate
 from kb.writing import edit_text
 
 if TYPE_CHECKING:
@@ -68,12 +70,23 @@ field_options = options.add_options(
 @click.argument("source", required=False)
 @click.option("--schema", is_flag=True, help="Print the JSON schema of a candidate and stop.")
 @field_options
+@click.option(
+    "--at", "place", default="", metavar="ADDRESS", help="agent://<who>/<type>/<tag>: its scope, kind and tag."
+)
 @click.option("--dry-run", is_flag=True, help="Show every verdict, write nothing.")
 @options.yes_option
 @options.json_option
 @click.pass_context
 def write(
-    ctx: click.Context, /, source: str | None, schema: bool, dry_run: bool, yes: bool, as_json: bool, **given: Any
+    ctx: click.Context,
+    /,
+    source: str | None,
+    schema: bool,
+    place: str,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    **given: Any,
 ) -> int:
     """Submit candidates to the gate: from a JSON file, from stdin (-), or from the options.
 
@@ -97,13 +110,16 @@ def write(
         print_json(SCHEMA)
         return 0
     session, host = given["session"] or "", given["host"] or ""
+    address = parse_target(place) if place else None
+    if address and not source:
+        given["kind"] = given["kind"] or (list_type_kinds(address.type) or ("",))[0]
     if source and any(value not in (None, ()) for key, value in given.items() if key not in ("session", "host")):
         raise options.usage_error(msg("give a file, - for stdin, or --kind and --title"))
 
     def read_given(kb: KnowledgeBase | None) -> list[Candidate]:
-        if not source:
-            return [_build_candidate(kb, given)]
-        read = plain.read_candidates(source)
+        read = plain.read_candidates(source) if source else [_build_candidate(kb, given)]
+        if kb and address:
+            read = [place_candidate(kb.sync_index(), one, address) for one in read]
         return [one._replace(session=one.session or session, host=one.host or host) for one in read]
 
     try:
@@ -115,10 +131,10 @@ def write(
         if dry_run or (given["updates"] and not given["title"]):
             raise
         return plain.spool_candidates(ctx.find_root().obj or "", lambda: read_given(None), error)
-    with kb:
+    with kb, kb.own() if address and address.who == ME else nullcontext(kb) as base:
         # a file is a program's work even at a terminal: nobody has seen what is in it
         decided = yes or (not source and options.has_decided(kb))
-        return plain.write_candidates(kb, read_given(kb), dry_run=dry_run, as_json=as_json, decided=decided)
+        return plain.write_candidates(base, read_given(base), dry_run=dry_run, as_json=as_json, decided=decided)
 
 
 def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:

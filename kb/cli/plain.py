@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 from kb.cli.options import (
     detect_language,
@@ -24,15 +25,18 @@ from kb.cli.options import (
 from kb.config import NO_MODEL
 from kb.errors import BadInput, KbError, NoKnowledgeBase
 from kb.i18n import msg
+from kb.records.kinds import find_kind, kind_label, status_name
 from kb.records.model import EXIT_REFUSED, SCOPE
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from re import Pattern
     from typing import Any
 
     from kb.knowledge_base import Filter, KnowledgeBase
-    from kb.records.model import Candidate
+    from kb.records.model import Candidate, Record
+    from kb.search.addresses import Address
     from kb.search.answer import SearchAnswer
 
 _SCOPE = regex(SCOPE)
@@ -51,6 +55,8 @@ _VALUES = {
     "write": {},
 }
 """The same for options with a value after them."""
+PLACE_BUDGET = 4000
+"""Estimated tokens of a list of records at a level, where none are given."""
 _MAX_WORDS = {"show": 1, "search": 99, "write": 1}
 
 
@@ -127,8 +133,36 @@ def print_record(
     scope: str = "",
     as_json: bool = False,
     commit: str = "",
+    level: int | None = None,
 ) -> None:
-    """Print the file of a record, or its short form; *commit*: as it stood there."""
+    """Print the file of a record, its short form, or what an address names; *commit*: as it stood there.
+
+    *level*: 0, one line; 1, how each section begins; 2, the file. An address of
+    several records, a scope and a kind list them.
+    """
+    if group := _parse_group(name):
+        records = kb.records(group._replace(scopes=group.scopes or ((scope,) if scope else ())))
+        print_records(kb, records, level=1 if level is None else level, as_json=as_json)
+        return
+    if name.startswith("agent://"):
+        from kb.search.addresses import ME, find_addressed, parse_address
+
+        address = parse_address(name)
+        with kb.own() if address.who == ME else nullcontext(kb) as base:
+            if address.type == "session" and address.id:
+                print(base.session_file(address.id), end="")
+                return
+            if not address.id:
+                print_place(base, address, level=1 if level is None else level, as_json=as_json)
+                return
+            record, moved = find_addressed(base.sync_index(), address)
+            if moved:
+                warn(base, moved)
+            print_record(
+                base, record.uid or record.id, short=short, strict=strict, scope=record.scope, as_json=as_json,
+                commit=commit, level=level,
+            )  # fmt: skip
+        return
     text = ""
     if commit:
         from kb.history.snapshot import find_record_at
@@ -137,7 +171,10 @@ def print_record(
     else:
         record = kb.record(name, scope=scope)
     warn_of_injection(kb, [record])
-    if as_json:
+    if level is not None:
+        text = text or kb.text(record) if level == 2 else ""
+        print_levels(kb, [record], [text or render_level(record, level, kb.config.language)], level, as_json=as_json)
+    elif as_json:
         print_json(record)
     elif short or strict:
         from kb.records.short_form import render_short_form
@@ -145,6 +182,106 @@ def print_record(
         print(render_short_form(record, kb.config.language, strict=strict))
     else:
         print(text or kb.text(record), end="")
+
+
+def _parse_group(name: str) -> Filter | None:
+    """Return the filter of the scope or kind that *name* means; None for the name of a record."""
+    from kb.knowledge_base import Filter
+
+    if _SCOPE.fullmatch(name):
+        return Filter(scopes=(name,))
+    row = find_kind(name)
+    return Filter((row.name,)) if row else None
+
+
+def render_level(record: Record, level: int, language: str) -> str:
+    """Return *record* at *level* 0 or 1, without a line end."""
+    from kb.records.short_form import render_abstract, render_overview
+
+    return render_overview(record, language) if level else render_abstract(record)
+
+
+def print_levels(
+    kb: KnowledgeBase, records: Sequence[Record], texts: Sequence[str], level: int, *, as_json: bool = False
+) -> None:
+    """Print *records*, each as its text at *level*, with a line between them where a text has several."""
+    if as_json:
+        pairs = zip(records, texts, strict=True)
+        rows = [{"id": one.id, "scope": one.scope, "uid": one.uid, "level": level, "text": text} for one, text in pairs]
+        print_json(rows)
+        return
+    print(("\n\n" if level else "\n").join(text.rstrip("\n") for text in texts))
+
+
+def print_place(
+    kb: KnowledgeBase, address: Address, *, level: int, budget: int = PLACE_BUDGET, as_json: bool = False
+) -> None:
+    """Print what is at an *address* of several records: how many, or each of them at a level within the *budget*."""
+    from kb.search.addresses import resolve_place
+
+    place = resolve_place(kb.sync_index(), address)
+    records = kb.records(place.wanted)
+    if place.agent:
+        from kb.history.timeline import find_agent_paths
+
+        paths = find_agent_paths(kb, place.agent)
+        records = [record for record in records if record.path in paths]
+    print_records(kb, records, level=level, budget=budget, as_json=as_json)
+
+
+def print_records(
+    kb: KnowledgeBase, records: Sequence[Record], *, level: int, budget: int = PLACE_BUDGET, as_json: bool = False
+) -> None:
+    """Print *records* at the level of a list: 0, how many; 1, a line each; 2, how each section begins.
+
+    Those that have no room in *budget* estimated tokens are left out, and their number is said.
+    """
+    from kb.index.record_ids import qualify_record_ids
+    from kb.text.segment import estimate_tokens
+
+    if not records:
+        warn_empty_result(kb, msg("no record"))
+    if level == 0:
+        print_counts(kb, records, as_json=as_json)
+        return
+    warn_of_injection(kb, records)
+    texts: list[str] = []
+    for record in qualify_record_ids(kb.index, records, kb.caller_scope):
+        text = render_level(record, level - 1, kb.config.language)
+        budget -= estimate_tokens(f"{text}\n")
+        if budget < 0:
+            break
+        texts.append(text)
+    if texts:
+        print_levels(kb, records[: len(texts)], texts, level - 1, as_json=as_json)
+    if left := len(records) - len(texts):
+        warn(kb, msg("records that did not fit: {n}", n=left))
+
+
+def print_counts(kb: KnowledgeBase, records: Sequence[Record], *, as_json: bool = False) -> None:
+    """Print how many *records* there are by kind, status, scope and agent, from when, and how large."""
+    from kb.history.timeline import count_records
+
+    counts = count_records(kb, records)
+    if as_json:
+        print_json(counts)
+        return
+    language = kb.config.language
+    rows = (
+        (msg("records"), str(counts.total)),
+        (msg("kinds"), _join_counts({kind_label(kind, language): n for kind, n in counts.kinds.items()})),
+        (msg("statuses"), _join_counts({kb.localise(status_name(name)): n for name, n in counts.statuses.items()})),
+        (msg("scopes"), _join_counts(counts.scopes)),
+        (msg("agents and authors"), _join_counts(counts.agents)),
+        (msg("dates"), " … ".join(dict.fromkeys(filter(None, (counts.first, counts.last))))),
+        (msg("bytes of their files"), f"{counts.bytes:,}"),
+    )
+    for label, value in rows:
+        print(f"{kb.localise(label)}: {value or '–'}")
+
+
+def _join_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
 def print_search_results(
@@ -157,14 +294,21 @@ def print_search_results(
     as_json: bool = False,
     commit: str = "",
     agent: str = "",
+    pattern: Pattern[str] | None = None,
+    level: int | None = None,
 ) -> None:
     """Print the records that answer *words*, best first; *explain*: with how they were found.
 
-    *commit*: as they stood there; *agent*: only those it had a hand in.
+    *commit*: as they stood there; *agent*: only those it had a hand in; *pattern*: what matches it, in place of words;
+    *level*: each as one line, as how its sections begin, or whole.
     """
     kb.start_scan()  # git looks for edited files while the query is parsed
     project, query = kb.project(os.getcwd()), " ".join(words)
-    if commit or agent:
+    if pattern:
+        from kb.search.answer import SearchResult, search_by_pattern
+
+        found = SearchResult("code", "regex", (), search_by_pattern(kb, pattern, wanted=wanted, limit=limit))
+    elif commit or agent:
         from kb.history.snapshot import search_history
 
         found = search_history(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
@@ -180,6 +324,16 @@ def print_search_results(
     if found.ran and not explain and (kb.config.embedder, kb.config.reranker) != (NO_MODEL, NO_MODEL):
         warn(kb, msg("searched: {ran}", ran=found.ran))
     warn_of_injection(kb, [answer.record for answer in found.answers])
+    if level is not None:
+        from kb.index.record_ids import qualify_record_ids
+
+        records = qualify_record_ids(kb.index, [answer.record for answer in found.answers], kb.caller_scope)
+        texts = [
+            render_level(named, level, kb.config.language) if level < 2 else kb.text(named) for named in records
+        ]  # fmt: skip
+        if texts or as_json:
+            print_levels(kb, records, texts, level, as_json=as_json)
+        return
     if as_json:
         rows = [_serialise_answer(answer) for answer in found.answers]
         parts = [{**row, "parts": answer.parts} for row, answer in zip(rows, found.answers, strict=True)]

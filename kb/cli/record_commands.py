@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -11,18 +15,20 @@ from kb.cli.options import (
     Answer,
     format_record_line,
     pad_text,
+    warn,
     warn_empty_result,
     warn_of_broken_files,
     warn_of_injection,
 )
 from kb.i18n import msg
 from kb.records.kinds import KINDS
-from kb.records.model import GLOBAL
+from kb.records.model import GLOBAL, Record
+from kb.text.segment import slugify
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.knowledge_base import Filter, KnowledgeBase
 
 _LINKS = {"cites": msg("cites"), "supersedes": msg("supersedes"), "amends": msg("amends")}
 
@@ -36,6 +42,22 @@ tag_and_since_options = options.add_options(
     click.option("--tag", default="", help="Only with this tag."),
     click.option("--since", default="", help="Only from this day on (2026-11-21), or today, yesterday, week."),
 )
+
+
+level_option = click.option(
+    "--level",
+    type=click.IntRange(0, 2),
+    default=None,
+    help="0: one line, 256 characters at most; 1: how each section begins, 4,000 at most; 2: the whole file.",
+)
+
+
+def _compile_pattern(context: click.Context, option: click.Parameter, pattern: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(pattern, re.MULTILINE) if pattern else None
+    except (re.error, OverflowError, RecursionError) as error:
+        problem = msg("{pattern} is no regular expression: {problem}", pattern=pattern, problem=str(error))
+        raise options.usage_error(problem) from None
 
 
 def _resolve_commit(kb: KnowledgeBase, as_of: str, revision: str) -> str:
@@ -53,22 +75,27 @@ def _resolve_commit(kb: KnowledgeBase, as_of: str, revision: str) -> str:
 @options.id_argument
 @click.option("--short", is_flag=True, help="Only title, why, impact and rollback.")
 @click.option("--strict", is_flag=True, help="With --short: all six ADR fields.")
+@level_option
 @past_options
 @options.scope_option
 @options.json_option
 @options.with_kb
 def show_record(
-    kb: KnowledgeBase, name: str, short: bool, strict: bool, as_of: str, revision: str, scope: str, as_json: bool
+    kb: KnowledgeBase, name: str, as_of: str, revision: str, level: int | None, scope: str, as_json: bool, **given: Any
 ) -> None:
     """Print the file of a record, or its short form.
+
+    ID is also an address, agent://<project>/<type>/<tag>/<id>; one of several records lists them, a line each, and so
+    does a scope or a kind in the place of ID: one level lower than asked, with 0 how many there are.
 
     With --as-of or --at, the records as they stood then, from git's history.
     """
     commit = _resolve_commit(kb, as_of, revision)
-    plain.print_record(kb, name, short=short, strict=strict, scope=scope, as_json=as_json, commit=commit)
+    plain.print_record(kb, name, scope=scope, as_json=as_json, commit=commit, level=level, **given)
 
 
 @click.command()
+@click.argument("place", required=False, default="", metavar="[ADDRESS]")
 @click.option("--kind", default="", help="Only this kind (name, prefix or 决策…).")
 @click.option("--category", type=click.Choice(sorted({kind.category for kind in KINDS})), help="Only this category.")
 @options.status_option
@@ -81,42 +108,129 @@ def show_record(
 )
 @tag_and_since_options
 @click.option("--table", is_flag=True, help="As a markdown table: decision, date, reason.")
+@click.option("--tree", "is_tree", is_flag=True, help="As a tree: whose, type, domain or tag, record.")
+@click.option("--count", "is_count", is_flag=True, help="How many, by kind, status, scope and agent, and of when.")
+@click.option("--level", type=click.IntRange(0, 2), help="0: how many; 1: a line each; 2: how each section begins.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=0),
+    default=plain.PLACE_BUDGET,
+    show_default=True,
+    help="With --level: estimated tokens, at most.",
+)
 @options.json_option
 @options.with_kb
 def list_records(
-    kb: KnowledgeBase,
-    kind: str,
-    category: str | None,
-    status: str | None,
-    scope: str,
-    is_here: bool,
-    tag: str,
-    since: str,
-    table: bool,
-    as_json: bool,
+    kb: KnowledgeBase, place: str, is_here: bool, scope: str, as_json: bool, category: str | None, **given: Any
 ) -> int | None:
-    """List records by scope and id, all or those that the options name."""
-    from kb.knowledge_base import Filter
+    """List records by scope and id, all or those that the options name.
+
+    ADDRESS is agent://<who>/<type>/<tag>, of which all but <who> may be left out. <who> is global, a project, me (your
+    own knowledge base) or an agent; <type> is preference, knowledge, experience, session, or a kind.
+    """
+    with _open_place(kb, place) as (base, wanted, paths):
+        if wanted is None:
+            return _list_sessions(base, place, as_json=as_json)
+        scopes = options.as_filter_values(scope)
+        # the records of a project and those that hold for all; a scope that is named says more than --here
+        if is_here and not scope and base.caller_scope != GLOBAL:
+            scopes = (base.caller_scope, GLOBAL)
+        since = base.day_named(given["since"]) if given["since"] else ""
+        kinds, statuses = options.resolve_kind(given["kind"]), options.as_filter_values(given["status"])
+        wanted = wanted._replace(kinds=kinds or wanted.kinds, scopes=scopes or wanted.scopes)
+        wanted = wanted._replace(statuses=statuses, tag=given["tag"], since=since)
+        records = base.records(wanted)
+        warn_of_broken_files(base)
+        names = {row.name for row in KINDS if category in (None, row.category)}
+        records = [one for one in records if one.kind in names and (paths is None or one.path in paths)]
+        return _print_list(base, records, given, scope, as_json=as_json)
+
+
+def _print_list(
+    kb: KnowledgeBase, records: list[Record], given: dict[str, Any], scope: str, *, as_json: bool
+) -> int | None:
+    """Print *records* in the form that the options of `kb list` name; return the exit code."""
     from kb.records.short_form import render_table
 
-    scopes = options.as_filter_values(scope)
-    # the records of a project and those that hold for all; a scope that is named says more than --here
-    if is_here and not scope and kb.caller_scope != GLOBAL:
-        scopes = (kb.caller_scope, GLOBAL)
-    since = kb.day_named(since) if since else ""
-    records = kb.records(Filter(options.resolve_kind(kind), options.as_filter_values(status), scopes, tag, since))
-    warn_of_broken_files(kb)
-    if category:
-        names = {row.name for row in KINDS if row.category == category}
-        records = [record for record in records if record.kind in names]
+    if given["is_count"]:
+        plain.print_counts(kb, records, as_json=as_json)
+        return 0
     if not records:
         warn_empty_result(kb, msg("no record"), scope)
+    if given["level"] is not None and records:
+        plain.print_records(kb, records, level=given["level"], budget=given["budget"], as_json=as_json)
+        return 0
     # a line shows no more than the title; JSON and the table show what else may speak to an agent
-    warn_of_injection(kb, records, titles=not (as_json or table))
+    warn_of_injection(kb, records, titles=not (as_json or given["table"]))
+    if given["is_tree"]:
+        return options.print_answer(kb, _build_tree(kb, records), as_json=as_json)
     rows = (format_record_line(kb, record) for record in records)
-    return options.print_answer(
-        kb, Answer(records, [render_table(records, kb.config.language)] if table else rows), as_json=as_json
-    )
+    lines = [render_table(records, kb.config.language)] if given["table"] else rows
+    return options.print_answer(kb, Answer(records, lines), as_json=as_json)
+
+
+@contextmanager
+def _open_place(kb: KnowledgeBase, place: str) -> Iterator[tuple[KnowledgeBase, Filter | None, set[str] | None]]:
+    """Give the knowledge base of the address *place*, the filter of its records, and their paths where that says less.
+
+    The filter is None where it names sessions.
+    """
+    from kb.knowledge_base import Filter
+
+    if not place:
+        yield kb, Filter(), None
+        return
+    from kb.history.timeline import find_agent_paths
+    from kb.search.addresses import ME, SESSION, find_addressed, parse_address, resolve_place
+
+    address = parse_address(place)
+    with kb.own() if address.who == ME else nullcontext(kb) as base:
+        if address.type == SESSION:
+            yield base, None, None
+            return
+        found = resolve_place(base.sync_index(), address)
+        one = {find_addressed(base.index, address)[0].path} if address.id else None
+        paths = find_agent_paths(base, found.agent) if found.agent else one
+        yield base, Filter() if one else found.wanted, paths
+
+
+def _list_sessions(kb: KnowledgeBase, place: str, *, as_json: bool) -> int | None:
+    """Print the archived sessions of the address *place*."""
+    from kb.search.addresses import ME, parse_address
+
+    address = parse_address(place)
+    found = [
+        one
+        for one in kb.sessions()
+        if address.who in ("", ME) or one.project == slugify(address.who)
+        if not address.id or one.name.startswith(address.id)
+    ]
+    if not found:
+        warn(kb, msg("no session"))
+    return options.print_answer(kb, Answer(found, (f"{one.name}  {one.task}" for one in found)), as_json=as_json)
+
+
+def _build_tree(kb: KnowledgeBase, records: list[Record]) -> Answer:
+    """Return *records* as a tree: whose they are, their type, their domain or first tag, and each with its title."""
+    from kb.index.record_ids import qualify_name
+    from kb.search.addresses import build_address, format_address
+
+    addresses = [build_address(record) for record in records]
+    keys = [tuple(one[:depth]) for one in addresses for depth in (1, 2, 3) if all(one[:depth])]
+    counts = Counter(keys)
+    rows, lines = [], []
+    above: set[tuple[str, ...]] = set()
+    # within a type, what has no domain and no tag stands behind what has one
+    order = sorted(range(len(records)), key=lambda n: (*addresses[n][:2], not addresses[n].category, addresses[n]))
+    for address, record in ((addresses[n], records[n]) for n in order):
+        path = [part for part in address[:3] if part]
+        for depth in range(1, len(path) + 1):
+            if (key := tuple(path[:depth])) not in above:
+                above.add(key)
+                lines.append(f"{'  ' * (depth - 1)}{path[depth - 1]} ({counts[key]})")
+        lines.append(f"{'  ' * len(path)}{qualify_name(kb, record)} {record.title}")
+        rows.append({"address": format_address(address), "id": record.id, "title": record.title, "path": record.path})
+    return Answer(rows, lines)
 
 
 @click.command()
@@ -130,6 +244,16 @@ def list_records(
 @click.option(
     "--agent", default="", metavar="NAME", help="Only what this agent, or this author of a commit, wrote or changed."
 )
+@click.option("--under", default="", metavar="ADDRESS", help="Only below this address: agent://<who>/<type>/<tag>.")
+@click.option(
+    "--regex",
+    "pattern",
+    default="",
+    metavar="R",
+    callback=_compile_pattern,
+    help="What this regular expression matches, in place of words; the newest first, two seconds at most.",
+)
+@level_option
 @past_options
 @click.option("--explain", is_flag=True, help="Tell how the words were understood and what each score is made of.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most this many.")
@@ -145,6 +269,7 @@ def search_records(
     since: str,
     until: str,
     path: str,
+    under: str,
     as_of: str,
     revision: str,
     **given: Any,
@@ -159,20 +284,34 @@ def search_records(
     from kb.knowledge_base import Filter
 
     since, until = (kb.day_named(day) if day else "" for day in (since, until))
-    wanted = Filter(
-        options.resolve_kind(kind),
-        options.as_filter_values(status),
-        options.as_filter_values(scope),
-        tag,
-        since,
-        until,
-        path,
-    )
-    # all records are what `kb list` is for
-    if not words and wanted == Filter() and not given["agent"]:
-        raise options.usage_error(msg("give words to look for, or a filter"))
+    kinds, statuses = options.resolve_kind(kind), options.as_filter_values(status)
+    wanted = Filter(kinds, statuses, options.as_filter_values(scope), tag, since, until, path)
     commit = _resolve_commit(kb, as_of, revision)
-    plain.print_search_results(kb, words, wanted=wanted, commit=commit, **given)
+    if given["pattern"] and (words or commit or given["agent"]):
+        raise options.usage_error(msg("--regex goes with filters, and neither with words nor with a state of the past"))
+    with _open_under(kb, under) as (base, below, agent):
+        given["agent"] = given["agent"] or agent
+        wanted = wanted._replace(
+            kinds=kinds or below.kinds, scopes=wanted.scopes or below.scopes, category=below.category
+        )
+        # all records are what `kb list` is for
+        if not words and wanted == Filter() and not (given["agent"] or given["pattern"] or under):
+            raise options.usage_error(msg("give words to look for, or a filter"))
+        plain.print_search_results(base, words, wanted=wanted, commit=commit, **given)
+
+
+@contextmanager
+def _open_under(kb: KnowledgeBase, under: str) -> Iterator[tuple[KnowledgeBase, Filter, str]]:
+    """Give the knowledge base of the address *under*, the filter of its records, and the agent where it names one."""
+    from kb.knowledge_base import Filter
+    from kb.search.addresses import ME, Address, Place, parse_address, resolve_place
+
+    address = parse_address(under) if under else Address()
+    if address.id:
+        raise options.usage_error(msg("{address} is one record: kb show {address}", address=under))
+    with kb.own() if address.who == ME else nullcontext(kb) as base:
+        place = resolve_place(base.sync_index(), address) if under else Place(Filter())
+        yield base, place.wanted, place.agent
 
 
 @click.command()

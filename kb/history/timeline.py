@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ from kb.context.give_hints import list_uses
 from kb.files import read_if_exists
 from kb.i18n import msg
 from kb.records.kinds import KINDS
-from kb.records.model import Status
+from kb.records.model import Record, Status
 from kb.records.record_file import CONTENT, PROJECT_FILE
 from kb.state.project import find_identity, parse_owners
 
@@ -141,12 +142,17 @@ def find_agent_paths(kb: Workspace, agent: str) -> set[str]:
     *agent*: what a candidate names as its host ("claude"), or the name of a commit's author; case does not count.
     """
     wanted = agent.strip().casefold()
-    found: set[str] = set()
+    return {path for path, names in map_agents(kb).items() if wanted in {name.casefold() for name in names}}
+
+
+def map_agents(kb: Workspace) -> dict[str, set[str]]:
+    """Return who had a hand in each record: the path it had then, and the one it has now → hosts and authors."""
+    found: dict[str, set[str]] = {}
     path_now: dict[str, str] = {}
     log = _read_record_log(kb, "--name-status", f"--format={_AUTHOR_FORM}")
     for commit in log.decode("utf-8", "surrogateescape").split("\x01")[1:]:
         author, hosts, *words = commit.split("\0")
-        is_theirs = wanted == author.casefold() or wanted in {host.strip().casefold() for host in hosts.split(",")}
+        names = {name.strip() for name in (author, *hosts.split(",")) if name.strip()}
         rest = iter(word.lstrip("\n") for word in words)
         for letter in rest:
             if letter[:1] not in tuple("AMDTRC"):
@@ -155,9 +161,39 @@ def find_agent_paths(kb: Workspace, agent: str) -> set[str]:
             if letter[0] in "RC":
                 path = kb.repository.to_kb_path(next(rest, ""))
             path_now[before] = path_now.get(path, path)
-            if is_theirs:
-                found |= {path_now[before], path}
+            for one in (path_now[before], path):
+                found.setdefault(one, set()).update(names)
     return found
+
+
+class RecordCounts(NamedTuple):
+    """How many records there are, by what they are."""
+
+    total: int
+    kinds: dict[str, int]
+    statuses: dict[str, int]
+    scopes: dict[str, int]
+    agents: dict[str, int]
+    """Who had a hand in them, hosts and authors of commits, the most first; a record counts for each of them."""
+    first: str
+    """The oldest day of a record, or ""."""
+    last: str
+    bytes: int
+    """Of all their files."""
+
+
+def count_records(kb: Workspace, records: Sequence[Record]) -> RecordCounts:
+    """Return how many *records* there are, by kind, status, scope and agent, from when they are and how large."""
+    agents = map_agents(kb) if records else {}
+    counted = [Counter(str(getattr(one, name)) for one in records) for name in ("kind", "status", "scope")]
+    kinds, statuses, scopes = ({name: found[name] for name in sorted(found)} for found in counted)
+    hands = Counter(name for one in records for name in agents.get(one.path, ()))
+    days = sorted(filter(None, (one.date for one in records)))
+    sizes = (os.path.getsize(path) for one in records if os.path.isfile(path := os.path.join(kb.root, one.path)))
+    ordered = dict(sorted(hands.items(), key=lambda row: (-row[1], row[0])))
+    return RecordCounts(
+        len(records), kinds, statuses, scopes, ordered, days[0] if days else "", days[-1] if days else "", sum(sizes)
+    )
 
 
 # -- on the web -----------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
-SCHEMA = zlib.crc32(TABLES.encode() + b"9") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"10") & 0x7FFFFFFF
 
 
 def build_scope_term(scope: str) -> str:
@@ -77,6 +77,7 @@ class Filter(NamedTuple):
     since: str = ""  # ISO day: records of that day or later
     until: str = ""  # ISO day: records of that day or earlier
     path: str = ""  # as typed, from the project's root: records that name it, or a folder it is in, in their impact
+    category: str = ""  # records with this tag, or of this domain
 
 
 ALL = Filter()
@@ -102,7 +103,9 @@ def build_condition(wanted: Filter) -> tuple[str, list[str]]:
             parts.append(f"r.{column} IN ({build_placeholders(among)})")
             values += among
     tagged = "r.n IN (SELECT n FROM facets WHERE facet = 'tag' AND value = ?)"
-    for term, value in ((tagged, wanted.tag), ("r.day >= ?", wanted.since), ("r.day <= ?", wanted.until)):
+    filed = "r.n IN (SELECT n FROM facets WHERE facet IN ('tag', 'domain') AND value = ?)"
+    given = ((tagged, wanted.tag), (filed, wanted.category), ("r.day >= ?", wanted.since), ("r.day <= ?", wanted.until))
+    for term, value in given:
         if value:
             parts.append(term)
             values.append(value)
@@ -173,6 +176,7 @@ def extract_facets(record: Record) -> list[tuple[str, str, str]]:
     from kb.records.rejected_options import extract_rejected_options
 
     facets = [("tag", tag, "") for tag in record.tags]
+    facets += [("domain", domain, "") for domain in list_field(record, "domain")]
     facets += [("impact", path, "") for path in record.impact]
     facets += [("claim", key, value) for key, value in record.claims.items()]
     if lines := list_field(record, SIGNATURE):

@@ -218,7 +218,7 @@ async def _read_resource(
 
 async def _list_prompts(context: ServerContext, _: object, __: object) -> types.ListPromptsResult:
     found = []
-    for prompt in tool_functions.PROMPTS:
+    for prompt in tools.PROMPTS:
         arguments = [
             types.PromptArgument(name=name, description=context.translate(help), required=name in prompt.required)
             for name, help in prompt.arguments.items()
@@ -229,10 +229,10 @@ async def _list_prompts(context: ServerContext, _: object, __: object) -> types.
 
 
 async def _get_prompt(context: ServerContext, _: object, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-    prompt = next((each for each in tool_functions.PROMPTS if each.name == params.name), None)
+    prompt = next((each for each in tools.PROMPTS if each.name == params.name), None)
     given = dict(params.arguments or {})
     if prompt is None:
-        names = ", ".join(each.name for each in tool_functions.PROMPTS)
+        names = ", ".join(each.name for each in tools.PROMPTS)
         raise context.build_error(msg("there is no prompt {name}; there are: {names}", name=params.name, names=names))
     if missing := ", ".join(name for name in prompt.required if not given.get(name)):
         raise context.build_error(msg("the prompt {name} needs {missing}", name=prompt.name, missing=missing))

@@ -1,7 +1,7 @@
-"""Functions behind the MCP tools, resources under `kb://` and MCP prompts.
+"""Functions behind the MCP tools and the resources under `kb://` and `agent://`.
 
 A tool's function takes the knowledge base, the caller's folder and checked arguments. A text that somebody wrote comes
-through `kb.context.disclose`; the line that says it is data is put before by `tools.call_tool`. Resources and prompts
+through `kb.context.disclose`; the line that says it is data is put before by `tools.call_tool`. Resources
 quote: what a record says is behind "> ", below the line that says whose it is.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -24,8 +24,10 @@ from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records import candidate
 from kb.records.kinds import KINDS, SECTIONS, find_kind, kind_label, section_label
 from kb.records.model import Record, Verdict
+from kb.records.short_form import render_abstract, render_overview
 from kb.safety.injection import reveal_hidden
 from kb.safety.quoting import sanitise_text
+from kb.search import addresses
 from kb.text.segment import estimate_tokens
 
 T = TypeVar("T")
@@ -89,16 +91,43 @@ def _parse_filter(kb: KnowledgeBase, given: Given) -> Filter:
 # -- the tools ------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _open_under(kb: KnowledgeBase, given: Given) -> Iterator[tuple[KnowledgeBase, Filter]]:
+    """Give the knowledge base and the filter of the records that are asked for, below an address where one is given."""
+    wanted = _parse_filter(kb, given)
+    if not given.get("under"):
+        yield kb, wanted
+        return
+    address = addresses.parse_address(given["under"])
+    with kb.own() if address.who == addresses.ME else nullcontext(kb) as base:
+        below = addresses.resolve_place(base.sync_index(), address).wanted
+        own = {key: getattr(wanted, key) or getattr(below, key) for key in ("kinds", "scopes", "category")}
+        yield base, wanted._replace(**own)
+
+
+def _render_level(kb: KnowledgeBase, record: Record, row: Answer, level: int | None) -> Answer:
+    """Return *row* with the text of *record* at *level*, unless its text is withheld."""
+    if level is None or row["withheld"]:
+        return row
+    text = render_overview(record, kb.config.language) if level else render_abstract(record)
+    return {**row, "text": sanitise_text(text)}
+
+
 def search_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer a question with records, best first."""
-    wanted, limit = _parse_filter(kb, given), given.get("limit", 10)
+    with _open_under(kb, given) as (base, wanted):
+        return _search_records(base, folder, given, wanted)
+
+
+def _search_records(kb: KnowledgeBase, folder: str, given: Given, wanted: Filter) -> Answer:
+    limit = given.get("limit", 10)
     from kb.search import answer as search
 
     kb.start_scan()
     found = search.search_records(kb, given.get("query", ""), wanted=wanted, project=kb.project(folder), limit=limit)
     rows = []
     for answer in found.answers:
-        row = _build_row(kb, answer.record)
+        row = _render_level(kb, answer.record, _build_row(kb, answer.record), given.get("level"))
         snippet = "" if row["withheld"] else sanitise_text(answer.snippet)
         rows.append({**row, "score": answer.score, "snippet": snippet, "note": sanitise_text(kb.localise(answer.note))})
     said = {"elsewhere": sanitise_text(kb.localise(found.elsewhere))} if found.elsewhere else {}
@@ -107,8 +136,14 @@ def search_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with one record."""
+    if addresses.is_address(given["id"]):
+        return _show_addressed(kb, folder, given)
     record = kb.record(given["id"], scope=given.get("scope") or kb.project(folder))
-    only = given.get("section", "")
+    only, level = given.get("section", ""), given.get("level", 2)
+    if level < 2:
+        whole = _build_whole_record(kb, record, 0)
+        log_given_records(kb, "show", [record])
+        return {"record": _render_level(kb, record, {**whole, "sections": [], "left_out": []}, level)}
     whole = _build_whole_record(kb, record, given.get("budget", DEFAULT_BUDGET), only)
     if only and not whole["sections"] and not whole["withheld"]:
         names = [section.name for section in record.sections if section.text.strip()]
@@ -118,11 +153,26 @@ def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     return {"record": whole}
 
 
+def _show_addressed(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
+    """Answer with the record that an address names; a note says where it stands by now."""
+    address = addresses.parse_address(given["id"])
+    if not address.id:
+        raise BadInput(msg("{address} names no single record", address=given["id"]), hint=msg("ask list, with under"))
+    with kb.own() if address.who == addresses.ME else nullcontext(kb) as base:
+        record, moved = addresses.find_addressed(base.sync_index(), address)
+        found = show_record(base, folder, {**given, "id": record.uid or record.id, "scope": record.scope})
+        return {**found, **({"note": sanitise_text(base.localise(moved))} if moved else {})}
+
+
 def list_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the records that a filter wants, by scope and id."""
-    records = kb.records(_parse_filter(kb, given))
     begin = given.get("offset", 0)
-    page = [_build_row(kb, record) for record in records[begin : begin + given.get("limit", 50)]]
+    with _open_under(kb, given) as (base, wanted):
+        records = base.records(wanted)
+        page = [
+            _render_level(base, record, _build_row(base, record), given.get("level"))
+            for record in records[begin : begin + given.get("limit", 50)]
+        ]
     kept = limit_to_budget(page, given.get("budget", DEFAULT_BUDGET))
     end = begin + len(kept)
     return {"records": kept, "total": len(records), **({"next_offset": end} if end < len(records) else {})}
@@ -233,7 +283,7 @@ def _sanitise_values(value: Any, key: str = "") -> Any:
     return (reveal_hidden if key == "quote" else sanitise_text)(value) if isinstance(value, str) else value
 
 
-# -- resources and prompts ------------------------------------------------------------------------
+# -- resources ------------------------------------------------------------------------------------
 
 SCHEME = "kb://"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"
@@ -266,6 +316,12 @@ TEMPLATES = (
     McpResource(
         f"{SCHEME}{SESSIONS}{{name}}", "session", msg("An archived session"), msg("Its compact form, to continue from.")
     ),
+    McpResource(
+        f"{addresses.SCHEME}{{who}}/{{type}}/{{category}}/{{record}}",
+        "address",
+        msg("Records by address"),
+        msg("A record, or what is below an address; all parts but the first may be left out."),
+    ),
 )
 
 
@@ -281,12 +337,14 @@ def list_resources(language: str) -> list[McpResource]:
 
 def read_resource(kb: KnowledgeBase, folder: str, uri: str) -> str:
     """Return the text of the resource *uri* as markdown; raise UnknownId for none."""
+    if addresses.is_address(uri):
+        return _render_addressed(kb, folder, addresses.parse_address(uri))
     rest = unquote(uri.removeprefix(SCHEME)) if uri.startswith(SCHEME) else ""
     part, _, name = rest.partition("/")
     if name and f"{part}/" == RECORDS:
         return _render_record(kb, folder, name)
     if name and f"{part}/" == LISTS:
-        return _render_list(kb, name)
+        return _render_kind(kb, name)
     if name and f"{part}/" == SESSIONS:
         return _quote_lines(kb, sanitise_text(kb.session_file(name)).split("\n"))
     if rest.rstrip("/") == "home":
@@ -308,11 +366,26 @@ def _render_record(kb: KnowledgeBase, folder: str, name: str) -> str:
     return _quote_lines(kb, about)
 
 
-def _render_list(kb: KnowledgeBase, name: str) -> str:
+def _render_addressed(kb: KnowledgeBase, folder: str, address: addresses.Address) -> str:
+    """Return what is at *address*: a record, a session, or the list of the records below it."""
+    with kb.own() if address.who == addresses.ME else nullcontext(kb) as base:
+        if address.type == addresses.SESSION:
+            return _quote_lines(base, sanitise_text(base.session_file(address.id)).split("\n"))
+        if address.id:
+            record, _ = addresses.find_addressed(base.sync_index(), address)
+            return _render_record(base, folder, record.uid or record.id)
+        return _render_list(base, addresses.resolve_place(base.sync_index(), address).wanted)
+
+
+def _render_kind(kb: KnowledgeBase, name: str) -> str:
     if name not in {kind.name for kind in KINDS}:
         names = ", ".join(kind.name for kind in KINDS)
         raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=sanitise_text(name), kinds=names))
-    records = kb.records(Filter(kinds=(name,), statuses=("accepted", "proposed")))
+    return _render_list(kb, Filter(kinds=(name,)))
+
+
+def _render_list(kb: KnowledgeBase, wanted: Filter) -> str:
+    records = kb.records(wanted._replace(statuses=("accepted", "proposed")))
     rows = [disclose.build_record_row(kb, record) for record in records[:_MAX_ROWS]]
     lines = [f"[{row.id}] {row.title} ({row.scope}, {row.status})" for row in rows]
     kept = limit_to_budget(lines, _MAX_TOKENS)
@@ -344,72 +417,3 @@ def complete_argument(kb: KnowledgeBase, argument: str, begun: str) -> list[str]
     else:
         names = [session.name for session in kb.sessions()] if argument == "name" else []
     return [name for name in names if name.casefold().startswith(begun.casefold())]
-
-
-# -- prompts --------------------------------------------------------------------------------------
-
-
-class McpPrompt(NamedTuple):
-    """A prompt that a person chooses to begin with."""
-
-    name: str
-    title: Message
-    help: Message
-    arguments: Mapping[str, Message]
-    text: Callable[[KnowledgeBase, str, Mapping[str, str]], str]
-    required: tuple[str, ...] = ()
-
-
-def _render_hint(moment: str, kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
-    project = kb.project(folder)
-    if moment == "avatar":
-        text = kb.hint_for_avatar(given["avatar"], given["task"], project=project)
-    else:
-        text = kb.hint(moment, given.get("keywords", "").split(), project=project).text
-    # some roles get none on purpose; an empty prompt would look like a fault
-    if moment == "avatar" and not text:
-        return kb.localise(msg("this role gets no hints"))
-    return f"{disclose.render_quote_notice(kb)}\n\n{text}"
-
-
-def _render_spawn(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
-    return kb.spawn(given["avatar"], given["task"], project=kb.project(folder))
-
-
-_KEYWORDS = {"keywords": msg("What the work is about.")}
-_ROLE = {
-    "avatar": msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …"),
-    "task": msg("The task in words."),
-}
-PROMPTS: tuple[McpPrompt, ...] = (
-    McpPrompt(
-        "shi_t1",
-        msg("T1: before the work"),
-        msg("Pitfalls, constraints and patterns to know before a task starts."),
-        _KEYWORDS,
-        partial(_render_hint, "t1"),
-    ),
-    McpPrompt(
-        "shi_t2",
-        msg("T2: once the plan is fixed"),
-        msg("Decisions, interfaces and rollbacks to check a plan against."),
-        _KEYWORDS,
-        partial(_render_hint, "t2"),
-    ),
-    McpPrompt(
-        "shi_avatar",
-        msg("Hints for a sub-agent"),
-        msg("The hints that a role (眼 耳 鼻 舌 身 意) gets for its task."),
-        _ROLE,
-        partial(_render_hint, "avatar"),
-        required=("avatar", "task"),
-    ),
-    McpPrompt(
-        "spawn",
-        msg("Context for a sub-agent"),
-        msg("What the prompt of a sub-agent begins with: hints and its task."),
-        _ROLE,
-        _render_spawn,
-        required=("avatar", "task"),
-    ),
-)

@@ -1,4 +1,4 @@
-"""The table of MCP tools: a new tool is a function in `tool_functions` and a row here. Independent of the SDK.
+"""The tables of MCP tools and prompts: a new tool is a function in `tool_functions` and a row here. No SDK.
 
 No tool confirms, accepts, rejects or deletes: those are a person's, and a model that asks for them has been misled.
 """
@@ -6,6 +6,7 @@ No tool confirms, accepts, rejects or deletes: those are a person's, and a model
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from kb.context import disclose
@@ -88,9 +89,9 @@ def _object(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str,
     return {"type": "object", "properties": dict(parts), "required": required, "additionalProperties": False}
 
 
-def _list(parts: Mapping[str, Schema]) -> dict[str, Any]:
-    """Return the form of a list of objects with *parts*."""
-    return _form("array", items=_object(parts))
+def _list(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the form of a list of objects with *parts*; those in *maybe* may be missing."""
+    return _form("array", items=_object(parts, maybe))
 
 
 def _answer(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any]:
@@ -120,13 +121,15 @@ def _drop_dialect(schema: Schema) -> dict[str, Any]:
 _TEXT, _NUMBER = _form("string"), _form("integer", minimum=0)
 _SCORE, _TEXT_LIST = _form("number"), _form("array", items=_TEXT)
 _ROW = _texts("id scope kind status title date path withheld")
-_HIT = {**_ROW, "score": _SCORE, **_texts("snippet note")}
+_LISTED = {**_ROW, "text": _TEXT}
+_HIT = {**_ROW, "score": _SCORE, **_texts("snippet note text")}
 _WHOLE = {
     **_ROW,
     "uid": _TEXT,
     **dict.fromkeys(("tags", "impact", "supersedes"), _TEXT_LIST),
     "sections": _list(_texts("name text")),
     "left_out": _TEXT_LIST,
+    "text": _TEXT,
 }
 _REVIEW = {**_texts("branch since standing host session"), "against": _TEXT_LIST, "record": _object(_ROW)}
 _VERDICT = {
@@ -154,6 +157,12 @@ _FILTER_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "until": _text(msg("Only up to this day.")),
     "path": _text(msg("Only what governs this file: records that name it or a folder it is in.")),
 }
+_LEVEL = msg("0: one line of each, in text; 1: how each section begins.")
+_LEVEL_FIELD = _form("integer", _LEVEL, minimum=0, maximum=1)
+_PLACE_FIELDS = {
+    "under": _text(msg("Only below this address: agent://<who>/<type>/<tag>; me: the user's own knowledge base.")),
+    "level": _LEVEL_FIELD,
+}
 _CANDIDATE = {
     **_drop_dialect(candidate.SCHEMA),
     "properties": {**candidate.SCHEMA["properties"], "kind": _FILTER_FIELDS["kind"]},
@@ -170,10 +179,11 @@ TOOLS: tuple[Tool, ...] = (
         {
             "query": _text(msg("What to look for; without it, all that the filters want, the newest first.")),
             **_FILTER_FIELDS,
+            **_PLACE_FIELDS,
             "limit": _number(msg("The most answers."), 1, 50, 10),
             "budget": _BUDGET,
         },
-        _answer({"answers": _list(_HIT), "more": _TEXT, "elsewhere": _TEXT}, maybe=("elsewhere",)),
+        _answer({"answers": _list(_HIT, maybe=("text",)), "more": _TEXT, "elsewhere": _TEXT}, maybe=("elsewhere",)),
         tool_functions.search_records,
     ),
     Tool(
@@ -181,12 +191,13 @@ TOOLS: tuple[Tool, ...] = (
         msg("Read a record"),
         msg("Read one record, whole or one section of it. What does not fit is named in left_out: ask for it by name."),
         {
-            "id": _text(msg("D001, shop:D001 of another project, or a uid.")),
+            "id": _text(msg("D001, shop:D001 of another project, a uid, or agent://<who>/<type>/<tag>/<id>.")),
             "scope": _SCOPE_FIELD,
+            "level": _number(msg("0: one line of it, in text; 1: how each section begins; 2: the whole."), 0, 2, 2),
             "section": _text(msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
             "budget": _BUDGET,
         },
-        _answer({"record": _object(_WHOLE)}),
+        _answer({"record": _object(_WHOLE, maybe=("text",)), "note": _TEXT}, maybe=("note",)),
         tool_functions.show_record,
         required=("id",),
     ),
@@ -196,11 +207,15 @@ TOOLS: tuple[Tool, ...] = (
         msg("List records by scope and id, all or those that the filters want."),
         {
             **_FILTER_FIELDS,
+            **_PLACE_FIELDS,
             "limit": _number(msg("The most records."), 1, 200, 50),
             "offset": _number(msg("How many to skip; an answer's next_offset continues after it."), 0, 10**9, 0),
             "budget": _BUDGET,
         },
-        _answer({"records": _list(_ROW), "total": _NUMBER, "next_offset": _NUMBER}, ("next_offset",)),
+        _answer(
+            {"records": _list({**_ROW, "text": _TEXT}, maybe=("text",)), "total": _NUMBER, "next_offset": _NUMBER},
+            ("next_offset",),
+        ),
         tool_functions.list_records,
     ),
     Tool(
@@ -288,10 +303,87 @@ TOOLS: tuple[Tool, ...] = (
         msg("Read a review"),
         msg("Both sides of an open review and why they contradict."),
         {"id": _text(msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
-        _answer({"branch": _TEXT, "reasons": _TEXT, "new": _object(_WHOLE), "old": _list(_WHOLE), "next": _TEXT}),
+        _answer(
+            {
+                "branch": _TEXT,
+                "reasons": _TEXT,
+                "new": _object(_WHOLE, ("text",)),
+                "old": _list(_WHOLE, ("text",)),
+                "next": _TEXT,
+            }
+        ),
         tool_functions.show_review,
         required=("id",),
     ),
 )
 
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
+
+
+# -- prompts --------------------------------------------------------------------------------------
+
+
+class McpPrompt(NamedTuple):
+    """A prompt that a person chooses to begin with."""
+
+    name: str
+    title: Message
+    help: Message
+    arguments: Mapping[str, Message]
+    text: Callable[[KnowledgeBase, str, Mapping[str, str]], str]
+    required: tuple[str, ...] = ()
+
+
+def _render_hint(moment: str, kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
+    project = kb.project(folder)
+    if moment == "avatar":
+        text = kb.hint_for_avatar(given["avatar"], given["task"], project=project)
+    else:
+        text = kb.hint(moment, given.get("keywords", "").split(), project=project).text
+    # some roles get none on purpose; an empty prompt would look like a fault
+    if moment == "avatar" and not text:
+        return kb.localise(msg("this role gets no hints"))
+    return f"{disclose.render_quote_notice(kb)}\n\n{text}"
+
+
+def _render_spawn(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
+    return kb.spawn(given["avatar"], given["task"], project=kb.project(folder))
+
+
+_KEYWORDS = {"keywords": msg("What the work is about.")}
+_ROLE = {
+    "avatar": msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …"),
+    "task": msg("The task in words."),
+}
+PROMPTS: tuple[McpPrompt, ...] = (
+    McpPrompt(
+        "shi_t1",
+        msg("T1: before the work"),
+        msg("Pitfalls, constraints and patterns to know before a task starts."),
+        _KEYWORDS,
+        partial(_render_hint, "t1"),
+    ),
+    McpPrompt(
+        "shi_t2",
+        msg("T2: once the plan is fixed"),
+        msg("Decisions, interfaces and rollbacks to check a plan against."),
+        _KEYWORDS,
+        partial(_render_hint, "t2"),
+    ),
+    McpPrompt(
+        "shi_avatar",
+        msg("Hints for a sub-agent"),
+        msg("The hints that a role (眼 耳 鼻 舌 身 意) gets for its task."),
+        _ROLE,
+        partial(_render_hint, "avatar"),
+        required=("avatar", "task"),
+    ),
+    McpPrompt(
+        "spawn",
+        msg("Context for a sub-agent"),
+        msg("What the prompt of a sub-agent begins with: hints and its task."),
+        _ROLE,
+        _render_spawn,
+        required=("avatar", "task"),
+    ),
+)

@@ -1,4 +1,8 @@
-"""The short form of a record: `[D001] title`, then one line each for why, impact and rollback."""
+"""The short form of a record: `[D001] title`, then one line each for why, impact and rollback; and its levels.
+
+A record is read at three levels: 0, one line; 1, the short form and how each section begins; 2, the file. They are
+made when they are read, so that nothing has to be kept up to date (ZCLAW-28; the limits are those of OpenViking).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Sequence
 
 from kb.records.kinds import ADR_SECTIONS, BY_NAME, section_label
 from kb.records.model import Record
-from kb.text.segment import clip, first_sentence, has_cjk, one_line
+from kb.text.segment import clip, first_sentence, has_cjk, normalise, one_line
 
 SHOWN = ("why", "impact", "rollback")
 """The fields the short form keeps (SHI "锚点格式 (缩略)"); the strict one keeps all six (RUYI-21)."""
@@ -16,6 +20,14 @@ CHECKLIST = "checklist"
 """The kind whose items are what it says: its short form keeps them."""
 LIMIT = 60
 """Characters of one line's text."""
+
+LEVELS = (0, 1, 2)
+MAX_ABSTRACT = 256
+"""Characters of a record at level 0, at most."""
+MAX_OVERVIEW = 4000
+"""Characters of a record at level 1, at most."""
+_SECTION_START = 400
+"""Characters of a section at level 1, at most: its list items or its first sentence."""
 
 _ITEM = re.compile(r"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+(\S.*)$")
 _ITEM_ROW = re.compile(r"^[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\S", re.MULTILINE)
@@ -45,6 +57,45 @@ def render_short_form(record: Record, language: str, *, strict: bool = False) ->
             label = section_label(name, "en", "" if strict else record.kind)
             rows.append(f"- {label}: {text or _MISSING.get(language, _MISSING['en'])}")
     return "\n".join(rows)
+
+
+def render_abstract(record: Record) -> str:
+    """Return *record* at level 0: id, title and first sentence on one line of at most MAX_ABSTRACT characters."""
+    kind = BY_NAME.get(record.kind)
+    texts = (record.section(name) for name in (*(kind.required if kind else ()), "decision"))
+    text = next(filter(None, texts), "") or next((s.text for s in record.sections if s.text.strip()), "")
+    said = summarise_section(text, limit=MAX_ABSTRACT)
+    head = f"[{record.id}] {one_line(record.title)}"
+    is_new = bool(said) and normalise(said) != normalise(record.title)
+    return clip(f"{head} – {said}" if is_new else head, MAX_ABSTRACT)
+
+
+def render_overview(record: Record, language: str) -> str:
+    """Return *record* at level 1: its short form and how each section begins, MAX_OVERVIEW characters at most.
+
+    What has no room is named at the end.
+    """
+    text = clip_lines(render_short_form(record, language), MAX_OVERVIEW // 2)
+    parts = [(section.heading or section.name, section.text) for section in record.sections]
+    parts += [("USER", record.user)] if record.user.strip() else []
+    left = []
+    for heading, body in parts:
+        said = summarise_section(body, limit=_SECTION_START)
+        if said in text:  # it is short, and stands there already
+            continue
+        line = f"\n{clip(heading, LIMIT)}: {said}"
+        # what is left out is named in the last line, which has room below the limit in any case
+        if len(text) + len(line) <= MAX_OVERVIEW - MAX_ABSTRACT:
+            text += ("" if "\n\n" in text else "\n") + line
+        else:
+            left.append(clip(heading, LIMIT))
+    return text + (clip(f" … {', '.join(left)}", MAX_ABSTRACT - 2) if left else "")
+
+
+def clip_lines(text: str, limit: int) -> str:
+    """Return the first lines of *text* with at most *limit* characters together; of a longer line, its beginning."""
+    kept = text[:limit]
+    return text if len(text) <= limit else kept.rpartition("\n")[0] or clip(kept, limit)
 
 
 def summarise_section(text: str, name: str = "", limit: int = LIMIT) -> str:

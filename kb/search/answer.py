@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from kb.config import NO_MODEL
+from kb.errors import BadInput
 from kb.i18n import Message, msg
 from kb.index import index_sync
 from kb.index.database import Index
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 LONGEST = 4_000
 
 FEW = 3  # Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)
+
+MAX_PATTERN_SECONDS = 2.0  # That a regular expression of the user's own may take, over all records
 
 MIN_WIDTH = 8
 _SHORT = 2  # Letters of a word that is marked only where it stands alone
@@ -81,6 +85,61 @@ def search_records(
     if is_quick and not all(kb.index.is_current(answer.record.path) for answer in result.answers):
         result = _search_index(kb, kb.sync_index(), asked, wanted, project, limit)
     return result
+
+
+def search_by_pattern(
+    kb: Workspace, pattern: re.Pattern[str], *, wanted: Filter = ALL, limit: int = 10
+) -> list[SearchAnswer]:
+    """Return at most *limit* live records in which *pattern* matches, the newest first.
+
+    Title, tags, sections and USER block are looked at. Raise BadInput where that takes longer than
+    MAX_PATTERN_SECONDS, as it may for `(a+)+$`.
+    """
+    index = kb.sync_index()
+    found: list[SearchAnswer] = []
+    with _limit_seconds(MAX_PATTERN_SECONDS, pattern.pattern):
+        for hit in _list_newest(index, wanted):
+            record = hit.record
+            parts = [record.title, *record.tags, *(section.text for section in record.sections), record.user]
+            text = "\n".join(filter(None, parts))
+            if match := pattern.search(text):
+                found.append(SearchAnswer(record, 0.0, _show_match(text, match).highlight_matches("«", "»")))
+                if len(found) == limit:
+                    break
+    return found
+
+
+def _show_match(text: str, match: re.Match[str], width: int = 100) -> Snippet:
+    """Return the line of *text* where *match* begins, cut to *width* characters around it."""
+    start = text.rfind("\n", 0, match.start()) + 1
+    end = text.find("\n", match.start())
+    line = text[start : end if end >= 0 else len(text)]
+    at, stop = match.start() - start, min(match.end() - start, len(line))
+    first = max(0, min(at - width // 4, len(line) - width))
+    piece = line[first : first + width]
+    spans = ((at - first, min(stop - first, len(piece))),) if stop > at else ()
+    return Snippet(piece, spans)
+
+
+@contextlib.contextmanager
+def _limit_seconds(seconds: float, pattern: str) -> Iterator[None]:
+    """Raise BadInput where what is done in the block with *pattern* takes longer than *seconds*.
+
+    The matcher of Python asks for signals while it tries, so an alarm ends it. Only the main thread has one.
+    """
+    import signal  # a hook, which asks no regular expressions, starts without it
+
+    def stop(*_: object) -> None:
+        hint = msg("a repetition within a repetition, as in (a+)+, may take for ever: write it without")
+        raise BadInput(msg("{pattern} takes longer than {n} seconds", pattern=pattern, n=seconds), hint=hint)
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, project: str, limit: int) -> SearchResult:

@@ -299,6 +299,31 @@ def test_resources_lead_from_the_home_to_every_record(desk: Any) -> None:
             run(lambda client, uri=uri: client.read_resource(uri), desk)
 
 
+def test_levels_and_addresses(desk: Any) -> None:
+    line = call(desk, "show", id="D001", level=0)["record"]
+    assert line["text"].startswith("[D001] Use PostgreSQL for orders – ") and len(line["text"]) <= 256
+    assert not line["sections"] and not line["left_out"]
+    assert "\nDecision: " in call(desk, "show", id="D001", level=1)["record"]["text"]
+    assert "text" not in call(desk, "show", id="D001")["record"]
+    moved = call(desk, "show", id="agent://global/constraint/D001")
+    assert moved["record"]["sections"] and "agent://global/decision/" in moved["note"]
+    rows = call(desk, "list", under="agent://global/decision", level=0)["records"]
+    assert rows and all(row["kind"] == "decision" and row["text"].startswith("[D") for row in rows)
+    found = call(desk, "search", query="orders", under="agent://global/decision", level=1)["answers"]
+    assert found and all("Decision: " in row["text"] or row["withheld"] for row in found)
+    template = run(lambda client: client.list_resource_templates(), desk).resource_templates[-1]
+    assert template.uri_template.startswith("agent://{who}/{type}/")
+
+    async def work(client: Client) -> list[str]:
+        uris = ("agent://global/decision/D001", "agent://global/%E5%86%B3%E7%AD%96/")
+        return [(await client.read_resource(uri)).contents[0].text for uri in uris]
+
+    record, listed = run(work, desk)
+    assert "> [D001] Use PostgreSQL for orders" in record and "> [D001] Use PostgreSQL for orders" in listed
+    with pytest.raises(MCPError, match="names nothing"):
+        run(lambda client: client.read_resource("agent://global/../x"), desk)
+
+
 # -- bad arguments --------------------------------------------------------------------------------
 
 
