@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
+from kb.capture.proposal_cues import has_standing_rule, is_of_all_cases
 from kb.capture.prove_quotes import build_request, parse_answer
 from kb.capture.reports import find_reports
 from kb.errors import KbError
@@ -244,9 +245,7 @@ def _extract_from_piece(
     for sentence in dict.fromkeys(split_sentences(piece.text)):  # said again in one piece, it is the same candidate
         if len(sentence) > _MAX_SENTENCE_CHARACTERS or is_too_short(sentence, origin):
             continue
-        statement = _SENTENCE_LABEL.sub("", sentence)
-        candidate = _parse_sentence(statement, origin)
-        if candidate and not is_noncommittal(statement):
+        if candidate := word_sentence(sentence, origin):
             if near is None:  # once for all sentences: a piece may hold thousands that are worth keeping
                 near = find_paths(piece.text, transcript.cwd, known)
             yield candidate._replace(impact=near, evidence=(evidence._replace(quote=sentence),))
@@ -258,7 +257,11 @@ def is_too_short(sentence: str, origin: str) -> bool:
     return count_characters(remove_code(sentence)) < least
 
 
-def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
+def word_sentence(sentence: str, origin: str) -> Candidate | None:
+    """Return the candidate that *sentence*, said by *origin* (HUMAN, AGENT), is by itself; without its evidence."""
+    sentence = _SENTENCE_LABEL.sub("", sentence)
+    if is_noncommittal(sentence):
+        return None
     main, why = split_reason(sentence)
     if origin == HUMAN and has_lasting_wish(sentence, why):
         kind = "constraint" if is_binding(main) else "preference"
@@ -268,7 +271,7 @@ def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
     counts = bool(why) or origin == HUMAN
     if counts and has_choice(main) and (why or has_team_choice(main)):
         kind = "decision"
-    elif counts and has_rule(main) and (why or is_general(main)):
+    elif (counts and has_rule(main) and (why or is_general(main))) or (origin == HUMAN and has_standing_rule(main)):
         kind = "constraint"
     elif origin == HUMAN and why and has_practice(main):
         kind = "decision"
@@ -282,9 +285,16 @@ def _parse_sentence(sentence: str, origin: str) -> Candidate | None:
         group = "what" if match["what"] else "what_zh"
         found = main[match.start(group) : match.end(group)].strip()
         subject = found[:1].upper() + found[1:] if count_characters(found) >= _MIN_SENTENCE_CHARACTERS else main
-    decision, other = strip_markdown(main), find_alternative(main)
+    # What a person says must be in all cases concerns later work; of one case the gate judges (and holds).
+    is_general_rule = origin == HUMAN and kind == "constraint" and is_of_all_cases(main)
     return Candidate(
-        kind, _build_title(subject), decision=decision, alternatives=other, why=why, confidence=REASONED_CONFIDENCE
+        kind,
+        _build_title(subject),
+        decision=strip_markdown(main),
+        alternatives=find_alternative(main),
+        why=why,
+        affects_future=True if is_general_rule else None,
+        confidence=REASONED_CONFIDENCE,
     )
 
 

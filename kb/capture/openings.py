@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import NamedTuple
 
+from kb.capture.extract import word_sentence
 from kb.capture.failures import find_pitfalls
+from kb.capture.proposal_cues import has_standing_statement, is_announced
 from kb.i18n import msg
 from kb.records.model import Evidence
 from kb.sessions.prose import (
@@ -20,6 +22,7 @@ from kb.sessions.prose import (
     has_rule,
     has_team_choice,
     is_general,
+    is_go_ahead,
     is_noncommittal,
     is_question,
     split_pieces,
@@ -36,14 +39,22 @@ from kb.sessions.transcript import (
     list_calls,
 )
 from kb.text.mentions import blank_code
-from kb.text.segment import count_words
+from kb.text.segment import count_words, one_line
 from kb.writing.gate import COSTLY, MIN_QUOTE_WORDS
 
-CORRECTION, DECISION, CHOICE, FAILURE, ANSWER = KINDS = ("correction", "decision", "choice", "failure", "answer")
+CORRECTION, DECISION, CHOICE, STATEMENT, FAILURE, ANSWER = KINDS = (
+    "correction",
+    "decision",
+    "choice",
+    "statement",
+    "failure",
+    "answer",
+)
 KIND_NAMES = {
     CORRECTION: msg("a correction by the person"),
     DECISION: msg("a decision"),
     CHOICE: msg("a choice among options"),
+    STATEMENT: msg("a statement by the person"),
     FAILURE: msg("a failure overcome"),
     ANSWER: msg("an answer that took many calls"),
 }
@@ -56,21 +67,15 @@ _QUOTE_CHARACTERS = 400
 
 _CORRECTS = re.compile(
     r"^\W*(?:no+\b(?! (?:problem|worries|rush|need|idea))|nope\b|wrong\b|not (?:just|only|quite|like that|what i)"
-    r"|not [^.,;!?]{1,40} [-—–] |almost\b|careful\b|stop\b|wait\b|hold on\b|rather\b|undo\b|revert\b"
+    r"|not [^.,;!?]{1,40} [-—–] |almost\b|careful\b|stop\b|wait\b|hold on\b|rather\b"
     r"|(?:please )?don'?t\b|do not\b|never\b)"
     r"|\b(?:that'?s|this is|that is) (?:wrong|not (?:right|what|how|correct|quite))\b|\byou (?:forgot|missed|broke)\b"
     r"|\bi (?:said|told you|meant|asked (?:you|for))\b|\boff the table\b|\bcorrections?\b|\bamend(?:ment|ing)?\b"
-    r"|^\W*(?:不对|不是|不行|不要|不用|别(?!的)|错|等等|停|应该是|我说|撤回|改回|改成|更正)"
+    r"|^\W*(?:不对|不是|不行|不要|不用|别(?!的)|错(?!误)|等等|停|应该是|我说|撤回|改回|改成|更正)"
     r"|(?:不应该|不是这样|搞错|弄错|说错|写错|理解错|我的意思是|我说的是|你(?:忘|漏)了?)",
     re.IGNORECASE,
 )
 """“No, keep the old name”, “不对，应该放在 api 下面”: a person sets the agent right."""
-_GOES_ON = re.compile(
-    r"^\W*(?:(?:(?:yes|yep|yeah|ok(?:ay)?|sure|please|go ahead|go on|continue|do it|do that|proceed|thanks?|thank you"
-    r"|great|good|perfect|nice|cool|ship it|lgtm|run it|both)\b|好的?|可以|行|嗯|继续|对|是的|谢谢|没问题)\W*)+$",
-    re.IGNORECASE,
-)
-"""“Yes, go ahead”, “好的，继续”: says nothing that is not in what was asked."""
 _AGREES = re.compile(
     r"^\W*(?:yes|yep|yeah|right|exactly|correct|agreed?|confirmed|approved|settled|deal|sounds (?:good|right)|perfect"
     r"|that(?:'s| is) (?:it|right|the (?:one|rule|policy|plan|spec|contract))|works for me|do (?:that|it)|ship it|lgtm"
@@ -101,6 +106,8 @@ _STANDS = re.compile(
     re.IGNORECASE,
 )
 """Words of a rule; a proposal without them is the next step and nothing more."""
+_LETS = re.compile(r"\blet['’]s (?=go with\b|stick\b|standardi|use\b|drop\b|keep\b|not\b)", re.IGNORECASE)
+"""“Let's standardise on pnpm”: a choice of a person, a plan of an agent."""
 _OFFERS = re.compile(
     r"\b(?:want me to|shall i|would you like (?:me )?to"
     r"|should i (?:also|now|go|proceed|run|commit|push|continue|start))\b|要我|需要我|要不要我|我(?:现在|接着|继续)",
@@ -207,6 +214,9 @@ def _read_reply(
     """Return what *prompt* settles: by what the agent said *before* it, else by its own words; None for nothing."""
     said, plain = _quote(message, prompt, session), blank_code(prompt)
     sentences = _list_sentences(message)
+    worded = [candidate for sentence in sentences if (candidate := word_sentence(sentence, HUMAN))]
+    if any(candidate.why or candidate.kind != "decision" for candidate in worded):
+        return None  # “We use X because …” is a candidate by itself, “we decided to use X” lacks its reason
     if before and not all(map(is_question, sentences)):
         rows = _list_sentences(before)
         asked = rows[-1] if rows and is_question(rows[-1]) else ""
@@ -215,7 +225,7 @@ def _read_reply(
         # “Does it round up or down?” “Down.”: a word that answers “or” is a choice
         if asked and (is_pick or (_OR.search(asked) and count_words(prompt) <= _MAX_PICK_WORDS)):
             return Opening(CHOICE, message.line, (*context, said))
-        if _CORRECTS.search(plain):
+        if _CORRECTS.search(plain) and not all(map(is_noncommittal, sentences)):
             return Opening(CORRECTION, message.line, (*context, said))
         # “I'm not sure, maybe …”, “可能是 …” settles nothing
         is_answer = asked and not is_go_ahead(prompt) and not any(map(is_noncommittal, sentences[:2]))
@@ -229,6 +239,10 @@ def _read_reply(
         is_laid_down = has_team_choice(main) or has_choice(main) or (has_rule(main) and is_general(main))
         if is_laid_down and not why and not is_noncommittal(sentence):
             return Opening(DECISION, message.line, (_quote(message, sentence, session),))
+    for sentence in sentences:
+        is_open = is_noncommittal(_LETS.sub("we ", sentence)) and not is_announced(sentence)
+        if has_standing_statement(sentence) and not is_open:
+            return Opening(STATEMENT, message.line, (_quote(message, sentence, session),))
     return None
 
 
@@ -283,22 +297,12 @@ def _get_lead(message: TranscriptMessage) -> str:
 # -- what answers an opening -----------------------------------------------------------------------
 
 
-def squeeze(text: str) -> str:
-    """Return *text* on one line, each run of white space as one space."""
-    return " ".join(text.split())
-
-
-def is_go_ahead(text: str) -> bool:
-    """Return whether *text* says nothing but “yes”: “OK, go on”, “好的，继续”."""
-    return bool(_GOES_ON.match(text))
-
-
 def is_answered(opening: Opening, quotes: Iterable[Evidence]) -> bool:
     """Return whether one of *quotes* stands at a line of *opening*, or has its words."""
-    own = [squeeze(one.quote) for one in opening.quotes]
+    own = [one_line(one.quote) for one in opening.quotes]
     lines = {one.line for one in opening.quotes if one.line}
     for quote in quotes:
-        said = squeeze(quote.quote)
+        said = one_line(quote.quote)
         # a proposal has its sentence without a line
         is_long = count_words(said) >= MIN_QUOTE_WORDS
         if quote.line in lines or said in own or (is_long and any(said in o or o in said for o in own)):

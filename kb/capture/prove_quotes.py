@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kb.capture.openings import is_go_ahead, squeeze
 from kb.errors import BadInput
 from kb.files import read_if_exists
 from kb.git.revisions import find_definitions, list_files_around
@@ -25,6 +24,7 @@ from kb.records.record_file import CONTENT, sanitise_session_id
 from kb.sessions.active_sessions import ActiveSession
 from kb.sessions.handed_text import SpokenText, list_spoken
 from kb.sessions.host_input import read_transcript
+from kb.sessions.prose import is_go_ahead
 from kb.sessions.render_forms import mask_transcript
 from kb.sessions.session_archive import list_known_sessions
 from kb.sessions.trackers import list_edits
@@ -39,7 +39,7 @@ from kb.sessions.transcript import (
     parse_transcript,
 )
 from kb.text.mentions import find_existing_paths
-from kb.text.segment import count_words, extract_ranking_terms
+from kb.text.segment import count_words, extract_ranking_terms, one_line
 from kb.writing.gate import MIN_QUOTE_WORDS
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class _SessionWords:
             places = [kb.state.path("expanded", f"{name}.md")]
             places += [os.path.join(folder, f"{form}.md") for form in ("expanded", "normal", "compact")]
             texts = [(read_if_exists(place) or b"").decode("utf-8", "replace") for place in places]
-            self.archive = squeeze(re.sub(r"(?m)^> ?", "", "\n".join(texts)))
+            self.archive = one_line(re.sub(r"(?m)^> ?", "", "\n".join(texts)))
 
     @property
     def is_known(self) -> bool:
@@ -97,7 +97,7 @@ class _SessionWords:
         for transcript in self.transcripts:
             if found := locate_quote(evidence, transcript):
                 return found._replace(source=self.session)
-        quote = squeeze(evidence.quote)
+        quote = one_line(evidence.quote)
         if self.transcripts and count_words(quote) < MIN_QUOTE_WORDS:
             return self._locate_reply(evidence)
         if self.archive:
@@ -106,20 +106,20 @@ class _SessionWords:
             command = one.request.input.get("command")
             # what kb itself has printed proves nothing: it quotes records of other sessions
             is_own = isinstance(command, str) and _KB_COMMAND.search(command)
-            if one.result and not is_own and quote in squeeze(one.output):
+            if one.result and not is_own and quote in one_line(one.output):
                 return Evidence(evidence.quote, self.session, one.result.line, evidence.time)
         return None
 
     def _locate_reply(self, evidence: Evidence) -> Evidence | None:
         """Return *evidence* with the line where a person said it and nothing else: “Semicolons.”, “分号。”."""
         messages = [message for transcript in self.transcripts for message in transcript.messages]
-        replies = [message for message in messages if squeeze(evidence.quote) in _list_replies(message)]
+        replies = [message for message in messages if one_line(evidence.quote) in _list_replies(message)]
         reply = max(replies, key=lambda one: (one.line == evidence.line, one.line), default=None)
         return reply and Evidence(evidence.quote, self.session, reply.line, reply.time)
 
     def has_persons_word(self, places: Iterable[Evidence]) -> bool:
         """Return whether a person said one of the quotes at *places*, and more in it than “yes”."""
-        said = {one.line: squeeze(one.quote) for one in places if not is_go_ahead(one.quote)}
+        said = {one.line: one_line(one.quote) for one in places if not is_go_ahead(one.quote)}
         return any(
             message.line in said and (message.origin == HUMAN or said[message.line] in _list_replies(message))
             for transcript in self.transcripts
@@ -138,7 +138,7 @@ class _SessionWords:
 def _list_replies(message: TranscriptMessage) -> list[str]:
     """Return the whole prompt of a person in *message*, and the answers to a question of the agent's, each squeezed."""
     answers = [text for one in message.answers for text in (one.typed, *(name for name, _ in one.chosen))]
-    return [squeeze(text) for text in (get_prompt(message), *answers) if text.strip()]
+    return [one_line(text) for text in (get_prompt(message), *answers) if text.strip()]
 
 
 def find_subjects(kb: Workspace, candidate: Candidate, texts: Sequence[str], folder: str) -> tuple[str, ...]:

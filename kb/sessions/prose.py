@@ -132,22 +132,32 @@ _QUESTION = re.compile(r"[?？][\s\"”'*)）」』]*$|(?:吗|呢)[。.!！]?$")
 _PLAN = re.compile(
     r"(?i)\b(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i would|i'd|i want to|i need to|i should"
     r"|i can|we could|we can|going to (?:check|look|try|run)|next(?: step)?,|i'm (?:using|trying|adding|looking))"
-    r"|让我|我来|我将|我会|我先|我想|接下来|下一步|准备(?:去|先|开始)|打算|我需要|待办"
+    r"|让我|我来|我将|我会|我先|我想(?!要)|接下来|下一步|准备(?:去|先|开始)|打算|我需要|待办"
+    r"|\b(?:some ?day|some ?time|at some point|one day|eventually(?! consistent)|down the (?:road|line)"
+    r"|next (?:week|month|sprint|quarter|year|release|version|iteration)|try (?:out\b|it\b)|we (?:can |could )?try\b"
+    r"|later (?:we|i)\b|later[.!]*$)"
+    r"|以后(?:再|试|可能|有空|有时间|说不定|可以(?:考虑|试))|回头(?!率)|再说(?!明)|有空(?![间格值白行])"
+    r"|后(?:面|续)(?:再|可能|打算|会考虑)|哪天|改天"
+    r"|(?<![以上])下(?:一?个|一)?(?:迭代|版本?|期|阶段|周|个?月|季度)|明年|试试|尝试一下"
 )
-"""“I'll run the tests first”, “我先看一下”: what an agent announces is no decision."""
+"""“I'll run the tests first”, “我先看一下”, “maybe later we try X”, “以后试试 Redis”: a plan is no decision."""
 _HYPOTHETICAL = re.compile(
-    r"(?i)^\W*(?:if|suppose|assuming|imagine|whether|when you)\b"
+    r"(?i)^\W*(?:if|suppose|assuming|imagine|whether|when you (?:are|have|want|get|need))\b"
     r"|\b(?:would|could|might|maybe|perhaps|probably|possibly|likely|seems?|appears?|alternatively|unless|i think"
     r"|not sure|undecided|not yet|haven't|hasn't|have not|has not|options?|suggest(?:ion|s|ed)?|propos(?:e|al|ed)"
     r"|recommend(?:ed)?|consider(?:ing)?)\b"
-    r"|\bmay (?!not\b)|如果|假如|假设|倘若|也许|可能|或许|大概|似乎|好像|怀疑|要不要|是否|能否|可以考虑|建议"
-    r"|方案[一二三ABC]|尚未|还没|没有决定|未决定|由你决定|你来?决定|取决于|看你"
+    r"|\bmay (?!not\b|only\b)(?!.{0,80}\bmust\b)|\b(?:dunno|wonder(?:ing)?|what if)\b"
+    r"|如果|假如|假设|倘若|要是|万一|也许|可能|或许|大概|似乎|好像|怀疑|要不要|是否|能否|可以考虑|建议"
+    r"|方案[一二三ABC]|尚未|还没|没定|不确定(?!的|时)|不知道|没有决定|未决定|由你决定|你来?决定|取决于|看你"
 )
 """“we could use Redis”, “要不要用 Redis”: nobody has decided yet."""
+_CONDITION = re.compile(r"(?i)\A\W*(?:(?:if|when)\b|如果|要是|遇到)[^,，]{1,120}[,，]\s*")
 _PASSING = re.compile(
     r"(?i)\b(?:for now|for the (?:moment|time being)|temporar(?:y|ily)|just this once|this time|todo|fixme|wip|today"
-    r"|tonight|tomorrow|in this (?:pr|commit|session|step|run|task|change)|right now)\b"
-    r"|暂时|临时|先这样|这次|本次|这一次|今天|明天|待会|稍后|一会儿?|目前先|先不|此刻"
+    r"|tonight|tomorrow|(?:in|for) this (?:pr|commit|session|step|run|task|change|release|build|demo|branch|sprint)"
+    r"|(?:don't|do not|not) \w+ (?:\w+ ){0,4}yet|until (?:then|the \w+(?:'s| is) (?:over|done|gone))|right now)\b"
+    r"|暂时|临时|先这样|这次|本次|这一次|今[天晚]|明天|待会|稍后|(?<![周期])一会儿?(?!被)|目前先|先(?:不|别)"
+    r"|此刻|这(?:个|一)?(?:版本?|迭代)先"
 )
 """“skip it for now”, “这次先不管”: true today only."""
 
@@ -157,11 +167,13 @@ _LEAD = (
 )
 """What may stand before a choice: “So, after some discussion, we …”."""
 _LEAD_ZH = (
-    r"(?:(?:所以|因此|于是|最终|最后|综上|另外|同时|并且|我们|我|团队|大家|已经|已|还是|一致|现在|这里|后端|前端|数据库|项目)"
+    r"(?:(?:所以|因此|于是|最终|最后|综上|另外|同时|并且|我们|我|团队|大家|已经|已|还是|一致|现在|这里|后端"
+    r"|前端|数据库|项目)"
     r"[，,]?\s*+)*"
 )
 _CHORE = (
-    r"(?!\s+(?:(?:to|on|with)\s+)?(?:not\s+)?(?:reading|read|look|check|run|start|begin|try|skip|test|continue|explore"
+    r"(?!\s+(?:(?:to|on|with)\s+)?(?:not\s+)?(?:reading|read|look|check|run|start|begin|try|skip|test"
+    r"|continue|explore"
     r"|wait|stop|proceed|commit|push|ask|fix|investigate|rerun|retry|focus|work|do|go ahead|move on|finish"
     r"|write (?:the|a)|implement (?:the|a|it)|leave (?:it|this|that)|ignore (?:it|this|that))\b)"
 )
@@ -170,7 +182,8 @@ _CHOICE_EN = re.compile(
     _LEAD + r"(?:(?:we|i|the team)(?:'ve| have)?\s+(?:(?:also|already|finally|deliberately|explicitly|therefore"
     r"|ultimately|both|all|jointly|then|now)\s+)*)?"
     r"(?:decided (?:to|on|against|in favou?r of|that)|chose(?: not to)?|opted (?:for|to|against)|settled on|went with"
-    r"|agreed (?:to|on|that)|standardi[sz]ed on|picked|selected|rejected|adopted|switched (?:from|to)|moved (?:from|to)"
+    r"|agreed (?:to|on|that)|standardi[sz]ed on|picked|selected|rejected|adopted|switched (?:from|to)"
+    r"|moved (?:from|to)"
     r"|deliberately (?:keep|kept|use|avoid)|stick(?:ing)? with|are (?:going with|sticking with|standardi[sz]ing on))"
     + _CHORE,
     re.IGNORECASE,
@@ -209,19 +222,33 @@ _RULE_ZH = re.compile(r"必须|不得|禁止|严禁|绝不能?|绝对不能|不�
 _FIRST_PERSON = re.compile(r"^\W*(?:so |but |and |now )*I\b|\bI (?:must|need|have to)\b|^\W*我(?!们)", re.IGNORECASE)
 """“I must restart it”, “我必须重启” bind nobody else."""
 _GENERAL = re.compile(
-    r"(?i)\b(?:all|every|any|each|never|always|anywhere|everywhere|whenever)\b|所有|任何|每个|每次|一律|永远|始终|绝不"
+    r"(?i)\b(?:all|every|any|each|never|always|anywhere|everywhere|whenever)\b|所有|任何|每个|每次|一律|永远"
+    r"|始终|绝不"
     r"|凡是|都(?:必须|不)"
 )
+_CONDUCT_EN = (
+    r"(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|code|comments?|commits?|tests?|docs|names?"
+    r"|functions?|logs?|messages?|output|pull requests|prs)\b"
+)
+_CONDUCT_ZH = r"(?:回答|回复|答复|解释|输出|总结|代码|注释|提交|测试|文档|命名|变量名|函数|日志|语气|说话)"
+"""What a person meets every day: a wish about it is no order for one thing."""
 _WISH = re.compile(
     r"(?i)^\W*(?:(?:please|and|also|so|ok|okay|hey|note|btw|remember|important)[,:]?\s+)*"
     r"(?:(?:from now on|from here on|going forward|in (?:the )?future|henceforth)\b"
-    r"|(?:always|never)\s+(?:[a-z]+)\b(?!ed\b)|i (?:always |really |strongly |usually )?(?:prefer|like|hate|dislike"
-    r"|want you to always)\b"
+    r"|(?:always|never)\s+(?:[a-z]+)\b(?!ed\b)|i (?:always |really |strongly |usually |generally )?(?:prefer"
+    r"|like|hate"
+    r"|dislike|don't like|do not like|can't stand|cannot stand|want you to always)\b(?! (?:it|this|that|these"
+    r"|those|the|how)\b)"
+    rf"|i(?:'d| would)? (?:want|like|wish|expect|hope)(?: for| that)? (?:all |your |my |our )*{_CONDUCT_EN}"
+    r"|prefer\s+[a-z]"
     r"|i'd (?:always )?(?:rather|prefer)\b|my preference is|remember(?: that| to|:))"
     r"|^\W*+(?:请|另外|还有|记住|注意|对了|好的?)?[，,:：]?\s*+(?:"
     r"(?:以后|今后|往后|将来|从现在起|从现在开始|从今以后)[，,]?\s*(?:都|请|要|不要|别|一律|就|用|在|写|每|凡|所有"
     r"|我们|代码|提交|测试|注释|回[答复])"
-    r"|我(?:们)?(?:更|比较|一般|一直|个人)?(?:喜欢|偏好|偏爱|习惯|倾向于|不喜欢|讨厌)|(?:请)?(?:总是|始终|一律"
+    r"|我(?:们)?(?:更|比较|一般|一直|个人|真的|最|很){0,2}(?:喜欢|偏好|偏爱|习惯|倾向于|不喜欢|讨厌"
+    r"|受不了)(?!这|那|它)"
+    rf"|我(?:更|比较|一直|还是|只)?(?:希望|想要|要求)(?:你的?|以后|所有的?|每次)?{_CONDUCT_ZH}|(?:请)?(?:总是"
+    rf"|始终|一律"
     r"|永远)(?!报错|失败)"
     r"|(?:请)?记住|每次(?:都)?(?:要|请|先|用|跑|写)|不要再|别再)"
 )
@@ -236,10 +263,12 @@ _BINDING = re.compile(
 )
 _ABOUT_PERSON = re.compile(
     r"(?i)\b(?:me|my|mine|i)\b|\byour (?:answers?|repl(?:y|ies)|responses?|messages?|explanations?|summar(?:y|ies))\b"
-    r"|\b(?:answer|reply|respond|explain|apologi[sz]e|speak|address|greet)\b|回答|回复|答复|称呼|叫我|我(?!们)|解释|道歉"
+    r"|\b(?:answer|reply|respond|explain|apologi[sz]e|speak|address|greet)\b|回答|回复|答复|称呼|叫我"
+    r"|我(?!们)|解释|道歉"
 )
 _NO_ORDER = re.compile(
-    r"(?i)\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|mind|seen|did|got|was|worked|happens)\b|以后再|总是(?:报"
+    r"(?i)\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|mind|seen|did|got|was|worked|happens)\b|以后再"
+    r"|总是(?:报"
     r"|失败|出错|崩|卡)"
 )
 """What begins like an order and reports: “never seen this”, “总是报错”."""
@@ -266,15 +295,28 @@ def split_reason(sentence: str) -> ReasonSplit:
     return ReasonSplit(sentence, "")
 
 
+_QUOTED_WORDS = re.compile(r"“[^“”]{1,300}”|「[^「」]{1,300}」|(?<!\w)\"[^\"\n]{1,300}\"(?!\w)")
+
+
+def _mask_quoted(text: str) -> str:
+    """Return *text* with a mark for its code and for what it quotes: others' words are no statement of the speaker."""
+    return _QUOTED_WORDS.sub("“…”", blank_code(text))
+
+
 def _matches(text: str, *patterns: re.Pattern[str]) -> bool:
     """Return whether one of *patterns* is in the words of *text*."""
-    masked = blank_code(text)
+    masked = _mask_quoted(text)
     return any(pattern.search(masked) for pattern in patterns)
 
 
 def is_noncommittal(sentence: str) -> bool:
     """Return whether *sentence* asks, plans, supposes or speaks of what will soon be over: nothing to keep."""
-    return _matches(sentence, _QUESTION, _PLAN, _PASSING) or _matches(split_reason(sentence).main, _HYPOTHETICAL)
+    if _matches(sentence, _QUESTION, _PLAN, _PASSING):
+        return True
+    main = split_reason(sentence).main
+    condition = _CONDITION.match(main)
+    # “If a test is flaky, never skip it” is a rule with its condition, “If it fails, we could …” supposes
+    return _matches(main[condition.end() :] if condition and has_rule(main[condition.end() :]) else main, _HYPOTHETICAL)
 
 
 def is_question(sentence: str) -> bool:
@@ -342,3 +384,16 @@ def has_cue(sentence: str) -> bool:
 def has_solution(sentence: str) -> bool:
     """Return whether *sentence* reports a problem solved by one means instead of another."""
     return _matches(sentence, _SOLVED)
+
+
+_GOES_ON = re.compile(
+    r"^\W*(?:(?:(?:yes|yep|yeah|ok(?:ay)?|sure|please|go ahead|go on|continue|do it|do that|proceed|thanks?|thank you"
+    r"|great|good|perfect|nice|cool|ship it|lgtm|run it|both)\b|好的?|可以|行|嗯|继续|对|是的|谢谢|没问题)\W*)+$",
+    re.IGNORECASE,
+)
+"""“Yes, go ahead”, “好的，继续”: says nothing that is not in what was asked."""
+
+
+def is_go_ahead(text: str) -> bool:
+    """Return whether *text* says nothing but “yes”: “OK, go on”, “好的，继续”."""
+    return bool(_GOES_ON.match(text))

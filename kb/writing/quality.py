@@ -37,10 +37,20 @@ _ONE_OFF = regex(
     r"|one) time only\b|\btemporarily (?:comment|disabl|skip|hard-?cod|bypass|turn|switch|stub|mut|pin|revert|remov"
     r"|us)|\b(?:will|'ll|let's|can|to) (?:revert|undo|remove|delete|clean|fix) (?:this |it |that "
     r"|them )?(?:up )?(?:later|afterwards|tomorrow)\b|\bone-off (?:script|fix|change|run|test|experiment)\b"
-    r"|\bthrow-?away (?:script|code|test)|先临时|这次先|今天先|暂时先|仅此一次|只此一次|回头再|待会儿?"
+    r"|\bthrow-?away (?:script|code|test)"
+    r"|\b(?:for|in|during|until the end of) (?:this|today's) (?:pr|pull request|release|build|sprint|commit"
+    r"|branch|demo|deploy)\b"
+    r"|\bthis (?:pr|pull request|release|build|sprint|commit|demo) only\b|\A\W*today,|\btoday only\b"
+    r"|\btoday's (?:build|release|deploy|run|demo|test)"
+    r"|\buntil (?:tomorrow|tonight|then|the \w+(?:'s| is) (?:over|done))\b|\A\W*temporarily\b"
+    r"|(?:本|这|此)次(?:的)?(?:发布|上线|部署|构建|提交|迭代|版本|迁移|改动|合并|PR|MR|演示|测试|修改)"
+    r"|今[天晚日](?:先|就先|的?(?:构建|发布|部署|上线|版本|演示|测试|提交|改动|迭代))"
+    r"|(?:\A|[，,。；;]|我们|\w)(?:暂时|暂且)(?!性|的|表|文件|不可用|不支持|无法|失败|中断)|先临时|这次先|今天先"
+    r"|暂时先|仅此一次|只此一次|回头再|待会儿?"
     r"|(?<!等)(?<!隔)(?<!等待)一会儿?(?=我|再|就|改|删|恢复|回来|处理|弄|看)|(?:先|暂时|暂且|临时)(?:注释|屏蔽|禁用"
     r"|关掉|关闭|跳过|写死|改成|改为|换成|顶一|顶上|凑合|用着|放着|这样|不管|停掉|去掉|加个|搞)|一次性(?:脚本|修改"
-    r"|改动|处理|决定|操作|任务|调试)|临时(?:方案|处理|改动|修改|补丁|修复|调试|措施|改一下)|稍后再(?:改|说|处理|修|补"
+    r"|改动|处理|决定|操作|任务|调试)|临时(?:方案|处理|改动|修改|补丁|修复|调试|措施|改一下)|稍后再(?:改|说"
+    r"|处理|修|补"
     r"|看|清理)",
     re.IGNORECASE,
 )
@@ -131,7 +141,8 @@ _GENERIC_WORDS = frozenset(_GENERIC_EN.split())
 _PARTICLES = regex(r"[的了和与及在对为是于中等新旧些一下个各类将把被要用做改选定我们本该都也就]+")
 _POINTING = regex(
     r"(?:\b(?:option|plan|approach|solution|alternative|variant|choice)|方案|选项|计划|第)\s?(?:[a-e]|\d{1,2}|one|two"
-    r"|three|first|second|[一二三四五甲乙丙丁])(?![a-z])(?:种|个)?|\b(?:it|this|that|these|those|them|one|former|latter"
+    r"|three|first|second|[一二三四五甲乙丙丁])(?![a-z])(?:种|个)?|\b(?:it|this|that|these|those|them|one"
+    r"|former|latter"
     r"|first|second|above|same|here|there)\b|它们?|这个?|那个?|这样|那样|这种|那种|这里|上述|以上|前者|后者|此"
 )
 _NUMBERING = regex(

@@ -281,6 +281,10 @@ def test_what_tools_print_and_hosts_remind_of_is_left_alone() -> None:
         ("今后请先写测试再写实现。", "preference"),
         ("不要用 mock 测数据库，因为上次漏掉了一个迁移错误。", "preference"),
         ("我更喜欢小的提交，每个只做一件事。", "preference"),
+        ("我希望回答简短。", "preference"),
+        ("I want your answers to be short.", "preference"),
+        ("生产库的表不允许直接修改。", "constraint"),
+        ("Nobody changes a production table by hand.", "constraint"),
         ("请记住部署脚本只能在跳板机上运行。", "preference"),
         ("From now on run the linter before every commit.", "preference"),
         ("Please always write the tests first.", "preference"),
@@ -298,7 +302,7 @@ def test_what_tools_print_and_hosts_remind_of_is_left_alone() -> None:
 def test_a_person_s_lasting_wish_is_a_candidate(text: str, kind: str) -> None:
     [candidate] = found(("human", f"你好。{text}"))
     assert (candidate.kind, candidate.evidence[0].quote) == (kind, text)
-    assert candidate.affects_future is (True if kind == "preference" else None)
+    assert candidate.affects_future is (None if kind == "decision" else True)
     assert found(("agent", text)) == [] or "因为" in text or "because" in text
 
 

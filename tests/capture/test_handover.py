@@ -117,7 +117,7 @@ def test_what_is_proposed_to_the_person_is_not_asked_of_the_agent(
 
 
 def test_a_rule_that_the_gate_holds_is_not_asked_of_the_agent(host: Host) -> None:
-    rule = {**EN, "agent": "Charges are logged.", "person": "Card numbers must never be written to the log."}
+    rule = {**EN, "agent": "Charges are logged.", "person": "Card numbers must not be written to the log."}
     path = talk_of(host, rule)
     host.send("stop", SESSION, path)
     assert [held.candidate.title for held in list_held(host.kb())] == [rule["person"].rstrip(".")]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kb.capture.openings import ANSWER, CHOICE, CORRECTION, DECISION, FAILURE, Opening, find_openings
+from kb.capture.openings import ANSWER, CHOICE, CORRECTION, DECISION, FAILURE, STATEMENT, Opening, find_openings
 from kb.sessions.transcript import parse_transcript
 
 
@@ -72,6 +72,50 @@ def test_what_a_person_settles_is_an_opening(agent: str, person: str, kind: str)
 )
 def test_reports_and_go_aheads_are_none(agent: str, person: str) -> None:
     assert found(("human", "What about it?"), ("agent", agent), ("human", person)) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Careful, the import job truncates names after 40 characters.", "小心，导入任务会直接截断超过四十个字的名字。",
+        "After the review we settled on Traefik.", "网关最后就用 Traefik 了，Nginx 配置太绕。",
+        "keep the installer below 80 MB", "安装包不超过 80 MB",
+        "error codes should be five digits", "错误码用五位数字这种格式",
+        "Lesson learned: we deployed without the migrations.", "教训：没跑迁移就上线了。",
+        "Let's standardise on pnpm.", "包管理器统一换成 pnpm",
+        "Write this down: callbacks may arrive twice.", "记一下，回调可能会重复。",
+    ],
+)  # fmt: skip
+def test_what_may_hold_from_now_on_is_asked(said: str) -> None:
+    [opening] = found(("human", "Go on"), ("agent", "Looking."), ("human", said))
+    assert opening.kind in (STATEMENT, DECISION, CORRECTION) and opening.quotes[-1].quote == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Maybe later we try Redis.",
+        "以后试试 Redis",
+        "We could keep it below 80 MB at some point.",
+        "以后可能换成 Loki",
+        "Next sprint we switch to Loki.",
+        "下个迭代换成 Loki",
+        "rename the class and keep the callers",
+        "把超时改成十秒",
+        "Just finished it, all tests pass.",
+        "刚发完版，全部正常",
+        "Tom says we should drop it.",
+        "老王说这个字段不能为空",
+        "For this release the canary is out.",
+        "这次先不做灰度",
+        "Why is it always slow?",
+        "旧环境要保留多久",
+        "Don't touch the code yet.",
+        "先别改代码",
+    ],
+)
+def test_plans_orders_reports_and_hearsay_are_no_statements(said: str) -> None:
+    assert found(("human", "Go on"), ("agent", "Looking."), ("human", said)) == []
 
 
 def test_what_the_rules_can_word_themselves_is_none() -> None:
