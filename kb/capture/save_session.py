@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.capture.extract import find_candidates, list_broken_blocks
 from kb.capture.refusals import MAX_PASSED_OVER, close_written_proposals, consult_proposals, find_passed_over
 from kb.capture.reports import build_report_files
+from kb.context.give_hints import note_questions
 from kb.errors import BadInput, Busy, GitFailed, KbError
 from kb.files import json_bytes, write_atomic
 from kb.i18n import msg
@@ -30,7 +31,7 @@ from kb.sessions.host_input import has_content, read_transcript
 from kb.sessions.progress import find_progress
 from kb.sessions.render_forms import build_hui_output, build_shi_result, mask_transcript, render_form
 from kb.sessions.trackers import SessionProgress
-from kb.sessions.transcript import TranscriptMessage, add_answer, parse_transcript
+from kb.sessions.transcript import TranscriptMessage, add_answer, get_prompt, parse_transcript
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
 from kb.writing.pipeline import write
@@ -198,6 +199,7 @@ class _SessionSave:
         self._update_compact()
         self._note_openings()
         self._keep_unsolved()
+        self._note_questions()
         self._move_cursor()
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
 
@@ -345,6 +347,12 @@ class _SessionSave:
         failed_calls.save_unsolved(self.kb.state, self.job.session, unsolved, day=day, project=self.scope)
         if any(row.candidate.kind == "pitfall" for row in self.new):
             failed_calls.save_known_errors(self.kb.state, self.kb.sync_index(thorough=False).list_error_lines())
+
+    def _note_questions(self) -> None:
+        """Note what the person asked since the transcript was last read; here it costs no prompt its time."""
+        if not self.job.agent:
+            new = (message for message in self.transcript.messages if message.line > self.after)
+            note_questions(self.kb, map(get_prompt, new), scope=self.scope, session=self.job.session)
 
     def _postpone_save(
         self, error: Busy | GitFailed, lasting: Sequence[Candidate], notes: Sequence[str]

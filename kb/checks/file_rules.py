@@ -21,8 +21,8 @@ from kb.i18n import msg
 from kb.records.blocks import MACHINE_START, find_blocks, refuse_conflict_markers
 from kb.records.candidate import FIELDS, find_schema_errors
 from kb.records.front_matter import KEYS, decode_record, find_key_line, parse_front_matter
-from kb.records.kinds import BY_NAME, KINDS, find_kind
-from kb.records.model import SCOPE, Record
+from kb.records.kinds import BY_NAME, KINDS, find_kind, list_fields
+from kb.records.model import SCOPE, Record, is_day
 from kb.records.record_file import folder_for_scope
 from kb.text.segment import clip, find_line_number, one_line
 
@@ -81,7 +81,7 @@ def check_fields(context: CheckContext) -> Iterator[Finding]:
     """Report a key of the kind's own whose value has another type, or lies outside its range or its words."""
     for one in context.records:
         kind = find_kind(one.record.kind)
-        for field in kind.fields if kind else ():
+        for field in list_fields(kind.name) if kind else ():
             value = one.record.extra.get(field.name)
             # one word is a list of one, and a commit of digits is read as a number
             given = [str(value)] if field.type == "strings" and isinstance(value, str | int) else value
@@ -124,14 +124,6 @@ def check_date_format(context: CheckContext) -> Iterator[Finding]:
             elif day and latest and day > latest:
                 message = msg("{day} has not come yet", day=day)
                 yield one.report("date", key, message, msg("correct the day"), severity="warning")
-
-
-def is_day(text: str) -> bool:
-    """Return whether *text* is a day of the calendar in the form YYYY-MM-DD."""
-    try:
-        return date.fromisoformat(text).isoformat() == text  # Python reads 20260102 and 2026-W01-5 as well
-    except ValueError:
-        return False
 
 
 def check_folders(context: CheckContext) -> Iterator[Finding]:

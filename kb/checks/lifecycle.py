@@ -10,10 +10,10 @@ from datetime import date
 from fnmatch import translate
 
 from kb.checks.check_context import CheckContext, FileTree, Finding, Key, LoadedRecord, parse_folder_key
-from kb.checks.file_rules import is_day
+from kb.context.still_true import STALE_SHARE, is_silenced_by_sources
 from kb.i18n import Message, msg
 from kb.records.kinds import FIXED_BY, REGRESSION_TEST, SECTIONS, find_kind, status_name
-from kb.records.model import LIVE, TRANSITIONS, Record, Status, is_imported
+from kb.records.model import LIVE, TRANSITIONS, VALID_UNTIL, Record, Status, find_due_day, is_day, is_imported
 from kb.records.record_file import parse_uid_day
 from kb.text.segment import clip
 
@@ -249,8 +249,6 @@ def _has_claim_conflict(one: Record, other: Record) -> bool:
 
 # -- staleness ------------------------------------------------------------------------------------
 
-STALE_SHARE = 0.5
-"""Share of a file's lines changed since a record was confirmed, from which the record is doubted. Our judgement."""
 UNSETTLED_DAYS = 180
 """Days after which a record that is still proposed is brought up. Our judgement."""
 UNCONFIRMED_DAYS = 730
@@ -321,7 +319,10 @@ def check_stale_records(context: CheckContext) -> Iterator[Finding]:
     """
     for one in context.records:
         changes = context.surroundings.changes.get(one.record.path)
-        if not changes or one.record.status != Status.ACCEPTED:
+        is_told = one.record.status == Status.ACCEPTED or (
+            one.record.status in LIVE and is_silenced_by_sources(one.record)
+        )
+        if not changes or not is_told:
             continue
         fix = _suggest_confirming(one)
         is_tree_known = one.record.scope.removeprefix("project/") in context.surroundings.trees
@@ -340,6 +341,19 @@ def check_stale_records(context: CheckContext) -> Iterator[Finding]:
 
 def _suggest_confirming(one: LoadedRecord) -> Message:
     return msg("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
+
+
+def check_due_records(context: CheckContext) -> Iterator[Finding]:
+    """Report live records that were to hold until a day that is over, and that nobody has confirmed since."""
+    for one in context.records:
+        if day := find_due_day(one.record, context.surroundings.today):
+            message = msg("it was to hold until {day}", day=day)
+            fix = msg("read it again; if it still holds: kb confirm {id}, or a later {key}", **_name(one, VALID_UNTIL))
+            yield one.report("due", VALID_UNTIL, message, fix, severity="warning")
+
+
+def _name(one: LoadedRecord, key: str) -> dict[str, object]:
+    return {"id": one.record.scoped_id, "key": key}
 
 
 def check_verifications(context: CheckContext) -> Iterator[Finding]:

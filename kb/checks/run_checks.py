@@ -84,6 +84,7 @@ RULES: tuple[Rule, ...] = (
     merge_conflicts.check_leftover_markers,
     lifecycle.check_impact_paths,
     lifecycle.check_stale_records,
+    lifecycle.check_due_records,
     lifecycle.check_verifications,
     lifecycle.check_fixes,
     lifecycle.check_old_records,

@@ -8,6 +8,7 @@ import click
 
 from kb.cli import options
 from kb.cli.options import Answer, print_json, warn
+from kb.context.give_hints import note_questions
 from kb.context.hint_text import AVATARS, is_avatar
 from kb.context.pack import SCHEMA, dump_yaml
 from kb.i18n import msg
@@ -171,6 +172,7 @@ def make_pack(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: st
     if not words:
         raise options.usage_error(msg("give a question"))
     made = kb.pack(" ".join(words), folder=os.getcwd())
+    note_questions(kb, [" ".join(words)], scope=kb.project(os.getcwd()))
     return Answer(made, text=dump_yaml(made))
 
 
@@ -191,6 +193,7 @@ def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str) -> Answ
     nothing is printed.
     """
     made = kb.context(query, budget=budget, wanted=Filter(options.resolve_kind(kind)), project=kb.project(os.getcwd()))
+    note_questions(kb, [query], scope=kb.project(os.getcwd()))
     warnings = [kb.localise(warning) for warning in made.warnings]
     shown = [
         {"id": one.record.id, "scope": one.record.scope, "path": one.record.path, "form": one.form}
@@ -220,6 +223,7 @@ def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_l
     from kb.context.build_context import load_knowledge, render_numbered_list, render_summary
 
     loaded = load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
+    note_questions(kb, [query], scope=kb.project(os.getcwd()))
     if not loaded.answers:
         warn(kb, _NOTHING)
     for note in _list_elsewhere(kb, query, len(loaded.answers)):

@@ -26,7 +26,7 @@ from kb.config import NO_MODEL
 from kb.errors import BadInput, KbError, NoKnowledgeBase
 from kb.i18n import msg
 from kb.records.kinds import find_kind, kind_label, status_name
-from kb.records.model import EXIT_REFUSED, SCOPE
+from kb.records.model import EXIT_REFUSED, SCOPE, find_due_day
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -171,6 +171,8 @@ def print_record(
     else:
         record = kb.record(name, scope=scope)
     warn_of_injection(kb, [record])
+    if day := "" if commit else find_due_day(record, kb.today()):
+        warn(kb, msg("due since {day}; if it still holds: kb confirm {id}", day=day, id=record.scoped_id))
     if level is not None:
         text = text or kb.text(record) if level == 2 else ""
         print_levels(kb, [record], [text or render_level(record, level, kb.config.language)], level, as_json=as_json)
@@ -314,8 +316,13 @@ def print_search_results(
         found = search_history(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
     else:
         from kb.search.answer import search_records
+        from kb.search.intent import is_team_question
 
         found = search_records(kb, query, wanted=wanted, project=project, limit=limit)
+        if is_team_question(query):
+            from kb.context.give_hints import note_questions
+
+            note_questions(kb, [query], scope=project)
     warn_of_broken_files(kb)
     if not found.answers:
         warn_empty_result(kb, msg("nothing found"), "".join(wanted.scopes))

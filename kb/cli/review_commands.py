@@ -40,7 +40,7 @@ from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.candidate import candidate_to_json
 from kb.records.kinds import kind_label, section_label
-from kb.records.model import Candidate, Verdict
+from kb.records.model import REVISIT_WHEN, Candidate, Verdict
 from kb.records.short_form import render_side_by_side, summarise_section
 from kb.safety.quoting import sanitise_text
 from kb.sync.decide_review import assess_reviews
@@ -376,6 +376,9 @@ def show_digest(kb: KnowledgeBase, since: str) -> Answer:
         "counted_from": found.counted_from,
         "refused": found.refused,
         "passed_over": found.passed_over,
+        "revisit": [
+            {"id": one.id, "uid": one.uid, "scope": one.scope, "when": one.extra[REVISIT_WHEN]} for one in found.revisit
+        ],
     }
     title = msg("{name} since {day}", name=quote_base_name(kb), day=found.since)
     return Answer(data, ["\n".join([kb.localise(title), "", *iter_digest_lines(kb, found)]).rstrip("\n")])
@@ -389,11 +392,13 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     refused = [f"{one.title}: {'; '.join(one.reasons)} ({one.session})" for one in found.refused]
     passed = [f"{one.quote} ({kb.localise(PASSED_OVER[one.reason])})" for one in found.passed_over]
     unused = [f"[{qualify_name(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
+    revisit = [f"[{qualify_name(kb, one)}] {one.title}: {one.extra[REVISIT_WHEN]}" for one in found.revisit]
     again = msg("to write one anyway: kb write, with what its reason asks for")
     counted = msg("not handed to an agent of this clone since {day}", day=found.counted_from)
     parts: Sequence[tuple[Message, list[str], Message]] = (
         (msg("Open reviews"), reviews, msg("decide them: kb review")),
         (msg("To be read again"), waiting, msg("if one still holds: kb confirm ID")),
+        (msg("To be looked at again when it comes to pass"), revisit, msg("then: kb confirm ID, or kb supersede ID")),
         (msg("Refused in sessions"), refused, again),
         (msg("Passed over in sessions"), passed, msg("which: kb inbox --seen")),
         (msg("Unused"), unused, counted),

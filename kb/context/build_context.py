@@ -15,6 +15,7 @@ from kb.config import Config
 from kb.context.give_hints import list_own_scopes
 from kb.context.hint_text import choose_phrases, select_fitting
 from kb.context.relevance import count_query_words, filter_task_hits, fold_record, score_evidence
+from kb.context.still_true import is_silenced_by_sources, iter_still_true
 from kb.i18n import Message, msg
 from kb.index.postings import compute_idf
 from kb.index.record_ids import qualify_record_ids
@@ -26,7 +27,7 @@ from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord,
 from kb.search.answer import find_hits, insert_successors
 from kb.search.intent import detect_intent
 from kb.search.query import Query, parse_query
-from kb.search.rank import SearchHit, rank_hits
+from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.search.synonyms import iter_synonym_terms, load_synonyms
 from kb.text.segment import estimate_tokens, one_line
 
@@ -99,7 +100,18 @@ def find_relevant_hits(
     # One record that is surely about the question vouches for the search: its best ones come with it.
     live = [hit for hit in hits if hit.record.status in LIVE]
     chosen = {hit.record.path for hit in (*about, *(live[:first] if about else ()))}
-    return [hit for hit, _ in insert_successors(index, [hit for hit in hits if hit.record.path in chosen])]
+    told = _drop_silent(kb, [hit for hit in hits if hit.record.path in chosen], query, project)
+    return [hit for hit, _ in insert_successors(index, told)]
+
+
+def _drop_silent(kb: Workspace, hits: list[SearchHit], query: Query, project: str) -> list[SearchHit]:
+    """Return *hits* without answers whose sources are no longer what they were read from, unless *query* names them."""
+    doubtful = [
+        hit.record for hit in hits if is_silenced_by_sources(hit.record) and not is_named(hit.record, query, project)
+    ]
+    held = {record.path for record in iter_still_true(kb, doubtful, project, kb.folder)} if doubtful else set()
+    silent = {record.path for record in doubtful} - held
+    return [hit for hit in hits if hit.record.path not in silent]
 
 
 # -- the text -------------------------------------------------------------------------------------

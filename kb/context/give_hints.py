@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 
@@ -25,17 +25,19 @@ from kb.context.relevance import (
     has_whole_keyword,
 )
 from kb.context.still_true import iter_still_true
+from kb.errors import KbError
+from kb.files import write_atomic
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, LIVE, Record, Reference, recency_key
 from kb.records.record_file import REVIEWS, TREE, resolve_openable_path
-from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question
+from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question, is_team_question
 from kb.search.query import MAX_TERMS, Query, find_references, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.session_log import RANKED, SessionLog
-from kb.text.segment import estimate_tokens, one_line
+from kb.text.segment import clip, estimate_tokens, one_line, split_sentences
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -44,6 +46,10 @@ _TITLE = "title:"
 """With this the key of a record begins of which a session was told the title alone."""
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
+QUESTIONS = "asked.jsonl"
+"""What was asked: one line with question, scope, session and day for each (`.kb/`, local to the clone)."""
+_MAX_QUESTIONS, _MAX_QUESTION_CHARACTERS = 1000, 200
+_MAX_ASKING_CHARACTERS = 600  # characters of a prompt from which on a question in it is part of a task
 _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
 _RANKED_RECORDS = 2  # the first hits of a prompt that are remembered for the edits of its turn
 _KINDS_FOR_ALL = ("pitfall", "domain-note", "preference", "checklist")  # told to a sub-agent of whatever role
@@ -75,7 +81,8 @@ def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str
         found = _find_task_records(kb, about, (moment,), project) if task.strip() else []
         return list({record.path: record for record in (*held, *found)}.values())
 
-    return _render_hint(kb, moment, _find_current(kb, find_records), project)
+    found = _find_current(kb, find_records)[: 2 * _MAX_TASK_RECORDS]
+    return _render_hint(kb, moment, list(iter_still_true(kb, found, project, kb.folder)), project)
 
 
 def _find_task_records(
@@ -353,3 +360,59 @@ def _is_reference_to(kb: Workspace, reference: Reference, record: Record, scope:
     if record.scope == GLOBAL and scope != GLOBAL:
         return not any(one.scope == scope for one in kb.index.find_by_id(record.id))
     return record.scope == scope
+
+
+# -- what was asked -------------------------------------------------------------------------------
+
+
+class AskedQuestion(NamedTuple):
+    """A question that a person or an agent had, as it was noted."""
+
+    question: str
+    scope: str
+    session: str
+    day: str  # ISO day
+
+
+def note_questions(kb: Workspace, texts: Iterable[str], *, scope: str, session: str = "") -> None:
+    """Note what *texts* ask that a record could answer, without secrets; of the rest, nothing.
+
+    Without a *session* all of a day are one: who asks a command twice has not asked in two sessions. A state folder
+    that cannot be written is no reason to fail.
+    """
+    found = [sentence for text in texts for sentence in _list_questions(text)]
+    if not found:
+        return
+    from kb.safety.redaction import redact_text
+
+    day = kb.today()
+    safe = (clip(redact_text(one, kb.config.masking)[0], _MAX_QUESTION_CHARACTERS) for one in found)
+    rows = [AskedQuestion(one, scope, session or day, day) for one in dict.fromkeys(safe)]
+    with contextlib.suppress(OSError, KbError):
+        before = list_questions(kb)
+        known = {(row.session, row.question) for row in before}
+        new = [row for row in rows if (row.session, row.question) not in known]
+        kb.state.ensure_folder()
+        lines = "".join(json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in new)
+        with open(kb.state.path(QUESTIONS), "a", encoding="utf-8") as file:
+            file.write(lines)
+        if len(before) + len(new) > _MAX_QUESTIONS:
+            kept = [json.dumps(row._asdict(), ensure_ascii=False) for row in [*before, *new][-_MAX_QUESTIONS:]]
+            write_atomic(kb.state.path(QUESTIONS), "".join(f"{line}\n" for line in kept).encode())
+
+
+def _list_questions(text: str) -> Iterator[str]:
+    if len(text) <= _MAX_ASKING_CHARACTERS:
+        lines = (one_line(sentence) for sentence in split_sentences(text))
+        yield from (line for line in lines if line and is_team_question(line))
+
+
+def list_questions(kb: Workspace) -> list[AskedQuestion]:
+    """Return the newest questions that are kept, the oldest of them first; a damaged line is passed over."""
+    found: list[AskedQuestion] = []
+    with contextlib.suppress(OSError), open(kb.state.path(QUESTIONS), encoding="utf-8", errors="replace") as file:
+        for line in file:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                row = json.loads(line)
+                found.append(AskedQuestion(*(str(row[key]) for key in AskedQuestion._fields)))
+    return found[-_MAX_QUESTIONS:]

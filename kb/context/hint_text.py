@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from kb.config import Config
-from kb.context.still_true import CHANGED
+from kb.context.still_true import CHANGED, DUE
 from kb.i18n import Message, msg
-from kb.records.kinds import BY_NAME, Kind
+from kb.records.kinds import BY_NAME, Kind, kind_label
 from kb.records.model import LIVE, Record, Status
 from kb.safety.quoting import (
     CELL_LIMIT,
@@ -63,6 +63,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "withheld": ("⚠️ 含有对智能体的指令，正文不转述", "⚠️ it gives orders to an agent; its text is not handed on"),
     "notes": ("📎 **另有记录**:", "📎 **Also recorded**:"),
     "changed": ("⚠️ {day} 确认后 `{path}` 有改动", "⚠️ confirmed {day}, `{path}` changed since"),
+    "due": ("⚠️ {day} 到期，待复核", "⚠️ due since {day}"),
     "rejected": ("已否决：{option}", "rejected there: {option}"),
     "untitled": ("（标题不转述）", "(a title that is not handed on)"),
     "prompt": (
@@ -265,8 +266,8 @@ def _find_shared_ids(records: Iterable[Record]) -> set[str]:
 def _format_mark(one: QuotedRecord, words: Mapping[str, str]) -> str:
     live: Mapping[str, str] = {Status.ACCEPTED: "", Status.PROPOSED: f" ({words['unverified']})"}
     mark = live.get(one.record.status, f" ({words['dead']})") + (f" ({words['withheld']})" if one.warning else "")
-    changed = _format_change(one.original, words)
-    return f"{mark} ({changed})" if changed else mark
+    due = words["due"].format(day=one.original.extra[DUE]) if DUE in one.original.extra else ""
+    return mark + "".join(f" ({said})" for said in (due, _format_change(one.original, words)) if said)
 
 
 def _format_change(record: Record, words: Mapping[str, str]) -> str:
@@ -377,8 +378,7 @@ def _format_quote_head(
     shared: Collection[str] = (),
     limit: int = TITLE_LIMIT,
 ) -> str:
-    kind = _find_kind(one.original)
-    label = quote_text(kind.zh if config.language == "zh" else kind.en, NAME_LIMIT)
+    label = quote_text(kind_label(one.original.kind, config.language), NAME_LIMIT)
     title = quote_text(one.record.title, limit)
     return f"> - [{_format_name(one.original, shared)}] {label}{words['colon']}{title}{_format_mark(one, words)}"
 

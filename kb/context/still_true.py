@@ -2,12 +2,14 @@
 
 Of a few paths git is asked in one call for what they were on that day and what they are now. A record whose files are
 gone is not told; one whose files changed is told with the day and the path. Nor is a pitfall told that a commit has
-fixed, or an answer of whose sources one is gone.
+fixed, or an answer of whose sources one is gone or for the most part another: until somebody confirms it, or answers
+the question anew, it is silent.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -15,7 +17,7 @@ from kb.errors import Busy, GitFailed
 from kb.git.git_process import find_git_dir
 from kb.git.repository import Repository
 from kb.records.kinds import BY_NAME, FIXED_BY
-from kb.records.model import GLOBAL, Record, is_imported
+from kb.records.model import GLOBAL, VALID_UNTIL, Record, find_due_day, is_imported
 from kb.records.record_file import parse_uid_day
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -27,6 +29,10 @@ CHANGED = "\0changed"
 """The key under which a record carries, for the text of its hint, when it was confirmed and which path changed since.
 
 No front matter can have it."""
+DUE = "\0due"
+"""The key under which it carries the day until which it was to hold, where that is over."""
+STALE_SHARE = 0.5
+"""Share of a file's lines changed since a record was confirmed, from which the record is doubted. Our judgement."""
 MAX_PATHS = 5
 """Paths of one record that are compared."""
 _BATCH = 16
@@ -48,11 +54,18 @@ class _Question(NamedTuple):
 
 
 def iter_still_true(kb: Workspace, records: Iterable[Record], project: str, folder: str) -> Iterator[Record]:
-    """Yield those of *records* that still hold for the project of *folder*, changed ones with what `CHANGED` says."""
+    """Yield those of *records* that still hold for the project of *folder*, with what `CHANGED` and `DUE` say."""
     waiting = (record for record in records if not (record.extra.get(FIXED_BY) and _get_fading(record) == "fix"))
     found = find_git_dir(os.path.realpath(folder)) if folder else None
     while batch := list(islice(waiting, _BATCH)):
-        yield from compare_records(kb, batch, project, found[0]) if found else batch
+        for record in compare_records(kb, batch, project, found[0]) if found else batch:
+            day = find_due_day(record, kb.today()) if VALID_UNTIL in record.extra else ""
+            yield record._replace(extra={**record.extra, DUE: day}) if day else record
+
+
+def is_silenced_by_sources(record: Record) -> bool:
+    """Return whether *record* falls silent where what it was read from has changed."""
+    return _get_fading(record) == "sources"
 
 
 def _get_fading(record: Record) -> str:
@@ -78,13 +91,53 @@ def compare_records(kb: Workspace, records: Sequence[Record], project: str, top:
             return list(records)
         output = repository.run_git(("cat-file", "--batch-check"), "".join(f"{name}\n" for name in names).encode())
         answers = dict(zip(names, output.out.decode("utf-8", "replace").splitlines(), strict=False))
+        pairs = list(zip(records, asked, strict=True))
+        rewritten = _find_rewritten(repository, pairs, commits, answers)
     except (GitFailed, Busy, OSError):
         return list(records)
     made = [
         _judge_record(record, one, commits.get(one.day, ""), answers)
-        for record, one in zip(records, asked, strict=True)
+        for record, one in pairs
+        if record.path not in rewritten
     ]
     return [record for record in made if record is not None]
+
+
+def _find_rewritten(
+    repository: Repository,
+    pairs: Sequence[tuple[Record, _Question]],
+    commits: dict[str, str],
+    answers: dict[str, str],
+) -> set[str]:
+    """Return the paths of the answers of whose sources one is for the most part another than on their day."""
+    wanted = [
+        (record.path, commits.get(one.day, ""), path)
+        for record, one in pairs
+        if is_silenced_by_sources(record)
+        for path in _list_changed(one, commits.get(one.day, ""), answers)
+    ]
+    revisions = [(revision, path) for _, commit, path in wanted for revision in (commit, "HEAD")]
+    files = repository.read_blobs(revisions) if wanted else []
+    shares = map(compute_changed_share, files[::2], files[1::2])
+    return {record for (record, _, _), share in zip(wanted, shares, strict=True) if share >= STALE_SHARE}
+
+
+def compute_changed_share(before: bytes | None, after: bytes | None) -> float:
+    """Return the share of lines, of the longer of two versions of a file, that the other has not; 0.0–1.0.
+
+    A line that has only moved is no change.
+    """
+    old, new = (Counter((data or b"").splitlines()) for data in (before, after))
+    most = max(old.total(), new.total())
+    return 1 - (old & new).total() / most if most else 0.0
+
+
+def _list_changed(asked: _Question, commit: str, answers: dict[str, str]) -> list[str]:
+    """Return the files among what is *asked* that are there as they were not at *commit*; of a folder something is."""
+    before = {path: answers.get(f"{commit}:{path}", "").split(" ") for path in asked.paths}
+    now = {path: answers.get(f"HEAD:{path}", "").split(" ") for path in asked.paths}
+    left = [path for path in asked.paths if before[path][-1].isdigit() and now[path][-1].isdigit()]
+    return [path for path in left if before[path][1] == "blob" and before[path][0] != now[path][0]]
 
 
 def _build_question(record: Record, project: str, today: str) -> _Question:
@@ -123,10 +176,9 @@ def _judge_record(record: Record, asked: _Question, commit: str, answers: dict[s
     if known and not left and len(known) == len(asked.paths) and record.scope != GLOBAL:
         return None
     gone = [path for path in known if path not in left]
-    if gone and _get_fading(record) == "sources":
+    if gone and is_silenced_by_sources(record):
         return None  # an answer is no better than what it was read from
-    # of a folder something changes always
-    changed = [path for path in left if before[path][1] == "blob" and before[path][0] != now[path][0]]
+    changed = _list_changed(asked, commit, answers)
     if not gone and not changed:
         return record
     return record._replace(extra={**record.extra, CHANGED: (asked.day, (gone or changed)[0])})

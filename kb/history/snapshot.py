@@ -19,7 +19,7 @@ from kb.capture.refusals import PassedOver, Refusal, list_passed_over, list_refu
 from kb.checks import record_diff
 from kb.checks.check_context import Finding
 from kb.checks.collect_checks import collect_context, iter_sources
-from kb.checks.lifecycle import check_old_records, check_stale_records
+from kb.checks.lifecycle import check_due_records, check_old_records, check_stale_records
 from kb.checks.record_diff import RecordChange
 from kb.checks.run_checks import apply_rules
 from kb.context.give_hints import USES
@@ -34,7 +34,7 @@ from kb.index.record_ids import find_record
 from kb.index.schema import Filter, copy_index
 from kb.records import record_file
 from kb.records.front_matter import decode_record
-from kb.records.model import Record, Status
+from kb.records.model import LIVE, REVISIT_WHEN, Record, Status
 from kb.records.record_file import CONTENT, is_record_path
 from kb.search.answer import SearchResult, search_records
 from kb.sessions.session_archive import parse_day
@@ -286,6 +286,8 @@ class Digest(NamedTuple):
     """What the gate refused of the sessions that this clone read since."""
     passed_over: tuple[PassedOver, ...] = ()
     """What sounded like a candidate in these sessions and was none."""
+    revisit: tuple[Record, ...] = ()
+    """Live records that say on what event they are to be looked at again."""
 
 
 def build_digest(kb: Workspace, since: str) -> Digest:
@@ -294,7 +296,7 @@ def build_digest(kb: Workspace, since: str) -> Digest:
     records = kb.records()
     by_path = {record.path: record for record in records}
     sources = (source._replace(record=by_path.get(source.path)) for source in iter_sources(kb))
-    waiting = apply_rules(collect_context(kb, sources), (check_stale_records, check_old_records))
+    waiting = apply_rules(collect_context(kb, sources), (check_stale_records, check_due_records, check_old_records))
     first, handed = _load_handed_out(kb)
     written_before = (date.fromisoformat(kb.today()) - timedelta(days=GRACE_DAYS)).isoformat()
     unused = [
@@ -305,7 +307,10 @@ def build_digest(kb: Workspace, since: str) -> Digest:
     reviews = tuple(assess_reviews(kb, list_reviews(kb)))
     midnight = parse_midnight(since)
     refused, passed = tuple(list_refusals(kb, midnight)), tuple(list_passed_over(kb, midnight))
-    return Digest(since, changes, reviews, tuple(waiting), tuple(unused if first else ()), first, refused, passed)
+    revisit = tuple(record for record in records if record.status in LIVE and record.extra.get(REVISIT_WHEN))
+    return Digest(
+        since, changes, reviews, tuple(waiting), tuple(unused if first else ()), first, refused, passed, revisit
+    )
 
 
 def _load_handed_out(kb: Workspace) -> tuple[str, set[str]]:

@@ -16,7 +16,16 @@ from kb.errors import IndexFailed
 from kb.files import read_clone_mark
 from kb.i18n import msg
 from kb.records.kinds import SIGNATURE
-from kb.records.model import LIVE, Record, Section, imported_number, list_aliases, list_field, list_spoken_numbers
+from kb.records.model import (
+    ASKED,
+    LIVE,
+    Record,
+    Section,
+    imported_number,
+    list_aliases,
+    list_field,
+    list_spoken_numbers,
+)
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import build_index_terms
 
@@ -153,7 +162,7 @@ def extract_words(record: Record) -> IndexedWords:
     """Return the words by which *record* is found."""
     live = build_scope_term(record.scope) if record.status in LIVE else ""
     return IndexedWords(
-        compute_index_terms("\n".join((record.title, *list_field(record, "asked")))),
+        compute_index_terms("\n".join((record.title, *list_field(record, ASKED)))),
         f"{compute_index_terms(join_tags(record))} {live}",
         compute_index_terms(join_body(record)),
     )

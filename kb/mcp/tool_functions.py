@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from kb.context import disclose
 from kb.context.disclose import RecordRow
-from kb.context.give_hints import log_given_records
+from kb.context.give_hints import log_given_records, note_questions
 from kb.errors import BadInput, UnknownId
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
@@ -125,6 +125,7 @@ def _search_records(kb: KnowledgeBase, folder: str, given: Given, wanted: Filter
 
     kb.start_scan()
     found = search.search_records(kb, given.get("query", ""), wanted=wanted, project=kb.project(folder), limit=limit)
+    note_questions(kb, [given.get("query", "")], scope=kb.project(folder))
     rows = []
     for answer in found.answers:
         row = _render_level(kb, answer.record, _build_row(kb, answer.record), given.get("level"))
@@ -263,6 +264,7 @@ def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     project = given.get("scope") or kb.project(folder)
     made = kb.context(given["query"], budget=given.get("budget", DEFAULT_BUDGET), project=project)
     log_given_records(kb, "context", [one.record for one in made.shown])
+    note_questions(kb, [given["query"]], scope=project)
     records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
     return {"text": made.text, "records": records, "tokens": made.tokens, "left": made.left}
 
@@ -270,6 +272,7 @@ def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer a question with evidence; quotes stay word for word, but for what hides in them."""
     made = _sanitise_values(kb.pack(given["question"], folder=folder))
+    note_questions(kb, [given["question"]], scope=kb.project(folder))
     fitted = _fit_rows(kb, "evidence", made["evidence"], given)
     return {"pack": {**made, "evidence": fitted["evidence"]}, "more": fitted["more"]}
 

@@ -9,8 +9,8 @@ from functools import partial
 
 from kb.errors import BadInput
 from kb.i18n import Message, msg
-from kb.records.kinds import KINDS, SECTIONS, Kind, KindField, find_kind
-from kb.records.model import SCOPE, Candidate, Evidence
+from kb.records.kinds import COMMON_FIELDS, KINDS, SECTIONS, Kind, KindField, find_kind, list_fields
+from kb.records.model import SCOPE, Candidate, Evidence, is_day
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import clip
@@ -31,6 +31,7 @@ SEE_FORM = msg("the form of a candidate: kb write --schema")
 """The next step of who handed in something else."""
 
 _TEXT = {"type": "string"}
+_DAY = {"type": "string", "format": "date"}
 _WORDS = {"type": "array", "items": _TEXT}
 _MAYBE = {"type": ["boolean", "null"]}
 _MAP = {"type": "object", "additionalProperties": _TEXT}
@@ -59,11 +60,13 @@ def _build_field_schema(field: KindField) -> dict[str, Any]:
         return _describe({"enum": list(field.words)}, field.description)
     if field.type == "number":
         return _describe({"type": "number", "minimum": field.least, "maximum": field.most}, field.description)
+    if field.type == "date":
+        return _describe(_DAY, field.description)
     return _describe(_WORDS if field.type == "strings" else _TEXT, field.description)
 
 
-FIELDS = {field.name: _build_field_schema(field) for kind in KINDS for field in kind.fields}
-"""The JSON schema of every key of the front matter that a kind has of its own."""
+FIELDS = {field.name: _build_field_schema(field) for kind in KINDS for field in list_fields(kind.name)}
+"""The JSON schema of every key of the front matter that some kind may have beside those of every record."""
 
 SCHEMA: Mapping[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -94,7 +97,8 @@ SCHEMA: Mapping[str, Any] = {
             "additionalProperties": False,
             "properties": FIELDS,
             "description": _describe_own(
-                lambda kind: [field.name for field in kind.fields], "Further front matter of its kind."
+                lambda kind: [field.name for field in kind.fields],
+                f"Further front matter. Every kind: {', '.join(field.name for field in COMMON_FIELDS)};",
             ),
         },
         "tags": _WORDS,
@@ -233,7 +237,7 @@ def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
 
 def _find_foreign_names(item: Mapping[str, Any], kind: Kind) -> Iterator[Message]:
     """Yield what *item* gives as a section or a field of its own that its *kind* does not have."""
-    for place, own in (("sections", kind.sections), ("fields", tuple(field.name for field in kind.fields))):
+    for place, own in (("sections", kind.sections), ("fields", tuple(field.name for field in list_fields(kind.name)))):
         for name in item.get(place) or {}:
             if name not in own:
                 said = {"kind": kind.name, "place": place, "name": clip(name, _SHOWN), "own": ", ".join(own) or "–"}
@@ -249,6 +253,8 @@ def find_schema_errors(value: object, schema: Mapping[str, Any], place: str) -> 
         yield _describe_schema_error(value, schema, place)
     elif isinstance(value, str) and _HALF.search(value):
         yield msg("the field {key} holds half a character (a lone surrogate)", key=place)
+    elif schema.get("format") == "date" and not is_day(str(value)):
+        yield msg("the field {key} must be a day such as {example}, not {value}", key=place, **_show_day(str(value)))
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from find_schema_errors(inner, schema["items"], f"{place}[{number}]")
@@ -264,6 +270,10 @@ def find_schema_errors(value: object, schema: Mapping[str, Any], place: str) -> 
             else:
                 yield from find_schema_errors(key, _TEXT, inside)
                 yield from find_schema_errors(item, fields.get(key, rest), inside)
+
+
+def _show_day(value: str) -> dict[str, str]:
+    return {"example": "2027-01-31", "value": clip(value, _SHOWN) or "–"}
 
 
 def _has_type(value: object, schema: Mapping[str, Any]) -> bool:

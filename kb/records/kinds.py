@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kb.i18n import Message, msg
+from kb.records.model import ASKED, REVISIT_WHEN, VALID_UNTIL
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip
 
@@ -47,12 +48,12 @@ ADR_SECTIONS = ("decision", "alternatives", "why", "impact", "verification", "ro
 
 
 class KindField(NamedTuple):
-    """One key of the front matter that a kind has of its own; there are four types and no others."""
+    """One key of the front matter beside those of every record; there are five types and no others."""
 
     name: str
     description: str
     type: str = "string"
-    """string, number, enum or strings (a list)."""
+    """string, date, number, enum or strings (a list)."""
     words: tuple[str, ...] = ()
     """What an enum may be."""
     least: float = 0.0
@@ -77,6 +78,12 @@ FIXED_BY = "fixed_by"
 """The key that names the commit, of the project's repository, which has done away with a pitfall."""
 REGRESSION_TEST = "regression_test"
 """The key that names the test, a path of the project, which keeps a pitfall from coming back."""
+COMMON_FIELDS = (
+    KindField(ASKED, "Further wordings of the question that it answers.", "strings"),
+    KindField(VALID_UNTIL, "The last day on which it is known to hold.", "date"),
+    KindField(REVISIT_WHEN, "On what event it is to be looked at again."),
+)
+"""What every kind may have in its front matter."""
 
 
 class Kind(NamedTuple):
@@ -180,7 +187,6 @@ KINDS: tuple[Kind, ...] = (
             KindField("question_type", "What sort of question it is.", "enum", QUESTION_TYPES),
             KindField("confidence", "How sure the answer is.", "number"),
             KindField("domain", "The domain it belongs to."),
-            KindField("asked", "Further wordings of the question.", "strings"),
         ),
         answers=True,
         fades="sources",
@@ -268,10 +274,16 @@ def list_section_names(kind: str) -> tuple[str, ...]:
     return tuple(one.name for one in SECTIONS if one.name in own or one.name in ADR_SECTIONS)
 
 
+def list_fields(kind: str) -> tuple[KindField, ...]:
+    """Return the keys of the front matter that a record of *kind* may have: those of its own, then the common ones."""
+    own = BY_NAME[kind].fields if kind in BY_NAME else ()
+    return (*own, *COMMON_FIELDS)
+
+
 def list_own_fields(kind: str, extra: Mapping[str, object]) -> list[tuple[str, list[str]]]:
     """Return name and texts of what *extra*, a record's further front matter, has of the fields of its *kind*."""
     found = []
-    for field in BY_NAME[kind].fields if kind in BY_NAME else ():
+    for field in list_fields(kind):
         value = extra.get(field.name)
         texts = [str(item) for item in (value if isinstance(value, list | tuple) else [value]) if item]
         found += [(field.name, texts)] if texts else []

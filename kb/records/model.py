@@ -192,6 +192,12 @@ class Candidate(NamedTuple):
 ALIASES = "aliases"
 """The key of the front that keeps the numbers a record has had."""
 
+ASKED = "asked"
+"""The key under which a record keeps the wordings in which people ask for it: it is found by them as by its title."""
+VALID_UNTIL = "valid_until"
+"""The key that names the last day on which a record is known to hold."""
+REVISIT_WHEN = "revisit_when"
+"""The key that says, in words, on what event a record is to be looked at again."""
 
 IMPORTED = "imported"
 """The key of the front matter that says in which style a foreign record was written: nygard, madr3 and so on."""
@@ -225,6 +231,25 @@ def list_spoken_numbers(extra: Mapping[str, Any]) -> tuple[str, ...]:
 def list_field(record: Record, key: str) -> list[str]:
     """Return what a record's front matter has under *key*, which may be one text or a list of them."""
     return _list_texts(record.extra.get(key))
+
+
+def is_day(text: str) -> bool:
+    """Return whether *text* is a day of the calendar in the form YYYY-MM-DD."""
+    from datetime import date  # costs a hook that asks for no day nothing
+
+    try:
+        return date.fromisoformat(text).isoformat() == text  # Python reads 20260102 and 2026-W01-5 as well
+    except ValueError:
+        return False
+
+
+def find_due_day(record: Record, today: str) -> str:
+    """Return the ISO day until which *record* was to hold, where that is over; "" where it is not, or none is named.
+
+    Who confirms it after that day has found that it holds for longer.
+    """
+    day = str(record.extra.get(VALID_UNTIL, "")) if record.status in LIVE else ""
+    return day if day and record.confirmed <= day < today and is_day(day) else ""
 
 
 def list_aliases(values: Mapping[str, Any]) -> list[str]:

@@ -344,3 +344,25 @@ def _is_code_name(name: str, line: str) -> bool:
     if _SUBJECT.search(line) and not _WHERE.search(line):
         return False
     return len(_HUMP_IN_NAME.findall(name)) > 1 or _CODE_ENDING.search(name) is not None
+
+
+# -- what the team could be asked -----------------------------------------------------------------
+
+_ASKS = _pair(
+    r"[?？]\W*$|^(?:how|what|why|which|who|whom|whose|when|where|is|are|was|were|do|does|did|can|could|should|may|must|"
+    r"has|have|any)\b|[,;:–-] ?(?:how|what|why|which|who|when|where|do we|does|is (?:it|there)|are there|yes or no)\b|"
+    r"\bor (?:not|what)\b",
+    r"[?？]\W*$|(?:吗|呢|么|不)[。.!！~]*$|什么|啥|怎么|怎样|如何|为何|哪|谁|多少|多久|多大|是否|还是|(?<![一二三四五六七八九十几])几(?!乎)|"
+    r"(.)[不没]\1",
+)
+# What is asked of the agent itself is no gap of the team's: “can you fix it?”, 你刚才改了什么
+_OF_AGENT = _pair(r"\b(?:you|your|yourself|let's)\b|^please\b", r"你|您|帮|麻烦|^请|给我|继续")
+_ABOUT_TEAM = frozenset({KNOWLEDGE, EXPERIENCE, CODE, GENERAL, PREFERENCE})
+
+
+def is_team_question(text: str) -> bool:
+    """Return whether *text*, one line, asks what a record of the team could answer."""
+    if not _has(_ASKS, text) or _has(_OF_AGENT, text):
+        return False
+    query = parse_query(text)  # of “why?” and 为什么 nobody knows what they are about
+    return bool(query.subjects) and detect_intent(query).intent in _ABOUT_TEAM

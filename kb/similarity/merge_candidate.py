@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kb.i18n import Message, msg
 from kb.records.blocks import append_to_section, edit_section
 from kb.records.front_matter import edit_front_matter
-from kb.records.kinds import ADR_SECTIONS, BY_NAME, SIGNATURE, list_section_names, section_label
-from kb.records.model import Candidate, Record, Section, SimilarRecord, Status, list_field
+from kb.records.kinds import ADR_SECTIONS, BY_NAME, SIGNATURE, list_fields, list_section_names, section_label
+from kb.records.model import ASKED, Candidate, Record, Section, SimilarRecord, Status, list_field
 from kb.similarity.contradictions import (
     RULING,
     can_contradict,
@@ -181,7 +181,7 @@ def build_sections(candidate: Candidate) -> tuple[Section, ...]:
 def build_fields(candidate: Candidate) -> dict[str, object]:
     """Return the front matter that a record of *candidate* has of its kind's own, in the order of the table."""
     given = {"confidence": candidate.confidence, **candidate.fields}
-    names = [field.name for field in BY_NAME[candidate.kind].fields]
+    names = [field.name for field in list_fields(candidate.kind)]
     return {name: given[name] for name in names if given.get(name) not in (None, "", ())}
 
 
@@ -298,7 +298,7 @@ def _plan_own_fields(candidate: Candidate, record: Record) -> dict[str, object]:
     """
     given = build_fields(candidate._replace(kind=record.kind))
     if record.kind == "learning" and normalise(candidate.title) != normalise(record.title):
-        given["asked"] = (candidate.title, *candidate.fields.get("asked", ()))
+        given[ASKED] = (candidate.title, *candidate.fields.get(ASKED, ()))
     changes = {name: value for name, value in given.items() if not record.extra.get(name)}
     for name in given.keys() - changes.keys() - {SIGNATURE}:
         there, new = record.extra[name], given[name]

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from kb.context.give_hints import build_start_context
+from kb.context.still_true import compute_changed_share
 from kb.guard.decide import PendingCall, decide_call
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Record, Section
 from kb.text.segment import clip_at_word, estimate_tokens
+from tests.support.command_line import run
 from tests.support.sealed import git
 
 TITLES = {
@@ -148,3 +150,73 @@ def test_a_pitfall_that_was_fixed_is_not_told(kb: KnowledgeBase, work: Path, lan
     fix = Candidate("pitfall", record.title, updates=record.id, scope=record.scope, fields={"fixed_by": "0123abc"})
     assert kb.write([fix], decided=True)[0].verdict == "updated"
     assert title not in ask(kb, work, prompt)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_answer_falls_silent_when_half_of_its_source_is_another_until_it_is_confirmed(
+    kb: KnowledgeBase, work: Path, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    title, prompt = TITLES[language]
+    source = work / "src" / "session.py"
+    lines = [f"line_{n} = {n}" for n in range(10)]
+    source.write_text("\n".join(lines))
+    commit(work, "2026-01-01", monkeypatch)
+    remember(kb, work, title, "src/session.py", kind="learning")
+    source.write_text("\n".join(["changed", *lines[1:]]))
+    commit(work, "2026-02-01", monkeypatch)
+    assert "`src/session.py`" in ask(kb, work, prompt), "a tenth is another: it is told, with a word"
+    source.write_text("\n".join([*(f"new_{n}" for n in range(5)), *lines[5:]]))
+    commit(work, "2026-02-02", monkeypatch)
+    project = kb.project(str(work))
+    assert title not in ask(kb, work, prompt)
+    [record] = kb.records()
+    with KnowledgeBase(kb.root, os.environ, folder=str(work)) as at_work:
+        assert title not in at_work.context(prompt, project=project).text
+        assert title in at_work.context(record.id, project=project).text, "who names it is shown it"
+    assert kb.confirm(record.id, scope=project).verdict == "updated"
+    assert title in ask(kb, work, prompt)
+
+
+def test_a_line_that_moved_is_no_change() -> None:
+    assert compute_changed_share(b"a\nb\nc\nd", b"d\nc\nb\na") == 0
+    assert compute_changed_share(b"a\nb", b"a\nb\nc\nd") == 0.5
+    assert (compute_changed_share(b"a", b""), compute_changed_share(None, None)) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "(⚠️ due since 2026-06-30)"), ("zh", "(⚠️ 2026-06-30 到期，待复核)")]
+)
+def test_what_was_to_hold_until_a_day_that_is_over_is_told_as_due(
+    kb: KnowledgeBase, root: Path, language: str, said: str
+) -> None:
+    (root / "kb.toml").write_text((root / "kb.toml").read_text() + f'\nlanguage = "{language}"\n')
+    title, prompt = TITLES[language]
+    fields = {"valid_until": "2026-06-30", "revisit_when": "the contract ends"}
+    section = Section("decision", "Decision", f"{title}, as was agreed.")
+    record = Record(
+        "C001", "constraint", title, status="accepted", date="2026-01-02", extra=fields, sections=(section,)
+    )
+    kb.import_records([record], origin="test")
+    with KnowledgeBase(str(root), os.environ) as today:
+        assert said in today.answer_to_prompt(prompt)
+        assert [(one.rule, one.severity) for one in today.check() if one.rule == "due"] == [("due", "warning")]
+    shown = run(root, "show", "C001")
+    assert "2026-06-30" in shown.error and "kb confirm C001" in shown.error and "valid_until: " in shown.out
+    digest = run(root, "digest").out
+    assert "2026-06-30" in digest and "the contract ends" in digest
+    assert run(root, "confirm", "C001").code == 0
+    with KnowledgeBase(str(root), os.environ) as today:
+        assert title in today.answer_to_prompt(prompt) and said not in today.answer_to_prompt(prompt)
+
+
+def test_a_day_is_settable_on_any_record_and_nothing_else_passes_for_one(kb: KnowledgeBase, root: Path) -> None:
+    given = ["write", "--kind", "D", "--title", "Use PostgreSQL for orders", "--why", "Transactions.", "--area",
+             "architecture", "--decision", "Orders are kept in PostgreSQL 16."]  # fmt: skip
+    done = run(root, *given, "--field", "valid_until=2027-02-31")
+    assert done.code == 1 and "fields.valid_until must be a day such as 2027-01-31, not 2027-02-31" in done.error
+    assert run(root, *given, "--field", "valid_until=2027-01-31", "--field", "revisit_when=PostgreSQL 18").code == 0
+    record = kb.record("D001")
+    assert (record.extra["valid_until"], record.extra["revisit_when"]) == ("2027-01-31", "PostgreSQL 18")
+    path = root / record.path
+    path.write_text(path.read_text().replace("2027-01-31", "next year"))
+    assert "field" in [finding.rule for finding in kb.check()]

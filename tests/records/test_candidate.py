@@ -221,7 +221,7 @@ def _is_schema(schema: dict[str, Any]) -> None:
         "items",
         "enum",
     }
-    assert set(schema) <= known | {"minimum", "maximum"}
+    assert set(schema) <= known | {"minimum", "maximum", "format"}
     said = schema.get("type", [])
     assert set([said] if isinstance(said, str) else said) <= types
     assert "type" in schema or schema["enum"]

@@ -13,7 +13,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.merge.merge_record import merge_record
 from kb.records.blocks import append_to_section, edit_section
 from kb.records.candidate import FIELDS, SCHEMA, build_candidates, candidate_to_json
-from kb.records.kinds import KINDS, SECTIONS, resolve_section_name, section_label
+from kb.records.kinds import COMMON_FIELDS, KINDS, SECTIONS, resolve_section_name, section_label
 from kb.records.model import Candidate, Record, Section
 from kb.records.record_file import read, render
 from kb.records.short_form import render_short_form
@@ -21,7 +21,7 @@ from tests.support.clones import one
 from tests.support.command_line import run
 from tests.support.sealed import Clock
 
-TYPES = {"string", "number", "enum", "strings"}
+TYPES = {"string", "date", "number", "enum", "strings"}
 PITFALL = Candidate(
     "pitfall",
     "The import of pika fails in a fresh virtual environment",
@@ -72,7 +72,7 @@ The client swallows it.
 def test_every_row_names_sections_and_fields_of_the_known_types() -> None:
     own = {section.name for section in SECTIONS if not section.is_shared}
     assert {name for kind in KINDS for name in kind.sections} == own
-    fields = [field for kind in KINDS for field in kind.fields]
+    fields = [*COMMON_FIELDS, *(field for kind in KINDS for field in kind.fields)]
     assert {field.type for field in fields} <= TYPES
     assert all(bool(field.words) == (field.type == "enum") for field in fields)
     assert set(SCHEMA["properties"]["sections"]["properties"]) == own
