@@ -16,7 +16,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from kb.context import claims, pack
-from kb.context.build_context import find_relevant_hits
+from kb.context.build_context import find_nearest_records, find_relevant_hits
 from kb.context.claims import ProjectTree
 from kb.context.pack import FileConflict, OpenQuestion, Pack, QuotedEvidence, UnverifiedClaim
 from kb.errors import BadInput, BadRecord
@@ -28,7 +28,7 @@ from kb.index.record_ids import qualify_name
 from kb.records.front_matter import decode_record
 from kb.records.model import GLOBAL, Record, Status
 from kb.records.record_file import CONTENT
-from kb.safety.quoting import quote_record
+from kb.safety.quoting import TITLE_LIMIT, quote_record, quote_text
 from kb.search.query import Query, parse_query
 from kb.text.segment import one_line
 
@@ -57,9 +57,12 @@ def compose_pack(kb: Workspace, question: str, *, folder: str = "") -> Pack:
     may_read = build_read_filter((), kb.config.pack_deny, never=())
     scope = kb.project(folder)
     hits = find_relevant_hits(kb, query, project=scope)
-    records = [hit.record for hit in hits if may_read(hit.record.path)][:MAX_RECORDS]
+    # Where none is surely about the question the nearest ones are named, and not quoted.
+    found = [hit.record for hit in hits] or find_nearest_records(kb, query, project=scope)
+    records = [record for record in found if may_read(record.path)][:MAX_RECORDS]
     warned = [(record, quote_record(record, "").warning) for record in records]
-    kept = [record for record, warning in warned if warning is None]
+    clean = [record for record, warning in warned if warning is None]
+    kept, nearest = (clean, []) if hits else ([], clean)
     files = {record.path: read_if_exists(resolve_within(kb.root, record.path)) or b"" for record in kept}
     texts = {path: decode_record(data, path) for path, data in files.items()}
     evidence: list[QuotedEvidence] = []
@@ -75,7 +78,7 @@ def compose_pack(kb: Workspace, question: str, *, folder: str = "") -> Pack:
         query.text,
         tuple(pack.summarise_record(record) for record in kept),
         tuple(evidence),
-        tuple(_iter_open_questions(kb, query, kept, texts, tree)),
+        tuple(_iter_open_questions(kb, query, kept, texts, tree, nearest)),
         tuple(conflicts),
         tuple(doubts),
         tuple(kb.localise(warning) for _, warning in warned if warning),
@@ -175,13 +178,16 @@ def _find_disagreements(
 
 
 def _iter_open_questions(
-    kb: Workspace, query: Query, records: Sequence[Record], texts: dict[str, str], tree: ProjectTree
+    kb: Workspace,
+    query: Query,
+    records: Sequence[Record],
+    texts: dict[str, str],
+    tree: ProjectTree,
+    nearest: Sequence[Record],
 ) -> Iterator[OpenQuestion]:
     """Yield what the records do not say of *query*, each with where to look."""
     if not records:
-        nothing = msg("nothing recorded answers “{question}”", question=query.text)
-        look = _find_mentions(pack.find_uncovered_words(query, ()), tree) or _suggest_commands(query.text)
-        yield OpenQuestion(kb.localise(nothing), look)
+        yield _describe_nothing_found(kb, query, tree, nearest)
         return
     for word in pack.find_uncovered_words(query, texts.values()):
         look = _find_mentions([word], tree) + _suggest_commands(word)
@@ -191,6 +197,19 @@ def _iter_open_questions(
             proposed = msg("[{id}] is proposed and nobody has accepted it: does it hold?", id=record.scoped_id)
             name = qualify_name(kb, record)
             yield OpenQuestion(kb.localise(proposed), (f"kb history {name}", f"kb show {name}"))
+
+
+def _describe_nothing_found(
+    kb: Workspace, query: Query, tree: ProjectTree, nearest: Sequence[Record]
+) -> OpenQuestion:
+    """Return what is said where no record is surely about *query*, with the *nearest* ones by their titles."""
+    look = _find_mentions(pack.find_uncovered_words(query, ()), tree) or _suggest_commands(query.text)
+    if not nearest:
+        return OpenQuestion(kb.localise(msg("nothing recorded answers “{question}”", question=query.text)), look)
+    named = [(qualify_name(kb, record), quote_text(record.title, TITLE_LIMIT)) for record in nearest]
+    shown = "; ".join(f"[{name}] {title}" for name, title in named)
+    unsure = msg("nothing recorded surely answers “{question}”; the nearest: {records}", question=query.text, records=shown)
+    return OpenQuestion(kb.localise(unsure), (*(f"kb show {name}" for name, _ in named), *look))
 
 
 def _find_mentions(words: Sequence[str], tree: ProjectTree) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context.build_context import find_relevant_hits
+from kb.context.build_context import find_nearest_records, find_relevant_hits
 from kb.files import read_if_exists, resolve_within
 from kb.index.schema import Filter
 from kb.records.kinds import BY_NAME, KINDS
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_FILES, MAX_LINES = 3, 300  # of what somebody reads directly; of more the reader makes a pack (upstream thresholds)
 BANK = "memory-bank"  # the folder of what is written for agents that read files and call nothing
+_NEAREST = 2  # records that are read where none is surely about the work: of 100 questions 90 have theirs among them
 NONE = "none"  # printed where nothing has to be read; programs look for it, so it is not translated
 CONVENTIONS = f"{BANK}/details/patterns.md"
 _CONVENTIONAL = (
@@ -73,7 +74,7 @@ _TALK = _compile_pattern(
 )
 
 _CHOOSE = _compile_pattern(
-    r"选型|技术栈|(?:选用|选择|挑选?|对比|比较|评估).{0,16}(?:框架|库|数据库|方案|语言|工具|引擎|协议|中间件)|用(?:什么|哪个|哪种)|"
+    r"选型|技术栈|[用选].{1,24}还是|\b(?:should|shall|do|could) (?:we|i) (?:use|pick|adopt|go with)\b|(?:选用|选择|挑选?|对比|比较|评估).{0,16}(?:框架|库|数据库|方案|语言|工具|引擎|协议|中间件)|用(?:什么|哪个|哪种)|"
     r"\b(?:choose|pick|select|evaluate|compare|decide between)\b|\bwhich (?:\w+ )?(?:library|framework|database|"
     r"language|tool|engine|protocol|queue|stack|format)\b|\bversus\b|\bvs\b"
 )
@@ -87,7 +88,8 @@ _ARCHITECTURE = _compile_pattern(
 )
 _CHANGE_SHARED = _compile_pattern(
     rf"(?:公共|共享|通用|基础|核心|底层)(?:的)?(?:{_THING_ZH}|代码|工具|层|逻辑|配置|函数)|工具(?:类|函数)|"
-    rf"\b{_SHARED}\b.{{0,20}}\b(?:{_THING}|code|layer|logic|config\w*|helpers?|functions?)\b|\butil(?:s|ities)\b"
+    rf"\b{_SHARED}\b.{{0,20}}\b(?:{_THING}|code|layer|logic|config\w*|helpers?|functions?)\b|\butil(?:s|ities)\b|"
+    r"(?-i:\bBase[A-Z]\w*)"
 )
 _MIGRATE = _compile_pattern(
     r"重构|迁移|改造|重写|替换|升级|换成|改用|\brefactor\w*|\bmigrat\w*|\brewrit\w*|\brewrote\b|\bupgrad\w*|"
@@ -113,6 +115,17 @@ _SHIP = _compile_pattern(
 )
 _TERM = _compile_pattern(
     r"是什么|什么意思|术语|概念|含义|领域知识|\bwhat (?:is|are|does)\b|\bmeaning\b|\bglossary\b|\bterms?\b"
+)
+# What only somebody at work on software speaks of. Such a text may be about anything that is recorded (“服务之间怎么通信”,
+# "how do our services talk to each other"), and who is unsure reads the conventions.
+_SOFTWARE = _compile_pattern(
+    r"(?-i:[a-z][A-Z]|[a-z]_[a-z]|\b[A-Z]{2,})|\w\(\)|代码|数据库|缓存|服务|接口|前端|后端|日志|配置|部署|测试|依赖|框架|组件|模块|"
+    r"脚本|线程|并发|事务|队列|消息|索引|分支|提交|合并|构建|流水线|权限|认证|登录|加密|密钥|协议|请求|超时|重试|限流|版本|环境|容器|镜像|集群|监控|"
+    r"告警|字段|函数|变量|参数|异常|仓库|同步|默认值|\b(?:code\w*|databases?|cach\w+|services?|servers?|clients?|front-?end|"
+    r"back-?end|logs?|logging|config\w*|deploy\w*|tests?|testing|dependenc\w+|frameworks?|librar\w+|components?|modules?|"
+    r"scripts?|threads?|queues?|index\w*|branch\w*|commits?|merg\w+|builds?|pipelines?|permissions?|auth\w*|login|"
+    r"encrypt\w*|protocols?|requests?|timeouts?|retr(?:y|ies)|versions?|containers?|clusters?|monitor\w*|schemas?|"
+    r"class(?:es)?|functions?|methods?|variables?|parameters?|exceptions?|repo(?:s|sitor\w+)?|quer(?:y|ies)|defaults?)\b"
 )
 # In the order in which they are shown; a text may have several.
 INTENTS = (
@@ -176,14 +189,18 @@ def build_reading_list(
     language: str,
     *,
     instead_of: str = "",
+    is_sure: bool = True,
 ) -> tuple[ReadingStep, ...]:
-    """Return what to read: the files *found* to be about the text, the conventions, the kinds of the intents.
+    """Return what to read: the files *found*, the conventions, the kinds of the intents.
+
+    Where not *is_sure* that the files found are about the text they are only the nearest ones.
 
     *globs* has the kinds of which there are records, with what finds their files; *conventions* what holds the
     conventions: one file, or such globs *instead_of* it.
     """
     is_zh = language == "zh"
-    steps = [ReadingStep(path, "与此相关的记录" if is_zh else "a record about this") for path in found]
+    sure, nearest = ("与此相关的记录", "最接近的记录") if is_zh else ("a record about this", "the nearest record")
+    steps = [ReadingStep(path, sure if is_sure else nearest) for path in found]
     if not wanted or any(intent.conventions for intent in wanted):
         work = "、".join(each.zh for each in wanted) if is_zh else ", ".join(each.en for each in wanted)
         unsure = "不确定时宁可多读" if is_zh else "when unsure, read"
@@ -207,13 +224,20 @@ def route(kb: Workspace, text: str, *, project: str = GLOBAL) -> Route:
     wanted = find_intents(query.text)
     about = [hit.record.path for hit in find_relevant_hits(kb, query, project=project, first=0)][:MAX_FILES]
     # “What is OAuth?” (什么是 OAuth) in a project that has recorded nothing about it leads nowhere.
-    if not about and not any(intent.conventions for intent in wanted) and not _PATH.search(query.text):
+    is_unsure = not wanted and _SOFTWARE.search(query.text)
+    is_work = is_unsure or any(intent.conventions for intent in wanted) or _PATH.search(query.text)
+    if not about and not is_work:
         return Route()
+    # A question in other words than its record: the nearest ones are worth a look.
+    nearest = [] if about else find_nearest_records(kb, query, project=project, limit=_NEAREST)
+    found = about or [record.path for record in nearest]
     conventions, missing = [CONVENTIONS], ""
     if not os.path.isfile(os.path.join(kb.root, CONVENTIONS)):
         missing = CONVENTIONS
         conventions = [globs[kind] for kind in _CONVENTIONAL if kind in globs] or list(globs.values())
-    reads = build_reading_list(wanted, about, globs, conventions, kb.config.language, instead_of=missing)
+    reads = build_reading_list(
+        wanted, found, globs, conventions, kb.config.language, instead_of=missing, is_sure=bool(about)
+    )
     return Route(tuple(intent.name for intent in wanted), reads)
 
 

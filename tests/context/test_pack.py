@@ -110,6 +110,13 @@ def test_what_is_not_known_is_an_open_question_and_secrets_are_never_read(shop: 
     assert stranger.open_questions[0].look
 
 
+def test_where_no_record_surely_answers_the_nearest_are_named(shop: KnowledgeBase, place: Path) -> None:
+    made = shop.pack("which library signs cookies for visitors from abroad", folder=str(place))
+    assert made.evidence == () and made.summary == ()
+    assert "[D001] Issue tokens in the auth service" in made.open_questions[0].question
+    assert made.open_questions[0].look[0] == "kb show D001"
+
+
 def test_a_pack_reads_only_what_the_settings_allow(place: Path) -> None:
     with (place / "kb.toml").open("a") as file:
         file.write('pack_allow = ["src/**"]\npack_deny = ["content/anchors/**/M*.md"]\n')

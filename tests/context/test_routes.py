@@ -77,6 +77,19 @@ def test_small_talk_and_strangers_lead_nowhere(filled: KnowledgeBase) -> None:
         assert build_routes.route(filled, text).reads == (), text
 
 
+@pytest.mark.parametrize(
+    "text", ["服务之间怎么通信", "How do the services talk to each other?", "getUser 返回空是正常的吗", "is there a retry_count anywhere"]
+)
+def test_who_is_unsure_about_work_on_the_software_reads_the_conventions(text: str, filled: KnowledgeBase) -> None:
+    memory_md.write(filled)
+    assert [read.path for read in build_routes.route(filled, text).reads][-1:] == [CONVENTIONS]
+
+
+def test_the_nearest_records_are_named_where_none_is_surely_about_the_work(filled: KnowledgeBase) -> None:
+    first, *_ = build_routes.route(filled, "which service masks the names of customers on invoices before output").reads
+    assert (first.why, "/C001-" in first.path) == ("the nearest record", True)
+
+
 def test_records_about_it_come_first_then_what_unsure_people_read(filled: KnowledgeBase) -> None:
     memory_md.write(filled)
     reads = [read.path for read in build_routes.route(filled, "how do payments retry").reads]
