@@ -88,14 +88,29 @@ def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str
 def _find_task_records(
     kb: Workspace, task: Query, moments: Sequence[str], project: str, kinds: tuple[str, ...] = ()
 ) -> list[Record]:
-    """Return the records about *task* of *kinds*, or of those that are shown at *moments*, best first."""
+    """Return the records about *task* of *kinds*, or of those that are shown at *moments*, best first.
+
+    Before all others stand those that govern a file which the task names (“修改 src/auth/login.py”).
+    """
     wanted = _build_filter(moments, project)
     wanted = wanted._replace(kinds=kinds or wanted.kinds)
     if not wanted.kinds:
         return []
     hits = _rank_records(kb, task, wanted, project)
     frequency, total = _count_frequencies(kb, task, project)
-    return [hit.record for hit in filter_task_hits(hits, task, scope=project, frequency=frequency, total=total)]
+    about = [hit.record for hit in filter_task_hits(hits, task, scope=project, frequency=frequency, total=total)]
+    return list({record.path: record for record in (*_find_governing_records(kb, task, wanted), *about)}.values())
+
+
+def _find_governing_records(kb: Workspace, task: Query, wanted: Filter) -> list[Record]:
+    """Return the live records that govern a file which *task* names."""
+    if "/" not in task.text:
+        return []
+    from kb.text.mentions import find_paths
+
+    live = wanted._replace(statuses=wanted.statuses or tuple(LIVE))
+    paths = find_paths(task.text, kb.folder)
+    return list(chain.from_iterable(kb.index.records(live._replace(path=path)) for path in paths))
 
 
 def _build_filter(moments: Sequence[str], project: str) -> Filter:

@@ -173,6 +173,16 @@ def test_a_task_gets_the_hints_of_its_avatar_and_a_stranger_none(filled: Knowled
         assert filled.hint_for_avatar(avatar, "Paint the Eiffel tower", quiet=True) == ""
 
 
+@pytest.mark.parametrize("task", ["Change src/auth/login.py", "修改 src/auth/login.py 里的跳转", "fix src/auth/login.py:12"])
+def test_a_task_that_names_a_file_is_told_what_governs_it(task: str, filled: KnowledgeBase) -> None:
+    body = (Section("decision", "Decision", "The server keeps it."),)
+    filled.import_records(
+        [Record("D077", "decision", "Keep the session on the server", status="accepted", date="2026-01-02",
+                impact=("src/auth/",), sections=body)], origin="a test")  # fmt: skip
+    assert "Keep the session on the server" in filled.hint_for_avatar("意", task)
+    assert filled.hint_for_avatar("意", task.replace("auth", "cart")) == "No record is about this."
+
+
 def test_vectors_fill_the_first_few_once_something_is_about_the_question(filled: KnowledgeBase, root: Path) -> None:
     command = shlex.join([sys.executable, str(DATA.parent / "support" / "fake_model.py"), "well"])
     question = "try the payment retry again"
