@@ -208,7 +208,9 @@ def _describe_nothing_found(
         return OpenQuestion(kb.localise(msg("nothing recorded answers “{question}”", question=query.text)), look)
     named = [(qualify_name(kb, record), quote_text(record.title, TITLE_LIMIT)) for record in nearest]
     shown = "; ".join(f"[{name}] {title}" for name, title in named)
-    unsure = msg("nothing recorded surely answers “{question}”; the nearest: {records}", question=query.text, records=shown)
+    unsure = msg(
+        "nothing recorded surely answers “{question}”; the nearest: {records}", question=query.text, records=shown
+    )
     return OpenQuestion(kb.localise(unsure), (*(f"kb show {name}" for name, _ in named), *look))
 
 

@@ -74,7 +74,8 @@ _TALK = _compile_pattern(
 )
 
 _CHOOSE = _compile_pattern(
-    r"选型|技术栈|[用选].{1,24}还是|\b(?:should|shall|do|could) (?:we|i) (?:use|pick|adopt|go with)\b|(?:选用|选择|挑选?|对比|比较|评估).{0,16}(?:框架|库|数据库|方案|语言|工具|引擎|协议|中间件)|用(?:什么|哪个|哪种)|"
+    r"选型|技术栈|[用选].{1,24}还是|\b(?:should|shall|do|could) (?:we|i) (?:use|pick|adopt|go with)\b|"
+    r"(?:选用|选择|挑选?|对比|比较|评估).{0,16}(?:框架|库|数据库|方案|语言|工具|引擎|协议|中间件)|用(?:什么|哪个|哪种)|"
     r"\b(?:choose|pick|select|evaluate|compare|decide between)\b|\bwhich (?:\w+ )?(?:library|framework|database|"
     r"language|tool|engine|protocol|queue|stack|format)\b|\bversus\b|\bvs\b"
 )
@@ -116,8 +117,8 @@ _SHIP = _compile_pattern(
 _TERM = _compile_pattern(
     r"是什么|什么意思|术语|概念|含义|领域知识|\bwhat (?:is|are|does)\b|\bmeaning\b|\bglossary\b|\bterms?\b"
 )
-# What only somebody at work on software speaks of. Such a text may be about anything that is recorded (“服务之间怎么通信”,
-# "how do our services talk to each other"), and who is unsure reads the conventions.
+# What only somebody at work on software speaks of. Such a text may be about anything that is recorded
+# (“服务之间怎么通信”, "how do our services talk to each other"), and who is unsure reads the conventions.
 _SOFTWARE = _compile_pattern(
     r"(?-i:[a-z][A-Z]|[a-z]_[a-z]|\b[A-Z]{2,})|\w\(\)|代码|数据库|缓存|服务|接口|前端|后端|日志|配置|部署|测试|依赖|框架|组件|模块|"
     r"脚本|线程|并发|事务|队列|消息|索引|分支|提交|合并|构建|流水线|权限|认证|登录|加密|密钥|协议|请求|超时|重试|限流|版本|环境|容器|镜像|集群|监控|"

@@ -78,7 +78,8 @@ def test_small_talk_and_strangers_lead_nowhere(filled: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["服务之间怎么通信", "How do the services talk to each other?", "getUser 返回空是正常的吗", "is there a retry_count anywhere"]
+    "text",
+    ["服务之间怎么通信", "How do the services talk to each other?", "getUser 返回空正常吗", "is there a retry_count"],
 )
 def test_who_is_unsure_about_work_on_the_software_reads_the_conventions(text: str, filled: KnowledgeBase) -> None:
     memory_md.write(filled)
