@@ -199,9 +199,7 @@ def _iter_open_questions(
             yield OpenQuestion(kb.localise(proposed), (f"kb history {name}", f"kb show {name}"))
 
 
-def _describe_nothing_found(
-    kb: Workspace, query: Query, tree: ProjectTree, nearest: Sequence[Record]
-) -> OpenQuestion:
+def _describe_nothing_found(kb: Workspace, query: Query, tree: ProjectTree, nearest: Sequence[Record]) -> OpenQuestion:
     """Return what is said where no record is surely about *query*, with the *nearest* ones by their titles."""
     look = _find_mentions(pack.find_uncovered_words(query, ()), tree) or _suggest_commands(query.text)
     if not nearest:
