@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,12 +18,11 @@ from kb.context import hint_text
 from kb.context.hint_text import Hint
 from kb.context.relevance import (
     MIN_BASE_RECORDS,
-    ScoreSpread,
-    compute_spread,
-    filter_first_hits,
+    MIN_PROMPT_SCORE,
     filter_relevant,
     filter_task_hits,
     has_whole_keyword,
+    score_hits,
 )
 from kb.context.still_true import iter_still_true
 from kb.errors import KbError
@@ -51,7 +51,6 @@ QUESTIONS = "asked.jsonl"
 _MAX_QUESTIONS, _MAX_QUESTION_CHARACTERS = 1000, 200
 _MAX_ASKING_CHARACTERS = 600  # characters of a prompt from which on a question in it is part of a task
 _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
-_RANKED_RECORDS = 2  # the first hits of a prompt that are remembered for the edits of its turn
 _KINDS_FOR_ALL = ("pitfall", "domain-note", "preference", "checklist")  # told to a sub-agent of whatever role
 _MAX_TASK_RECORDS = 24  # records about a task that are compared with their files, the best first
 _MAX_IDENTITY_CHARACTERS = (
@@ -189,24 +188,32 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
         return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
     if not prompt.references and not prompt.subjects:
         return []
-    hits, spread = _rank_with_spread(kb, prompt, Filter(scopes=list_own_scopes(project)), project)
+    hits, total = _rank_and_count(kb, prompt, Filter(scopes=list_own_scopes(project)), project)
     if not hits:
         return []
-    if told:  # an edit of this turn is told what its file cites only where the prompt is about it as well
-        told.add(RANKED, " ".join(hit.record.uid for hit in hits[:_RANKED_RECORDS]))
-    if spread.total < MIN_BASE_RECORDS:
+    named = [hit for hit in hits if is_named(hit.record, prompt, project)]
+    first = [hit for hit in hits if hit not in named][: kb.config.hint_items]
+    scores = _score_hits(kb, prompt, first, total)
+    if told:  # an edit of this turn is told what the text around it cites only where the prompt is about it as well
+        rows = zip(first, scores, strict=True)
+        told.add(RANKED, " ".join(f"{hit.record.uid}={score:.2f}" for hit, score in rows if score > -math.inf))
+    if total < MIN_BASE_RECORDS:
         frequency = kb.index.postings.count_frequencies(prompt.subjects)
-        best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=spread.total)
-    else:
-        named = [hit for hit in hits if is_named(hit.record, prompt, project)]
-        first = [hit for hit in hits if hit not in named][: kb.config.hint_items]
-        terms = kb.index.postings.find_known_terms(dict(islice(prompt.weights.items(), MAX_TERMS)))
-        frequency = dict.fromkeys(islice(prompt.weights, MAX_TERMS), 0) | {term.term: term.frequency for term in terms}
-        rows = {int(hit.parts["row"]): hit.record.path for hit in first if "row" in hit.parts}
-        held = kb.index.postings.find_held_terms(terms, rows)
-        of_path = {rows[n]: [term.term for term in there] for n, there in held.items()}
-        best = named + filter_first_hits(first, prompt, spread=spread, frequency=frequency, held=of_path)
+        best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=total)
+    else:  # another is given only beside the first
+        sure = [hit for hit, score in zip(first, scores, strict=True) if score >= MIN_PROMPT_SCORE]
+        best = [*named, *(sure if sure[:1] == first[:1] else ())]
     return list({hit.record.path: hit.record for hit in best}.values())
+
+
+def _score_hits(kb: Workspace, prompt: Query, hits: Sequence[SearchHit], total: int) -> list[float]:
+    """Return what speaks for *prompt* being about each of *hits*, in a base of *total* records."""
+    terms = kb.index.postings.find_known_terms(dict(islice(prompt.weights.items(), MAX_TERMS)))
+    frequency = dict.fromkeys(islice(prompt.weights, MAX_TERMS), 0) | {term.term: term.frequency for term in terms}
+    rows = {int(hit.parts["row"]): hit.record.path for hit in hits if "row" in hit.parts}
+    held = kb.index.postings.find_held_terms(terms, rows)
+    of_path = {rows[n]: [term.term for term in there] for n, there in held.items()}
+    return score_hits(hits, prompt, total=total, frequency=frequency, held=of_path)
 
 
 def _find_current(kb: Workspace, find_records: Callable[[], list[Record]]) -> list[Record]:
@@ -221,11 +228,11 @@ def _find_current(kb: Workspace, find_records: Callable[[], list[Record]]) -> li
 
 def _rank_records(kb: Workspace, query: Query, wanted: Filter, project: str) -> list[SearchHit]:
     """Return the records *wanted* that share a term with *query* or are named in it, best first."""
-    return _rank_with_spread(kb, query, wanted, project)[0]
+    return _rank_and_count(kb, query, wanted, project)[0]
 
 
-def _rank_with_spread(kb: Workspace, query: Query, wanted: Filter, project: str) -> tuple[list[SearchHit], ScoreSpread]:
-    """Return what `_rank_records` does, each hit with its row and its score there, and how all scores lie."""
+def _rank_and_count(kb: Workspace, query: Query, wanted: Filter, project: str) -> tuple[list[SearchHit], int]:
+    """Return what `_rank_records` does, each hit with its row and its score there, and how many are *wanted*."""
     index = kb.sync_index(thorough=False)
     terms = index.postings.find_known_terms(dict(islice(query.weights.items(), MAX_TERMS)))
     scored = index.postings.rank_rows(terms, wanted)
@@ -234,8 +241,7 @@ def _rank_with_spread(kb: Workspace, query: Query, wanted: Filter, project: str)
     hits = [SearchHit(found[row.n], row.score, parts={"row": row.n, "raw": row.score}) for row in rows]
     named = (record for each in query.references for record in index.find_by_id(each.id))
     hits += [SearchHit(record) for record in named if not wanted.kinds or record.kind in wanted.kinds]
-    spread = compute_spread([row.score for row in scored], index.count(wanted) if scored else 0)
-    return rank_hits(hits, query, scope=project), spread
+    return rank_hits(hits, query, scope=project), index.count(wanted) if scored else 0
 
 
 def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[str, int], int]:

@@ -46,16 +46,14 @@ COMMON_SHARE, COMMON_WEIGHT = (
 MIN_LONE_RARITY = 0.75  # how rare a lone term has to be to name the subject of a title by itself
 MIN_HEAD_SHARE = 0.5  # the share of what was asked, in whole words, that is enough in a title
 MIN_WORTH_SHARE = 0.75  # the share of what the terms of a question are worth that is enough anywhere in a record
-MIN_BASE_RECORDS = 20  # records from which on scores are spread enough to tell a first hit from the others
-# What speaks for the first hit of a prompt, a logistic model of three figures fitted on the commits of ten public
-# repositories with decision records, each checked by the other nine: the rarity of the terms it holds, of those in its
-# title, and by how many standard deviations its score lies above that of all records.
-HELD_FACTOR, TITLE_FACTOR, SPREAD_FACTOR, PROMPT_BIAS = 1.31, 3.22, 4.57, -9.97
-MAX_SPREAD = 6.5  # a lone word of one record lies above all the more, the larger the base
-MIN_PROMPT_SCORE, MIN_FURTHER_SCORE = 0.8, 1.8  # at which few commits that cite nothing are answered
-# A question is answered by a text that holds most of it; in a long text half of any question stands somewhere. Fitted
-# on questions to paragraphs in English and Chinese.
-COVERED_FACTOR, LENGTH_FACTOR, USUAL_TERMS, MIN_QUESTION_SCORE, MIN_QUESTION_PROMPT_SCORE = 3.25, 0.2, 200, 2.4, -2.0
+MIN_BASE_RECORDS = 20  # records from which on scores tell a first hit from the others
+# What speaks for a hit of a prompt, a logistic model fitted on the hook's own hits: prompts of ten public repositories
+# with decision records, questions on them, and questions to paragraphs in English and Chinese that have an answer or
+# none. Its figures: the share of the prompt that the record holds, each term as much as it is rare; how far its score
+# lies above that of any other; the score itself; how many records there are; whether something is asked.
+COVERED_FACTOR, MARGIN_FACTOR, RAW_FACTOR, SIZE_FACTOR, ASKED_FACTOR, PROMPT_BIAS = 3.43, 3.4, 1.67, -0.7, 1.14, -1.9
+MIN_PROMPT_SCORE = 0.0  # at which 3 of 100 questions without an answer, and 7 of 100 other commits, are answered
+MIN_CITED_PROMPT_SCORE = -1.5  # the same for a record that the text around an edit of this turn cites
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
 MAX_QUESTION_CHARACTERS = 300
 _QUESTION = regex(
@@ -106,68 +104,54 @@ def filter_relevant(
     ]
 
 
-class ScoreSpread(NamedTuple):
-    """How the scores of all records of a base lie for one query."""
-
-    total: int
-    mean: float
-    deviation: float
-
-
-def compute_spread(scores: Sequence[int], total: int) -> ScoreSpread:
-    """Return how *scores* lie in a base of *total* records, of which the others have none."""
-    count = max(total, len(scores), 1)
-    mean = sum(scores) / count
-    variance = sum(score * score for score in scores) / count - mean * mean
-    return ScoreSpread(total, mean, math.sqrt(max(variance, 0.0)))
-
-
-def filter_first_hits(
+def score_hits(
     hits: Sequence[SearchHit],
     query: Query,
     *,
-    spread: ScoreSpread,
+    total: int,
     frequency: Mapping[str, int],
     held: Mapping[str, Collection[str]],
-) -> list[SearchHit]:
-    """Return the first of *hits* where *query* is about it, and behind it others that stand out as clearly.
+) -> list[float]:
+    """Return for each of *hits*, best first, what speaks for *query* being about it: from `MIN_PROMPT_SCORE` on it is.
 
-    For bases of `MIN_BASE_RECORDS` and more. *frequency* tells in how many records each ranking term of *query* stands,
-    *held* which of them each record holds, by its path; the part "raw" of a hit is its score in the index.
+    *frequency* tells in how many of *total* records each ranking term of *query* stands, *held* which of them each
+    record holds, by its path; the part "raw" of a hit is its score in the index.
     """
-    most = compute_idf(0, spread.total)
-    share = {term: CJK_TERM_SHARE if term >= FIRST_CJK else 1.0 for term in frequency}
-    worth = {term: query.weights[term] * compute_idf(n, spread.total) / most for term, n in frequency.items()}
+    most = compute_idf(0, total)
+    worth = {term: query.weights[term] * compute_idf(n, total) / most for term, n in frequency.items()}
     asked = sum(worth.values()) or 1.0
-    is_asked = len(query.text) <= MAX_QUESTION_CHARACTERS and _QUESTION.search(query.text.strip()) is not None
-    raw_share = sum(query.weights[t] * share[t] for t in share) / (sum(query.weights[t] for t in share) or 1.0)
-    found: list[SearchHit] = []
-    for hit in hits:
-        record, raw = hit.record, hit.parts.get("raw", 0.0)
-        if record.status not in LIVE or (hit is not hits[0] and not found):
-            break
-        there, title = held.get(record.path, ()), set(extract_ranking_terms(record.title))
-        above = (raw - spread.mean) / (spread.deviation or 1.0)
-        score = PROMPT_BIAS + SPREAD_FACTOR * math.log1p(max(0.0, min(above, MAX_SPREAD)))
-        score += HELD_FACTOR * sum(worth[term] * share[term] for term in there)
-        score += TITLE_FACTOR * sum(worth[term] * share[term] for term in worth if term in title)
+    weight = sum(query.weights[term] for term in frequency) or 1.0
+    whole = sum(query.weights[term] * (CJK_TERM_SHARE if term >= FIRST_CJK else 1.0) for term in frequency)
+    raw = [hit.parts.get("raw", 0.0) * whole / weight / (SCALE**2 * most) for hit in hits]
+    base = PROMPT_BIAS + SIZE_FACTOR * math.log(max(total, 1)) + ASKED_FACTOR * _is_question(query)
+    found = []
+    for hit, score in zip(hits, raw, strict=True):
+        there = held.get(hit.record.path, ())
         covered = sum(worth[term] for term in there) / asked
-        in_title = any(term in title for term in worth)
-        words = sum(len(term) > 1 for term in there)  # a single character is part of a word: 支 and 付 of 支付
-        is_whole = in_title and covered > MIN_WORTH_SHARE
-        if not is_whole and (words < 2 or (words < 3 and covered < MIN_HEAD_SHARE and not in_title)):
-            continue  # one shared word is chance
-        if found:
-            found += [hit] if score >= MIN_FURTHER_SCORE else []
+        title = extract_ranking_terms(hit.record.title)
+        if hit.record.status not in LIVE or not _shares_enough(there, covered, any(term in worth for term in title)):
+            found.append(-math.inf)
             continue
-        is_relevant = score >= MIN_PROMPT_SCORE
-        if is_asked and not is_relevant and score >= MIN_QUESTION_PROMPT_SCORE:
-            answer = COVERED_FACTOR * covered + raw * raw_share / (SCALE**2 * most)
-            terms = len(extract_ranking_terms("\n".join(section.text for section in record.sections)))
-            is_relevant = answer - LENGTH_FACTOR * math.log(max(terms / USUAL_TERMS, 1.0)) >= MIN_QUESTION_SCORE
-        if is_relevant:
-            found.append(hit)
+        # only the first can lie above the others
+        margin = score - max(raw[1:], default=0.0) if hit is hits[0] else 0.0
+        above = MARGIN_FACTOR * math.log1p(max(margin, 0.0))
+        found.append(base + COVERED_FACTOR * covered + above + RAW_FACTOR * math.log1p(score))
     return found
+
+
+def _is_question(query: Query) -> bool:
+    return len(query.text) <= MAX_QUESTION_CHARACTERS and _QUESTION.search(query.text.strip()) is not None
+
+
+def _shares_enough(there: Collection[str], covered: float, in_title: bool) -> bool:
+    """Return whether a record shares more with a prompt than chance: one word is chance, and a number is no word.
+
+    A single character is part of a word: 支 and 付 of 支付.
+    """
+    if in_title and covered > MIN_WORTH_SHARE:
+        return True
+    words = sum(len(term) > 1 and not term.isdigit() for term in there)
+    return words > 2 or (words == 2 and (in_title or covered >= MIN_HEAD_SHARE))
 
 
 def filter_task_hits(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from kb.errors import Busy, GitFailed
 from kb.files import open_nonblocking
+from kb.git.git_process import find_git_dir
 from kb.guard.response import HookResponse
 from kb.i18n import msg
 from kb.index.record_ids import qualify_record_ids
@@ -15,7 +18,7 @@ from kb.index.schema import Filter
 from kb.records.model import GLOBAL, LIVE, Record, Status, is_imported, recency_key
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.state.session_log import RANKED, SessionLog
+from kb.state.session_log import RANKED, USED, SessionLog
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,6 +37,8 @@ MAX_OPTIONS = 3000
 """Names of rejected options that the fast path looks for."""
 _MAX_PATHS = 20
 """Paths of one call for which records are looked up."""
+_MAX_OPTIONS_OF_EDIT = 5
+"""Rejected options of one edit of which the project is asked whether it uses them already."""
 _MAX_FILE_BYTES = 200_000
 _HEAD_LINES, _NEAR_LINES = 15, 30
 """Lines at the top of a file, and around the edited place, in which a citation is about the edit."""
@@ -60,8 +65,9 @@ class ActionHints:
         """Look in the records of *project*, in *folder*, and the global ones for what *log*'s session was not told."""
         self._kb, self._log, self._project, self._folder = kb, log, project, folder
         self._told = log.list_told()
-        ranked = log.list_turn_values(RANKED)
-        self._ranked = ranked[-1].split() if ranked else None
+        ranked = (each.rpartition("=") for row in log.list_turn_values(RANKED)[-1:] for each in row.split())
+        self._ranked = {uid: float(score) for uid, _, score in ranked}
+        self._used = set(log.list_session_values(USED))
         self._governing = Filter(GOVERNING_KINDS, (Status.ACCEPTED,), tuple({project, GLOBAL}))
 
     def tell(self, edits: Sequence[PendingEdit]) -> HookResponse:
@@ -98,26 +104,28 @@ class ActionHints:
         # their beginnings in small letters, before any wildcard: `src/**/*.py` is compared by "src"
         beginnings = {_WILDCARD.split(path, maxsplit=1)[0].rstrip("/").casefold() for path in impact}
         heard = [key.removeprefix("option:") for key in self._told if key.startswith("option:")]
-        options = index.list_facet_values("option", self._governing, without=heard, limit=MAX_OPTIONS)
+        values = index.list_facet_values("option", self._governing, without=heard, limit=MAX_OPTIONS)
+        options = [value for value in values if value not in self._used]
         if options:
             from kb.guard.taken_options import expand_option
 
-            options = sorted({each for option in options for each in expand_option(option)})
-        return {"patterns": sorted(beginnings - {"", "."}), "options": options}
+            options = sorted({text for option in options for text in expand_option(option)})
+        return {"patterns": sorted(beginnings - {"", "."}), "options": options, "citing": bool(self._ranked)}
 
     # -- what governs a file ------------------------------------------------------------------------
 
     def _find_governing(self, edit: PendingEdit) -> list[Record]:
         """Return the records not told yet that govern the file, the most specific first, of these the newest.
 
-        What stands near the edit, at the top of the file, or in the text of an imported record is often about
-        something else: then the prompt of the turn must be about the record as well.
+        What the edited lines, or the lines around them, cite stands before the agent's eyes, and is mostly about
+        something else; so is the impact of an imported record, which is taken from its text. Such a record is told
+        where the prompt of the turn is about it as well, though too little for the prompt alone.
         """
-        own = "\n".join(text for one in edit.edits for text in (one.old, one.new))
-        ranked = [((4, 0), record) for record in self._find_cited(own)]
-        ranked += [
-            ((4, 0), each) for each in self._find_cited("\n".join(_select_near_text(edit))) if self._is_asked(each)
-        ]
+        ranked = []
+        if self._ranked:
+            own = (text for one in edit.edits for text in (one.old, one.new))
+            cited = self._find_cited("\n".join((*own, *_select_near_text(edit))))
+            ranked += [((EXACT + 1, 0), record) for record in cited if self._is_asked(record)]
         for record in self._kb.index.records(self._governing._replace(path=edit.path)):
             rank = max((_rank_impact(path, edit.path) for path in record.impact), default=(0, 0))
             is_sure = not is_imported(record.extra) or (rank[0] == EXACT and self._is_asked(record))
@@ -127,8 +135,10 @@ class ActionHints:
         return list({record.uid: record for _, record in ranked if record.uid not in self._told}.values())
 
     def _is_asked(self, record: Record) -> bool:
-        """Return whether search ranks *record* first for the prompt of this turn; True where none is known."""
-        return self._ranked is None or record.uid in self._ranked
+        """Return whether the prompt of this turn says something of *record*; False where no prompt is known."""
+        from kb.context.relevance import MIN_CITED_PROMPT_SCORE
+
+        return self._ranked.get(record.uid, -math.inf) >= MIN_CITED_PROMPT_SCORE
 
     def _find_cited(self, text: str) -> list[Record]:
         """Return the live records that *text* cites."""
@@ -158,6 +168,7 @@ class ActionHints:
             folded = new.casefold()
             squeezed = "".join(folded.split())
             named = [v for v in values if any(each in folded or each in squeezed for each in expand_option(v))]
+            named = [value for value in named if value not in self._used]
             rows = self._kb.index.find_by_facet("option", named[:500], self._governing) if named else []
             rows = [row for row in rows if f"option:{row[2].uid}" not in self._told]
             if not rows:
@@ -166,10 +177,36 @@ class ActionHints:
             manifests = [] if is_manifest(edit.path) else _read_manifests(edit)
             options = {(value, sort) for value, sort, _ in rows}
             taken = find_taken_options(edit.path, new, [(edit.path, old), *manifests], options)
+            taken = [option for option in taken[:_MAX_OPTIONS_OF_EDIT] if not self._is_used(*option)]
             for value, sort, record in rows:
                 if (value, sort) in taken:
                     found.setdefault(record.uid, (record, find_option_row(record, value), edit.path))
         return list(found.values())
+
+    def _is_used(self, value: str, sort: str) -> bool:
+        """Return whether code of the project uses the option *value* already: then it is not taken up now.
+
+        A record that turned down "a second registry in Brighter" does not speak of every file that says Brighter.
+        """
+        from kb.git.repository import Repository
+        from kb.guard.taken_options import PROSE, expand_option
+        from kb.records.rejected_options import CODE
+
+        found = find_git_dir(os.path.realpath(self._folder)) if self._folder else None
+        if not found:
+            return False
+        whole_word = () if sort == CODE else ("-w",)
+        texts = [part for text in sorted(expand_option(value)) for part in ("-e", text)]
+        but_prose = [f":(exclude)*{suffix}" for suffix in PROSE]
+        call = ("grep", "-q", "-I", "-i", "-F", *whole_word, *texts, "--", ".", *but_prose)
+        try:
+            is_used = not Repository(found[0], self._kb.environment).run_git(call, GIT_LITERAL_PATHSPECS="0").code
+        except (GitFailed, Busy, OSError):
+            return False
+        if is_used:
+            self._used.add(value)
+            self._log.add(USED, value)
+        return is_used
 
 
 def _read_manifests(edit: PendingEdit) -> Iterator[tuple[str, str]]:

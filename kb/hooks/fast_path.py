@@ -275,7 +275,7 @@ def _is_already_allowed(payload: Mapping[str, Any], root: str, paths: list[str])
         # it has spoken for one prompt; a host that names no prompts begins each with an event of its own
         if kept["settled"] is not True or kept["prompt"] not in ("", payload.get("prompt_id", "")):
             return False
-        if _takes_up_option(payload.get("tool_input", {}), paths, kept["options"]):
+        if _takes_up_option(payload.get("tool_input", {}), paths, kept["options"], may_cite=kept["citing"]):
             return False
         return not any(_is_governed(path, kept) or _has_machine_block(path) for path in paths)
     except (OSError, ValueError, KeyError, TypeError):
@@ -285,7 +285,8 @@ def _is_already_allowed(payload: Mapping[str, Any], root: str, paths: list[str])
 def _is_governed(path: str, kept: Mapping[str, Any]) -> bool:
     """Return whether a record not told yet may govern *path*, or the guard spoke of another project.
 
-    *kept* has the paths that such records name, and the files whose citations were looked at for this prompt.
+    *kept* has the paths that such records name, whether the prompt is about any record that a file could cite, and the
+    files whose citations were looked at for this prompt.
     """
     real, project = os.path.realpath(path), kept["project"]
     if not real.startswith(project + os.sep):
@@ -294,7 +295,7 @@ def _is_governed(path: str, kept: Mapping[str, Any]) -> bool:
     folded = inside.casefold()
     if any(folded.startswith(pattern) for pattern in kept["patterns"]):
         return True
-    return inside not in kept["files"] and _may_cite(real)
+    return kept["citing"] and inside not in kept["files"] and _may_cite(real)
 
 
 def _may_cite(path: str) -> bool:
@@ -306,15 +307,15 @@ def _may_cite(path: str) -> bool:
         return False
 
 
-def _takes_up_option(given: Mapping[str, Any], paths: list[str], options: list[str]) -> bool:
-    """Return whether the text that a call puts into code may take up a rejected option, or cites a record."""
+def _takes_up_option(given: Mapping[str, Any], paths: list[str], options: list[str], *, may_cite: bool) -> bool:
+    """Return whether the text that a call puts into code may take up a rejected option, or *may_cite* and does."""
     edits = given.get("edits")
     pieces = [given, *(edits if isinstance(edits, list) else ())]
     texts = [
         one[key] for one in pieces if isinstance(one, dict) for key in _NEW_TEXT_KEYS if isinstance(one.get(key), str)
     ]
     new = "\n".join(texts)
-    if _CITING.search(new.encode("utf-8", "replace")):
+    if may_cite and _CITING.search(new.encode("utf-8", "replace")):
         return True
     if not options or all(path.lower().endswith(_PROSE_SUFFIXES) and "requirements" not in path for path in paths):
         return False

@@ -679,22 +679,21 @@ def test_what_governs_a_file_is_told_the_closest_first_and_no_more_than_two(work
     assert "I001" not in work.write("src/auth/login.py", session="s2").context
 
 
-def test_a_record_that_the_file_cites_near_the_edit_is_told(work: Work, kb: KnowledgeBase) -> None:
+def test_what_the_code_itself_cites_is_no_news(work: Work, kb: KnowledgeBase) -> None:
     without_bank(work)
     add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS, **REST)
-    add(kb, "decision", "Passwords are hashed with argon2", decision="Only argon2 hashes passwords.", **REST)
-    rows = ["import os", *["pass"] * 40, "ends = 30  # [D001]", *["pass"] * 90, "last = 1  # [D002]"]
-    path = work.file("src/session.py", "\n".join(rows))
-    given = {"file_path": str(path), "old_string": "ends = 30", "new_string": "ends = 31"}
+    path = work.file("src/session.py", "\n".join(["import os", *["pass"] * 40, "ends = 30  # [D001]"]))
+    given = {"file_path": str(path), "old_string": "ends = 30  # [D001]", "new_string": "ends = 31  # [D001]"}
     payload = {"session_id": "s1", "cwd": str(work.folder), "tool_name": "Edit", "tool_input": given}
-    work.call("Edit", file_path=str(work.file("src/other.py")), old_string="x", new_string="y")
-    assert not can_skip_event("PreToolUse", payload, str(work.root))
-    told = work.call("Edit", **given).context
-    assert "[D001]" in told and "D002" not in told
-    assert can_skip_event("PreToolUse", payload, str(work.root))
-    added = {"file_path": str(work.folder / "src/new.py"), "content": "# as [D002] says\n"}
-    assert not can_skip_event("PreToolUse", {**payload, "tool_name": "Write", "tool_input": added}, str(work.root))
-    assert "[D002]" in work.call("Write", **added).context
+    assert work.call("Edit", **given).context == ""
+    assert can_skip_event("PreToolUse", payload, str(work.root)), "no prompt is about any record"
+    log = SessionLog(kb, "s2")
+    log.begin_prompt()
+    kb.answer_to_prompt("Sessions should expire after an hour", project=kb.project(str(work.folder)), told=log)
+    log.forget_told()
+    work.call("Edit", session="s2", file_path=str(work.file("src/other.py")), old_string="x", new_string="y")
+    assert not can_skip_event("PreToolUse", {**payload, "session_id": "s2"}, str(work.root))
+    assert "[D001]" in work.call("Edit", session="s2", **given).context
 
 
 def test_what_stands_near_an_edit_must_be_what_the_prompt_is_about(work: Work, kb: KnowledgeBase) -> None:
@@ -713,7 +712,7 @@ def test_what_stands_near_an_edit_must_be_what_the_prompt_is_about(work: Work, k
         said = work.call("Edit", session=session, **given).context
         assert told in said and ("D002" if told == "D001" else "D001") not in said
     changed = {**given, "old_string": "last = 1  # [D002]", "new_string": "last = 2  # [D002]"}
-    assert "D002" in work.call("Edit", session="a", **changed).context, "the edited line itself cites it"
+    assert "D002" not in work.call("Edit", session="a", **changed).context, "nor what the edited line itself cites"
 
 
 REJECTED = (
@@ -771,6 +770,23 @@ def test_a_dependency_that_is_there_already_is_not_taken_up(work: Work, kb: Know
     work.file("package.json", '{"dependencies": {"ioredis": "^5"}}')
     given = {"file_path": str(work.folder / "src/a.ts"), "content": 'import Redis from "ioredis";'}
     assert work.call("Write", **given).context == ""
+
+
+def test_what_other_code_uses_already_is_not_taken_up(work: Work, kb: KnowledgeBase) -> None:
+    without_bank(work)
+    work.mode = "off"
+    options = {**REST, "alternatives": "- shared Redis cache\n- 用 RabbitMQ 排队"}
+    add(kb, "decision", "Sessions are cached in the process", decision="In a map.", impact=("lib/",), **options)
+    work.file("src/old.ts", 'import Redis from "ioredis";')
+    work.file("docs/why.md", "RabbitMQ was too much.")
+    git(work.folder, "init", "-q")
+    git(work.folder, "add", "-A")
+    given = {"file_path": str(work.folder / "src/a.ts"), "content": 'import Redis from "ioredis";'}
+    assert work.call("Write", **given).context == ""
+    payload = {"session_id": "s1", "cwd": str(work.folder), "tool_name": "Write", "tool_input": given}
+    assert can_skip_event("PreToolUse", payload, str(work.root)), "git is asked once in a session"
+    queue = {"file_path": str(work.folder / "src/queue.py"), "content": "import pika"}
+    assert "[D001]" in work.call("Write", **queue).context, "prose does not use it"
 
 
 # -- forging -----------------------------------------------------------------------------------------
