@@ -35,6 +35,7 @@ class Config(NamedTuple):
     language: str = "en"
     project: str = ""
     missing: str = "propose"
+    required: tuple[str, ...] = ("decision", "why")
     title_similarity: float = 0.8
     repeat: int = 2
     title_min: int = 3
@@ -82,6 +83,7 @@ HELP: Mapping[str, str] = {
     "language": 'Language of headings, messages and hints: "en" or "zh".',
     "project": "The project to which work inside the knowledge base's own repository belongs; empty: global.",
     "missing": 'What becomes of a record that lacks required sections: "propose" (⚠️ 待验证) or "refuse".',
+    "required": 'Sections without which what a person writes is not accepted; "constraint.verification": of one kind.',
     "title_similarity": "Title similarity (0.0–1.0), strictly above which two records are compared as duplicates.",
     "repeat": "In how many sessions a candidate must be seen before repetition alone lets it through the gate.",
     "title_min": "Shortest title, in characters (a letter of a word with spaces around it counts half).",

@@ -44,15 +44,22 @@ class KnowledgeBase(Workspace):
         return KnowledgeBase(root, self.environment, self.now, folder=self.folder)
 
     def write(
-        self, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False, decided: bool = False
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        folder: str = "",
+        dry_run: bool = False,
+        decided: bool = False,
+        typed: bool = False,
     ) -> list[Verdict]:
         """Write *candidates* as one commit and return verdicts; *folder*, where the caller works, gives the scope.
 
         What cannot be committed is `held` and `spooled`. What overrules an accepted record is a review or *decided*.
+        What a person has *typed* passes the gate, and is accepted with the sections that the setting `required` names.
         """
         from kb.capture.submit import submit
 
-        return submit(self, candidates, folder=folder, dry_run=dry_run, decided=decided)
+        return submit(self, candidates, folder=folder, dry_run=dry_run, decided=decided, typed=typed)
 
     def import_records(
         self, records: Sequence[Record], *, origin: str,

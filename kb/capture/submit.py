@@ -12,7 +12,7 @@ from kb.errors import Busy, GitFailed, IndexFailed, KbError
 from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
-from kb.records.model import PROVEN, SAID, Candidate, Verdict
+from kb.records.model import PROVEN, SAID, TYPED, Candidate, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.group_commit import QueuedWriter, WriteRequest, claim_job, has_landed, wait_for_other_writer
 
@@ -25,14 +25,20 @@ if TYPE_CHECKING:
 
 
 def submit(
-    kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False, decided: bool = False
+    kb: Workspace,
+    candidates: Sequence[Candidate],
+    *,
+    folder: str = "",
+    dry_run: bool = False,
+    decided: bool = False,
+    typed: bool = False,
 ) -> list[Verdict]:
     """Write *candidates* as one commit and return their verdicts; see `KnowledgeBase.write`.
 
     While another process writes, this one waits for it before most of kb is loaded.
     """
-    proofs: list[str] = []
-    if any(candidate.session and candidate.evidence for candidate in candidates):
+    proofs: list[str] = [TYPED] * len(candidates) if typed else []
+    if not typed and any(candidate.session and candidate.evidence for candidate in candidates):
         from kb.capture.prove_quotes import prove_candidates
 
         candidates, proofs = prove_candidates(kb, candidates, folder)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -17,15 +17,15 @@ from kb.i18n import msg
 from kb.records.candidate import AREAS
 from kb.records.front_matter import decode_record
 from kb.records.kinds import KINDS, find_kind, resolve_section_name
-from kb.records.model import Record, Status, Verdict
+from kb.records.model import Candidate, Record, Status, Verdict
 from kb.search.addresses import ME, list_type_kinds, parse_target, place_candidate
 from kb.writing import edit_text
+from kb.writing.record_template import build_template, fill_candidate, list_questions, parse_template
 
 if TYPE_CHECKING:
     from typing import Any
 
     from kb.knowledge_base import KnowledgeBase
-    from kb.records.model import Candidate
     from kb.writing.edit_text import EditDraft
 
 _SELF_CHECKS = ["affects_future", "reference_value", "prevents_repeat"]
@@ -64,6 +64,79 @@ field_options = options.add_options(
     click.option("--session", help="The session it comes from."),
     click.option("--host", help="The program that hands it in."),
 )
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[KIND] [TITLE]")
+@click.option("--ask", is_flag=True, help="Ask for one section after the other, without an editor.")
+@click.option("--tag", "tags", multiple=True, help="A tag (repeatable).")
+@click.option("--supersedes", multiple=True, help="An id it replaces (repeatable).")
+@click.option("--amends", multiple=True, help="An id it replaces in part (repeatable).")
+@click.option("--scope", default="", help="global or project/<name> (default: the project you are in).")
+@options.with_kb
+def new_record(kb: KnowledgeBase, words: tuple[str, ...], ask: bool, scope: str, **given: Any) -> list[Verdict]:
+    """Write a record yourself: KIND is a decision unless you name another, and TITLE says what was decided about what.
+
+    \b
+    kb new "Use PostgreSQL for orders"
+    kb new pitfall "The queue drops messages on restart"
+    kb new
+
+    $EDITOR opens with a heading and a hint for every section; saving writes the record. Without an editor kb asks. What
+    you write passes the gate, and is accepted with what the setting `required` names: a decision and its reasons.
+    """
+    kind = find_kind(words[0]) if words else None
+    title = " ".join(words[1:] if kind else words)
+    candidate = Candidate(kind.name if kind else "decision", title, scope=scope, host="cli", **given)
+    editor = find_editor(kb.environment)
+    if not (options.is_at_terminal() or editor):
+        message = msg("there is no terminal to edit in, and $EDITOR names no program")
+        raise NeedsPerson(message, hint=msg("from a program: kb write --kind {kind} --title …", kind=candidate.kind))
+    is_typed = options.has_decided(kb)
+    if ask or not editor:
+        return _write_typed(kb, _ask_sections(kb, candidate), is_typed=is_typed)
+    place = scope or kb.caller_scope
+    opened = build_template(candidate, kb.config.required, kb.config.language, kb.localise, place)
+    with _keep_draft(kb, f"new-{candidate.kind}", opened) as draft:
+        while True:
+            _open_editor(draft.path, editor, "kb new")
+            try:
+                text = decode_record(edit_text.read_draft(draft), os.path.basename(draft.path))
+                filled = parse_template(text, candidate, draft.path) if text != opened else None
+                if filled:
+                    return _write_typed(kb, filled, is_typed=is_typed)
+                warn(kb, msg("nothing was written: the template is as it was"))
+                return []
+            except KbError as error:
+                _ask_to_edit_again(kb, error, draft)
+
+
+def find_editor(environment: Mapping[str, str]) -> str:
+    """Return the command of the person's editor, as click looks for it; "" where they have named none."""
+    return environment.get("VISUAL") or environment.get("EDITOR") or ""
+
+
+def _ask_sections(kb: KnowledgeBase, candidate: Candidate) -> Candidate:
+    """Return *candidate* as a person at a terminal has completed it, one section after the other."""
+    title = candidate.title or click.prompt(kb.localise(msg("Title: what was decided about what")), err=True)
+    texts = {"tags": ", ".join(candidate.tags)}
+    for question in list_questions(candidate.kind, kb.config.required, kb.config.language, kb.localise):
+        if not texts.get(question.name):
+            asked = f"{question.label}: {question.hint}"
+            # an empty answer leaves a section out, but not one without which the record stays proposed
+            texts[question.name] = click.prompt(
+                asked, default=None if question.is_needed else "", show_default=False, err=True
+            )
+    return fill_candidate(candidate, title, texts)
+
+
+def _write_typed(kb: KnowledgeBase, candidate: Candidate, *, is_typed: bool) -> list[Verdict]:
+    """Write what a person wrote; raise KbError with the reasons where it is refused, so that it can be corrected."""
+    verdicts = kb.write([candidate], folder=os.getcwd(), decided=is_typed, typed=is_typed)
+    if verdicts[0].verdict == "refused":
+        reasons = "; ".join(verdicts[0].reasons)
+        raise KbError(msg("not written: {reasons}", reasons=reasons), hint=verdicts[0].next)
+    return verdicts
 
 
 @click.command()
@@ -133,8 +206,9 @@ def write(
         return plain.spool_candidates(ctx.find_root().obj or "", lambda: read_given(None), error)
     with kb, kb.own() if address and address.who == ME else nullcontext(kb) as base:
         # a file is a program's work even at a terminal: nobody has seen what is in it
-        decided = yes or (not source and options.has_decided(kb))
-        return plain.write_candidates(base, read_given(base), dry_run=dry_run, as_json=as_json, decided=decided)
+        is_typed = not source and options.has_decided(kb)
+        about = {"decided": yes or is_typed, "typed": is_typed and not session}
+        return plain.write_candidates(base, read_given(base), dry_run=dry_run, as_json=as_json, **about)
 
 
 def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
@@ -247,7 +321,7 @@ def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> list[Ver
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
     record = kb.record(name, scope=scope)
-    editor = kb.environment.get("VISUAL") or kb.environment.get("EDITOR") or ""  # as click looks for it
+    editor = find_editor(kb.environment)
     if not (options.is_at_terminal() or editor):
         message = msg("there is no terminal to edit in, and $EDITOR names no program")
         hint = msg("from a program: kb write --updates {id}; see: kb write --help", id=record.scoped_id)
@@ -259,10 +333,18 @@ def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> list[Ver
             )
             warn(kb, left)
     opened = kb.text(record)
-    draft = edit_text.create_draft(kb, record, opened)
+    decided = options.has_decided(kb, yes=yes)
+    with _keep_draft(kb, record.id, opened, record.uid) as draft:
+        return [_edit_until_valid(kb, record, draft, opened, editor or "vi", decided=decided)]
+
+
+@contextmanager
+def _keep_draft(kb: KnowledgeBase, name: str, opened: str, uid: str = "") -> Iterator[EditDraft]:
+    """Give a file with the text *opened* to an editor; after an error what was typed stays there, and is named."""
+    draft = edit_text.create_draft(kb, name, opened, uid)
     try:
-        verdict = _edit_until_valid(kb, record, draft, opened, editor or "vi", decided=options.has_decided(kb, yes=yes))
-    except BaseException:  # Ctrl-C too: what was typed is kept, and a file in which nothing was typed goes
+        yield draft
+    except BaseException:  # Ctrl-C too; a file in which nothing was typed goes
         if edit_text.read_draft(draft) in (opened.encode(), b""):
             edit_text.close_draft(draft)
         else:
@@ -270,7 +352,6 @@ def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> list[Ver
             warn(kb, msg("what you wrote is kept in {path}", path=draft.path))
         raise
     edit_text.close_draft(draft)
-    return [verdict]
 
 
 def _edit_until_valid(
@@ -279,7 +360,7 @@ def _edit_until_valid(
     """Let the person edit *draft* until it can be committed or they stop; return the verdict."""
     base, committed = opened, kb.repository.read_blob("HEAD", record.path)
     while True:
-        _open_editor(record, draft.path, editor)
+        _open_editor(draft.path, editor, f"kb edit {record.scoped_id}")
         try:
             text = decode_record(edit_text.read_draft(draft), os.path.basename(draft.path))
             # an emptied file is no record: as in git commit, it means "never mind"
@@ -292,25 +373,33 @@ def _edit_until_valid(
                 # the draft shows both sides between markers now; the next try is compared with what it was made from
                 edit_text.write_draft(draft.path, error.marked.decode())
                 base, committed = error.seen.decode(), error.committed
-            warn(kb, f"kb: {error.translate(kb.config.language)}")
-            if hint := kb.localise(error.hint):
-                warn(kb, f"    → {hint}")
-            if not click.confirm(kb.localise(msg("edit again?")), default=True, err=True):
-                error.hint = msg("what you wrote is kept in {path}", path=draft.path)
-                raise
+            _ask_to_edit_again(kb, error, draft)
 
 
-def _open_editor(record: Record, path: str, editor: str) -> None:
-    """Let the person edit the file *path*; raise KbError where no editor starts, or it ends with a failure."""
+def _ask_to_edit_again(kb: KnowledgeBase, error: KbError, draft: EditDraft) -> None:
+    """Show *error* and ask whether to open the editor again; raise it where not."""
+    warn(kb, f"kb: {error.translate(kb.config.language)}")
+    if hint := kb.localise(error.hint):
+        warn(kb, f"    → {hint}")
+    if not click.confirm(kb.localise(msg("edit again?")), default=True, err=True):
+        error.hint = msg("what you wrote is kept in {path}", path=draft.path)
+        raise error
+
+
+def _open_editor(path: str, editor: str, command: str) -> None:
+    """Let the person edit the file *path*; raise KbError where no editor starts, or it ends with a failure.
+
+    *command* is how they called kb, and can again.
+    """
     try:
         click.edit(filename=path)
     except click.ClickException as error:
         # click wraps both: an editor that is not there, and one that ended with an exit code
         if not isinstance(error.__cause__, OSError):
             message = msg("the editor {editor} ended with a failure: nothing was committed", editor=editor)
-            raise KbError(message, hint=msg("edit again: kb edit {id}", id=record.scoped_id)) from None
+            raise KbError(message, hint=msg("edit again: {command}", command=command)) from None
         message = msg(
             "the editor {editor} cannot be started: {problem}", editor=editor, problem=error.__cause__.strerror
         )
-        hint = msg("name one that is installed: EDITOR=nano kb edit {id}", id=record.scoped_id)
+        hint = msg("name one that is installed: EDITOR=nano {command}", command=command)
         raise KbError(message, hint=hint) from None

@@ -23,6 +23,7 @@ from kb.state.state_folder import redact_message
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("setup_commands:init_base", "Make a knowledge base."),
+    "new": ("edit_commands:new_record", "Write a record yourself, in your editor."),
     "write": ("edit_commands:write", "Submit candidates to the gate."),
     "list": ("record_commands:list_records", "List records."),
     "show": ("record_commands:show_record", "Print a record."),

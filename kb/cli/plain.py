@@ -385,9 +385,10 @@ def write_candidates(
     dry_run: bool = False,
     as_json: bool = False,
     decided: bool = False,
+    typed: bool = False,
 ) -> int:
     """Hand *candidates* to the gate, print the verdicts and return the exit code they call for."""
-    verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run, decided=decided)
+    verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run, decided=decided, typed=typed)
     warn_of_broken_files(kb)
     return print_verdicts(kb, verdicts, as_json=as_json)
 

@@ -147,8 +147,9 @@ class Evidence(NamedTuple):
     time: str = ""
 
 
-PROVEN, SAID = "proven", "said"
-"""What is found out of a candidate whose quotes all stand in its session; SAID: one of them is a person's word."""
+PROVEN, SAID, TYPED = "proven", "said", "typed"
+"""What is known of where a candidate comes from: its quotes all stand in its session, one of them as a person's word;
+TYPED: a person wrote it for kb, at a terminal or in an editor."""
 
 
 class Candidate(NamedTuple):

@@ -7,7 +7,7 @@ source, and a repetition by another session is counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kb.i18n import Message, msg
 from kb.records.blocks import append_to_section, edit_section
@@ -185,9 +185,22 @@ def build_fields(candidate: Candidate) -> dict[str, object]:
     return {name: given[name] for name in names if given.get(name) not in (None, "", ())}
 
 
-def find_missing_sections(record: Record) -> tuple[str, ...]:
-    """Return the canonical names of the sections that *record*'s kind requires and it does not have."""
-    return tuple(name for name in BY_NAME[record.kind].required if not record.section(name).strip())
+def find_missing_sections(record: Record, asked: Collection[str] | None = None) -> tuple[str, ...]:
+    """Return the canonical names of the sections that *record*'s kind requires and it does not have.
+
+    *asked* is the setting `required`, where a person writes or decides: of what the kind requires only this is missed.
+    """
+    return tuple(name for name in _list_required(record.kind, asked) if not record.section(name).strip())
+
+
+def has_required_sections(candidate: Candidate, asked: Collection[str]) -> bool:
+    """Return whether *candidate* has what the setting `required`, *asked*, wants of what a person writes."""
+    return {*_list_required(candidate.kind, asked)} <= {section.name for section in build_sections(candidate)}
+
+
+def _list_required(kind: str, asked: Collection[str] | None) -> tuple[str, ...]:
+    names = BY_NAME[kind].required
+    return names if asked is None else tuple(name for name in names if {name, f"{kind}.{name}"} & {*asked})
 
 
 def suggest_completion(record: Record, lacking: Sequence[str]) -> Message:

@@ -51,7 +51,7 @@ def change_status(
     for transaction in transactions(kb):
         with transaction:
             record = reload_record(transaction, named)
-            changed, said = _plan_status(transaction, record, status, reason)
+            changed, said = _plan_status(transaction, record, status, reason, decided=decided)
             # Each of these takes a record out of force or brings one back, which a person decides.
             is_decision = record.status == Status.ACCEPTED or (
                 status == Status.ACCEPTED and record.status in _FINAL_STATUSES
@@ -65,10 +65,12 @@ def change_status(
     return verdict
 
 
-def _plan_status(transaction: Transaction, record: Record, status: str, reason: str) -> tuple[Record, list[Message]]:
+def _plan_status(
+    transaction: Transaction, record: Record, status: str, reason: str, *, decided: bool
+) -> tuple[Record, list[Message]]:
     """Plan another *status* for *record*; return it as it will be, and what to say of it and of those it replaces."""
     kb = transaction.kb
-    check_transition(kb, record, status)
+    check_transition(kb, record, status, decided=decided)
     newer = [other for other, _ in kb.index.find_referrers(record.id, "supersedes") if other.scope == record.scope]
     if status == Status.SUPERSEDED and not newer:
         hint = msg("kb supersede {id} --by NEW", id=record.scoped_id)
@@ -91,8 +93,11 @@ def _plan_status(transaction: Transaction, record: Record, status: str, reason: 
     return changed, said
 
 
-def check_transition(kb: Workspace, record: Record, status: str) -> None:
-    """Raise KbError when *record* may not get *status* (RUYI-18)."""
+def check_transition(kb: Workspace, record: Record, status: str, *, decided: bool = False) -> None:
+    """Raise KbError when *record* may not get *status* (RUYI-18).
+
+    A person, who has *decided* it, needs fewer sections: those that the setting `required` names.
+    """
     if status not in TRANSITIONS:
         raise KbError(msg("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS)))
     possible = TRANSITIONS.get(record.status, frozenset(TRANSITIONS))
@@ -100,7 +105,8 @@ def check_transition(kb: Workspace, record: Record, status: str) -> None:
         old, names = status_name(record.status), ", ".join(sorted(possible))
         why = msg("[{id}] is {old}; from there it can become: {possible}", id=record.scoped_id, old=old, possible=names)
         raise KbError(why, path=record.path)
-    if status == Status.ACCEPTED and (lacking := find_missing_sections(record)):
+    asked = kb.config.required if decided else None
+    if status == Status.ACCEPTED and (lacking := find_missing_sections(record, asked)):
         sections = join_section_labels(lacking, kb.config.language)
         why = msg("[{id}] lacks: {sections}", id=record.scoped_id, sections=sections)
         raise KbError(why, path=record.path, hint=suggest_completion(record, lacking))

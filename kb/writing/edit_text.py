@@ -235,20 +235,23 @@ class EditDraft(NamedTuple):
     """The uid of its record; "" where nobody knows."""
 
 
-def create_draft(kb: Workspace, record: Record, text: str) -> EditDraft:
-    """Return a new file with *text* for an editor; it says which process waits for that editor."""
+def create_draft(kb: Workspace, name: str, text: str, uid: str = "") -> EditDraft:
+    """Return a new file with *text* for an editor; it says which process waits for that editor.
+
+    *name* is the id of the record, whose *uid* it is, or what a new one is called.
+    """
     kb.state.ensure_folder()
     folder = kb.state.path(FOLDER)
     os.makedirs(folder, exist_ok=True)
-    stem = record.id if _ID.fullmatch(record.id) else slugify(record.id)
-    for name in itertools.chain([f"{stem}.md"], (f"{stem}-{number}.md" for number in itertools.count(2))):
-        path = os.path.join(folder, name)
+    stem = name if _ID.fullmatch(name) else slugify(name)
+    for file in itertools.chain([f"{stem}.md"], (f"{stem}-{number}.md" for number in itertools.count(2))):
+        path = os.path.join(folder, file)
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))  # nobody else has it now
             break
-    kb.state.save({"pid": os.getpid(), "uid": record.uid, "opened": text}, FOLDER, name + _WAITING)
+    kb.state.save({"pid": os.getpid(), "uid": uid, "opened": text}, FOLDER, file + _WAITING)
     write_draft(path, text)
-    return EditDraft(path, record.uid)
+    return EditDraft(path, uid)
 
 
 def write_draft(path: str, text: str) -> None:

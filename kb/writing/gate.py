@@ -1,8 +1,8 @@
 """Decide whether a candidate matters enough to become a record.
 
 Any one ground is enough (SHI-19, RUYI "写入门槛"): it repeats over sessions, its impact is large, it is of use
-elsewhere, or a question of the self-check is answered with yes. Three times no keeps it in the session, whatever else
-holds. Who asks makes no difference: a person who types a candidate says the same things, as options.
+elsewhere, or a question of the self-check is answered with yes; and so is that a person wrote it, for the gate is there
+for what programs find. Three times no keeps it in the session, whatever else holds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.kinds import BY_NAME, area_name, kind_label
-from kb.records.model import PROVEN, SAID, Candidate, Record
+from kb.records.model import PROVEN, SAID, TYPED, Candidate, Record
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, count_words
@@ -87,7 +87,7 @@ def assess_admission(
     the id of an accepted record that the candidate contradicts: what would change a decision in force is never a small
     matter. *proof*: what was found out about its quotes, see `WriteRequest.proofs`.
     """
-    if proof not in ("", PROVEN, SAID):
+    if proof not in ("", PROVEN, SAID, TYPED):
         return Admission(False, (), (_build_quote_objection(candidate, proof),))
     answers = answer_self_check(candidate)
     if set(answers) == {False}:
@@ -98,7 +98,9 @@ def assess_admission(
         grounds.append(sessions if in_sessions else msg("repeated: seen at least {count} times", count=sightings))
     if candidate.cost and candidate.cost >= COSTLY:
         grounds.append(msg("costly: it took {count} calls to find out", count=candidate.cost))
-    if proof:
+    if proof == TYPED:
+        grounds.append(msg("a person wrote it"))
+    elif proof:
         grounds.append(msg("handed over: its quotes stand in the session"))
     if candidate.updates:
         grounds.append(msg("updates [{id}], which has passed the gate", id=candidate.updates))

@@ -19,13 +19,19 @@ from kb.index.record_ids import find_by_signature, resolve_names
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import SIGNATURE, join_section_labels
-from kb.records.model import GLOBAL, SAID, SCOPE, Candidate, Record, Status, Verdict
+from kb.records.model import GLOBAL, SAID, SCOPE, TYPED, Candidate, Record, Status, Verdict
 from kb.records.record_file import INBOX
 from kb.safety import redaction
 from kb.safety.personal_facts import is_personal_fact
 from kb.similarity import merge_candidate
 from kb.similarity.duplicates import find_similar_titles
-from kb.similarity.merge_candidate import CandidateDecision, decide_candidate, find_missing_sections, suggest_completion
+from kb.similarity.merge_candidate import (
+    CandidateDecision,
+    decide_candidate,
+    find_missing_sections,
+    has_required_sections,
+    suggest_completion,
+)
 from kb.similarity.signatures import read_signature
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -284,7 +290,7 @@ def judge_candidate(
     behind the gate: it makes a record complete, and is no ground to keep it. *proof*: see `WriteRequest.proofs`.
     """
     kb, candidate = transaction.kb, parsed.candidate
-    if proof == SAID:
+    if proof == SAID or (proof == TYPED and has_required_sections(candidate, kb.config.required)):
         request = request._replace(by_person=True)
     if not _SCOPE.fullmatch(candidate.scope):
         why = msg("there is no scope {scope}", scope=candidate.scope)
@@ -433,7 +439,8 @@ def _create_record(transaction: Transaction, admitted: AdmittedCandidate) -> Ver
         record = record._replace(sources=merge_candidate.add_source(sources), occurrences=max(len(sources), 1))
     said: list[Message] = []
     remedy = None
-    if lacking := find_missing_sections(record):
+    is_complete = TYPED in admitted.request.proofs and record.status == Status.ACCEPTED
+    if not is_complete and (lacking := find_missing_sections(record)):
         said = [msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
         remedy = suggest_completion(record, lacking)
         if kb.config.missing == "refuse":

@@ -2,6 +2,9 @@
 
 import io
 import os
+import pty
+import select
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -34,6 +37,29 @@ def run(place: Path, *arguments: str, stdin: bytes = b"", **environment: str) ->
         except SystemExit as leave:
             code = leave.code or 0
         return Ran(int(str(code)), out.getvalue().decode("utf-8"), error.getvalue().decode("utf-8"))
+
+
+def run_at_terminal(place: Path, *arguments: str, typed: bytes = b"", **environment: str) -> Ran:
+    """Run kb in the folder *place* with a terminal at which a person types *typed*; both outputs are its screen."""
+    here, there = pty.openpty()
+    code = "import sys\nfrom kb.cli import main\nsys.exit(main(sys.argv[1:]))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], cwd=place, env={**os.environ, **environment},
+        stdin=there, stdout=there, stderr=there,
+    ) as process:  # fmt: skip
+        os.close(there)
+        os.write(here, typed)
+        shown = bytearray()
+        # what kb starts in the background may keep the terminal open: the end is that of the process
+        while process.poll() is None or select.select([here], [], [], 0)[0]:
+            if select.select([here], [], [], 0.05)[0]:
+                try:
+                    shown += os.read(here, 65536)
+                except OSError:  # Linux says so of a terminal that nobody has open any more
+                    break
+        ended = process.wait(60)
+    os.close(here)
+    return Ran(ended, shown.decode("utf-8", "replace").replace("\r\n", "\n"), "")
 
 
 @contextmanager

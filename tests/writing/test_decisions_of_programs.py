@@ -1,10 +1,6 @@
 """A program never ends the accepted status of a record: it opens a review, and a person decides."""
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +11,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.candidate import candidate_to_json
 from kb.records.model import Candidate, Evidence
 from tests.support.clones import FASTAPI, WHOLE, commits, decision, one
-from tests.support.command_line import run
+from tests.support.command_line import run, run_at_terminal
 from tests.support.sealed import git
 
 
@@ -222,24 +218,12 @@ def test_json_is_a_programs(kb: KnowledgeBase, root: Path) -> None:
     assert statuses(kb)["D001"] in ("accepted", "superseded")
 
 
-def terminal(root: Path, *words: str, **environment: str) -> int:
-    """Run kb with a terminal for its input and output, and return its exit code."""
-    here, there = pty.openpty()
-    code = "import sys\nfrom kb.cli import main\nmain(sys.argv[1:])"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *words], cwd=root, env={**os.environ, **environment}, stdin=there, stdout=there,
-        stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
-        os.close(there)
-        ended = process.wait(60)
-    os.close(here)
-    return ended
-
-
 def test_a_person_at_a_terminal_decides(kb: KnowledgeBase, root: Path) -> None:
     whole(kb, 0, 1, 2)
-    assert terminal(root, "rm", "D001") == 0
-    assert terminal(root, "rm", "D002", CLAUDECODE="1") == 4, "the shell of an agent is no person's terminal"
+    assert run_at_terminal(root, "rm", "D001").code == 0
+    assert run_at_terminal(root, "rm", "D002", CLAUDECODE="1").code == 4, (
+        "the shell of an agent is no person's terminal"
+    )
     assert statuses(kb) == {"D001": "deprecated", "D002": "accepted", "D003": "accepted"}
 
 

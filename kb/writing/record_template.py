@@ -1,0 +1,136 @@
+"""The text a person fills in to write a record: every heading its kind has, with a hint below each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kb.errors import BadInput
+from kb.i18n import Message, msg
+from kb.records.kinds import ADR_SECTIONS, BY_NAME, kind_label, list_section_names, resolve_section_name, section_label
+from kb.records.model import Candidate
+from kb.text.markdown_scan import MarkdownLine, scan_markdown
+
+Localise = Callable[[Message | str], str]
+
+HINTS = {
+    "decision": msg("What holds from now on."),
+    "why": msg("The reasons."),
+    "when": msg("When it applies."),
+    "steps": msg("The steps, one on each line."),
+    "alternatives": msg("What else was considered, and why not."),
+    "solution": msg("What cures it."),
+    "outcome": msg("What the cure led to."),
+    "explored": msg("Where the answer was found."),
+    "impact": msg("The paths it is about, one on each line: src/orders/"),
+    "verification": msg("How to check that it holds: a command, or what to look at."),
+    "rollback": msg("How to undo it."),
+}
+"""What belongs below each heading, by the canonical name of the section."""
+_OWN_HINTS = {
+    ("pitfall", "decision"): msg("What is seen when it goes wrong."),
+    ("pitfall", "why"): msg("What causes it."),
+    ("learning", "decision"): msg("The answer; the title is the question."),
+    ("checklist", "decision"): msg("What the list is for, then its items: - [ ] …"),
+}
+_TAGS = {"tags", "tag", "标签"}
+_IMPACT_MARK = re.compile(r"[-*+]\s+")
+
+
+class Question(NamedTuple):
+    """One section a person is asked for."""
+
+    name: str
+    """Its canonical name, or "tags"."""
+    label: str
+    hint: str
+    is_needed: bool = False
+
+
+def list_questions(kind: str, required: Collection[str], language: str, localise: Localise) -> list[Question]:
+    """Return what a person is asked for in a record of *kind*, the needed sections first.
+
+    *required* is the setting of that name.
+    """
+    names = list_section_names(kind)
+    needed = [name for name in names if name in BY_NAME[kind].required and {name, f"{kind}.{name}"} & {*required}]
+    ordered = [*needed, *(name for name in names if name not in needed)]
+    hints = {name: localise(_OWN_HINTS.get((kind, name)) or HINTS[name]) for name in ordered}
+    asked = [Question(name, section_label(name, language, kind), hints[name], name in needed) for name in ordered]
+    tags = Question("tags", localise(msg("Tags")), localise(msg("Words to find it by, with commas between them.")))
+    return [*asked, tags]
+
+
+def build_template(
+    candidate: Candidate, required: Collection[str], language: str, localise: Localise, place: str
+) -> str:
+    """Return the text in which a person writes *candidate*, with the title and tags it has already.
+
+    *required* is the setting of that name, *place* the scope it will belong to.
+    """
+    about = {"kind": kind_label(candidate.kind, language).lower(), "scope": place}
+    first = msg("A new {kind} in {scope}. Save and close to write it; without a title nothing is written.", **about)
+    rest = localise(msg("Headings without text, and comments like this one, are left out."))
+    lines = [f"# {candidate.title}", "", f"<!-- {localise(first)}", f"     {rest} -->", ""]
+    for question in list_questions(candidate.kind, required, language, localise):
+        needed = f" ({localise(msg('needed'))})" if question.is_needed else ""
+        text = ", ".join(candidate.tags) if question.name == "tags" else ""
+        lines += [f"## {question.label}", f"<!-- {question.hint}{needed} -->", text, ""]
+    return "\n".join(lines)
+
+
+def parse_template(text: str, candidate: Candidate, path: str) -> Candidate | None:
+    """Return *candidate* as a person has filled it in; None where nothing was written.
+
+    Raise BadInput, with the line, for a heading that means no section of its kind.
+    """
+    title, texts = _read_sections(text, candidate.kind, path)
+    if not title and not any(texts.values()):
+        return None
+    if not title:
+        raise BadInput(msg("it has no title"), path=path, line=1, hint=msg("write it behind the # of the first line"))
+    return fill_candidate(candidate, title, texts)
+
+
+def fill_candidate(candidate: Candidate, title: str, texts: Mapping[str, str]) -> Candidate:
+    """Return *candidate* with the *title* and *texts* a person gave, by the name of their question."""
+    tags = [tag.strip() for tag in re.split(r"[,，、\n]", texts.get("tags", ""))]
+    paths = [_IMPACT_MARK.sub("", line.strip(), count=1).strip("` ") for line in texts.get("impact", "").split("\n")]
+    own = {name: texts[name] for name in BY_NAME[candidate.kind].sections if texts.get(name)}
+    shared: dict[str, Any] = {name: texts[name] for name in ADR_SECTIONS if name != "impact" and texts.get(name)}
+    lists: dict[str, Any] = {"tags": tuple(filter(None, tags)), "impact": tuple(filter(None, paths))}
+    return candidate._replace(title=" ".join(title.split()), sections=own, **lists, **shared)
+
+
+def _read_sections(text: str, kind: str, path: str) -> tuple[str, dict[str, str]]:
+    """Return the title and the text of every section, by canonical name; comments are left out."""
+    title, name = "", ""
+    sections: dict[str, list[str]] = {}
+    for number, line in _skip_comments(text):
+        level = len(line.text) - len(line.text.lstrip("#")) if line.kind == "heading" else 0
+        if level == 1 and not title:
+            title = line.body
+        elif level == 2:
+            name = "tags" if line.body.lower() in _TAGS else resolve_section_name(line.body, kind)
+            if name not in ("tags", *list_section_names(kind)):
+                why = msg("the heading “{heading}” means no section of this kind", heading=line.body)
+                hint = msg("use one of the template's, or ### for a heading within a section")
+                raise BadInput(why, path=path, line=number, hint=hint)
+            sections.setdefault(name, [])
+        elif name or line.text.strip():
+            # what stands above the first heading is the decision: the one thing that is always written
+            sections.setdefault(name or "decision", []).append(line.text)
+    return title, {name: "\n".join(lines).strip() for name, lines in sections.items()}
+
+
+def _skip_comments(text: str) -> Iterator[tuple[int, MarkdownLine]]:
+    """Yield number (1-based) and line of what is no comment that begins its line; code is never one."""
+    is_comment = False
+    for number, line in enumerate(scan_markdown(text), 1):
+        if line.kind != "code" and line.kind != "fence" and line.text.lstrip().startswith("<!--"):
+            is_comment = True
+        if not is_comment:
+            yield number, line
+        if is_comment and "-->" in line.text:
+            is_comment = False
