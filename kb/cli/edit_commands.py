@@ -20,7 +20,14 @@ from kb.records.kinds import KINDS, find_kind, resolve_section_name
 from kb.records.model import Candidate, Record, Status, Verdict
 from kb.search.addresses import ME, list_type_kinds, parse_target, place_candidate
 from kb.writing import edit_text
-from kb.writing.record_template import build_template, fill_candidate, list_questions, parse_template
+from kb.writing.record_template import (
+    add_missing_headings,
+    build_template,
+    drop_unused_headings,
+    fill_candidate,
+    list_questions,
+    parse_template,
+)
 
 if TYPE_CHECKING:
     from typing import Any
@@ -359,10 +366,13 @@ def _edit_until_valid(
 ) -> Verdict:
     """Let the person edit *draft* until it can be committed or they stop; return the verdict."""
     base, committed = opened, kb.repository.read_blob("HEAD", record.path)
+    shown, added = add_missing_headings(opened, record, kb.config.required, kb.localise, kb.config.language)
+    edit_text.write_draft(draft.path, shown)
     while True:
         _open_editor(draft.path, editor, f"kb edit {record.scoped_id}")
         try:
             text = decode_record(edit_text.read_draft(draft), os.path.basename(draft.path))
+            text = drop_unused_headings(text, added)
             # an emptied file is no record: as in git commit, it means "never mind"
             if text in (base, ""):
                 same = (record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status))

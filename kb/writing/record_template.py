@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kb.errors import BadInput
 from kb.i18n import Message, msg
+from kb.records.blocks import MACHINE_END
 from kb.records.kinds import ADR_SECTIONS, BY_NAME, kind_label, list_section_names, resolve_section_name, section_label
-from kb.records.model import Candidate
+from kb.records.model import Candidate, Record
 from kb.text.markdown_scan import MarkdownLine, scan_markdown
+from kb.text.segment import detect_newline
 
 Localise = Callable[[Message | str], str]
 
@@ -35,6 +37,7 @@ _OWN_HINTS = {
     ("checklist", "decision"): msg("What the list is for, then its items: - [ ] …"),
 }
 _TAGS = {"tags", "tag", "标签"}
+_FOLLOWING = re.compile(f"(?m)^(?:#|{MACHINE_END})")
 _IMPACT_MARK = re.compile(r"[-*+]\s+")
 
 
@@ -134,3 +137,40 @@ def _skip_comments(text: str) -> Iterator[tuple[int, MarkdownLine]]:
             yield number, line
         if is_comment and "-->" in line.text:
             is_comment = False
+
+
+# -- a record that is edited -----------------------------------------------------------------------
+
+
+def add_missing_headings(
+    text: str, record: Record, required: Collection[str], localise: Localise, language: str
+) -> tuple[str, list[str]]:
+    """Return the file *text* of *record* with the headings it has no section for, and these additions, one by one.
+
+    They stand at the end of the MACHINE block, each with its hint; `drop_unused_headings` takes them out again.
+    """
+    if record.kind not in BY_NAME or text.count(f"\n{MACHINE_END}") != 1:
+        return text, []
+    newline = detect_newline(text)
+    added = []
+    for question in list_questions(record.kind, required, language, localise):
+        if question.name != "tags" and not record.section(question.name).strip():
+            needed = f" ({localise(msg('needed'))})" if question.is_needed else ""
+            added.append(newline.join(["", f"## {question.label}", f"<!-- {question.hint}{needed} -->", ""]))
+    at = text.index(MACHINE_END)
+    return text[:at] + "".join(added) + text[at:], added
+
+
+def drop_unused_headings(text: str, added: Sequence[str]) -> str:
+    """Return *text* without those of the headings *added* below which nothing was written, and without their hints."""
+    for addition in reversed(added):
+        head, found, tail = text.partition(addition)
+        following = _FOLLOWING.search(tail)
+        if not found or not following:
+            continue
+        newline, rest = detect_newline(text), tail[following.start() :]
+        if tail[: following.start()].strip():
+            text = head + newline.join([*addition.split(newline)[:2], "", ""]) + tail
+        else:
+            text = head + (newline if rest.startswith("#") else "") + rest
+    return text

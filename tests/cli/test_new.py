@@ -147,3 +147,20 @@ def test_code_and_own_headings_stay_byte_for_byte() -> None:
         f"# Title\n\n## Decision\n<!-- a hint\nover two lines -->\n{body}\n", Candidate("decision", ""), "f"
     )
     assert made is not None and made.decision == body
+
+
+# -- the headings that a record lacks, in kb edit ---------------------------------------------------
+
+
+def test_edit_shows_the_headings_that_lack_and_leaves_no_trace(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    run_at_terminal(root, "new", typed=b"Sort lists by day\nBy day.\nRead so.\n\n\n\n\n\n", EDITOR="", VISUAL="")
+    path = root / kb.record("D001").path
+    before, seen = path.read_bytes(), tmp_path / "seen"
+    ran = run_at_terminal(root, "edit", "D001", **make_editor(tmp_path, f'cp "$1" {seen}'))
+    assert ran.code == 0 and path.read_bytes() == before and "unchanged" in ran.out
+    headings = [line[3:] for line in seen.read_text().split("\n") if line.startswith("## ")]
+    assert headings == ["Decision", "Why", "Alternatives", "Impact", "Verification", "Rollback"]
+    ran = run_at_terminal(root, "edit", "D001", **make_editor(tmp_path, fill("Verification", "make test")))
+    now = path.read_text()
+    assert ran.code == 0 and kb.record("D001").section("verification") == "make test", ran.out
+    assert now.replace("\n## Verification\n\nmake test\n", "") == before.decode() and "## Rollback" not in now

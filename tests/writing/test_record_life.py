@@ -64,9 +64,19 @@ def test_a_status_that_is_none(kb: KnowledgeBase, status: str) -> None:
 
 
 def test_what_lacks_sections_is_not_accepted(kb: KnowledgeBase) -> None:
+    one(kb, decision(0, why="", rollback=""))
+    with pytest.raises(KbError, match="lacks: why, impact, rollback"):
+        kb.change_status("D001", "accepted")
+    with pytest.raises(KbError, match=r"lacks: why$"):
+        kb.change_status("D001", "accepted", decided=True)
+
+
+def test_a_person_accepts_a_decision_with_its_reasons(kb: KnowledgeBase) -> None:
     one(kb, decision(0))
     with pytest.raises(KbError, match="lacks: impact"):
-        kb.change_status("D001", "accepted", decided=True)
+        kb.change_status("D001", "accepted")
+    kb.change_status("D001", "accepted", decided=True)
+    assert str(kb.record("D001").status) == "accepted"
 
 
 def test_superseded_needs_a_successor(kb: KnowledgeBase) -> None:

@@ -21,7 +21,7 @@ $ kb confirm D002
 更新      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md
 2>           已确认
 
-$ kb status D002 accepted --yes
+$ kb status D002 accepted
 2> kb: content/anchors/global/D002-会话改存服务端.md: [D002] 缺少：备选方案, 影响范围, 验证方式, 回滚方式
 2>     → 请补全：kb write --updates D002 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 ? 1
