@@ -62,13 +62,16 @@ class KnowledgeBase(Workspace):
         return submit(self, candidates, folder=folder, dry_run=dry_run, decided=decided, typed=typed)
 
     def import_records(
-        self, records: Sequence[Record], *, origin: str,
+        self, records: Sequence[Record], *, origin: str, files: Sequence[str] = (),
         progress: Callable[[int], None] | None = None, dry_run: bool = False
     ) -> list[Verdict]:  # fmt: skip
-        """Write finished *records* of another tool as one commit; ids that are taken are replaced by the next free."""
+        """Write finished *records* of another tool as one commit; ids that are taken are replaced by the next free.
+
+        *files*: the text of each one's file, where it comes from another knowledge base.
+        """
         from kb.writing.bulk_import import import_records
 
-        return import_records(self, records, origin=origin, progress=progress, dry_run=dry_run)
+        return import_records(self, records, origin=origin, files=files, progress=progress, dry_run=dry_run)
 
     def change_status(
         self, name: str, status: str, *, why: str = "", scope: str = "", decided: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections import Counter
@@ -13,14 +14,15 @@ import click
 from kb.cli import options
 from kb.cli.options import Answer, translate_status, warn, warn_of_broken_files, warn_of_injection
 from kb.errors import BadInput, BadRecord, KbError
+from kb.git.revisions import list_files_around
 from kb.i18n import Message, msg
 from kb.importers.adr import ImportedAdr, read_adr
 from kb.importers.adr_set import resolve_imports
 from kb.importers.wukong import parse_anchors, render_anchors
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.front_matter import decode_record
-from kb.records.model import EXIT_REFUSED, Record, Verdict
-from kb.writing.bulk_import import fill_impact
+from kb.records.model import EXIT_REFUSED, GLOBAL, LIVE, Record, Verdict
+from kb.writing.bulk_import import dump_records, fill_impact, parse_exported
 from kb.writing.file_changes import write_export
 
 MAX_FILE = 64_000_000
@@ -98,6 +100,29 @@ def import_wukong(
     return _report_import(kb, verdicts, [], [], as_json=as_json, verbose=verbose)
 
 
+@import_group.command("json", short_help="Import what kb export json prints.")
+@click.argument("file", default="-")
+@import_options
+def import_json(
+    kb: KnowledgeBase, file: str, project: str, scope: str, dry_run: bool, verbose: bool, as_json: bool
+) -> int:
+    """Import the records of another knowledge base, as `kb export json` prints them, from FILE or stdin (-).
+
+    Files, ids and uids stay as they are where they are free. What is here already stays as it is here. With --scope,
+    everything goes into that scope.
+    """
+    data = sys.stdin.buffer.read(MAX_FILE + 1) if file == "-" else _read_bytes(file, file)
+    name = "stdin" if file == "-" else file
+    if len(data) > MAX_FILE:
+        raise BadInput(msg("the file is larger than {limit} bytes", limit=MAX_FILE), path=name)
+    records, files = parse_exported(data, name)
+    if scope or project:
+        wanted = options.resolve_scope(kb, scope, project)
+        records, files = [record._replace(scope=wanted, path="") for record in records], []
+    verdicts = _import_records(kb, records, [name], dry_run, files)
+    return _report_import(kb, verdicts, [], [], as_json=as_json, verbose=verbose)
+
+
 def _iter_markdown_files(path: str) -> Iterator[tuple[str, str]]:
     """Yield the path and the name of each markdown file at or below *path*; raise BadInput where there is nothing.
 
@@ -135,7 +160,9 @@ def _read_bytes(path: str, name: str) -> bytes:
         raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=name) from None
 
 
-def _import_records(kb: KnowledgeBase, records: Sequence[Record], paths: Sequence[str], dry_run: bool) -> list[Verdict]:
+def _import_records(
+    kb: KnowledgeBase, records: Sequence[Record], paths: Sequence[str], dry_run: bool, files: Sequence[str] = ()
+) -> list[Verdict]:
     # the commit names each path as it is below this folder, else without the machine's folders above it
     inside = [os.path.relpath(path) for path in paths]
     origins = [
@@ -143,7 +170,8 @@ def _import_records(kb: KnowledgeBase, records: Sequence[Record], paths: Sequenc
         for path, short in zip(paths, inside, strict=True)
     ]
     with _show_progress(kb, msg("writing"), len(records)) as progress:
-        return kb.import_records(records, origin=", ".join(origins), progress=progress, dry_run=dry_run)
+        origin = ", ".join(origins)
+        return kb.import_records(records, origin=origin, files=files, progress=progress, dry_run=dry_run)
 
 
 @contextmanager
@@ -218,3 +246,65 @@ def export_wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
         return
     write_export(kb, out, text.encode())
     click.echo(out)
+
+
+@export.command("json", short_help="Write records as JSON.")
+@options.scope_option
+@click.option("-o", "--output", "out", default="-", metavar="FILE", help="Where to (default: stdout).")
+@options.with_kb
+def export_json(kb: KnowledgeBase, scope: str, out: str) -> None:
+    """Write the records of a scope (default: all) as JSON, each with its uid and its file; `kb import json` reads it.
+
+    What is read back is the file, in `text`; the fields beside it are for readers.
+    """
+    records = kb.records(Filter(scopes=options.as_filter_values(scope)))
+    warn_of_broken_files(kb)
+    rows = dump_records(kb, records)
+    if out == "-":
+        warn_of_injection(kb, records)
+        options.print_json(rows)
+        return
+    write_export(kb, out, options.format_json(rows).encode() + b"\n")
+    click.echo(out)
+
+
+@export.command("sman", short_help="Write project_map.json and the memory levels.")
+@click.option("-o", "--output", "folder", default="", metavar="FOLDER", help="Where to: also the memory/ beside it.")
+@options.with_kb
+def export_sman(kb: KnowledgeBase, folder: str) -> None:
+    """Write the views of SMAN: project_map.json 2.0.0 on stdout; with -o, the files of memory/ too.
+
+    Ids are lr-20261123-001 (learnings), fr-… (pitfalls) and dk-… (domain notes); kb takes them wherever it takes an id.
+    """
+    from kb.importers import sman
+
+    records = [record for record in kb.records() if record.status in LIVE]
+    warn_of_broken_files(kb)
+    made = sman.build_project_map(records, _find_project_paths(kb), _compute_digests(kb, records))
+    if not folder:
+        warn_of_injection(kb, records)
+        options.print_json(made)
+        return
+    for name, value in {"project_map.json": made, **sman.build_files(records)}.items():
+        path = os.path.join(folder, *name.split("/"))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_export(kb, path, options.format_json(value).encode() + b"\n")
+        click.echo(path)
+
+
+def _find_project_paths(kb: KnowledgeBase) -> dict[str, str]:
+    """Return the folder of the project around the caller, the only one that is known, by its name."""
+    scope = kb.project(os.getcwd())
+    return {} if scope == GLOBAL else {scope.removeprefix("project/"): list_files_around(kb, os.getcwd())[0]}
+
+
+def _compute_digests(kb: KnowledgeBase, records: Sequence[Record]) -> dict[str, str]:
+    """Return the MD5 of each file of the caller's project that a record is about."""
+    found = {}
+    for name, top in _find_project_paths(kb).items():
+        for path in {path for one in records if one.scope == f"project/{name}" for path in one.impact}:
+            file = os.path.realpath(os.path.join(top, path))
+            if file.startswith(os.path.join(os.path.realpath(top), "")) and os.path.isfile(file):
+                with open(file, "rb") as opened:
+                    found[path] = hashlib.file_digest(opened, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    return found

@@ -296,9 +296,14 @@ def detect_language(base: str = "") -> str:
 
 def print_json(value: object) -> None:
     """Print *value* as JSON, Chinese readable."""
+    print(format_json(value))
+
+
+def format_json(value: object) -> str:
+    """Return *value* as JSON, Chinese readable, and what would hide in it escaped."""
     from kb.safety.injection import escape_hidden
 
-    print(escape_hidden(json.dumps(_to_json_value(value), ensure_ascii=False, indent=2, default=str)))
+    return escape_hidden(json.dumps(_to_json_value(value), ensure_ascii=False, indent=2, default=str))
 
 
 def _to_json_value(value: object) -> object:

@@ -279,7 +279,7 @@ def print_counts(kb: KnowledgeBase, records: Sequence[Record], *, as_json: bool 
         (msg("bytes of their files"), f"{counts.bytes:,}"),
     )
     for label, value in rows:
-        print(f"{kb.localise(label)}: {value or '–'}")
+        print(kb.localise(msg("{label}: {value}", label=label, value=value or "–")))
 
 
 def _join_counts(counts: Mapping[str, int]) -> str:

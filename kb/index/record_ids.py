@@ -12,11 +12,14 @@ from kb.errors import BadRecord, GitFailed, KbError, NoKnowledgeBase, UnknownId
 from kb.files import json_bytes, write_atomic
 from kb.i18n import Message, msg
 from kb.index.database import Index
+from kb.index.schema import Filter
 from kb.paths import find_root, find_untrusted_root
 from kb.records.kinds import SIGNATURE
 from kb.records.model import GLOBAL, LIVE, Record, ScopedId, list_aliases, qualify_id
 from kb.records.record_file import CONTENT, parse_path_scope
+from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
+from kb.text.segment import slugify
 
 if TYPE_CHECKING:
     from typing import Any
@@ -76,7 +79,7 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
     """
     project, _, record_id = name.strip().strip("[]").rpartition(":")
     named = index.find_by_id(record_id.upper() if record_id.isascii() else record_id)
-    named = named or find_renumbered(index, record_id.upper())
+    named = named or find_renumbered(index, record_id.upper()) or _find_by_sman_id(index, record_id)
     if project:
         named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
     # The own project's record comes first, also an unreadable one: [D001] must not quietly mean the global D001.
@@ -171,8 +174,35 @@ def _refuse_unreadable(index: Index, record_id: str, scope: str = "") -> None:
 
 
 def find_renumbered(index: Index, record_id: str) -> list[Record]:
-    """Return the records that had the number *record_id* before they were renumbered."""
-    return [record for record in index.records() if record_id in list_aliases(record.extra)]
+    """Return the records that had the number *record_id*, in capitals, before they were renumbered."""
+    return [record for record in index.records() if record_id in map(str.upper, list_aliases(record.extra))]
+
+
+_SMAN_ID = regex(r"(LR|FR)-([0-9]{8})-([0-9]{3,9})")
+_SMAN_PREFIXES = {"LR": "L", "FR": "P"}
+
+
+def format_sman_id(record: Record) -> str:
+    """Return the id *record* has in the form of SMAN, or "" for a kind that has none (SMAN-23).
+
+    A learning is `lr-20261123-001` by its day and number, a pitfall `fr-…`, a domain note `dk-` and its title.
+    """
+    prefix = record.id.rstrip("0123456789")
+    for name, own in _SMAN_PREFIXES.items():
+        if own == prefix:
+            return f"{name.lower()}-{record.date.replace('-', '') or '00000000'}-{record.id[len(prefix) :]}"
+    return f"dk-{slugify(record.title)}" if prefix == "DN" else ""
+
+
+def _find_by_sman_id(index: Index, name: str) -> list[Record]:
+    """Return the records that have *name* as their id in the form of SMAN."""
+    if match := _SMAN_ID.fullmatch(name.upper()):
+        found = index.find_by_id(_SMAN_PREFIXES[match[1]] + match[3])
+    elif name[:3].upper() == "DK-":
+        found = index.records(Filter(("domain-note",)))
+    else:
+        return []
+    return [record for record in found if format_sman_id(record).casefold() == name.casefold()]
 
 
 def list_unreadable(index: Index) -> list[BadRecord]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kb.errors import BadRecord
+from kb.errors import BadInput, BadRecord
 from kb.git.revisions import list_files_around
 from kb.i18n import Message, msg
 from kb.records.citations import rewrite_links
+from kb.records.front_matter import KEYS
 from kb.records.kinds import BY_NAME
-from kb.records.model import SCOPE, Record, Verdict
-from kb.records.record_file import folder_for_scope, iter_ulids, parse_path_scope
+from kb.records.model import SCOPE, Record, Section, Verdict
+from kb.records.record_file import folder_for_scope, iter_ulids, parse_path_scope, parse_record, render
 from kb.safety import redaction
 from kb.text.mentions import find_existing_paths
 from kb.text.segment import clip, normalise, one_line, slugify
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 
 _SCOPE = re.compile(SCOPE)
 _ID = re.compile(r"([A-Z]{1,3})\d{3,9}")
+
+_NO_ID = "-"
+"""The id of a record that comes without one: the next free one is given."""
+_FILE_NAME = re.compile(r"[\w.-]+\.md")
 
 _LINKS = ("supersedes", "amends", "coexists_with")
 _MASKED = ("title", "tags", "impact", "sources", "claims", "coexists_with", "user", "extra")
@@ -49,6 +55,8 @@ class ImportItem(NamedTuple):
     """The file it was read from, if it is the only one of its file."""
     masked: tuple[str, ...] = ()
     known: bool = False
+    data: bytes = b""
+    """Its file, where it comes from another knowledge base."""
     objection: Message | None = None
 
 
@@ -57,18 +65,20 @@ def import_records(
     records: Sequence[Record],
     *,
     origin: str,
+    files: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
     dry_run: bool = False,
 ) -> list[Verdict]:
     """Write *records* as one commit and return a verdict for each.
 
     An id is kept where it is free in its scope, else the next free one is given and the links among *records* follow.
-    A record that the knowledge base has already, by title and text, is `unchanged`. Secrets are masked. *progress* is
+    A record that the knowledge base has already, by its uid or by title and text, is `unchanged`. Secrets are masked.
+    *files*: the text of each record's file, which is kept as it is where nothing in it has to change. *progress* is
     called after each record with how many are done.
     """
     for transaction in transactions(kb, dry_run=dry_run):
         with transaction:
-            verdicts = _import_all(transaction, records, progress)
+            verdicts = _import_all(transaction, records, files or [""] * len(records), progress)
             if not dry_run:
                 transaction.commit(f"Import records from {origin}", "imported")
     return verdicts
@@ -93,11 +103,15 @@ def fill_impact(kb: Workspace, records: Sequence[Record], places: Sequence[str])
 
 
 def _import_all(
-    transaction: Transaction, records: Sequence[Record], progress: Callable[[int], None] | None
+    transaction: Transaction,
+    records: Sequence[Record],
+    files: Sequence[str],
+    progress: Callable[[int], None] | None,
 ) -> list[Verdict]:
     kb = transaction.kb
     present = kb.index.records()
-    items = _assign_ids(kb, present, [_sanitise_record(record, kb.config.masking) for record in records])
+    given = zip(records, files, strict=True)
+    items = _assign_ids(kb, present, [_sanitise_record(record, text, kb.config.masking) for record, text in given])
     renamed: dict[tuple[str, str], str] = {}
     for item in items:
         renamed.setdefault((item.record.scope, item.wanted), item.record.id)
@@ -111,7 +125,7 @@ def _import_all(
     return verdicts
 
 
-def _sanitise_record(record: Record, masking: Masking) -> ImportItem:
+def _sanitise_record(record: Record, text: str, masking: Masking) -> ImportItem:
     """Return *record* without secrets, control characters in its title, and ids that cannot be kept."""
     values = [getattr(record, name) for name in _MASKED]
     texts = [(section.heading, section.text) for section in record.sections]
@@ -127,14 +141,17 @@ def _sanitise_record(record: Record, masking: Masking) -> ImportItem:
         objection = msg("there is no kind {kind}", kind=done.kind)
     elif not done.title:
         objection = msg("the title is invisible")
-    origin = done.sources[0] if len(done.sources) == 1 else ""
-    return ImportItem(done, record.id, origin, tuple(sorted(rules)), objection=objection)
+    # what comes from another knowledge base has no links to files beside it
+    origin = done.sources[0] if len(done.sources) == 1 and not text else ""
+    data = text.encode() if not rules and done.title == record.title else b""
+    return ImportItem(done, record.id, origin, tuple(sorted(rules)), data=data, objection=objection)
 
 
 def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[ImportItem]) -> list[ImportItem]:
     """Return *items* with ids and paths: first all that can keep their ids, then new ones for the rest."""
     index = kb.index
     known = {_build_identity_key(record): record for record in present}
+    by_uid = {record.uid: record for record in present if record.uid}
     unreadable = {
         (parse_path_scope(path), path.rpartition("/")[2].partition("-")[0]) for path, _, _ in index.list_broken()
     }
@@ -144,6 +161,7 @@ def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[Import
     taken = {(record.scope, record.id) for record in present} | unreadable
     found = list(items)
     unnamed: list[int] = []
+    seen: set[str] = set()
     # A record keeps the number it came with where it can: text elsewhere, a commit message or a chat, names it so. All
     # that can are given theirs before the first fresh number, which would else be one that a later record came with.
     for position, item in enumerate(items):
@@ -151,7 +169,11 @@ def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[Import
         if item.objection:
             continue
         match = _ID.fullmatch(record.id)
-        if same := known.get(_build_identity_key(record)):
+        if record.uid in seen:
+            found[position] = item._replace(objection=msg("its uid {uid} comes twice", uid=record.uid))
+            continue
+        seen |= {record.uid} if record.uid else set()
+        if same := by_uid.get(record.uid) or known.get(_build_identity_key(record)):
             found[position] = item._replace(record=same, known=True)
         elif match and match[1] == BY_NAME[record.kind].prefix and (record.scope, record.id) not in taken:
             taken.add((record.scope, record.id))
@@ -168,8 +190,11 @@ def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[Import
 
 
 def _assign_path(record: Record) -> Record:
-    """Return *record* with the path its scope, id and title give it."""
+    """Return *record* with the path its scope, id and title give it, or the one it came with where that fits."""
     folder = folder_for_scope(record.scope, BY_NAME[record.kind].folder)
+    place, _, name = record.path.rpartition("/")
+    if place == folder and name.startswith(f"{record.id}-") and _FILE_NAME.fullmatch(name):
+        return record
     return record._replace(path=f"{folder}/{record.id}-{slugify(record.title)}.md")
 
 
@@ -185,7 +210,10 @@ def _import_item(
     if item.objection:
         return _refuse_item(transaction, item.record, item.objection)
     if item.known:
-        return transaction.build_verdict("unchanged", item.record, [])
+        here = transaction.read_planned(item.record.path) if item.data else None
+        differs = here is not None and here != item.data
+        said = [msg("it is here already, in another version, which stays")] if differs else []
+        return transaction.build_verdict("unchanged", item.record, said)
     record, lost = _relink_record(transaction.kb, item, paths)
     ids = {name: [renamed.get((record.scope, old), old) for old in getattr(record, name)] for name in _LINKS}
     done = record._replace(
@@ -194,18 +222,20 @@ def _import_item(
         amends=tuple(ids["amends"]),
         coexists_with=dict(zip(ids["coexists_with"], record.coexists_with.values(), strict=True)),
     )
+    # a file whose links and id stay as they are is kept byte for byte
+    is_kept = done == record and done.uid == record.uid and record.id == item.wanted
     try:
-        transaction.add_record(done, "imported")
+        transaction.add_record(done, "imported", data=item.data if is_kept else b"")
     except BadRecord as error:
         return _refuse_item(transaction, done, error.message)
-    said = [msg("masked: {rules}", rules=", ".join(item.masked))] if item.masked else []
-    if item.wanted and item.wanted != done.id:
-        said.append(msg("its id {old} is in use here; it is {new} now", old=item.wanted, new=done.id))
+    notes = [msg("masked: {rules}", rules=", ".join(item.masked))] if item.masked else []
+    if item.wanted not in ("", _NO_ID, done.id):
+        notes.append(msg("its id {old} is in use here; it is {new} now", old=item.wanted, new=done.id))
     if lost:
         more = f", … ({len(lost)})" if len(lost) > _NAMED_LOST else ""
         named = ", ".join(clip(path, 80) for path in lost[:_NAMED_LOST])
-        said.append(msg("it links to files that were not imported: {paths}", paths=named + more))
-    return transaction.build_verdict("created", done, said)
+        notes.append(msg("it links to files that were not imported: {paths}", paths=named + more))
+    return transaction.build_verdict("created", done, notes)
 
 
 def _refuse_item(transaction: Transaction, record: Record, reason: Message) -> Verdict:
@@ -279,3 +309,52 @@ def _relink_record(kb: Workspace, item: ImportItem, paths: _ImportedPaths) -> tu
         for s in record.sections
     ]
     return record._replace(sections=tuple(sections)), list(lost)
+
+
+# -- records of another knowledge base, as JSON ---------------------------------------------------
+
+
+def dump_records(kb: Workspace, records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return *records* for `kb export json`: every field, and the text of the file, from which it is read back."""
+    return [{**record._asdict(), "text": kb.text(record)} for record in records]
+
+
+def parse_exported(data: bytes, source: str) -> tuple[list[Record], list[str]]:
+    """Return the records in the JSON *data* of `kb export json`, and the text of each one's file; raise BadInput.
+
+    A record without a text is read from its fields: kind and title, and what else there is.
+    """
+    try:
+        rows = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(msg("the input is not JSON: {problem}", problem=str(error)), path=source) from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        hint = msg("it is what kb export json prints")
+        raise BadInput(msg("the input is not a list of records"), path=source, hint=hint)
+    pairs = [_parse_row(row, f"{source}[{number}]") for number, row in enumerate(rows)]
+    return [record for record, _ in pairs], [text for _, text in pairs]
+
+
+def _parse_row(row: Mapping[str, Any], place: str) -> tuple[Record, str]:
+    text, path = row.get("text", ""), row.get("path", "")
+    if text and isinstance(text, str) and isinstance(path, str):
+        return parse_record(text, path or place)._replace(path=path), text
+    if not all(isinstance(row.get(key), str) and row[key].strip() for key in ("kind", "title")):
+        raise BadInput(msg("a record has a kind and a title"), path=place)
+    for key in ("id", "scope", "status", "uid", "date", "confirmed"):
+        if not isinstance(row.get(key, ""), str):
+            raise BadInput(msg("the field {key} must be {wanted}", key=key, wanted="string"), path=place)
+    # front matter is where the form of every field is known: the record is written as a file and read again
+    front = {key: value for key, value in row.items() if key in KEYS and value}
+    extra = row.get("extra")
+    sections = [_parse_section(one, place) for one in row.get("sections") or ()]
+    made = Record(**{"id": "", **front, "sections": tuple(sections), "user": str(row.get("user") or "")})
+    made = made._replace(id=made.id or _NO_ID)
+    return parse_record(render(made._replace(extra=extra if isinstance(extra, dict) else {})), place), ""
+
+
+def _parse_section(one: object, place: str) -> Section:
+    values = [one.get(key) for key in Section._fields] if isinstance(one, dict) else []
+    if len(values) != len(Section._fields) or not all(isinstance(value, str) for value in values):
+        raise BadInput(msg("a section has a name, a heading and a text"), path=place)
+    return Section(*map(str, values))

@@ -309,11 +309,12 @@ class Transaction:
         is_explored = kind.name == "learning" and bool(candidate.cost)
         return record._replace(status=Status.PROPOSED if is_explored else derive_status(record))
 
-    def add_record(self, record: Record, operation: str = "created") -> None:
-        """Plan the file of a new *record*, and, where nothing says so yet, the one that says whose its project is."""
+    def add_record(self, record: Record, operation: str = "created", *, data: bytes = b"") -> None:
+        """Plan the file of a new *record* (*data*, where it has one), and the one that says whose its project is."""
         language = self.kb.config.language
-        self.plan_change(record.path, None, record_file.render_and_verify(record, language), operation, record)
-        self.kb.index.put_record(record_file.normalise_record(record, language))
+        planned = data or record_file.render_and_verify(record, language)
+        self.plan_change(record.path, None, planned, operation, record)
+        self.kb.index.put_record(record if data else record_file.normalise_record(record, language))
         if record.scope == GLOBAL:
             return
         name = record.scope.removeprefix("project/")
