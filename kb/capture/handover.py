@@ -182,7 +182,9 @@ def _add_found(kb: Workspace, session: str, scope: str, found: Sequence[Opening]
     known = {row.opening.name for row in state.rows}
     masking = kb.config.masking
     masked = [
-        one._replace(quotes=tuple(q._replace(quote=redact_text(q.quote, masking)[0]) for q in one.quotes))
+        one._replace(
+            quotes=tuple(q._replace(quote=redact_text(q.quote, masking)[0], source=session) for q in one.quotes)
+        )
         for one in found
     ]
     if new := [KeptOpening(one) for one in masked if one.name not in known]:
@@ -260,16 +262,25 @@ def take_question(kb: Workspace, session: str, *, resumed: bool = False, blockin
 # -- the answer ------------------------------------------------------------------------------------
 
 
+def _is_known_session(kb: Workspace, session: str) -> bool:
+    return bool(session and ActiveSession(kb, session).load_cursor())
+
+
 def close_answered(
     kb: Workspace, candidates: Sequence[Candidate], verdicts: Sequence[Verdict], proofs: Sequence[str]
 ) -> None:
-    """Close what proven *candidates* answer, and count these among what their session brought."""
-    rows = [
-        JudgedCandidate(candidate, verdict)
-        for candidate, verdict, proof in zip(candidates, verdicts, proofs, strict=True)
-        if proof in (PROVEN, SAID) and verdict.verdict != "refused"
+    """Close what proven *candidates* answer, and count these among what their session brought.
+
+    One without a quote proves nothing and answers nothing, but kb knows its session, so it is what that one brought.
+    """
+    judged = [
+        (JudgedCandidate(candidate, verdict), proof)
+        for candidate, verdict, proof in zip(candidates, verdicts, proofs or [""] * len(verdicts), strict=True)
+        if verdict.verdict != "refused"
     ]
+    rows = [row for row, proof in judged if proof in (PROVEN, SAID)]
     close_written_proposals(kb, rows)
+    rows += [row for row, _ in judged if not row.candidate.evidence and _is_known_session(kb, row.candidate.session)]
     for session in dict.fromkeys(row.candidate.session for row in rows):
         mine = [row for row in rows if row.candidate.session == session]
         quotes = [one for row in mine for one in row.candidate.evidence]

@@ -154,9 +154,10 @@ class Opening(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The eight hexadecimal digits under which the opening is remembered: the same for the same words."""
+        """The eight hexadecimal digits by which it is remembered: the same for the same words of one session."""
         said = (" ".join(one.quote.split()) for one in self.quotes)
-        return sha256("\0".join((self.kind, *said)).encode("utf-8", "replace")).hexdigest()[:8]
+        of = dict.fromkeys(one.source for one in self.quotes)
+        return sha256("\0".join((self.kind, *of, *said)).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def find_openings(transcript: Transcript, after_line: int = 0) -> list[Opening]:

@@ -12,7 +12,7 @@ from kb.errors import Busy, GitFailed, IndexFailed, KbError
 from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
-from kb.records.model import PROVEN, SAID, TYPED, Candidate, Verdict
+from kb.records.model import TYPED, Candidate, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.group_commit import QueuedWriter, WriteRequest, claim_job, has_landed, wait_for_other_writer
 
@@ -57,7 +57,7 @@ def submit(
         if verdicts and unread:
             reasons = (*verdicts[0].reasons, *(reason for one in unread for reason in one.reasons))
             verdicts = [verdicts[0]._replace(reasons=reasons), *verdicts[1:]]
-    if {PROVEN, SAID} & {*proofs} and not dry_run:
+    if any(candidate.session for candidate in candidates) and not dry_run:
         from kb.capture.handover import close_answered
 
         close_answered(kb, candidates, verdicts, proofs)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, KbError
 from kb.files import json_bytes, open_nonblocking, read_if_exists, remove_folder, resolve_within, write_atomic
+from kb.i18n import msg
 from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.model import Candidate, SimilarRecord, Verdict
 from kb.records.record_file import CONTENT, TREE, sanitise_session_id
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 NOTES = "notes.jsonl"
 _WRITTEN_VERDICTS = ("created", "updated", "appended")
 """The verdicts that made a record, or added to one."""
+_MAX_LATER = 6
+"""Records written after a compact form was made that are named behind it, the latest."""
 MAX_AGE_SECONDS = 30 * 86_400
 """Seconds after which the files of a session are of no use: hosts delete their transcripts after 30 days."""
 
@@ -167,18 +170,24 @@ def merge_judged(known: Sequence[JudgedCandidate], rows: Iterable[JudgedCandidat
 
 
 def load_compact(kb: Workspace, session: str) -> str:
-    """Return the compact form of a session: its own while it runs, later that of its last archive; "" without one."""
+    """Return the compact form of a session: its own while it runs, later that of its last archive; "" without one.
+
+    What the session handed over after the form was made is named behind it.
+    """
     active = ActiveSession(kb, session)
-    with (
-        contextlib.suppress(OSError, ValueError),
-        open(kb.state.path("active", active.name, "compact.md"), encoding="utf-8") as file,
-    ):
-        return file.read()
-    if archive := str(active.load_cursor().get("archive") or ""):
-        path = f"{CONTENT}/sessions/{archive}/compact.md"
-        with contextlib.suppress(OSError, ValueError), open(resolve_within(kb.root, path), encoding="utf-8") as file:
-            return file.read()
-    return ""
+    cursor, text = active.load_cursor(), ""
+    paths = [kb.state.path("active", active.name, "compact.md")]
+    if archive := str(cursor.get("archive") or ""):
+        paths.append(resolve_within(kb.root, f"{CONTENT}/sessions/{archive}/compact.md"))
+    for path in paths:
+        with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
+            text = file.read()
+            break
+    rows = [row.verdict for row in parse_judged(cursor) if row.verdict.verdict in _WRITTEN_VERDICTS]
+    later = [f"- [{one.id}] {one.title}" for one in rows if text and one.id not in text and one.title not in text]
+    if not later:
+        return text
+    return "\n".join([text.rstrip(), "", kb.localise(msg("written since then:")), *later[-_MAX_LATER:], ""])
 
 
 # -- sub-agents ------------------------------------------------------------------------------------

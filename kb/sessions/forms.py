@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from kb.i18n import Message, msg
 from kb.records.model import Candidate
 from kb.sessions import trackers
-from kb.sessions.progress import find_last_tasks, find_progress, find_task, list_last_statements
+from kb.sessions.handed_text import find_last_tasks, find_task
+from kb.sessions.progress import find_progress, list_last_statements
 from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
 from kb.text.segment import clip, count_words, iter_sentence_spans, one_line, split_sentences

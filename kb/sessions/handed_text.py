@@ -2,7 +2,8 @@
 
 A prompt may go on with another session ("Continue from this handover: …"): what follows is an agent's text. It may
 quote an issue, or kb's own forms: those are nobody's words in this session. A summary has sections; of these the one
-that repeats the person's prompts is never read, since a summary is the agent's text.
+that repeats the person's prompts is never read, since a summary is the agent's text. The task is the first prompt that
+says something.
 """
 
 from __future__ import annotations
@@ -12,16 +13,49 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from kb.safety.personal_facts import has_self_description
+from kb.sessions.host_input import split_element
 from kb.sessions.transcript import (
+    AGENT,
+    DELEGATED,
     HUMAN,
     SUMMARY,
     Transcript,
     TranscriptMessage,
     get_own_texts,
+    get_prompt,
     list_calls,
+    list_prompts,
 )
-from kb.text.segment import one_line
+from kb.text.mentions import strip_markdown
+from kb.text.segment import count_words, one_line
 
+_GREETING = re.compile(
+    r"^\s*+(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|morning)(?: (?:there|all))?"
+    r"|早上好|上午好|下午好|晚上好|早|你好|您好|嗨|大家好)\s*+[，,。.!！~～]++\s*+",
+    re.IGNORECASE,
+)
+"""What a prompt may begin with that is not a task."""
+_GOES_ON = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|yes|yep|yeah|sure|right|please|thanks?|thank you|great|good|perfect|nice|cool|lgtm|let'?s"
+    r"|go(?: (?:on|ahead|for it))?|continue|proceed|resume|keep going|carry on|try again|retry|next|both|all|done|now"
+    r"|then|(?:please )?(?:do|ship|run|fix|push|commit|merge) (?:it|that|so|them|this))\b\W*"
+    r"|(?:好的?|可以|行|嗯|继续|对|是的?|谢谢|没问题|接着(?:做|来)?|下一步|开始吧?|就这样|请|吧|了)\W*)+$",
+    re.IGNORECASE,
+)
+"""“Yes, please continue”, “好的，继续”: a person lets the work go on and names no task."""
+_NO_TASK = re.compile(
+    r"(?i)\A\W*kb (?!(?:is|has|does|should|can|must|will|needs|and|or|in|to|for|of|as|was)\b)[a-z-]++[^\n]{0,80}\Z"
+    r"|\A\W*(?:mb ?: ?\w|(?:存档一下|加载上下文|详细说说|简要概括|修剪(?:上下文)?)\W*\Z)"
+    r"|\b(?:where (?:are we|do we stand|were we)|what(?:'s| is) (?:the status|left|open|next))\b[^.\n]{0,20}\Z"
+    r"|(?:到哪(?:里|儿|一步)?了|还剩(?:什么|哪些)|进度(?:如何|怎么样|呢)|现在什么情况)\W*\Z"
+)
+"""“kb inbox”, “存档一下”, “where are we?”: a call of kb, or a question of how far it is."""
+_NUMBER = re.compile(
+    r"(?i)\W*(?:(?:ok(?:ay)?|let'?s do|do|the|number|option|take|选|第)\W+)*#?(\d{1,2})\b"
+    r"(?![.:/%-]?\d|\s*(?:-|and|,)\s*\d)"
+)
+"""“5 seems like a great one”, “选 2”: a person names an item of a list by its number."""
 _INTRO_CHARACTERS = 400
 """A sentence that hands over stands within so many characters of the prompt's beginning."""
 _MIN_HANDED_CHARACTERS = 200
@@ -245,3 +279,59 @@ def iter_summary_errors(text: str) -> Iterator[SummaryError]:
             continue
         cause = _CAUSE.search(rest)
         yield SummaryError(symptom, one_line(cause[1]) if cause else "", one_line(cure[cure.lastindex or 1]), item)
+
+
+# -- the task --------------------------------------------------------------------------------------
+
+
+def find_task(transcript: Transcript) -> str:
+    """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
+    prompts = list_prompts(transcript)
+    if telling := _list_tasks(transcript):
+        return telling[0]
+    if prompts:
+        return prompts[0]
+    given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
+    return given[0] if given else ""
+
+
+def find_last_tasks(transcript: Transcript, most: int = 6) -> list[str]:
+    """Return what the person asked last that names a task, in order; without what the session was asked for.
+
+    What they said about themselves is no task, and forms are committed to an archive that others read.
+    """
+    return [task for task in _list_tasks(transcript)[1:] if not has_self_description(task)][-most:]
+
+
+def _list_tasks(transcript: Transcript) -> list[str]:
+    """Return the prompts that say something, in order; “yes, go on” does not."""
+    found = []
+    for message in transcript.messages:
+        if message.in_context and (prompt := get_prompt(message)):
+            own, handed = split_prompt(prompt)
+            bare = _GREETING.sub("", "\n".join(own).strip() or prompt)
+            if subject := next(
+                (row.strip("#* ") for row in "\n".join(handed).splitlines() if count_words(row) >= 3), ""
+            ):
+                bare = f"{bare.rstrip(':：')}: {subject}"  # “Implement the following plan: Split the ledger”
+            if number := _NUMBER.match(bare):
+                bare = ": ".join(filter(None, (bare, _find_listed(transcript, message.line, number[1]))))
+            # “/review the ledger”: without the command its arguments say little
+            command = split_element("\n".join(message.texts), "command-name")[1].strip()
+            lead = next((row for row in re.split(r"\n[ \t]*\n", bare) if count_words(row) >= 3), bare)
+            bare = f"{command} {bare}" if command else lead.lstrip("# ")  # what follows may be a pasted log
+            if count_words(bare) >= 3 and not (_GOES_ON.match(bare) or _NO_TASK.search(bare)):
+                found.append(bare)
+    return list(dict.fromkeys(found))
+
+
+def _find_listed(transcript: Transcript, line: int, number: str) -> str:
+    """Return the item with *number* in what the agent listed last before *line*: “5 seems a good one”."""
+    item = re.compile(rf"(?m)^[ \t]*(?:\|[ \t]*)?(?:\*\*)?#?{number}(?:[.)]|[ \t]*\|)[ \t]*(\S.*)$")
+    own = [
+        one for one in transcript.messages if one.line < line and one.in_context and one.origin == AGENT and one.texts
+    ]
+    for text in (text for one in own[:-4:-1] for text in get_own_texts(one)):
+        if match := item.search(text):
+            return strip_markdown(match[1].split("|")[0])
+    return ""

@@ -1,4 +1,4 @@
-"""Find where a session stands: what was asked, what is done, under way and open, and what comes next.
+"""Find where a session stands: what is done, under way and open, and what comes next.
 
 Everything is a slice of the transcript. States come from whoever keeps them: lists of tasks, commits, trackers on the
 command line (`bd`, `gh`), the summary of a compaction, and what the agent said last.
@@ -12,14 +12,12 @@ from itertools import islice
 
 from kb.i18n import msg
 from kb.records.kinds import KINDS
-from kb.safety.personal_facts import has_self_description
-from kb.sessions.handed_text import iter_items, split_prompt, split_summary
-from kb.sessions.host_input import split_element, to_text
+from kb.sessions.handed_text import find_last_tasks, iter_items, split_summary
+from kb.sessions.host_input import to_text
 from kb.sessions.prose import is_question, split_pieces, split_sentences
-from kb.sessions.trackers import SessionProgress, list_commits, read_git_state, read_task_list, read_trackers
+from kb.sessions.trackers import SessionProgress, list_commits, read_git_state, read_plan, read_task_list, read_trackers
 from kb.sessions.transcript import (
     AGENT,
-    DELEGATED,
     SUMMARY,
     Transcript,
     get_own_texts,
@@ -37,8 +35,12 @@ _MAX_STEPS = 200
 _MAX_STEP_WORDS = 60
 # “Next: add tests”, “还需要补测试”: what the agent says is left
 _NEXT = re.compile(
-    r"\b(?:next(?: step)?s?(?: is| are|:)|remaining|still (?:to do|needs?|missing)|not yet|left to do|to-?do:)"
-    r"|下一步|待处理|剩下|剩余|还需要?|尚未|接下来",
+    r"\b(?:next(?: step)?s?(?: is| are|:)|remaining|still (?:to do|needs?|missing)|not yet|left to do|to-?do:"
+    r"|left(?: is| are|:)|what(?:'s| is) left)|下一步|待处理|剩下|剩余|还需要?|尚未|接下来|还差",
+    re.IGNORECASE,
+)
+_NEXT_LEAD = re.compile(
+    r"^(?:next(?: up| steps?)?|left|remaining|to-?do|下一步|接下来|剩下|还差|待办)(?: is| are|是)?\s*+[:：]\s*+",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
@@ -48,8 +50,11 @@ _OPEN = re.compile(
     r"|pre-existing"
     r"|(?:can(?:not|'t)|could(?: not|n't)|unable to)\b|i (?:did|have)(?: not|n't)\b|worth (?:checking|fixing)"
     r"|needs? (?:your|manual|a (?:person|human|review|decision))"
+    r"|\b(?:is|are) (?:still )?(?:missing|untouched|half[- ](?:done|written))\b|not (?:been )?started"
+    r"|in progress:|left:"
     r"|not (?:yet |been |currently )?(?:covered|done|pushed|committed|merged|tested|verified|deployed|implemented))"
-    r"|尚未|还没|未完成|待(?:处理|办|定|确认)|剩下|剩余|还需要?|无法|阻塞|需要你|遗留|没有(?:提交|推送|测试)",
+    r"|尚未|还没|未完成|待(?:处理|办|定|确认)|剩下|剩余|还需要?|无法|阻塞|需要你|遗留|没有(?:提交|推送|测试)"
+    r"|没(?:开始|动手|动(?=[，。；]|$)|做|解决|写|测|完成|提交|推)|(?:做|写|改)了?一半|还差|卡在",
 )
 """“Still needs a review”, “I did not push it”, “还没提交”: what the agent's last answer leaves open."""
 # “All tests pass”, “已全部完成”; “the tests pass” alone says nothing of the task
@@ -59,25 +64,6 @@ _ALL_DONE = re.compile(
     r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
     re.IGNORECASE,
 )
-_GREETING = re.compile(
-    r"^\s*+(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|morning)(?: (?:there|all))?"
-    r"|早上好|上午好|下午好|晚上好|早|你好|您好|嗨|大家好)\s*+[，,。.!！~～]++\s*+",
-    re.IGNORECASE,
-)
-"""What a prompt may begin with that is not a task."""
-_GOES_ON = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|yes|yep|yeah|sure|right|please|thanks?|thank you|great|good|perfect|nice|cool|lgtm|let'?s"
-    r"|go(?: (?:on|ahead|for it))?|continue|proceed|resume|keep going|carry on|try again|retry|next|both|all|done|now"
-    r"|then|(?:please )?(?:do|ship|run|fix|push|commit|merge) (?:it|that|so|them|this))\b\W*"
-    r"|(?:好的?|可以|行|嗯|继续|对|是的?|谢谢|没问题|接着(?:做|来)?|下一步|开始吧?|就这样|请|吧|了)\W*)+$",
-    re.IGNORECASE,
-)
-"""“Yes, please continue”, “好的，继续”: a person lets the work go on and names no task."""
-_NUMBER = re.compile(
-    r"(?i)\W*(?:(?:ok(?:ay)?|let'?s do|do|the|number|option|take|选|第)\W+)*#?(\d{1,2})\b"
-    r"(?![.:/%-]?\d|\s*(?:-|and|,)\s*\d)"
-)
-"""“5 seems like a great one”, “选 2”: a person names an item of a list by its number."""
 _FAREWELL = re.compile(
     r"\b(?:that'?s (?:all|it|enough) for (?:today|now)|see you|good night|bye|let'?s stop here)\b"
     r"|(?:今天|先)(?:就)?(?:先)?到(?:这里|这儿|此)|下班了|明天见|再见",
@@ -163,62 +149,6 @@ PUSHED = msg("see what CI and the review say of what was pushed")
 _NOTHING_LEFT = re.compile(r"(?i)\bno (?:explicit\w* )?pending|completed?\b|已完成|无$")
 
 
-# -- the task --------------------------------------------------------------------------------------
-
-
-def find_task(transcript: Transcript) -> str:
-    """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
-    prompts = list_prompts(transcript)
-    if telling := _list_tasks(transcript):
-        return telling[0]
-    if prompts:
-        return prompts[0]
-    given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
-    return given[0] if given else ""
-
-
-def find_last_tasks(transcript: Transcript, most: int = 6) -> list[str]:
-    """Return what the person asked last that names a task, in order; without what the session was asked for.
-
-    What they said about themselves is no task, and forms are committed to an archive that others read.
-    """
-    return [task for task in _list_tasks(transcript)[1:] if not has_self_description(task)][-most:]
-
-
-def _list_tasks(transcript: Transcript) -> list[str]:
-    """Return the prompts that say something, in order; “yes, go on” does not."""
-    found = []
-    for message in transcript.messages:
-        if message.in_context and (prompt := get_prompt(message)):
-            own, handed = split_prompt(prompt)
-            bare = _GREETING.sub("", "\n".join(own).strip() or prompt)
-            if subject := next(
-                (row.strip("#* ") for row in "\n".join(handed).splitlines() if count_words(row) >= 3), ""
-            ):
-                bare = f"{bare.rstrip(':：')}: {subject}"  # “Implement the following plan: Split the ledger”
-            if number := _NUMBER.match(bare):
-                bare = ": ".join(filter(None, (bare, _find_listed(transcript, message.line, number[1]))))
-            # “/review the ledger”: without the command its arguments say little
-            command = split_element("\n".join(message.texts), "command-name")[1].strip()
-            lead = next((row for row in re.split(r"\n[ \t]*\n", bare) if count_words(row) >= 3), bare)
-            bare = f"{command} {bare}" if command else lead.lstrip("# ")  # what follows may be a pasted log
-            if count_words(bare) >= 3 and not _GOES_ON.match(bare):
-                found.append(bare)
-    return list(dict.fromkeys(found))
-
-
-def _find_listed(transcript: Transcript, line: int, number: str) -> str:
-    """Return the item with *number* in what the agent listed last before *line*: “5 seems a good one”."""
-    item = re.compile(rf"(?m)^[ \t]*(?:\|[ \t]*)?(?:\*\*)?#?{number}(?:[.)]|[ \t]*\|)[ \t]*(\S.*)$")
-    own = [
-        one for one in transcript.messages if one.line < line and one.in_context and one.origin == AGENT and one.texts
-    ]
-    for text in (text for one in own[:-4:-1] for text in get_own_texts(one)):
-        if match := item.search(text):
-            return strip_markdown(match[1].split("|")[0])
-    return ""
-
-
 # -- how far it is ---------------------------------------------------------------------------------
 
 
@@ -230,14 +160,20 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     if not doing and not (kept.open or claim or turn.is_over or _has_farewell(transcript)):
         doing = _find_current_work(transcript)
     said = [*_list_results(transcript), *(turn.list_outcome() if turn.is_over else [claim])]
-    waiting = [*kept.open, *_iter_next_steps(transcript), *turn.list_open()]
+    plan = SessionProgress() if any(kept) else _read_plan_progress(transcript)
+    waiting = [*kept.open, *_iter_next_steps(transcript), *turn.list_open(), *plan.open]
     waiting += _list_summary_steps(transcript, "pending")
     git = read_git_state(transcript)
     unfinished = [NOT_PUSHED.translate(language)] if git.is_unpushed else []
     if git.uncommitted:
         unfinished.append(msg("not committed: {files}", files=git.uncommitted).translate(language))
     coming = _list_summary_steps(transcript, "next") or turn.list_next(language) or [*kept.doing[:1], *kept.open[:1]]
-    coming = coming or turn.list_open()[:1] or [row for row in events.open if row.startswith(_REVIEWS)][:1]
+    coming = (
+        coming
+        or turn.list_open()[:1]
+        or [*plan.open[:1]]
+        or [row for row in events.open if row.startswith(_REVIEWS)][:1]
+    )
     coming = coming or [row for row in events.open if row.endswith("(in_progress)")][:1]
     if git.is_unrequested:
         unfinished.append(NO_REQUEST.translate(language))
@@ -245,11 +181,19 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     if not coming and git.is_pushed_last:
         coming = [PUSHED.translate(language)]
     return SessionProgress(
-        _unique([*list_commits(transcript), *kept.done, *events.done, *said]),
+        _unique([*plan.done, *list_commits(transcript), *kept.done, *events.done, *said]),
         _unique(doing),
         _unique([*waiting, *unfinished, *events.open]),
-        _unique(coming),
+        _unique(_NEXT_LEAD.sub("", row) for row in coming),
     )
+
+
+def _read_plan_progress(transcript: Transcript) -> SessionProgress:
+    """Return what is done and open of the agent's numbered plan; nothing of one that nobody has begun."""
+    steps = [step for step in read_plan(transcript) if step.state != "dropped"]
+    left = [one.text for one in steps if not one.state and [*_filter_undone(transcript, one.line, [one.text])]]
+    done = tuple(step.text for step in steps if step.text not in left)
+    return SessionProgress(done, open=tuple(left)) if done else SessionProgress()
 
 
 def _unique(rows: Iterable[str]) -> tuple[str, ...]:
@@ -432,7 +376,10 @@ def _list_done_after(transcript: Transcript, line: int) -> list[str]:
     """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
     later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
     rows = (row for _, text in list_agent_texts(later) for row in split_sentences(text))
-    return [*list_commits(later), *(row for row in rows if _DONE_PATTERN.search(row) and not _NEXT.search(row))]
+    return [
+        *list_commits(later),
+        *(row for row in rows if _DONE_PATTERN.search(row) and not (_NEXT.search(row) or _OPEN.search(row))),
+    ]
 
 
 def _extract_terms(text: str) -> frozenset[str]:

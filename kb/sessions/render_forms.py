@@ -22,9 +22,9 @@ from kb.records.record_file import TEMPLATES
 from kb.safety import redaction
 from kb.sessions import forms
 from kb.sessions.forms import COMPACT, NORMAL, FormFacts
-from kb.sessions.handed_text import AGENT_TOOLS
+from kb.sessions.handed_text import AGENT_TOOLS, find_task
 from kb.sessions.host_records import PersonAnswer
-from kb.sessions.progress import find_progress, find_task
+from kb.sessions.progress import find_progress
 from kb.sessions.trackers import read_task_list
 from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
 from kb.state import state_folder

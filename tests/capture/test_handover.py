@@ -331,6 +331,33 @@ def test_what_was_found_before_a_compaction_is_asked_after_it(host: Host, source
     assert host.send("user-prompt", SESSION, path, prompt="go on").context == ""
 
 
+@pytest.mark.parametrize("with_quote", [True, False], ids=["quoted", "bare"])
+def test_a_resumed_session_is_told_what_it_handed_over_after_its_end(host: Host, with_quote: bool) -> None:
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)
+    host.send("session-end", SESSION, path)
+    quotes = [EN["person"]] if with_quote else []
+    assert write(host, candidate(EN, *quotes, affects_future=True))[0] == 0
+    context = host.send("session-start", SESSION, path, source="resume").context
+    assert f"written since then:\n- [D001] {EN['title']}" in context
+    grow(Path(path), said("user", "and the docs"), said("assistant", "Done."))
+    host.send("stop", SESSION, path)
+    again = host.send("session-start", SESSION, path, source="resume").context
+    assert EN["title"] in again and "written since then" not in again
+
+
+def test_what_is_skipped_in_one_session_waits_in_another(host: Host) -> None:
+    for session in (SESSION, "2" + SESSION[1:]):
+        path = host.folder.parent / f"{session}.jsonl"
+        path.write_text(said("user", EN["ask"]) + said("assistant", EN["agent"]) + said("user", EN["person"]))
+        host.send("user-prompt", session, str(path), prompt=EN["person"])
+        host.send("stop", session, str(path))
+    first, second = waiting(host)
+    assert first["quotes"] == second["quotes"] and first["name"] != second["name"]
+    assert run(host.folder, "learn", "skip", first["name"], KB_HOME=str(host.root)).code == 0
+    assert [one["name"] for one in waiting(host)] == [second["name"]]
+
+
 # -- people look -----------------------------------------------------------------------------------
 
 

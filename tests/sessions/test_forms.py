@@ -15,7 +15,8 @@ from kb.records.candidate import build_candidates
 from kb.records.model import Candidate, Evidence, SimilarRecord, Verdict
 from kb.sessions import forms
 from kb.sessions.forms import SECTIONS, TITLES
-from kb.sessions.progress import find_progress, find_task
+from kb.sessions.handed_text import find_task
+from kb.sessions.progress import find_progress
 from kb.sessions.render_forms import build_hui_output, build_shi_result, render_template
 from kb.sessions.trackers import SessionProgress, list_commits, read_task_list
 from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kb.sessions.handed_text import split_summary
-from kb.sessions.progress import find_last_tasks, find_progress, find_task
+from kb.sessions.handed_text import find_last_tasks, find_task, split_summary
+from kb.sessions.progress import find_progress
 from kb.sessions.trackers import read_git_state, read_trackers
 from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage
 from tests.sessions.test_forms import agent, human
@@ -51,6 +51,59 @@ def test_a_task_is_named_by_its_command_its_plan_or_its_number() -> None:
     assert find_task(made) == "/review all of the ledger"
     tasks = ["Implement the following plan: Split the ledger in two", "2 seems good: Rename the ledger", "看一下。"]
     assert find_last_tasks(made) == tasks
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "kb learn next",
+        "kb search refunds --kind decision",
+        "!kb inbox",
+        "mb:write 2",
+        "存档一下",
+        "修剪",
+        "where are we?",
+        "现在到哪一步了？",
+    ],
+)
+def test_a_call_of_kb_and_a_question_of_the_status_are_no_tasks(prompt: str) -> None:
+    messages = session(human(1, "Split the ledger in two."), human(2, prompt), human(3, "kb is slow, make it fast"))
+    assert find_last_tasks(messages) == ["kb is slow, make it fast"]
+    assert find_task(session(*messages.messages[1:])) == "kb is slow, make it fast"
+
+
+@pytest.mark.parametrize(
+    ("plan", "said", "later"),
+    [
+        (
+            "The plan:\n1. add the table\n2. move the rows\n3. drop the old one\n4. write the docs\n5. tell ops",
+            "ok, but skip step 4",
+            ("Step 1 is done, now step 2.", "Steps 1 and 2 are committed; step 3 is not done yet."),
+        ),
+        (
+            "步骤：\n1. add the table\n2. move the rows\n3. drop the old one\n4. write the docs\n5. tell ops",
+            "好，第 4 步去掉",
+            ("第 1 步完成。", "前两步都完成了，第 3 步写了一半。"),
+        ),
+    ],
+)
+def test_the_steps_of_a_plan_that_nobody_called_done_are_open(plan: str, said: str, later: tuple[str, str]) -> None:
+    made = find_progress(session(human(1, "Split it."), agent(2, plan), human(3, said), *map(agent, (4, 5), later)))
+    assert {"add the table", "move the rows"} <= {*made.done}
+    assert [row for row in made.open if row in ("drop the old one", "write the docs", "tell ops")] == [
+        "drop the old one",
+        "tell ops",
+    ]
+
+
+def test_a_list_that_is_no_plan_or_not_begun_opens_nothing() -> None:
+    causes = agent(2, "I found these issues:\n1. a slow query\n2. a missing index\n3. a wrong join")
+    plan = agent(2, "Plan:\n1. add a table\n2. move the rows\n3. drop the old one")
+    for listed in (causes, plan):
+        made = find_progress(
+            session(human(1, "Look."), listed, human(3, "Rather fix the login."), agent(4, "Fixed it."))
+        )
+        assert made.open == ()
 
 
 def test_trackers_say_what_is_done_and_open() -> None:
