@@ -164,7 +164,7 @@ def _parse_plan(text: str) -> list[str]:
 
 def _read_step_states(text: str, count: int) -> dict[int, str]:
     """Return what the clauses of *text* say of the steps 1 … *count* that they name."""
-    states = {}
+    states: dict[int, str] = {}
     for clause in _CLAUSES.split(text):
         match = _STEPS_NAMED.search(clause)
         is_done = _STEP_DONE.search(clause) and not _STEP_OPEN.search(clause)
