@@ -39,6 +39,15 @@ _CONTINUE_PATTERN = re.compile(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\
 # “continue api” names a session, “continue it” does not: a name has three characters or more, words of a task four 字.
 _MIN_NAME_CHARACTERS, _MIN_TASK_WORDS = 3, 4
 _NAME = re.compile(r"[\w.-]+")
+# What people type for a command: the sentence of the protocol, the bare word, and English. The hooks look first whether
+# a prompt has one of these words at all.
+_PHRASES = {
+    "expand": ("详细说说", "展开", "展开上下文", "expand the context"),
+    "compact": ("简要概括", "压缩", "压缩上下文", "sum up briefly"),
+    "archive": ("存档一下", "存档", "archive the session", "archive this session"),
+    "load": ("加载上下文", "load the context"),
+    "prune": ("修剪上下文", "修剪", "prune the context"),
+}
 
 
 def answer_phrase(
@@ -48,22 +57,19 @@ def answer_phrase(
     match = _POLITE_WRAPPING.match(prompt.strip())
     words = match.group(1).strip() if match else ""
     known = KnownSession(session, path)
-    if words == "详细说说":
-        from kb.capture.prompt_commands import expand_session
-
+    command = next((name for name, phrases in _PHRASES.items() if words.casefold() in phrases), "")
+    if command == "expand":
         return PromptAnswer(expand_session(kb, known).text)
-    if words == "简要概括":
-        from kb.capture.prompt_commands import force_form
-
+    if command == "compact":
         return PromptAnswer(force_form(kb, COMPACT, known).text)
-    if words == "存档一下":
+    if command == "archive":
         return _archive_session(kb, known, folder, host)
-    if words == "加载上下文":
+    if command == "load":
         if own := filter_own_project(kb, list_sessions(kb), folder):
             return PromptAnswer(restore_session(kb, own[-1]))
         none = msg("kb: no session of this project is archived yet; those of all: kb session list --all")
         return PromptAnswer(kb.localise(none))
-    if words == "修剪上下文":
+    if command == "prune":
         return _prune_session(kb, known)
     go_on = _CONTINUE_PATTERN.fullmatch(words)
     return _continue_session(kb, go_on.group(1), folder) if go_on else None

@@ -44,7 +44,10 @@ _SOFT_TIMEOUT_SHARE, _HARD_TIMEOUT_SHARE = 0.8, 0.9
 """The parts of the host's time after which kb gives up, and after which a hook that waits for others is ended."""
 _SESSION_END_SECONDS = 1.2
 """Seconds at the end of a session where kb is a plugin: the host gives all hooks of plugins together 1.5."""
-_COMMAND_WORDS = ("详细说说", "简要概括", "存档一下", "加载上下文", "修剪上下文", "继续", "continue")
+_COMMAND_WORDS = (
+    *("详细说说", "展开", "简要概括", "压缩", "存档", "加载上下文", "修剪", "继续"),
+    *("continue", "expand the", "sum up", "archive th", "load the", "prune the"),
+)
 """Words without which no prompt is a command to kb itself; then nothing is loaded to look."""
 _MAX_COMMAND_CHARACTERS = 80
 """Characters of a prompt that can be a command."""
@@ -236,7 +239,7 @@ def _ask_for_handover(kb: KnowledgeBase, payload: Payload) -> HookResponse | Non
 def _run_prompt_command(kb: KnowledgeBase, payload: Payload) -> HookResponse | None:
     """Return the answer where the prompt is a command to kb itself and nothing else."""
     prompt = payload["prompt"]
-    if len(prompt) > _MAX_COMMAND_CHARACTERS or not any(word in prompt for word in _COMMAND_WORDS):
+    if len(prompt) > _MAX_COMMAND_CHARACTERS or not any(word in prompt.lower() for word in _COMMAND_WORDS):
         return None
     from kb.capture.prompt_commands import answer_phrase
 

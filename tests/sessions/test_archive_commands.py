@@ -147,13 +147,24 @@ def test_each_phrase_does_its_work_when_it_is_the_prompt(root: Path, path: str) 
     assert f"continue {folder.name}" in told and (folder / "expanded.md").exists()
     loaded = prompt(root, path, "加载上下文！").context
     assert find_problems(loaded.partition("\n→")[0])[0] == "compact" and str(folder / "normal.md") in loaded
-    assert "| Deduplication | 2 repeated reads |" in prompt(root, path, "修剪上下文").message
+    for text in ("修剪上下文", "修剪", "Prune the context."):
+        assert "| Deduplication | 2 repeated reads |" in prompt(root, path, text).message
+
+
+def test_the_bare_words_and_english_do_the_same(root: Path, path: str) -> None:
+    for text in ("压缩", "sum up briefly"):
+        assert find_problems(prompt(root, path, text).context)[0] == "compact"
+    for text in ("展开", "Expand the context"):
+        assert find_problems(prompt(root, path, text).context.partition("\n→")[0])[0] == "normal"
+    for text in ("存档", "archive this session"):
+        assert prompt(root, path, text).message and len(archives(root)) == 1
+    assert find_problems(prompt(root, path, "load the context").context.partition("\n→")[0])[0] == "compact"
 
 
 @pytest.mark.parametrize(
     "text",
     ["他说“存档一下”是什么意思？", "先存档一下，再继续写测试", "修剪上下文 是怎么实现的", "继续", "继续写退款的测试",
-     "continue", "继续实现 nothing-like-it", "继续1", "继续2026", "继续退款", "continue s"],
+     "修剪一下这个函数", "压缩图片", "展开这个列表", "continue", "继续实现 nothing-like-it", "继续1", "继续2026", "继续退款", "continue s"],
 )  # fmt: skip
 def test_the_same_words_within_a_prompt_do_nothing(root: Path, path: str, text: str) -> None:
     run(root, "archive", path)
