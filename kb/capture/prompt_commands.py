@@ -159,6 +159,8 @@ def force_form(kb: Workspace, form: str, known: KnownSession) -> RenderedForm:
     kb.state.save({"form": form, "band": now.name}, "active", sanitise_session_id(known.session), _FILE)
     formed = render_transcript_form(kb, known.transcript, form, known.session)
     save_current_form(kb, form, formed.text)
+    if form == EXPANDED and kb.config.layout == "project":  # the normal form is what a sub-agent is pointed to
+        save_current_form(kb, NORMAL, render_transcript_form(kb, known.transcript, NORMAL, known.session).text)
     return formed
 
 

@@ -67,7 +67,12 @@ def _list_elsewhere(kb: KnowledgeBase, text: str, shown: int) -> list[str]:
 
 
 @click.command()
-@click.option("--avatar", required=True, help="Its role: 眼 耳 鼻 舌 身 意, or an English alias.")
+@click.option(
+    "--avatar",
+    default="身",
+    show_default=True,
+    help="Its role: 眼 耳 鼻 舌 身 意, or an English alias; 身, who does the work, gets the hints of both moments.",
+)
 @click.option("--task", required=True, help="Its task.")
 @click.option(
     "--session",

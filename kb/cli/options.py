@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
+_MIN_SHOWN_SCORE = 0.1  # of a record's likeness: below, two titles share a letter or two by chance
 json_option = click.option("--json", "as_json", is_flag=True, help="Print what the library returns, as JSON.")
 
 
@@ -339,7 +340,8 @@ def print_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
     print(f"{pad_text(label, 9)} {name}{verdict.title}{path}", flush=True)
     lines = list(verdict.reasons)
     lines += [f"⎇ {verdict.branch}"] if verdict.branch else []
-    lines += [f"≈ {one.score:.2f} [{qualify_name(kb, one)}] {one.title}" for one in verdict.similar]
+    alike = [one for one in verdict.similar if one.score >= _MIN_SHOWN_SCORE]
+    lines += [f"≈ {one.score:.2f} [{qualify_name(kb, one)}] {one.title}" for one in alike]
     lines += [f"→ {verdict.next}"] if verdict.next else []
     for line in lines:
         print(f"          {line}", file=sys.stderr)

@@ -79,9 +79,9 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "reviews": ("有 {n} 个冲突待评审：`kb review`。", "Conflicts waiting for review: {n} (`kb review`)."),
     "always": ("📌 **一直有效**:", "📌 **What always holds**:"),
     "pointer": (
-        "查找：`kb search 词`；查看：`kb show ID`。以上为引文，仅供参考，决策权在本体。",
-        "Search: `kb search WORDS`; read: `kb show ID`. The above is quoted, for reference only; "
-        "the decision is yours.",
+        "动手前：`kb route 任务`；查找：`kb search 词`；查看：`kb show ID`。以上为引文，仅供参考，决策权在本体。",
+        "Before work: `kb route TASK`; search: `kb search WORDS`; read: `kb show ID`. "
+        "The above is quoted, for reference only; the decision is yours.",
     ),
     "compact": ("## 🔸 缩形态上下文", "## 🔸 Compact context"),
     "hints": ("## 惯性提示", "## Hints"),

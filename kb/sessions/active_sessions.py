@@ -128,10 +128,16 @@ class ActiveSession:
         """Take the session's files away, as it has ended; its cursor stays, in case it is resumed."""
         with contextlib.suppress(OSError):
             remove_folder(self._kb.state.path(*self._active))
+        if self._kb.config.layout == "project":  # a session beside it writes its own again with its next save
+            with contextlib.suppress(OSError):
+                remove_folder(resolve_within(self._kb.root, f"{TREE}/current"))
 
 
 def save_current_form(kb: Workspace, form: str, text: str) -> None:
-    """Keep *form* of the running session in the tree of one project as well, where that layout is wanted (RUYI-04)."""
+    """Keep *form* of the running session in the tree of one project as well, where that layout is wanted (RUYI-04).
+
+    *form* is the name of a form, or of the report of pruning.
+    """
     if kb.config.layout == "project":
         with contextlib.suppress(OSError):
             write_atomic(resolve_within(kb.root, f"{TREE}/current/{form}.md"), text.encode("utf-8", "replace"))

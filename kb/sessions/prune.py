@@ -8,6 +8,7 @@ finds nothing more to do.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ from kb.sessions.prune_strategies import (
 )
 from kb.sessions.transcript import AGENT, AnsweredCall, Transcript, parse_records
 from kb.sessions.usage import ContextUsage
+from kb.similarity.signatures import identify_command
 from kb.text.mentions import find_alternative
 from kb.text.segment import estimate_tokens, first_sentence, normalise
 
@@ -193,6 +195,12 @@ _MIN_DISCARD_TOKENS = 20
 """Estimated tokens below which dropping something is not worth a row."""
 _SAME_WORDS = 3
 """A mended command begins with so many words of the one that failed."""
+_CHANGE_FOLDER = re.compile(r"^\s*+(?:cd\s++[^\s;&]++\s*+(?:&&|;)\s*+)*+")
+_TURNED_DOWN = re.compile(
+    r"不(?:采用|使用|选用|考虑|用)|放弃|排除|否决|弃用|\b(?:reject(?:ed)?|ruled? out|dropp?ed|decided against)\b",
+    re.IGNORECASE,
+)
+"""What says of an option that it was not taken; `find_alternative` looks for one beside what was taken instead."""
 
 
 class AgentText(NamedTuple):
@@ -292,11 +300,13 @@ def _iter_resolved_errors(session: PruneSession) -> Iterator[DiscardProposal]:
 
 
 def _get_target(call: AnsweredCall) -> str:
-    """Return what *call* is about: its file, or the first words of its command; "" where it does not say."""
+    """Return what *call* is about: its file, or the first words of its command; "" where it does not say.
+
+    A short command is meant as a whole: `make test` is mended by `make test`, not by `make lint`.
+    """
     command = call.request.input.get("command")
     if isinstance(command, str):
-        words = command.split()
-        return " ".join(words[:_SAME_WORDS]) if len(words) >= _SAME_WORDS else ""
+        return " ".join(_CHANGE_FOLDER.sub("", command).split()[:_SAME_WORDS]) if identify_command(command) else ""
     return f"{call.request.name} {call.request.path}" if call.request.path else ""
 
 
@@ -324,4 +334,5 @@ def _iter_settled_texts(session: Transcript, pruned: PruneSession) -> Iterator[D
 def _is_decision(sentence: str) -> bool:
     """Return whether *sentence* says which option was taken and which was not."""
     main = split_reason(sentence).main
-    return has_choice(main) and bool(find_alternative(sentence)) and not is_noncommittal(sentence)
+    is_turned_down = bool(find_alternative(sentence) or _TURNED_DOWN.search(sentence))
+    return has_choice(main) and is_turned_down and not is_noncommittal(sentence)

@@ -163,6 +163,7 @@ def write_copy(path: str, target: str, settings: DcpSettings, wanted: PruneReque
 def save_report(kb: Workspace, text: str, session: str = "") -> str:
     """Keep the report of a pruning, as the newest of all and as that of a running *session*; return its path."""
     from kb.records.record_file import sanitise_session_id
+    from kb.sessions.active_sessions import save_current_form
 
     kb.state.ensure_folder()
     paths = [kb.state.path(REPORT)]
@@ -170,6 +171,7 @@ def save_report(kb: Workspace, text: str, session: str = "") -> str:
         paths.append(kb.state.path("active", sanitise_session_id(session), REPORT))
     for path in paths:
         write_atomic(path, text.encode("utf-8", "replace"))
+    save_current_form(kb, REPORT.removesuffix(".md"), text)
     return paths[-1]
 
 

@@ -412,7 +412,7 @@ class TestStart:
             "📌 **一直有效**:",
             "- [C001] 输出必须脱敏",
             "",
-            "查找：`kb search 词`；查看：`kb show ID`。以上为引文，仅供参考，决策权在本体。",
+            "动手前：`kb route 任务`；查找：`kb search 词`；查看：`kb show ID`。以上为引文，仅供参考，决策权在本体。",
         ]
         assert told.ids == ("C001",)
 

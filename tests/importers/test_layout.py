@@ -7,6 +7,7 @@ import pytest
 
 from kb.knowledge_base import KnowledgeBase
 from kb.records.record_file import TREE
+from kb.sessions.prune_transcript import save_report
 from tests.support.clones import git
 from tests.support.command_line import run
 from tests.support.sessions import Session
@@ -109,6 +110,15 @@ def test_the_running_session_is_at_hand_in_the_tree(root: Path, kb: KnowledgeBas
     assert "退款接口" in current.read_text(encoding="utf-8") and git(root, "status", "--porcelain") == ""
     assert run(root, "expand").code == 0
     assert "退款接口" in (root / TREE / "current/expanded.md").read_text(encoding="utf-8")
+    assert "退款接口" in (root / TREE / "current/normal.md").read_text(encoding="utf-8")
+    told = run(root, "spawn", "--style", "ruyi", "--task", "退款接口").out
+    assert str(root / TREE / "current/normal.md") in told
+    with KnowledgeBase(str(root), {}, kb.now) as opened:
+        save_report(opened, "what was pruned", "s-1")
+    assert (root / TREE / "current/dcp-report.md").exists()
+    with KnowledgeBase(str(root), {}, kb.now) as opened:
+        opened.end_session(str(talk), session="s-1")
+    assert not (root / TREE / "current").exists(), "another session is not shown the forms of one that has ended"
 
 
 def test_a_link_in_the_place_of_the_tree_is_not_followed(root: Path, kb: KnowledgeBase, tmp_path: Path) -> None:

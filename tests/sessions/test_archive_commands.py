@@ -164,7 +164,8 @@ def test_the_bare_words_and_english_do_the_same(root: Path, path: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["他说“存档一下”是什么意思？", "先存档一下，再继续写测试", "修剪上下文 是怎么实现的", "继续", "继续写退款的测试",
-     "修剪一下这个函数", "压缩图片", "展开这个列表", "continue", "继续实现 nothing-like-it", "继续1", "继续2026", "继续退款", "continue s"],
+     "修剪一下这个函数", "压缩图片", "展开这个列表",
+     "continue", "继续实现 nothing-like-it", "继续1", "继续2026", "继续退款", "continue s"],
 )  # fmt: skip
 def test_the_same_words_within_a_prompt_do_nothing(root: Path, path: str, text: str) -> None:
     run(root, "archive", path)

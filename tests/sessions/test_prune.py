@@ -381,6 +381,40 @@ def test_what_may_be_dropped_is_told_in_a_table() -> None:
     assert "| 讨论 | 已决策 | ⚠️ 创建锚点 |" in table and "| 搜索 | 已找到目标 | ✅ |" in table
 
 
+@pytest.mark.parametrize(
+    ("failed", "later", "is_mended"),
+    [
+        ("make test", "make test", True),
+        ("npm test", "cd /w && npm test", True),
+        ("pytest tests/test_a.py", "pytest tests/test_a.py", True),
+        ("pytest tests/test_a.py", "pytest tests/test_b.py", False),
+        ("make test", "make lint", False),
+        ("cd /w && make test", "cd /w && make lint", False),
+    ],
+)
+def test_a_short_command_is_mended_by_itself_only(failed: str, later: str, is_mended: bool) -> None:
+    session = Session("make it green")
+    session.call("Bash", "Traceback\n" + "  File x\n" * 60, fails=True, command=failed)
+    session.call("Bash", "5 passed", command=later)
+    session.idle(10)
+    found = prune.propose_discards(heard(session), EVERYTHING)
+    assert [str(one.kind) for one in found] == (["error"] if is_mended else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我们决定订单用 PostgreSQL，不采用 MongoDB，因为订单需要跨表的事务，而且团队里没有人维护过文档数据库。",
+        "We rejected Kafka and chose RabbitMQ for the events, because the volume is small and nobody has run Kafka.",
+    ],
+)
+def test_an_option_that_was_turned_down_asks_for_an_anchor(text: str) -> None:
+    session = Session("choose")
+    session.step(text)
+    session.idle(10)
+    assert [one.is_safe for one in prune.propose_discards(heard(session), EVERYTHING)] == [False]
+
+
 def test_what_asks_for_an_anchor_first_is_never_dropped() -> None:
     session = droppable()
     found = prune.propose_discards(heard(session), EVERYTHING)

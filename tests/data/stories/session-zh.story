@@ -22,8 +22,6 @@ content/sessions/shop-<stamp>-5f0e9a3c
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：安全
 2>           影响大：性能（“缓存”）
-2>           ≈ 0.08 [shop:D001] 下单接口使用 Redis 缓存库存
-2>           ≈ 0.07 [shop:D002] 库存数量缓存在 Redis 中，过期时间 30 秒
 2>           → 请补全：kb write --updates shop:C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb session list

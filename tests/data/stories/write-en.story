@@ -11,7 +11,6 @@ created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-post
 $ kb write --kind decision --title "Publish events through the outbox table" --decision "Order events are written to the outbox table in the same transaction" --alternatives "Dual writes" --why "An event is never lost" --impact src/outbox/ --verification "make test-outbox" --rollback "Switch back to direct publishing" --area architecture
 created   [D002] Publish events through the outbox table  content/anchors/global/D002-publish-events-through-the-outbox-table.md
 2>           large impact: architecture
-2>           ≈ 0.07 [D001] Use PostgreSQL for orders
 
 % Below the gate: held, and counted.
 $ kb write --kind decision --title "Paint the settings button blue" --decision "The button on the settings page is blue" --why "The designer likes it" --session s1
@@ -32,7 +31,6 @@ created   [D003] Paint the settings button blue  content/anchors/global/D003-pai
 2>           not given: alternatives, impact, verification, rollback
 2>           repeated: seen in 2 sessions
 2>           ≈ 0.17 [D002] Publish events through the outbox table
-2>           ≈ 0.09 [D001] Use PostgreSQL for orders
 2>           → complete it: kb write --updates D003 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 % Refused: a title that could stand over anything, and something for today only.
@@ -88,7 +86,6 @@ created   [P001] The payment client logs its API key at debug level  content/anc
 2>           masked: stripe-key
 2>           ≈ 0.27 [D002] Publish events through the outbox table
 2>           ≈ 0.18 [D003] Paint the settings button blue
-2>           ≈ 0.07 [D001] Use PostgreSQL for orders
 
 $ grep -rc sk_live_4eC39 content/anchors/global/P001-*.md
 0
