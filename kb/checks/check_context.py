@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from kb.config import Config
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
+from kb.records.blocks import add_markers
 from kb.records.front_matter import decode_record, edit_front_matter, find_body_start, find_key_line, parse_front_matter
 from kb.records.model import GLOBAL, Record, list_aliases
 from kb.records.record_file import parse_record, read
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 Severity = Literal["error", "warning"]
 FRESH_UID = ""
 """The change of a finding whose new value only the world outside can give."""
+ADD_MARKERS = ""
+"""The key of a change that puts the block markers around a text written by hand: no key of a front matter is empty."""
 _SEVERITIES = {"error": msg("error"), "warning": msg("warning")}
 
 
@@ -61,7 +64,7 @@ class Finding(NamedTuple):
 def build_fixes(
     findings: Iterable[Finding], sources: Iterable[RecordSource], new_uid: Callable[[], str]
 ) -> dict[str, bytes]:
-    """Return the new bytes of every file that can be settled: a changed value in the front matter, and no other byte.
+    """Return the new bytes of every file that can be settled: front matter or markers change, and no other byte.
 
     A result that does not read back as meant is left out.
     """
@@ -73,18 +76,19 @@ def build_fixes(
         changes = wanted.get(path)
         if not changes:
             continue
+        needs_markers = changes.pop(ADD_MARKERS, False)
         if changes.get("uid") == FRESH_UID:
             changes["uid"] = new_uid()
         try:
             old = decode_record(data, path)
-            new = edit_front_matter(old, changes, path)
+            new = edit_front_matter(old, changes, path) if changes else old
             read(new.encode(), path)
             is_same_body = new[find_body_start(new) :] == old[find_body_start(old) :]
             is_as_meant = parse_front_matter(new, path) == {**parse_front_matter(old, path), **changes}
         except BadRecord:
             continue
         if is_same_body and is_as_meant:  # else a person has to look at it
-            fixed[path] = new.encode()
+            fixed[path] = (add_markers(new) if needs_markers else new).encode()
     return fixed
 
 

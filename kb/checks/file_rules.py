@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from difflib import get_close_matches
 
 from kb.checks.check_context import (
+    ADD_MARKERS,
     FRESH_UID,
     CheckContext,
     Finding,
@@ -18,9 +19,9 @@ from kb.checks.check_context import (
 )
 from kb.errors import BadRecord
 from kb.i18n import msg
-from kb.records.blocks import MACHINE_START, find_blocks, refuse_conflict_markers
+from kb.records.blocks import MACHINE_START, find_record_blocks, refuse_conflict_markers
 from kb.records.candidate import FIELDS, find_schema_errors
-from kb.records.front_matter import KEYS, decode_record, find_key_line, parse_front_matter
+from kb.records.front_matter import KEYS, decode_record, find_body_start, find_key_line, parse_front_matter
 from kb.records.kinds import BY_NAME, KINDS, find_kind, list_fields
 from kb.records.model import SCOPE, Record, is_day
 from kb.records.record_file import folder_for_scope
@@ -50,7 +51,11 @@ def _find_causes(broken: UnreadableFile) -> list[tuple[str, BadRecord]]:
     except BadRecord as error:
         return [("unreadable", error)]
     causes: list[tuple[str, BadRecord]] = []
-    probes = {"conflict-markers": refuse_conflict_markers, "frontmatter": parse_front_matter, "markers": find_blocks}
+    probes = {
+        "conflict-markers": refuse_conflict_markers,
+        "frontmatter": parse_front_matter,
+        "markers": find_record_blocks,
+    }
     for rule, probe in probes.items():
         try:
             probe(text, path)
@@ -61,6 +66,17 @@ def _find_causes(broken: UnreadableFile) -> list[tuple[str, BadRecord]]:
     if broken.error.message not in [error.message for _, error in causes]:
         causes.insert(0, ("frontmatter", broken.error))
     return causes
+
+
+def check_markers(context: CheckContext) -> Iterator[Finding]:
+    """Report records written by hand without block markers: they are read, but merges know no block of theirs."""
+    for one in context.records:
+        if MACHINE_START not in one.text:
+            line = find_line_number(one.text, find_body_start(one.text))
+            message = msg("it was written by hand and has no block markers")
+            fix = msg("put them around the text: kb check --fix")
+            change = {ADD_MARKERS: True}
+            yield Finding("bare", "warning", one.record.path, line, message, fix, change)
 
 
 def check_kinds(context: CheckContext) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from kb.errors import BadRecord
 from kb.git import revisions
 from kb.git.revisions import DivergedHistory
 from kb.i18n import Message, msg
-from kb.records.blocks import find_blocks, find_headings
+from kb.records.blocks import find_headings, find_record_blocks
 from kb.records.front_matter import TextSpan
 from kb.records.model import GLOBAL, LIVE, Candidate, Record, Section, SimilarRecord, Status, is_imported
 from kb.similarity.contradictions import find_contradiction
@@ -329,7 +329,7 @@ def _find_section_line(one: LoadedRecord, number: int) -> int:
 
 def _find_section_spans(text: str) -> list[TextSpan]:
     """Return where the sections of a record stand, each from its heading on, in the order of its `sections`."""
-    start, end = find_blocks(text).machine
+    start, end = find_record_blocks(text).machine
     return [TextSpan(start + heading.start, start + heading.end) for heading in find_headings(text[start:end])]
 
 
@@ -390,7 +390,9 @@ def check_duplicate_lines(context: CheckContext) -> Iterator[Finding]:
         if is_imported(one.record.extra) and one.record.path not in context.surroundings.merges:
             continue  # its author wrote it so; only a merge repeats what nobody meant to
         texts = [*(section.text for section in one.record.sections), one.record.user]
-        spans = [*_find_section_spans(one.text), find_blocks(one.text).user] if any(map(_can_repeat, texts)) else []
+        spans = (
+            [*_find_section_spans(one.text), find_record_blocks(one.text).user] if any(map(_can_repeat, texts)) else []
+        )
         for text, span in zip(texts, spans, strict=False):
             found = _find_repeated(one.text[span.start : span.end]) if _can_repeat(text) else None
             if found:

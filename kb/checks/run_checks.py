@@ -53,6 +53,7 @@ Rule = Callable[[CheckContext], Iterator[Finding]]
 
 RULES: tuple[Rule, ...] = (
     file_rules.check_readable,
+    file_rules.check_markers,
     file_rules.check_kinds,
     file_rules.check_fields,
     file_rules.check_ids,

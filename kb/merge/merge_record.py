@@ -34,7 +34,7 @@ from kb.merge.merge_lines import (
     order_names,
 )
 from kb.merge.merge_markdown import merge_lines, merge_text
-from kb.records.blocks import find_blocks, find_headings, refuse_conflict_markers
+from kb.records.blocks import find_headings, find_record_blocks, refuse_conflict_markers
 from kb.records.front_matter import decode_record, find_body_start, find_front_matter, parse_front_matter
 from kb.records.kinds import SECTIONS, resolve_section_name
 from kb.records.record_file import parse_record
@@ -169,7 +169,7 @@ def _is_readable_front(head: str) -> bool:
 
 
 def _split_parts(text: str, path: str) -> _RecordParts:
-    inside, spans, body = find_front_matter(text), find_blocks(text, path), find_body_start(text)
+    inside, spans, body = find_front_matter(text), find_record_blocks(text, path), find_body_start(text)
     if inside is None or not _parse_values(text[inside.start : inside.end]):
         raise BadRecord(msg("the file has no frontmatter"), path=path, line=1)
     mark = "\ufeff" if text.startswith("\ufeff") else ""

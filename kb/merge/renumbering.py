@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
-from kb.records.blocks import find_blocks
+from kb.records.blocks import find_record_blocks
 from kb.records.citations import find_citations
 from kb.records.front_matter import decode_record, edit_front_matter, find_body_start, parse_front_matter
 from kb.records.model import ALIASES, GLOBAL, list_aliases
@@ -147,7 +147,7 @@ def update_references(text: str, path: str, map_id: IdMapper, own: tuple[str, st
             raise
     if own:  # the heading that names its record
         old, new, _ = own
-        start, end = find_blocks(text).machine
+        start, end = find_record_blocks(text).machine
         if match := re.compile(rf"(?:^|(?<=\n))# \[{re.escape(old)}\]").search(text[start:end]):
             at = start + match.start() + len("# [")
             text = text[:at] + new + text[at + len(old) :]

@@ -71,6 +71,24 @@ def find_blocks(text: str, path: str = "") -> BlockSpans:
     )
 
 
+def find_record_blocks(text: str, path: str = "") -> BlockSpans:
+    """Return where the blocks of a record stand; in a file written by hand without any marker, all is MACHINE block.
+
+    Raise BadRecord as `find_blocks` does: a marker that is lost is no file without markers.
+    """
+    start = find_body_start(text)
+    if any(marker in text[start:] for marker in MARKERS):
+        return find_blocks(text, path)
+    return BlockSpans(TextSpan(start, len(text)), TextSpan(len(text), len(text)))
+
+
+def add_markers(text: str) -> str:
+    """Return *text*, a record's file without markers, with its body in a MACHINE block and an empty USER block."""
+    start, newline = find_body_start(text), detect_newline(text)
+    body = text[start:] if text.endswith(("\n", "\r")) or start == len(text) else text[start:] + newline
+    return newline.join((text[:start] + MACHINE_START, body + MACHINE_END, "", USER_START, "", USER_END, ""))
+
+
 def has_markers(text: str) -> bool:
     """Return whether *text* has any block marker outside code."""
     start = find_body_start(text)
@@ -193,7 +211,7 @@ def parse_sections(text: str, level: int = 2, kind: str = "") -> tuple[Section, 
 
 def edit_section(text: str, name: str, body: str, language: str = "en", path: str = "") -> str:
     """Return *text* with the section *name* of its MACHINE block set to *body*; it is added in its place if missing."""
-    span, kind = find_blocks(text, path).machine, _read_kind(text)
+    span, kind = find_record_blocks(text, path).machine, _read_kind(text)
     inside, end = text[span.start : span.end], detect_newline(text)
     body = normalise_newlines(escape_section(body)).strip("\n").replace("\n", end)
     present = _find_section(inside, name, kind)
@@ -216,7 +234,7 @@ def edit_section(text: str, name: str, body: str, language: str = "en", path: st
 
 def append_to_section(text: str, name: str, line: str, language: str = "en", path: str = "") -> str:
     """Return *text* with *line* added at the end of the section *name* of its MACHINE block."""
-    span = find_blocks(text, path).machine
+    span = find_record_blocks(text, path).machine
     inside = text[span.start : span.end]
     present = _find_section(inside, name, _read_kind(text))
     old = inside[present.body : present.end] if present else ""

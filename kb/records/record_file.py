@@ -19,7 +19,7 @@ from kb.records.blocks import (
     USER_START,
     escape_block,
     escape_section,
-    find_blocks,
+    find_record_blocks,
     parse_heading_title,
     parse_sections,
     refuse_conflict_markers,
@@ -120,7 +120,7 @@ def parse_record(text: str, path: str = "") -> Record:
     if not front:
         hint = msg("begin it with --- and the keys id, kind, title")
         raise BadRecord(msg("the file has no frontmatter"), path=path, line=1, hint=hint)
-    spans = find_blocks(text, path)
+    spans = find_record_blocks(text, path)
     values: dict[str, Any] = {}
     for key, shape in _SHAPES.items():
         try:
@@ -195,7 +195,7 @@ def verify_edit(old: str, new: str, keys: Iterable[str], path: str = "") -> None
 
 def _split_outside(text: str, path: str) -> tuple[str, str, str]:
     """Return what stands before the front's keys, between front and MACHINE block, and behind that block."""
-    inside, machine = find_front_matter(text), find_blocks(text, path).machine
+    inside, machine = find_front_matter(text), find_record_blocks(text, path).machine
     return text[: inside.start if inside else 0], text[find_body_start(text) : machine.start], text[machine.end :]
 
 

@@ -190,15 +190,19 @@ def find_missing_sections(record: Record, asked: Collection[str] | None = None) 
 
     *asked* is the setting `required`, where a person writes or decides: of what the kind requires only this is missed.
     """
-    return tuple(name for name in _list_required(record.kind, asked) if not record.section(name).strip())
+    return tuple(name for name in list_required(record.kind, asked) if not record.section(name).strip())
 
 
 def has_required_sections(candidate: Candidate, asked: Collection[str]) -> bool:
     """Return whether *candidate* has what the setting `required`, *asked*, wants of what a person writes."""
-    return {*_list_required(candidate.kind, asked)} <= {section.name for section in build_sections(candidate)}
+    return {*list_required(candidate.kind, asked)} <= {section.name for section in build_sections(candidate)}
 
 
-def _list_required(kind: str, asked: Collection[str] | None) -> tuple[str, ...]:
+def list_required(kind: str, asked: Collection[str] | None) -> tuple[str, ...]:
+    """Return the sections a record of *kind* needs to be accepted: all its row names, or of these the ones *asked* for.
+
+    *asked* holds names of sections, "why", or of one kind's, "constraint.verification".
+    """
     names = BY_NAME[kind].required
     return names if asked is None else tuple(name for name in names if {name, f"{kind}.{name}"} & {*asked})
 

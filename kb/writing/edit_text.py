@@ -16,7 +16,7 @@ from kb.i18n import Message, msg
 from kb.index.record_ids import find_record
 from kb.merge.merge_record import MergedRecord, merge_record
 from kb.records import record_file
-from kb.records.blocks import edit_section, find_blocks
+from kb.records.blocks import edit_section, find_record_blocks
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.model import Candidate, Record, Verdict
 from kb.similarity.merge_candidate import build_fields, build_sections, is_decision_changed
@@ -127,7 +127,7 @@ def _replace_sections(transaction: Transaction, data: bytes, record: Record, can
 
 def _extract_machine_block(data: bytes) -> str:
     text = decode_record(data)
-    return text[slice(*find_blocks(text).machine)]
+    return text[slice(*find_record_blocks(text).machine)]
 
 
 def _is_readable_record(data: bytes, path: str) -> bool:

@@ -95,7 +95,7 @@ def test_nothing_is_wrong_with_good_records() -> None:
 # -- files that are no records --------------------------------------------------------------------
 
 UNREADABLE = {
-    "empty": (lambda t: "", {"frontmatter", "markers"}, 1),
+    "empty": (lambda t: "", {"frontmatter"}, 1),
     "binary": (lambda t: t.replace("说", "\0"), {"unreadable"}, 1),
     "half a file": (lambda t: t[: t.index(MACHINE_END)], {"markers"}, None),
     "marker doubled": (lambda t: t + USER_END + "\n", {"markers"}, None),

@@ -507,7 +507,7 @@ def test_an_unreadable_file_is_a_finding_and_no_trouble(kb: KnowledgeBase, root:
     commit(root)
     found = compare_with_revision(kb, "origin/main")
     assert steps(found) == [("changed", "D004"), ("changed", "D005")]
-    assert {("frontmatter", "error", "D002"), ("markers", "error", "D002")} <= set(against(found))
+    assert ("frontmatter", "error", "D002") in against(found)
 
 
 # -- with and without an index --------------------------------------------------------------------

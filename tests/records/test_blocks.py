@@ -47,7 +47,8 @@ def test_malformed_markers_are_refused(title: str, text: str, expected: str, end
         lambda: edit_section(bad, "why", "x", path="a.md"),
         lambda: append_to_section(bad, "why", "x", path="a.md"),
     ]
-    for act in acts:
+    # a record without any marker was written by hand, and is read; a page of kb's own without them is not
+    for act in acts if "BLOCK" in text else acts[:2]:
         with pytest.raises(BadRecord) as caught:
             act()
         assert (caught.value.path, caught.value.line) == ("a.md", int(line) + head.count("\n"))

@@ -138,7 +138,6 @@ BODY = f"---\n{MACHINE_START}\n{MACHINE_END}\n{USER_START}\n{USER_END}\n"
             7,
             "conflict",
         ),
-        (FRONT + "---\n# half a file\n", 6, "MACHINE_BLOCK_START --> is missing"),
         (FRONT + BODY[: BODY.index(USER_END)], 8, "USER_BLOCK_END --> is missing"),
     ],
 )
