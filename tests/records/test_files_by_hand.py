@@ -12,7 +12,16 @@ from tests.support.clones import decision, one
 from tests.support.command_line import run, run_at_terminal
 from tests.support.sealed import git
 
-FRONT = "---\nid: D050\nkind: decision\ntitle: Deploy on Mondays\nstatus: accepted\nscope: global\ndate: 2026-03-01\nconfirmed: 2026-03-01\n---\n"
+FRONT = """---
+id: D050
+kind: decision
+title: Deploy on Mondays
+status: accepted
+scope: global
+date: 2026-03-01
+confirmed: 2026-03-01
+---
+"""
 BODY = "# Deploy on Mondays\n\n## Decision\n\nWe deploy on Mondays.\n\n## 理由\n\nNobody is there on Saturday.\n"
 
 
