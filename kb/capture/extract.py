@@ -25,6 +25,7 @@ from kb.i18n import Message
 from kb.records.candidate import AREAS
 from kb.records.model import Candidate, Evidence
 from kb.safety import redaction
+from kb.safety.personal_facts import is_personal, is_personal_wish
 from kb.sessions.handed_text import iter_spoken, iter_summary_errors, split_summary
 from kb.sessions.host_input import read_transcript
 from kb.sessions.host_records import LEFT, PersonAnswer, format_option
@@ -263,6 +264,9 @@ def word_sentence(sentence: str, origin: str) -> Candidate | None:
     if is_noncommittal(sentence):
         return None
     main, why = split_reason(sentence)
+    if origin == HUMAN and (is_personal(sentence) or is_personal_wish(sentence)):
+        own = Candidate("preference", _build_title(sentence), decision=strip_markdown(sentence))
+        return own._replace(affects_future=True, confidence=WISH_CONFIDENCE)
     if origin == HUMAN and has_lasting_wish(sentence, why):
         kind = "constraint" if is_binding(main) else "preference"
         wish = Candidate(kind, _build_title(main), decision=strip_markdown(main), why=why)

@@ -24,12 +24,12 @@ from kb.records.kinds import kind_label, verdict_name
 from kb.records.model import Candidate, Evidence, Record, Verdict
 from kb.records.record_file import resolve_openable_path
 from kb.safety import redaction
-from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_personal_fact
+from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_about_person
 from kb.safety.quoting import quote_text
 from kb.sessions.prose import split_reason
 from kb.similarity.duplicates import compute_similarity, find_duplicate
 from kb.similarity.merge_candidate import build_sections
-from kb.state.project import is_agent_shell, is_shared
+from kb.state.project import find_own_root, is_agent_shell, is_shared
 from kb.state.session_log import MOMENT, SessionLog
 from kb.text.segment import clip
 from kb.writing import inbox, pipeline
@@ -123,7 +123,7 @@ def _collect_noticed(
         if any(compute_similarity(candidate.title, verdict.title) > _MIN_TITLE_SIMILARITY for verdict in verdicts):
             continue
         [would] = pipeline.write(kb, [candidate], folder=folder, dry_run=True)
-        if would.verdict not in ("refused", "unchanged") or is_personal_fact(candidate):
+        if would.verdict not in ("refused", "unchanged") or is_about_person(candidate):
             found.append(Proposal(inbox.build_held_name(candidate), candidate))
     return found
 
@@ -174,8 +174,12 @@ def _format_line(kb: Workspace, candidate: Candidate) -> str:
     line = f"[{kind_label(candidate.kind, kb.config.language)}] {quote_text(candidate.title, kb.config.title_max)}"
     if not can_be_personal_fact(candidate) or not is_shared(kb):
         return line
-    if is_personal_fact(candidate):
-        return line + kb.localise(msg(" (about you: it stays in this clone)"))
+    if find_own_root(kb):
+        return line + kb.localise(msg(" (about you: it goes into your own base, ~/.kb)"))
+    if is_about_person(candidate):
+        return line + kb.localise(
+            msg(" (about you: it stays in this clone until you have a base of your own: kb init --user)")
+        )
     perhaps = msg(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)")
     return line + kb.localise(perhaps)
 
@@ -239,6 +243,12 @@ def confirm_proposal(kb: Workspace, proposal: Proposal) -> Verdict:
     held = next((held for held in inbox.list_held(kb) if proposal.held and held.name == proposal.held), None)
     candidate = held.candidate if held else proposal.candidate._replace(affects_future=True)
     name = held.name if held else proposal.name
+    if can_be_personal_fact(candidate) and is_shared(kb):
+        from kb.capture.submit import write_to_own_base
+
+        if written := write_to_own_base(kb, [candidate]):
+            close_proposal(kb, proposal)
+            return written[0]
     verdict = pipeline.write_promoted(kb, candidate, name, by_person=True)
     if verdict.verdict != "refused":
         close_proposal(kb, proposal)

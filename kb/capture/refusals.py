@@ -10,13 +10,13 @@ from kb.capture.extract import MAX_TYPED_CHARACTERS, is_too_short
 from kb.capture.proposal_cues import FOLDER
 from kb.i18n import msg
 from kb.records.model import Candidate, Verdict
-from kb.safety.personal_facts import can_be_personal_fact
+from kb.safety.personal_facts import can_be_personal_fact, is_about_person
 from kb.sessions.active_sessions import ActiveSession, JudgedCandidate, parse_judged
 from kb.sessions.handed_text import iter_spoken
 from kb.sessions.prose import has_cue, is_noncommittal, is_question, split_pieces, split_sentences
 from kb.sessions.session_archive import iter_project_sessions, list_known_sessions
 from kb.sessions.transcript import HUMAN, Transcript
-from kb.state.project import is_shared
+from kb.state.project import find_own_root, is_shared
 from kb.text.segment import clip, normalise, one_line
 from kb.writing.gate import DECLINED
 
@@ -35,6 +35,7 @@ class ConsultedCandidates(NamedTuple):
 
     free: list[Candidate]  # the gate may judge them
     waiting: list[Candidate]  # the person is being asked about them now
+    own: list[Candidate]  # they are the person's, and go into the base of their own
 
 
 def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: str) -> ConsultedCandidates:
@@ -42,18 +43,19 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
 
     What a person has refused is left out, also under another kind and in other words. What was confirmed is written
     already: the same sentence is left out, the same matter in other words gets the kind it was written under, so that
-    it is compared with that record and adds to it. What may be about the person is proposed to them and stays in the
-    clone, where others read the knowledge base.
+    it is compared with that record and adds to it. Where others read the knowledge base, what is the person's goes into
+    their own base (`~/.kb`); where that is not there, or it is in doubt, it is proposed and stays in the clone.
     """
     personal = [one for one in candidates if can_be_personal_fact(one)]
     if not candidates or not (personal or os.path.isdir(kb.state.path(FOLDER))):
-        return ConsultedCandidates(list(candidates), [])
+        return ConsultedCandidates(list(candidates), [], [])
     from kb.capture.proposals import CONFIRMED, PENDING, REJECTED, Proposal, list_proposals, save_proposal
     from kb.writing.inbox import build_held_name
 
     personal = personal if personal and is_shared(kb) else []
     known = list_proposals(kb)
-    consulted = ConsultedCandidates([], [])
+    own_root = find_own_root(kb) if personal else ""
+    consulted = ConsultedCandidates([], [], [])
     for candidate in candidates:
         same = [proposal for proposal in known if is_same_as_proposal(kb, candidate, proposal)]
         statuses = {proposal.status for proposal in same}
@@ -62,7 +64,11 @@ def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: s
         if REJECTED in statuses or any(_has_same_quote(candidate, one.candidate) for one in confirmed):
             continue
         if candidate in personal:
-            if not same:
+            if own_root and is_about_person(candidate):
+                consulted.own.append(candidate)
+                for asked in same:
+                    save_proposal(kb, asked._replace(status=CONFIRMED, code=""))
+            elif not same:
                 known.append(save_proposal(kb, Proposal(build_held_name(candidate), candidate, session=session)))
         elif confirmed:
             consulted.free.append(candidate._replace(kind=confirmed[-1].candidate.kind))

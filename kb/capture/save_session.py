@@ -160,6 +160,7 @@ class _SessionSave:
         self.scope = known if known and not os.path.isdir(folder) else kb.project(folder) if folder else GLOBAL
         self.rows = active_sessions.parse_judged(self.before)
         self.new: list[JudgedCandidate] = []
+        self.own: list[Candidate] = []  # the person's: into their own base, and into no form or archive of this one
         self.asked: list[Candidate] = []  # the person is being asked about these: an answer writes or drops them
         self.compact = ""
         self.progress: SessionProgress | None = None
@@ -201,6 +202,10 @@ class _SessionSave:
         self._keep_unsolved()
         self._note_questions()
         self._move_cursor()
+        if self.own:
+            from kb.capture.submit import write_to_own_base
+
+            verdicts = [*verdicts, *write_to_own_base(kb, self.own)]
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
 
     def _build_result(self, found: Sequence[Candidate], verdicts: Sequence[Verdict], *notes: str) -> SavedSession:
@@ -240,7 +245,7 @@ class _SessionSave:
         # Of a session that has ended nobody will answer: the gate judges.
         has_ended = bool(self.landing) and not self.active.is_session_running
         consulted = consult_proposals(kb, candidates, "" if has_ended else self.job.session)
-        self.asked = consulted.waiting
+        self.asked, self.own = consulted.waiting, consulted.own
         return consulted.free, [redaction.redact_text(note)[0] for note in notes]
 
     def _note_openings(self) -> None:

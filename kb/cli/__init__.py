@@ -21,7 +21,8 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments is None:
         delay_gc()  # where a program calls this, the process and its garbage collector are not ours
     words = sys.argv[1:] if arguments is None else arguments
-    code = plain.run_if_plain(words)
+    # a record of the person's own base (`me:U001`) is in another base than the one around
+    code = None if any(word.startswith("me:") for word in words) else plain.run_if_plain(words)
     if code is None:
         from kb.cli import group
 

@@ -19,6 +19,8 @@ from kb import __version__
 from kb.cli.options import report_error, resolve_language, usage_error
 from kb.errors import KbError
 from kb.i18n import DOMAIN, LOCALE, Message, load_translations, msg
+from kb.paths import user_home
+from kb.records.model import OWN
 from kb.state.state_folder import redact_message
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -103,6 +105,9 @@ def load_command(name: str) -> click.Command:
     return command
 
 
+_OWN_ID = re.compile(rf"{OWN}([A-Z]{{1,2}}\d+)")
+
+
 class Commands(click.Group):
     """A group that imports a command when it is called and not before."""
 
@@ -148,6 +153,8 @@ class Commands(click.Group):
                 args = [*args[:number], *ALIASES[word].split(), *args[number + 1 :]]
             if word in ALIASES or word in COMMANDS:
                 break  # what follows are its words: in `kb search 存档` that is what is looked for
+        if any(map(_OWN_ID.fullmatch, args)):  # `kb show me:U001`: in the person's own base, wherever they stand
+            args = ["--kb", user_home(os.environ), *(_OWN_ID.sub(r"\1", word) for word in args)]
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:

@@ -32,10 +32,12 @@ from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, LIVE, Record, Reference, recency_key
 from kb.records.record_file import REVIEWS, TREE, resolve_openable_path
-from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question, is_team_question
+from kb.search.identity import is_identity_question
+from kb.search.intent import IDENTITY, STRATEGIES, is_team_question
 from kb.search.query import MAX_TERMS, Query, find_references, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state.project import list_own_records
 from kb.state.session_log import RANKED, SessionLog
 from kb.text.segment import clip, estimate_tokens, one_line, split_sentences
 
@@ -54,7 +56,7 @@ _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, th
 _KINDS_FOR_ALL = ("pitfall", "domain-note", "preference", "checklist")  # told to a sub-agent of whatever role
 _MAX_TASK_RECORDS = 24  # records about a task that are compared with their files, the best first
 _MAX_IDENTITY_CHARACTERS = (
-    80  # characters of a prompt that can be a question about the person who asks and nothing else
+    120  # characters of a prompt that can be a question about the person who asks and nothing else
 )
 
 
@@ -166,11 +168,18 @@ def build_prompt_hint(
     """
     query = parse_query(prompt)
     new = _leave_out_told(_find_current(kb, partial(_find_prompt_records, kb, query, project, told)), told)
+    own = list_own_records(kb)[: kb.config.hint_items] if _is_about_asker(query) else []
     found = list(islice(iter_still_true(kb, new, project, folder or kb.folder), kb.config.hint_items)) if new else []
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
-    hint = hint_text.render_prompt_hint(qualify_record_ids(kb.index, about, project), kb.config)
+    told_of = [*own, *qualify_record_ids(kb.index, about, project)][: kb.config.hint_items]
+    hint = hint_text.render_prompt_hint(told_of, kb.config)
     log_given_records(kb, "prompt", hint.shown, told)
     return hint.text
+
+
+def _is_about_asker(query: Query) -> bool:
+    """Return whether *query*, a prompt, asks about the person who asks and nothing else."""
+    return len(query.text) <= _MAX_IDENTITY_CHARACTERS and is_identity_question(one_line(query.text))
 
 
 def _leave_out_told(records: Sequence[Record], told: SessionLog | None) -> list[Record]:
@@ -183,7 +192,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
 
     A prompt that asks about the person is answered with their preferences, as such a search is.
     """
-    if len(prompt.text) <= _MAX_IDENTITY_CHARACTERS and is_identity_question(one_line(prompt.text)):
+    if _is_about_asker(prompt):
         wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=list_own_scopes(project), statuses=tuple(LIVE))
         return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
     if not prompt.references and not prompt.subjects:
@@ -273,7 +282,9 @@ def build_start_context(kb: Workspace, session: str, *, source: str, project: st
 
         compact = load_compact(kb, session)
     reviews = len(kb.repository.list_refs(REVIEWS.rstrip("/")))
-    hint = hint_text.render_start_context(compact, always, kb.config, counts=counts, reviews=reviews)
+    own = [record for record in list_own_records(kb) if not {record.uid, f"{_TITLE}{record.uid}"} & known]
+    counts["preference"] += len(own)
+    hint = hint_text.render_start_context(compact, chain(own, always), kb.config, counts=counts, reviews=reviews)
     log_given_records(kb, "start", hint.shown, told)
     return hint.text
 

@@ -33,6 +33,7 @@ from kb.sessions.host_input import extract_typed_text
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.startup.process import signal
 from kb.state import state_folder
+from kb.state.project import find_own_root
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -163,6 +164,10 @@ def handle_session_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
         raise
     except (KbError, OSError) as error:
         remember_failure(kb.root, "SessionStart", error)
+    if find_own_root(kb) and os.path.isdir(kb.state.path("proposals")):
+        from kb.capture.submit import land_personal
+
+        landed += land_personal(kb)
     cures.save_known_errors(kb)
     folder = payload.get("cwd", "")
     session, source = payload.get("session_id", ""), payload.get("source", "")

@@ -40,6 +40,9 @@ LIVE = frozenset({Status.PROPOSED, Status.ACCEPTED})
 GLOBAL = "global"
 """The scope of what holds in every project; the others are `project/<name>`."""
 
+OWN = "me:"
+"""What stands before the id of a record of the person's own base (`~/.kb`), which is read beside a team's."""
+
 SCOPE = r"global|project/(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z))[^\W_](?:[\w.-]{0,98}\w)?"
 """What a scope looks like, as a regular expression; a name begins and ends with a letter or digit of any script.
 

@@ -1,4 +1,4 @@
-"""Tell a fact about the person who speaks from a wish about the work: who they are is nobody's business but theirs.
+"""Tell what a person says of themselves from what they say of the work: who they are is nobody's business but theirs.
 
 The grammar decides. A clause whose subject is the speaker ("I", "my", 我, not "we", 我们) and whose verb is none
 of wishing, thinking, deciding or working states something about the speaker. Some of that is certain by what is said: a
@@ -179,13 +179,30 @@ def is_personal_fact(candidate: Candidate) -> bool:
     return is_personal("\n".join((candidate.title[:_MAX_CHARACTERS], candidate.decision[:_MAX_CHARACTERS])))
 
 
+def is_about_person(candidate: Candidate) -> bool:
+    """Return whether *candidate* is certainly the person's own: a fact about them, or how they want to be answered."""
+    texts = (candidate.title[:_MAX_CHARACTERS], candidate.decision[:_MAX_CHARACTERS])
+    return is_personal_fact(candidate) or (candidate.kind == "preference" and any(map(is_personal_wish, texts)))
+
+
+def read_profile_claims(text: str) -> dict[str, str]:
+    """Return the claim that *text*, about the person who says it, makes: “call me Jo” is {"profile.name": "Jo"}.
+
+    At most one, the first of the table: what is said of two traits is two records.
+    """
+    for key, pattern in _PROFILE:
+        if match := regex(pattern, re.IGNORECASE).search(text[:_MAX_CHARACTERS]):
+            return {key: next(filter(None, match.groups())).strip()}
+    return {}
+
+
 def can_be_personal_fact(candidate: Candidate) -> bool:
     """Return whether *candidate* may be a fact about the person whose session it comes from.
 
     Only a preference speaks of a person, and may do so in an agent's words ("the user is …", 用户叫…): in a record of
     another kind "I" may be the agent, and "the user" is one of the product's.
     """
-    if is_personal_fact(candidate):
+    if is_about_person(candidate):
         return True
     texts = (candidate.title[:_MAX_CHARACTERS], candidate.decision[:_MAX_CHARACTERS])
     about = any(_has_match((_SPEAKS_ABOUT, _SPEAKS_ABOUT_ZH), text.casefold()) for text in texts)
@@ -202,3 +219,156 @@ def _has_introduction(text: str) -> bool:
 
 def _has_match(patterns: tuple[str, ...], text: str) -> bool:
     return regex("|".join(patterns), re.IGNORECASE).search(text) is not None
+
+
+# -- wishes of a person about how they are spoken to, and what they work with ------------------------
+
+_ANSWERS = (
+    r"(?:answers?|repl(?:y|ies)|responses?|explanations?|explain|summar(?:y|ies)|tone|messages? to me|respond|talk|"
+    r"speak|"
+    r"chat|pleasantries|small talk|apologi[sz]\w*|emojis?|jargon)"
+)
+_TONGUE = (
+    r"(?:english|german|french|spanish|portuguese|italian|dutch|polish|russian|ukrainian|turkish|arabic|hindi|japanese|"
+    r"korean|chinese|mandarin|cantonese|czech|swedish|danish|norwegian|finnish|greek|hebrew|vietnamese|thai|indonesian)"
+)
+_OWN_TOOLS = (
+    r"(?:fish|bash|zsh|powershell|nushell|vim|neovim|nvim|emacs|helix|nano|vs ?code|vscode|sublime|zed|cursor|"
+    r"intellij|idea|"
+    r"pycharm|goland|webstorm|xcode|tmux|iterm2?|kitty|alacritty|wezterm|ghostty|macos|linux|ubuntu|fedora|arch|"
+    r"windows|wsl|"
+    r"dvorak|colemak|neo2?|a mac|a macbook|a thinkpad|arc|firefox|chrome|safari)"
+)
+_WISH_EN = (
+    rf"\b(?:answer|reply|respond|talk|speak|write|explain)(?:ing)?(?: \w+){{0,2}}? (?:to me )?in (?:plain |"
+    rf"simple )?{_TONGUE}\b(?! (?:in|for "
+    r"the|comments|docs))",
+    r"\b(?:answer|reply to|talk to|speak to|address|greet|teach|lecture|thank|flatter|praise|correct|remind|warn|"
+    r"ask) me\b"
+    r"(?! (?:what|why|how|where|when|which|who|if|whether|again about|about the))",
+    rf"\b(?:your|the) (?:{_ANSWERS})\b|\bwhen (?:you(?:'re| are)? )?(?:talk|speak|explain|answer|reply|writ|respond|"
+    rf"answering|talking|"
+    r"explaining|writing)(?:ing|e)? (?:to|things to|for) me\b",
+    r"\b(?:no|drop|skip|without|spare me|cut|leave out|fewer|less|avoid|stop using|never use|don't use) (?:the |all |"
+    r"any |your )*"
+    r"(?:emojis?|pleasantries|small talk|jargon|flattery|apologies|apologi[sz]ing|preambles?|disclaimers|"
+    r"exclamation marks|"
+    r"bullet points|fluff|filler|chit-?chat|praise)\b",
+    r"\b(?:be|stay|keep it|keep things|keep answers|keep them|keep replies|make it|make answers) (?:more |less |very |"
+    r"really )*(?:brief|short|concise|"
+    r"terse|blunt|direct|formal|informal|casual|polite|verbose|honest with me|patient|gentle)\b(?! (?:function|method|"
+    r"file|name|"
+    r"commit|variable))",
+    r"\b(?:just )?give me (?:just |only )?(?:the |short |brief |long |full |straight )*(?:answers?|conclusion|"
+    r"bottom line|tl;?dr|gist)\b|"
+    r"\bgo easy on\b|\bget (?:straight )?to the point\b",
+    r"\b(?:always |please |first |never )*(?:show|tell|give|explain|walk|teach|send) me\b[^.;]{0,60}\b(?:before|first|"
+    r"step by step|instead of|"
+    r"rather than|every time|always|from now on)\b|\balways (?:show|tell|give|explain|warn|ask|walk|"
+    r"remind)(?: \w+)? me\b",
+    r"\bi (?:learn|understand|read|think|remember) (?:best|better|faster|slowly|things)\b|\bhow i (?:learn|think|"
+    r"like it|work best)\b",
+    rf"\bi(?:'m| am)? (?:only |always |mostly |usually |still |just )*(?:use|using|on|run|type on|work (?:in|on|with)|"
+    rf"live in|code in|prefer) "
+    rf"(?:a |an |the )?{_OWN_TOOLS}\b(?! (?:for (?:the|this|our)|in (?:the|this|our)|images?|container|runner|mode|"
+    rf"job))",
+    rf"\bmy (?:{_OWN}|editor|shell|terminal|ide|os|keyboard(?: layout)?|laptop|screen|monitor|english|german|french|"
+    rf"chinese|spanish|japanese|"
+    r"background|first language|day off|days off|hearing|typing|attention span|hands?)\b(?:'s| is| are|"
+    r":)(?! (?:broken|failing|not "
+    r"working|slow today|crash))",
+    r"\bi (?:don't|do not|never|only|usually|always|mostly) work (?:on|from|after|before|at|past|during|until) (?:mon|"
+    r"tue|wed|thu|fri|sat|sun|"
+    r"week|home|night|\d|noon|the evening|mornings|lunch)\w*",
+    r"\b(?:i've|i have) (?:only |just |been )*(?:been )?(?:writing|coding|programming|using|learning|doing|"
+    r"working (?:with|in|as))\b[^.;]{0,40}"
+    r"\b(?:for|since) (?:about |around |over |almost |only |just )*(?:an?|two|three|four|five|six|ten|\d+|years|"
+    r"months|a few|19|20)",
+    r"\b(?:i'm|i am) [A-Za-z]+, (?:an? |the )?(?:\w+ ){0,3}?(?:dev|developer|engineer|designer|sre|pm|qa|lead|manager|"
+    r"architect|intern)\b",
+    r"\b(?:i'm|i am) (?:\w+ ){0,3}?(?:dev|pm|qa|dba|newbie|noob)\b(?! (?:build|branch|server|environment|mode))",
+)
+_TONGUE_ZH = r"(?:中文|英文|英语|汉语|普通话|粤语|日语|日文|德语|法语|韩语|西班牙语|俄语|简体|繁体|双语|大白话|人话)"
+_OWN_TOOLS_ZH = (
+    r"(?:vim|nvim|neovim|emacs|helix|vs ?code|vscode|idea|pycharm|goland|webstorm|sublime|zed|cursor|iterm2?|zsh|fish|"
+    r"bash|tmux|"
+    r"mac(?:book|os)?|windows|linux|ubuntu|wsl|双拼|五笔|hhkb|机械键盘)"
+)
+_WISH_ZH = (
+    rf"(?:回[答复话]|答复|回我|跟我说话?|和我说话?|跟我讲|说话|解释|沟通|交流|聊)[^。；]{{0,8}}(?:用|说|讲){_TONGUE_ZH}|"
+    rf"(?:用|说|讲){_TONGUE_ZH}[^。；，]{{0,6}}(?:回[答复话]|答复|回我|跟我|和我|说话|解释|沟通|交流|聊|讲给我)",
+    r"(?:跟|和|给|对|向)我(?!们)(?:说话|说|讲|沟通|交流|聊|解释|讲解|回[答复]|汇报|讲原理|讲东西)",
+    r"(?:回[答复](?!码|体|格式|字段|报文)|答复|说话|解释(?!器)|语气|口吻|讲解)[^。；]{0,10}(?:别|不要|少|简短|简洁|简单|精简|啰嗦|废话|直接|详细|通俗|"
+    r"口语|正式|客气|委婉|幽默|严肃|短|长|一点|控制|分点|先|干脆)",
+    r"(?:别|不要|少|不用|无需|省掉|去掉|不许|别再)[^。；，]{0,4}(?:客套|寒暄|废话|啰嗦|客气|表情|emoji|道歉|感叹号|夸我|奉承|绕弯子|长篇大论|“?您”?|术语|"
+    r"黑话|催我|打断我|问我)",
+    r"(?:先|直接)(?:上|说|给|讲)(?:我)?(?:结论|重点|答案|要点)|有(?:问题|话|错)?(?:就)?直(?:接)?(?:说|怼|讲)",
+    rf"{_I}[^，。；]{{0,8}}(?:用的?(?:都)?(?:是)?|使|敲)(?:惯)?\s?{_OWN_TOOLS_ZH}(?!跑|部署|构建|镜像)|(?:终端|编辑器|键盘|系统|电脑|输入法|浏览器)"
+    rf"[^，。；]{{0,4}}(?:{_I}|用的?(?:是|都)?)[^，。；]{{0,10}}{_OWN_TOOLS_ZH}",
+    rf"{_I}(?:的)?(?:英语|英文|日语|德语|数学|视力|听力|记性|普通话|中文|打字)(?:[^，。；]{{0,4}})(?:不好|不太好|差|一般|不行|很好|还行|慢|弱)",
+    rf"(?:{_I}|^)[^，。；]{{0,10}}(?:[一二三四五六七八九十几多两\d]+年(?:多)?的?)[^，。；]{{0,10}}(?:老兵|经验|老手|程序员|开发|从业|老人)",
+    rf"(?:{_I}|^)[^，。；]{{0,8}}(?:小白|新手|菜鸟|外行|半路出家|转行|科班|刚学的|初学者|零基础)",
+    rf"{_I}是(?:做|搞|干|学)[^，。；]{{1,12}}的|{_I}(?:主要|平时|一般)(?:做|搞|写)(?!完)[^，。；]{{1,14}}$",
+    rf"{_I}[^，。；]{{0,6}}(?:喜欢|习惯|偏好|更愿意)(?:看|先看|听|先听|先讲|简短|直接|中文|英文|例子|图)|(?:给|跟|对){_I}[^，。；]{{0,10}}喜欢|"
+    r"先看例子|先给例子|(?:帮|给)我(?:顺便)?翻译(?:一下)?[^。；]{0,10}(?:每次|都|以后)|顺便帮我翻译",
+    rf"{_I}[^，。；]{{0,6}}(?:周末|晚上|早上|下班后?|午休|周[一二三四五六日天])[^，。；]{{0,8}}(?:不看|不回|不在|不上|不工作|休息|才)",
+)
+_PROFILE = (
+    (
+        "profile.name",
+        r"(?:my name is|call me|i go by) ([\w'-]+(?: [A-Z][\w'-]+)?)|"
+        r"(?:我(?:的名字)?(?:叫|是)|叫我)(?:做)?([^\s，。,.就好了吧]{1,8})",
+    ),
+    ("profile.language", rf"\bin (?:plain |simple )?({_TONGUE})\b|(?:用|说|讲)({_TONGUE_ZH})"),
+    (
+        "profile.editor",
+        r"\b(n?vim|neovim|emacs|helix|vs ?code|sublime|zed|cursor|intellij|idea|pycharm|goland|xcode)\b",
+    ),
+    ("profile.shell", r"\b(fish|bash|zsh|powershell|nushell)\b"),
+    ("profile.os", r"\b(macos|linux|ubuntu|fedora|arch|windows|wsl|a mac|a macbook)\b"),
+    (
+        "profile.place",
+        r"\b(?:live in|work from|based in|located in) ([A-Z]\w+(?: [A-Z]\w+)?)|"
+        r"我?(?:住在|在)([^，。\s]{2,6}?)(?:办公|上班|工作|生活)",
+    ),
+    ("profile.role", rf"\b(?:an?|the) ((?:[\w/+#.-]+ ){{0,3}}?{_ROLE})\b|({_ROLE_ZH})(?=$|[，,。；\s!！])"),
+)
+"""Of what a person says about themselves, what has one value at a time, and how the value is read."""
+_ONCE = regex(
+    r"\b(?:just this once|this time|for now|this one|for this (?:one|task|pr|change|file)|today only|right now)\b|"
+    r"这一?次|这回|本次|暂时|先这样|"
+    r"今天先|[?？吗]\s*$",
+    re.IGNORECASE,
+)
+"""What holds for the task at hand, or is asked: 这一次输出成表格 is no wish that lasts."""
+_TEAMS = regex(
+    r"\b(?:we|our|us|users?|customers?|the (?:api|ui|app|site|service|bot|docs?|readme|changelog)|comments|commit "
+    r"messages?|docstrings?|log messages|error messages|pull requests?|prs?|code review|tests|branch|files? (?:before|"
+    r"unless))\b|我们|咱们|团队|用户|客户|接口|文档|注释|提交信息|代码|项目|仓库|日志|报文|字段|页面|函数|文件|测试|分支|合并",
+    re.IGNORECASE,
+)
+"""Whose wish it then is: “error messages are in English” is one about the work."""
+
+
+def is_personal_wish(text: str) -> bool:
+    """Return whether *text*, said by a person, says for good how to speak to them or what they work with.
+
+    “Answer in German”, 回答别啰嗦, “I use fish”: it holds for whoever says it and for no colleague.
+    """
+    folded = text[:_MAX_CHARACTERS].casefold().replace("’", "'")
+    if _ONCE.search(folded):
+        return False
+    return any(
+        _has_match((*_WISH_EN, *_WISH_ZH), sentence) and not _TEAMS.search(sentence)
+        for sentence in _SENTENCE.split(folded)
+    )
+
+
+def remove_personal(text: str) -> str:
+    """Return *text*, said by a person, without the sentences that are about them; "" where it has no others."""
+    ends = [match.end() for match in _SENTENCE.finditer(text)]
+    pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+    return "".join(one for one in pieces if not (has_self_description(one) or is_personal_wish(one))).strip()
+
+
+_SENTENCE = regex(r"[。！!?；;\n]+|\.(?=\s|$)")

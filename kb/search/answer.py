@@ -15,12 +15,13 @@ from kb.index.database import Index
 from kb.index.postings import SCALE
 from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
-from kb.search.intent import IDENTITY, STRATEGIES, detect_intent, split_recent_query
+from kb.search.intent import IDENTITY, PREFERENCE, STRATEGIES, detect_intent, split_recent_query
 from kb.search.query import Query, is_function_word, parse_query
 from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.search.retrieve import RetrievedHits, retrieve_hits
 from kb.search.synonyms import SynonymGroup, load_synonyms
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state.project import list_own_records
 from kb.text.segment import FIRST_CJK, fold_text, one_line, stem
 
 if TYPE_CHECKING:
@@ -84,7 +85,20 @@ def search_records(
     result = _search_index(kb, kb.sync_index(thorough=not is_quick), asked, wanted, project, limit)
     if is_quick and not all(kb.index.is_current(answer.record.path) for answer in result.answers):
         result = _search_index(kb, kb.sync_index(), asked, wanted, project, limit)
-    return result
+    own = _find_own_answers(kb, asked, result.intent) if wanted == ALL else []
+    return result._replace(answers=[*own, *result.answers][:limit]) if own else result
+
+
+def _find_own_answers(kb: Workspace, query: Query, intent: str) -> list[SearchAnswer]:
+    """Return what the person's own base has on *query*, where it asks for them, or for a preference."""
+    if intent not in (IDENTITY, PREFERENCE):
+        return []
+    found = []
+    for record in list_own_records(kb):
+        text = "\n".join((record.title, *(section.text for section in record.sections)))
+        if intent == IDENTITY or any(term in fold_text(text) for term in query.subjects):
+            found.append(SearchAnswer(record, 1.0, build_snippet(text, query).highlight_matches("«", "»")))
+    return found
 
 
 def search_by_pattern(

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 
 from kb.records.model import Status
+from kb.search.identity import is_identity_question
 from kb.search.query import Query, is_identifier, parse_query
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import has_cjk, one_line
+from kb.text.segment import one_line
 
 IDENTITY, PREFERENCE, EXPERIENCE = "identity", "preference", "experience"
 CODE, KNOWLEDGE, GENERAL = "code", "knowledge", "general"
@@ -110,87 +111,14 @@ _STATUS_WORDS = (
 )
 # What is asked for as such, beside when and about what
 _FRAME = regex(
-    r"\b(?:did|do|have|has|been|we|any|show|list|me|all|new|decid\w+|decisions?|agree\w*|change[sd]?|add(?:ed)?|update[sd]?|"
-    r"accepted|records?|rules?|adrs?|constraints?|pitfalls?|preferences?|checklists?|superseded|replaced|deprecated|obsolete|"
+    r"\b(?:did|do|have|has|been|we|any|show|list|me|all|new|decid\w+|decisions?|agree\w*|change[sd]?|add(?:ed)?|"
+    r"update[sd]?|"
+    r"accepted|records?|rules?|adrs?|constraints?|pitfalls?|preferences?|checklists?|superseded|replaced|deprecated|"
+    r"obsolete|"
     r"retired|rejected|proposed)\b|架构决策|决策|决定|记录|规则|规定|约束|偏好|检查清单|改动|变更|更新|修改|改了|加了|定了|新增|"
     r"取代|替代|废弃|作废|否决|提议|坑",
     re.IGNORECASE,
 )
-
-
-# -- the person who asks --------------------------------------------------------------------------
-
-_KNOWS = r"(?:know|remember|recall|learn(?:ed|t)?|understand|got|have)"
-_MINE = (
-    r"(?:\w+ )?(?:names?|role|job|title|profile|preferences?|habits?|background|interests?|identity|style|team|skills?"
-    r"|goals?)"
-)
-_MINE_ZH = (
-    r"(?:名字|姓名|称呼|昵称|角色|职位|职业|工作|身份|岗位|背景|偏好|喜好|爱好|习惯|风格|特点|资料|画像|档案|兴趣"
-    r"|目标)"
-)
-
-
-def _parse_questions(table: str) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """Return the rows of *table*: texts between slashes, one of which is in all that the pattern behind them matches.
-
-    A row goes on in an indented line. By the texts a prompt hook compiles no pattern that cannot match.
-    """
-    rows = (row.split(": ", 1) for row in table.strip("\n").replace("\n  ", "").split("\n"))
-    return tuple((tuple(needles.split("/")), pattern) for needles, pattern in rows)
-
-
-_IDENTITY_EN = _parse_questions(rf"""
-who : who (?:am i|i am)
-you : (?:do|did|don't|can) you (?:still |even |really )?{_KNOWS} (?:me|who i am)
- me: what (?:else )?(?:do|did|have|can) you (?:\w+ )?{_KNOWS}(?: learn(?:ed|t)| noted| stored)? (?:about|of|on) me
- i t: what (?:did|have) i (?:tell|told) you(?: about (?:me|myself))?
-tell me/describe/introduce/summari/sum up: (?:please )?(?:tell me (?:more )?about|describe|introduce|summari[sz]e
-  |sum up) (?:me|myself)
-about me: (?:please )?(?:summari[sz]e|list|show(?: me)?|tell me) (?:what|everything|all) you {_KNOWS} about me
- my : what(?:'s| is| are| were)(?: in)? my {_MINE}
- my : (?:do|did|can|have) you (?:still |even |really )?{_KNOWS} (?:about )?my {_MINE}
-what d: what (?:do|did) i (?:usually |really |normally )?(?:like|dislike|prefer|hate|care about|want|do|work on)
-what am i/what was i/what have i: what (?:am i|was i|have i been) (?:currently )?(?:working on|doing|up to|called
-  |interested in|good at)
-have we /did we : (?:have|did) we (?:ever )?(?:met|meet|talked|talk|spoken|speak|worked together)(?: before)?
- am i: what (?:kind|sort|type) of (?:person|developer|engineer|user|programmer) am i
-how do i : how do i (?:usually|normally|like to) (?:work|code|write|name things)
- my : (?:show|display|open|print|view)(?: me)? my (?:profile|preferences|details|habits)
-""")
-_IDENTITY_ZH = _parse_questions(rf"""
-我是/我叫/我到/我究: (?:你)?(?:还)?(?:知道|记得|清楚)?我(?:到底|究竟)?(?:是|叫)(?:谁|什么|什么名字|啥|哪位|做什么的
-  |干什么的|干嘛的|哪个团队的)
-你: 你(?:还)?(?:认识|认得|记得|知道|了解|熟悉)(?:得)?我(?:是谁)?
-你: 你(?:都|还)?(?:知道|记得|了解|掌握)(?:了)?我(?:的)?(?:些|哪些|多少|什么|啥)(?:什么|事|事情|信息|情况)?
-你对我: 你对我(?:有)?(?:的)?(?:多少|什么|哪些|都)?(?:了解|知道|认识|印象|熟悉)(?:多少|什么|哪些|吗)?
-关于我/有关我: (?:关于|有关)我(?:自己|的)?(?:，|,)?(?:你)?(?:都|还)?(?:知道|记得|了解|有)(?:些)?(?:什么|哪些|多少|啥)
-我的: 我的{_MINE_ZH}(?:是|有|都)?(?:是|有)?(?:什么|哪些|啥|谁|怎样的|怎么样的)?
-我的: 你(?:还|都)?(?:记得|记不记得|知道|知不知道|了解|清楚|记住)(?:了)?我的{_MINE_ZH}(?:了)?(?:是什么|有哪些|是啥)?
-我有/我都/我存: 我(?:都)?(?:有|存)(?:什么|哪些|啥)(?:偏好|习惯|喜好|爱好|特点)
-喜欢/讨厌/在意/关心/擅长/偏爱: 我(?:最|平时|一般|通常|比较)?(?:喜欢|讨厌|在意|关心|擅长|偏爱)(?:什么|哪些|啥|做什么
-  |干什么)
-我平时/我一般/我通常/我习惯/我最近/我现在/我目前/我之前: 我(?:平时|一般|通常|习惯|最近|现在|目前
-  |之前)(?:都)?(?:是)?(?:在|怎么|怎样|如何)(?:做|忙|干|工作|写代码|搞)?(?:些)?(?:什么|啥|的)?
-描述/介绍/形容/说说/总结/概括/评价: (?:请)?(?:描述|介绍|形容|说说|总结|概括
-  |评价)(?:一下)?(?:你)?(?:眼中的)?(?:对)?我(?:自己|这个人|的了解|的印象|的偏好)?
-我的: (?:请)?(?:查看|看看|显示|打开|列出|展示)(?:一下)?我的(?:资料|画像|档案|偏好|习惯|信息)
-我们: 我们(?:以前|之前|曾经)?(?:是不是|有没有)?(?:聊|见|谈|合作|说)过(?:话|面)?
-""")
-_ASKER = regex(r"\b(?:i|me|my|myself|we)\b|我")
-_POLITE = regex(r"^(?:hey|hi|hello|ok|so|well|please|请问|那么|那|嗨|你好|喂)[\s,，、!！:：]+", re.IGNORECASE)
-_ENDING = regex(r"(?<![\s?？!！。.~～吗呢吧呀啊嘛])[\s?？!！。.~～吗呢吧呀啊嘛]++$")
-
-
-def is_identity_question(line: str) -> bool:
-    """Return whether *line*, as a whole, asks about the person who asks (ZCLAW-13)."""
-    lower = line.casefold().replace("’", "'")
-    if not any(needle in lower for needles, _ in (*_IDENTITY_EN, *_IDENTITY_ZH) for needle in needles):
-        return False
-    bare = _ENDING.sub("", _POLITE.sub("", lower))
-    patterns = _IDENTITY_ZH if has_cjk(bare) else _IDENTITY_EN
-    likely = (regex(pattern) for needles, pattern in patterns if any(needle in bare for needle in needles))
-    return _ASKER.search(bare) is not None and any(pattern.fullmatch(bare) for pattern in likely)
 
 
 # A weak sign that a question is about the person who asks (ZCLAW-14)
@@ -256,7 +184,8 @@ _PITFALL = _pair(
 # The rule about it is asked for: “what is our policy on failed payments”, 重试超时的规范
 _RULE = _pair(
     r"\bwhy (?:did|do|does|are|is|was|were|have) (?:we|our|the team)\b|"
-    r"\b(?:polic(?:y|ies)|conventions?|strateg(?:y|ies)|standards?|guidelines?|rules?|approach|format|codes|handling|budgets?)\b|"
+    r"\b(?:polic(?:y|ies)|conventions?|strateg(?:y|ies)|standards?|guidelines?|rules?|approach|format|codes|handling|"
+    r"budgets?)\b|"
     r"\b(?:decide|decided|decision|agreed?|allow|allowed|choose|chose|chosen)\b|"
     r"\b(?:how|what|where|when) (?:do|should|must|are|is) (?:we|our|errors|exceptions|failures)\b|"
     r"\b(?:should|must) (?:we|i|the)\b|\bwho (?:owns|is)\b",
@@ -273,7 +202,8 @@ _RECENT = _pair(
     rf"\bsince (?:\d|last|yesterday|{_WEEKDAY}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
     r"\b(?:new|added|changed|updated) (?:decision|rule|record|constraint|adr|pitfall|preference|pattern|interface)s?\b",
     r"最近|近期|最新|新近|近来|昨天|前天|今天|今日|刚刚|刚(?:定|加|改|更新|决定)|最后(?:更新|修改|几|\d)|"
-    r"(?:本|这|上|这个|上个|本个)(?:周|星期|礼拜|月|季度|年)|今年|去年|(?:[一二三四五六七八九十\d]{1,3}月份?)?以来|[近过去这前][几两一二三四五六七八九十\d]*(?:个)?(?:天|周|月|日)(?:内|里|来)?(?!份)|"
+    r"(?:本|这|上|这个|上个|本个)(?:周|星期|礼拜|月|季度|年)|今年|去年|(?:[一二三四五六七八九十\d]{1,3}月份?)?以来|[近过去这前][几两一二三四五六七八九十\d]*(?:个)?(?:天|周|月|"
+    r"日)(?:内|里|来)?(?!份)|"
     r"新(?:增|加|定|出)的?(?:规则|约束|决策|决定|记录|规定|坑)",
 )
 _CODE = _pair(
@@ -285,18 +215,22 @@ _CODE = _pair(
 _PATH = regex(
     # a path: two slashes, one behind a usual folder, an absolute one, or a file's ending; CI/CD and and/or are none
     r"(?<![\w.@-])(?:[\w.@-]++/){2,}[\w.@-]+|(?<![\w.@/-])(?:~|\.{1,2})?/[a-z][\w./@-]*|"
-    r"(?<![\w.@-])(?:src|libs?|apps?|pkg|packages?|tests?|cmd|internal|configs?|docs?|scripts?|utils?|api|core|web|bin|tools|"
+    r"(?<![\w.@-])(?:src|libs?|apps?|pkg|packages?|tests?|cmd|internal|configs?|docs?|scripts?|utils?|api|core|web|"
+    r"bin|tools|"
     r"components|services|server|client|modules|\.github)/[\w.@-]+|\A[\w.@-]++/(?=[\w.@-]*?[a-z])[\w.@-]++\Z|"
-    r"(?<![\w.-])[\w-]+(?:\.[\w-]+)*\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|cc?|h|hpp|cpp|cs|rb|php|swift|scala|vue|svelte|html|s?css|proto|tf|"
+    r"(?<![\w.-])[\w-]+(?:\.[\w-]+)*\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|cc?|h|hpp|cpp|cs|rb|php|swift|scala|vue|"
+    r"svelte|html|s?css|proto|tf|"
     r"sh|sql|ya?ml|toml|json|md|xml|ini|conf|cfg|env|lock|gradle)\b"
 )
 _MARKS = "`()_.:#>@-"  # One of them is in all that `_NAME` finds
 _NAME = regex(
-    r"`[^`]+`|\b\w+\(\)|\b[A-Z][A-Z0-9]{2,}_[A-Z0-9_]+\b|\b[a-z_]\w*\.\w+\.\w+|\w(?:::|#|->)[a-z_]\w+|(?<!\S)@[A-Za-z]\w+|"
+    r"`[^`]+`|\b\w+\(\)|\b[A-Z][A-Z0-9]{2,}_[A-Z0-9_]+\b|\b[a-z_]\w*\.\w+\.\w+|\w(?:::|#|->)[a-z_]\w+|"
+    r"(?<!\S)@[A-Za-z]\w+|"
     r"\b[A-Z]\w+\.[a-z]\w+(?![\w.])|(?<!\S)--[a-z][\w-]+"
 )
 _KNOWLEDGE = regex(
-    r"^(?:what|why|who|which|when|where|how|explain|define|describe|difference|compare|is|are|does|do|can|should|must)\b|"
+    r"^(?:what|why|who|which|when|where|how|explain|define|describe|difference|compare|is|are|does|do|can|should|"
+    r"must)\b|"
     r"\b(?:reason|rationale|meaning|definition|difference|explain)\b|\?\s*$|"
     r"什么|为什么|为何|为啥|怎么|怎样|如何|哪个|哪些|哪里|哪种|谁|多少|几|是否|是不是|能不能|区别|原理|原因|理由|定义|解释|含义|关系|介绍|吗\W*$",
     re.IGNORECASE,
@@ -306,9 +240,12 @@ _KNOWLEDGE = regex(
 _HUMPED = regex(r"[a-z0-9][A-Z][a-z]|^[A-Z][a-z]+[A-Z]")
 _HUMP_IN_NAME = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _CODE_ENDING = regex(
-    r"(?:Controller|Service|Manager|Handler|Factory|Repository|Mapper|Client|Provider|Builder|Helper|Utils?|Adapter|Dto|DTO|"
-    r"Impl|Config|Middleware|Listener|Validator|Parser|Serializer|Store|Reducer|Component|View|Model|Context|Hook|Test|Spec|"
-    r"Job|Worker|Task|Event|Request|Response|Type|Props|State|Bucket|Queue|Pool|Cache|Filter|Interceptor|Error|Exception)s?$"
+    r"(?:Controller|Service|Manager|Handler|Factory|Repository|Mapper|Client|Provider|Builder|Helper|Utils?|Adapter|"
+    r"Dto|DTO|"
+    r"Impl|Config|Middleware|Listener|Validator|Parser|Serializer|Store|Reducer|Component|View|Model|Context|Hook|"
+    r"Test|Spec|"
+    r"Job|Worker|Task|Event|Request|Response|Type|Props|State|Bucket|Queue|Pool|Cache|Filter|Interceptor|Error|"
+    r"Exception)s?$"
 )
 _WHERE = regex(r"\bwhere\b|\bfind\b|\bdefin|\bcall|在哪|哪里|找|查看|定义|调用|实现", re.IGNORECASE)
 _SUBJECT = regex(

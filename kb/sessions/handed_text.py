@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from kb.safety.personal_facts import has_self_description
+from kb.safety.personal_facts import remove_personal
 from kb.sessions.host_input import split_element
 from kb.sessions.transcript import (
     AGENT,
@@ -290,21 +290,21 @@ def find_task(transcript: Transcript) -> str:
     if telling := _list_tasks(transcript):
         return telling[0]
     if prompts:
-        return prompts[0]
+        return remove_personal(prompts[0])
     given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
     return given[0] if given else ""
 
 
 def find_last_tasks(transcript: Transcript, most: int = 6) -> list[str]:
-    """Return what the person asked last that names a task, in order; without what the session was asked for.
-
-    What they said about themselves is no task, and forms are committed to an archive that others read.
-    """
-    return [task for task in _list_tasks(transcript)[1:] if not has_self_description(task)][-most:]
+    """Return what the person asked last that names a task, in order; without what the session was asked for."""
+    return _list_tasks(transcript)[1:][-most:]
 
 
 def _list_tasks(transcript: Transcript) -> list[str]:
-    """Return the prompts that say something, in order; “yes, go on” does not."""
+    """Return the prompts that say something, in order; “yes, go on” does not.
+
+    What people say about themselves is no task, and forms are committed to an archive that others read.
+    """
     found = []
     for message in transcript.messages:
         if message.in_context and (prompt := get_prompt(message)):
@@ -320,6 +320,7 @@ def _list_tasks(transcript: Transcript) -> list[str]:
             command = split_element("\n".join(message.texts), "command-name")[1].strip()
             lead = next((row for row in re.split(r"\n[ \t]*\n", bare) if count_words(row) >= 3), bare)
             bare = f"{command} {bare}" if command else lead.lstrip("# ")  # what follows may be a pasted log
+            bare = remove_personal(bare)
             if count_words(bare) >= 3 and not (_GOES_ON.match(bare) or _NO_TASK.search(bare)):
                 found.append(bare)
     return list(dict.fromkeys(found))

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from kb.files import read_if_exists
 from kb.git.git_process import find_common_dir, find_git_dir, read_first_line, run, scrub_environment
-from kb.paths import user_home
-from kb.records.model import GLOBAL
+from kb.paths import FILE, is_trusted, user_home
+from kb.records.model import GLOBAL, LIVE, OWN, Record, recency_key
 from kb.records.record_file import PROJECT_FILE
 from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
@@ -132,6 +132,40 @@ def save_kb_edits(kb: Workspace, mended: Mapping[str, bytes]) -> None:
 def load_kb_edits(kb: Workspace) -> dict[str, str]:
     """Return the files that kb has made and not committed, each with the SHA-256 of what it made of them."""
     return dict(kb.state.load(_MENDED) or {})
+
+
+OWN_BASE = "KB_OWN"
+"""The variable that keeps the person's own base out ("off"), where others than that person are answered."""
+
+
+def find_own_root(kb: Workspace) -> str:
+    """Return the root of the person's own base (`~/.kb`), read beside *kb*; "" where none is, or *kb* is that base."""
+    root = user_home(kb.environment)
+    if kb.environment.get(OWN_BASE) == "off" or not os.path.isfile(os.path.join(root, FILE)):
+        return ""
+    is_same = os.path.realpath(root) == os.path.realpath(kb.root)
+    return "" if is_same or not is_trusted(root, kb.environment) else root
+
+
+def open_own_base(kb: Workspace, root: str) -> Workspace:
+    """Return the person's own base at *root*, open; what names a base or a project for *kb* does not hold for it."""
+    others = {key: value for key, value in kb.environment.items() if key not in ("KB_HOME", "KB_PROJECT")}
+    return type(kb)(root, others, kb.now)
+
+
+def list_own_records(kb: Workspace) -> list[Record]:
+    """Return what the person's own base holds of them, newest first; [] where no such base is.
+
+    Their ids begin with `me:`, their paths are absolute: they stand beside a base that others read, and in no index of
+    it.
+    """
+    if not (root := find_own_root(kb)):
+        return []
+    with open_own_base(kb, root) as own:
+        records = own.sync_index(thorough=False).records()
+    mine = [one for one in records if one.kind == "preference" and one.scope == GLOBAL and one.status in LIVE]
+    newest = sorted(mine, key=recency_key, reverse=True)
+    return [record._replace(id=OWN + record.id, path=os.path.join(root, record.path)) for record in newest]
 
 
 def is_shared(kb: Workspace) -> bool:

@@ -22,7 +22,7 @@ from kb.records.kinds import SIGNATURE, join_section_labels
 from kb.records.model import GLOBAL, SAID, SCOPE, TYPED, Candidate, Record, Status, Verdict
 from kb.records.record_file import INBOX
 from kb.safety import redaction
-from kb.safety.personal_facts import is_personal_fact
+from kb.safety.personal_facts import is_about_person
 from kb.similarity import merge_candidate
 from kb.similarity.duplicates import find_similar_titles
 from kb.similarity.merge_candidate import (
@@ -64,8 +64,6 @@ _MAX_SIMILAR_SHOWN = 3
 """The most similar records that a verdict names."""
 _MAX_RECENT_TITLES = 300
 """Titles that are compared letter by letter where too few share a word; 2 ms, while all of 10,000 would take 60."""
-_PERSONAL_KINDS = frozenset({"preference", "domain-note"})
-"""Kinds under which a person's own facts are handed in; in others "I" is the author of the document."""
 Files = Callable[[Sequence[Verdict]], Mapping[str, bytes]]
 """Files to commit beside the records, made when the verdicts are known."""
 
@@ -346,7 +344,9 @@ def judge_candidate(
 def _refuse_personal(kb: Workspace, candidate: Candidate) -> list[Objection]:
     """Refuse what an agent hands in and is certainly about a person, where others would read it."""
     by_agent = bool(candidate.session or candidate.host) or project.is_agent_shell(kb.environment)
-    if not (by_agent and candidate.kind in _PERSONAL_KINDS and is_personal_fact(candidate) and project.is_shared(kb)):
+    if not (
+        by_agent and candidate.kind in gate.PERSONAL_KINDS and is_about_person(candidate) and project.is_shared(kb)
+    ):
         return []
     reason = msg("it is about a person, and others read this knowledge base")
     remedy = msg("keep it in a knowledge base of your own: KB_HOME=~/.kb kb write")

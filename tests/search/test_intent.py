@@ -2,7 +2,8 @@
 
 import pytest
 
-from kb.search.intent import GENERAL, IDENTITY, STRATEGIES, detect_intent, is_identity_question
+from kb.search.identity import is_identity_question
+from kb.search.intent import GENERAL, IDENTITY, STRATEGIES, detect_intent
 from kb.search.query import parse_query
 from tests.support.sealed import DATA
 
