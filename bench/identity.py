@@ -3,10 +3,10 @@
     python -m bench.identity bench/unseen/identity_held.jsonl [--wrong]
     python -m bench.identity bench/unseen/profile_held.jsonl [--wrong]
 
-Each line is JSON: {"text", "lang": "en" or "zh", "label"}. Labels of questions are identity and other: at least 90 of 100
-must be known, and none of the others be taken for one. Labels of sayings are person (a fact or wish about who says it),
-work and none: of the person's, at least 90 of 100 must be kept from a base that others read, and of the others' at most
-5 be. Person is what goes into the person's own base; in doubt is what is proposed to them. Leaves with 1 below that.
+Each line is JSON: {"text", "lang": "en" or "zh", "label"}. Labels of questions are identity and other: at least 90 of
+100 must be known, and none of the others be taken for one. Labels of sayings are person (a fact or wish about who says
+it), work and none: of the person's, at least 90 of 100 must be kept from a base that others read, and of the others at
+most 5 be. Person is what goes into the person's own base; in doubt is what is proposed. Leaves with 1 below that.
 """
 
 import argparse

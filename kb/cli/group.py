@@ -56,6 +56,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "inbox": ("review_commands:inbox", "See what the gate keeps back."),
     "guard": ("host_commands:show_guard", "Tell what the guard would say."),
     "learn": ("learning_commands:learn", "See and answer what sessions leave to be recorded."),
+    "skill": ("learning_commands:skill", "Publish patterns as skills of agents."),
     "proposal": ("review_commands:proposal", "See and decide what is proposed to be kept."),
     "session": ("session_commands:session", "Save, list and load sessions."),
     "archive": ("session_commands:archive", "Archive a session."),

@@ -19,6 +19,7 @@ from kb.hooks.settings_file import SettingsEdit, apply_edit, find_project_root
 from kb.hosts import HOSTS, resolve_settings_path
 from kb.i18n import Message, msg
 from kb.installation import build_install_command
+from kb.state.project import OWN_BASE
 
 _STATES = {
     "current": msg("up to date"),
@@ -38,7 +39,7 @@ def _resolve_project(is_user: bool, is_project: bool) -> str:
     return find_project_root(os.getcwd()) if is_project else ""
 
 
-def _show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: Message) -> None:
+def show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: Message) -> None:
     """Show what *change* changes and do it; say *nothing* where that is so, *done* afterwards."""
     if not change.has_changes:
         options.print_note(nothing)
@@ -92,7 +93,7 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
         chosen = [event.strip() for event in events.split(",") if event.strip()]
         change = install.plan_installation(found, path, install.find_hook_program(), os.environ, chosen)
     nothing = msg("the hooks are already in {path}", path=path)
-    _show_and_apply(change, dry_run, nothing, msg("hooks written to {path}", path=path))
+    show_and_apply(change, dry_run, nothing, msg("hooks written to {path}", path=path))
     # codex says nothing of hooks that it does not run, so that they would seem to be there
     if host == "codex" and not (dry_run or orchestrators) and codex.find_untrusted_events(path, os.environ):
         message = msg(
@@ -119,7 +120,7 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
     # what install may have put into prompts goes too: who uninstalls does not say which way it was installed
     for change in changes:
         nothing = msg("{path} has no hooks of kb", path=change.path)
-        _show_and_apply(change, dry_run, nothing, msg("hooks removed from {path}", path=change.path))
+        show_and_apply(change, dry_run, nothing, msg("hooks removed from {path}", path=change.path))
 
 
 def _resolve_orchestrator_path(host: str, folder: str) -> str:
@@ -182,11 +183,11 @@ def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: b
     """
     files, folder = _resolve_targets(is_user, names, skills)
     language = options.resolve_language()
-    changes, edited = agent_files.plan_skill_install(folder, language)
+    changes, edited = agent_files.plan_skill_install(folder, agent_files.render_skill(language))
     for change in (*(agent_files.plan_block_install(path, language) for path in files), *changes):
         nothing = msg("{path} is up to date", path=change.path)
-        _show_and_apply(change, dry_run, nothing, msg("written: {path}", path=change.path))
-    _print_edited(edited)
+        show_and_apply(change, dry_run, nothing, msg("written: {path}", path=change.path))
+    print_edited_files(edited)
 
 
 @agents.command("uninstall", short_help="Take the block and the skill out.")
@@ -195,16 +196,16 @@ def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: b
 def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -> None:
     """Take the protocol block and the skill out; what stands around the block stays byte for byte."""
     files, folder = _resolve_targets(is_user, names, skills)
-    changes, edited = agent_files.plan_skill_removal(folder)
+    changes, edited = agent_files.plan_skill_removal(folder, agent_files.SKILL_FILES)
     for change in (*map(agent_files.plan_block_removal, files), *changes):
         nothing = msg("{path} has nothing of kb", path=change.path)
-        _show_and_apply(change, dry_run, nothing, msg("removed: {path}", path=change.path))
+        show_and_apply(change, dry_run, nothing, msg("removed: {path}", path=change.path))
     if not dry_run:
         agent_files.remove_empty_folders(folder)
-    _print_edited(edited)
+    print_edited_files(edited)
 
 
-def _print_edited(paths: Iterable[str]) -> None:
+def print_edited_files(paths: Iterable[str]) -> None:
     for path in paths:
         options.print_note(msg("left unchanged, somebody has edited it: {path}", path=path))
 
@@ -272,6 +273,7 @@ def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote
     with options.open_base(ctx) as kb:
         root = kb.root
     token = http_server.ensure_token(root, os.environ, anew=new_token)
+    environment = {**os.environ, OWN_BASE: "off"}  # who calls over HTTP need not be the person at this machine
     with http_server.bind_socket(where) as listening:
         # the port is known only now: with :0 the system has chosen it
         click.echo(where._replace(port=listening.getsockname()[1]).url)
@@ -280,7 +282,12 @@ def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote
         options.print_note(
             msg("the token is in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path)
         )
-        http_server.serve(build_server(ServerContext(root, os.getcwd(), os.environ)), where, listening, token.secret)
+        http_server.serve(
+            build_server(ServerContext(root, os.getcwd(), environment)),
+            where,
+            listening,
+            token.secret,
+        )
 
 
 def _has_sdk() -> bool:
@@ -312,7 +319,7 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
     words = [install.find_server_program(shared=is_project), *(("--kb", os.path.abspath(base)) if base else ()), "mcp"]
     change = install.plan_server_installation(found, path, words, os.environ)
     done = msg("server written to {path}; the client starts it when it next starts", path=path)
-    _show_and_apply(change, dry_run, msg("the server is already in {path}", path=path), done)
+    show_and_apply(change, dry_run, msg("the server is already in {path}", path=path), done)
     if not _has_sdk():
         step = msg("install it: {command}", command=build_install_command("mcp"))
         options.print_note(msg("but it will not start: the MCP SDK is not installed; {step}", step=step))
@@ -326,7 +333,7 @@ def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool
     path = resolve_settings_path(found.mcp, _resolve_project(is_user, is_project), os.environ)
     change = install.plan_server_removal(found, path, os.environ)
     nothing = msg("{path} has no server of kb", path=path)
-    _show_and_apply(change, dry_run, nothing, msg("server removed from {path}", path=path))
+    show_and_apply(change, dry_run, nothing, msg("server removed from {path}", path=path))
 
 
 @click.command()

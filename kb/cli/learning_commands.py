@@ -1,11 +1,13 @@
 """Commands on what sessions teach: what they leave to be recorded, and what is to become of it.
 
 `kb learn` is on what sessions leave to be recorded: see it with its evidence, and say that it is worth nothing.
+`kb skill` publishes what has become a procedure.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 
 import click
@@ -13,9 +15,13 @@ import click
 from kb.capture.handover import SessionOpenings, list_open_sessions, skip_openings
 from kb.capture.openings import KIND_NAMES, build_example
 from kb.cli import options
+from kb.cli.host_commands import dry_option, print_edited_files, show_and_apply
 from kb.cli.options import Answer
+from kb.hooks import agent_files
+from kb.hooks.settings_file import find_project_root
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
+from kb.records.model import GLOBAL
 from kb.safety.quoting import quote_text
 
 _MAX_LINE_CHARACTERS = 240
@@ -77,3 +83,124 @@ def skip(kb: KnowledgeBase, names: tuple[str, ...]) -> Answer:
     skipped = skip_openings(kb, names)
     said = [msg("not asked about again: {name}", name=row.opening.name) for row in skipped]
     return Answer([row.opening.name for row in skipped], said)
+
+
+# -- skills ----------------------------------------------------------------------------------------
+
+
+@click.group()
+def skill() -> None:
+    """Publish accepted patterns and checklists that have steps as skills of agents, and check them."""
+
+
+place_option = click.option(
+    "--to", "place", default=".claude/skills", show_default=True, metavar="FOLDER", help="The folder of skills."
+)
+
+
+@skill.command("list", short_help="List the skills.")
+@place_option
+@options.with_json
+def list_all_skills(kb: KnowledgeBase, place: str) -> Answer:
+    """List what is a skill, the most used first, and what would be one once its review is accepted."""
+    from kb.learning.skills import list_skills, list_waiting, read_installed, read_uid
+
+    installed = {read_uid(front) for front in read_installed(_resolve_place(place)).values()}
+    rows, lines = [], []
+    for one in list_skills(kb, kb.caller_scope or GLOBAL):
+        is_there = one.record.uid in installed
+        rows.append(
+            {"name": one.name, "id": one.record.id, "status": "accepted", "uses": one.uses, "published": is_there}
+        )
+        state = msg("published") if is_there else msg("not published")
+        lines.append(f"{one.name}  [{one.record.id}]  {one.uses}×  {kb.localise(state)}  {one.record.title}")
+    for record in list_waiting(kb, kb.caller_scope or GLOBAL):
+        rows.append({"name": "", "id": record.id, "status": "proposed", "uses": 0, "published": False})
+        lines.append(
+            f"–  [{record.id}]  {kb.localise(msg('proposed: no skill before it is accepted'))}  {record.title}"
+        )
+    notes = [] if rows else [msg("no accepted pattern or checklist has steps; see: kb write --schema")]
+    return Answer(rows, lines, notes=notes)
+
+
+@skill.command("show", short_help="Print a skill.")
+@click.argument("name")
+@options.with_json
+def show_skill(kb: KnowledgeBase, name: str) -> Answer:
+    """Print the SKILL.md of the skill NAME (or of the record with that id) as it would be published."""
+    from kb.learning.skills import find_skill
+
+    found = find_skill(kb, kb.caller_scope or GLOBAL, name)
+    return Answer(
+        {"name": found.name, "description": found.description, "files": found.files}, text=found.files["SKILL.md"]
+    )
+
+
+@skill.command("check", short_help="Check the skills.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@place_option
+@options.with_json
+def check_skills(kb: KnowledgeBase, names: tuple[str, ...], place: str) -> Answer:
+    """Check skills, all or those named: their steps, words, likeness and secrets; leave with 1 where one fails.
+
+    Confidence is the share of its steps that name a command or a path that exists.
+    """
+    from kb.learning.skills import check_skill, find_skill, list_others, list_skills, read_installed
+
+    scope, folder = kb.caller_scope or GLOBAL, find_project_root(os.getcwd())
+    wanted = [find_skill(kb, scope, name) for name in names] if names else list_skills(kb, scope)
+    installed = read_installed(_resolve_place(place))
+    reports = [check_skill(one, list_others(installed, one), folder) for one in wanted]
+    rows = [{**one._asdict(), "issues": [kb.localise(issue) for issue in one.issues]} for one in reports]
+    lines = []
+    for one in reports:
+        verdict = msg("passed") if one.passed else msg("failed")
+        lines.append(f"{one.name}: {kb.localise(verdict)} ({one.confidence:.0%})")
+        lines += [f"  {kb.localise(issue)}" for issue in one.issues]
+    return Answer(rows, lines, code=int(any(not one.passed for one in reports)))
+
+
+@skill.command("publish", short_help="Write the skills.")
+@place_option
+@dry_option
+@options.with_kb
+def publish_skills(kb: KnowledgeBase, place: str, dry_run: bool) -> None:
+    """Write the skills that pass the check, and show what that changes; again, it changes nothing.
+
+    At most ten, the most used. A skill whose record was superseded or taken out of force is withdrawn. A file that
+    somebody has edited is neither replaced nor removed.
+    """
+    from kb.learning import skills as made
+
+    target, folder = _resolve_place(place), find_project_root(os.getcwd())
+    installed, skills = made.read_installed(target), made.list_skills(kb, kb.caller_scope or GLOBAL)
+    published = made.choose_published(skills, installed, folder)
+    names = {one.name for one in published}
+    edited: list[str] = []
+    for one in published:
+        changes, kept = agent_files.plan_skill_install(
+            os.path.join(target, one.name), agent_files.seal_files(one.files)
+        )
+        edited += kept
+        for change in changes if not kept else ():
+            nothing, done = msg("{path} is up to date", path=change.path), msg("written: {path}", path=change.path)
+            show_and_apply(change, dry_run, nothing, done)
+    for name in (name for name, front in installed.items() if made.read_uid(front) and name not in names):
+        changes, kept = agent_files.plan_skill_removal(os.path.join(target, name), ("SKILL.md", made.REFERENCE))
+        edited += kept
+        for change in changes if not kept else ():
+            nothing, done = (
+                msg("{path} has nothing of kb", path=change.path),
+                msg("withdrawn: {path}", path=change.path),
+            )
+            show_and_apply(change, dry_run, nothing, done)
+        if not dry_run:
+            agent_files.remove_empty_folders(os.path.join(target, name))
+    print_edited_files(edited)
+    for one in skills:
+        if one.name not in names and not made.check_skill(one, made.list_others(installed, one), folder).passed:
+            options.print_note(msg("not published: {name}; see: kb skill check {name}", name=one.name))
+
+
+def _resolve_place(place: str) -> str:
+    return os.path.join(find_project_root(os.getcwd()), place)

@@ -165,18 +165,23 @@ def _find_block(text: str, path: str) -> _ProtocolBlock | None:
 
 def render_skill(language: str) -> dict[str, bytes]:
     """Return the files of the skill in *language*, by their names in its folder."""
-    texts = {name: _read_template(language, name).encode() for name in SKILL_FILES}
-    return {name: data + f"\n<!-- kb:sum {_compute_checksum(data)} -->\n".encode() for name, data in texts.items()}
+    return seal_files({name: _read_template(language, name) for name in SKILL_FILES})
+
+
+def seal_files(texts: Mapping[str, str]) -> dict[str, bytes]:
+    """Return files of kb's making by their names, each with the sum of what stands above as its last line."""
+    contents = {name: text.encode() for name, text in texts.items()}
+    return {name: data + f"\n<!-- kb:sum {_compute_checksum(data)} -->\n".encode() for name, data in contents.items()}
 
 
 def _compute_checksum(data: bytes) -> str:
     return sha256(data).hexdigest()[:12]
 
 
-def _compare_skill(folder: str, language: str) -> list[tuple[SettingsEdit, str]]:
-    """Return for each file of the skill in *folder* what would write it anew, and its state (see AgentFileState)."""
+def _compare_files(folder: str, files: Mapping[str, bytes]) -> list[tuple[SettingsEdit, str]]:
+    """Return for each of *files* in *folder* what would write it anew, and its state (see AgentFileState)."""
     found = []
-    for name, data in render_skill(language).items():
+    for name, data in files.items():
         path = os.path.join(folder, *name.split("/"))
         before = read_settings(path)
         # whatever version of kb wrote it, its last line has the sum of what stands above
@@ -190,16 +195,16 @@ def _compare_skill(folder: str, language: str) -> list[tuple[SettingsEdit, str]]
     return found
 
 
-def plan_skill_install(folder: str, language: str) -> tuple[list[SettingsEdit], list[str]]:
-    """Return what writing the skill into *folder* changes, and the files that are left as somebody made them."""
-    found = _compare_skill(folder, language)
+def plan_skill_install(folder: str, files: Mapping[str, bytes]) -> tuple[list[SettingsEdit], list[str]]:
+    """Return what writing the *files* of a skill into *folder* changes, and those left as somebody made them."""
+    found = _compare_files(folder, files)
     kept = [change.path for change, state in found if state == "edited"]
     return [change for change, state in found if state != "edited"], kept
 
 
-def plan_skill_removal(folder: str) -> tuple[list[SettingsEdit], list[str]]:
-    """Return what removing the skill from *folder* changes, and the files that stay: somebody has edited them."""
-    found = _compare_skill(folder, "en")
+def plan_skill_removal(folder: str, names: Iterable[str]) -> tuple[list[SettingsEdit], list[str]]:
+    """Return what removing the files *names* of a skill from *folder* changes, and those somebody has edited."""
+    found = _compare_files(folder, dict.fromkeys(names, b""))
     kept = [change.path for change, state in found if state == "edited"]
     return [change._replace(after=None) for change, state in found if state in ("current", "stale")], kept
 
@@ -222,7 +227,7 @@ def inspect_files(files: Iterable[str], folder: str, language: str) -> list[Agen
         block = _find_block(decode_text(change.before or b"", path), path)
         state = "absent" if block is None else "stale" if change.has_changes else "current"
         found.append(AgentFileState(path, "protocol", state, block.version if block else ""))
-    for change, state in _compare_skill(folder, language):
+    for change, state in _compare_files(folder, render_skill(language)):
         text = (change.before or b"").decode("utf-8", "replace")
         version = _VERSION_IN_SKILL.search(text) if change.path.endswith("SKILL.md") else None
         found.append(AgentFileState(change.path, "skill", state, version.group(1) if version else ""))

@@ -45,7 +45,7 @@ def test_the_protocol_is_about_ten_lines_with_its_five_rules(tmp_path: Path, lan
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_skill_is_as_the_standard_says(tmp_path: Path, language: str) -> None:
-    changes, kept = agent_files.plan_skill_install(str(tmp_path / "kb"), language)
+    changes, kept = agent_files.plan_skill_install(str(tmp_path / "kb"), agent_files.render_skill(language))
     assert kept == [] and [Path(change.path).relative_to(tmp_path / "kb").as_posix() for change in changes] == [
         *SKILL_FILES
     ]

@@ -6,10 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from kb.knowledge_base import KnowledgeBase
-from kb.records.model import Candidate
-from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_personal, is_personal_fact
+from kb.capture.proposals import list_pending, propose_at_turn_end
+from kb.capture.submit import land_personal
+from kb.context.give_hints import build_start_context
+from kb.knowledge_base import KnowledgeBase, make
+from kb.records.model import Candidate, Verdict
+from kb.safety.personal_facts import (
+    can_be_personal_fact,
+    has_self_description,
+    is_personal,
+    is_personal_fact,
+    is_personal_wish,
+)
+from kb.state.session_log import SessionLog
 from tests.capture.test_declined_proposals import Session, wait
+from tests.support.command_line import run
 from tests.support.sealed import DATA
 from tests.support.talk import said
 from tests.support.timing import within
@@ -130,3 +141,95 @@ def test_a_document_costs_no_time() -> None:
         for text in ("我" * 1_000_000, "i am a b " * 100_000, ". " * 500_000):
             is_personal_fact(Candidate("preference", "x", decision=text))
             can_be_personal_fact(Candidate("preference", "x", decision=text))
+
+
+# -- whose it is: the person's own base beside a team's ----------------------------------------------
+
+OURS = ["call me Jo", "Answer me in German from now on, please.", "I use fish, not bash", "我在成都办公",
+        "回答别那么啰嗦，直接上结论", "以后跟我说话用中文就行"]  # fmt: skip
+THEIRS = ["Error messages are in English everywhere, always.", "以后提交信息一律用英文写。", "From now on use tabs."]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return a home with a base of the person's own."""
+    home = tmp_path / "home"
+    make(str(home / ".kb"), {**os.environ, "HOME": str(home)})
+    return home
+
+
+def save(root: Path, home: Path, tmp_path: Path, *texts: str, session: str = "s1") -> list[Verdict]:
+    path = tmp_path / f"{session}.jsonl"
+    path.write_text("".join(said("user", text) for text in ("fix the loader", *texts)))
+    with own(root, home) as kb:
+        return list(kb.save_session(str(path), session=session, folder=str(root)).verdicts)
+
+
+def mine(home: Path) -> dict[str, str]:
+    with KnowledgeBase(str(home / ".kb"), {**os.environ, "HOME": str(home)}) as kb:
+        return {record.title: record.status for record in kb.records()}
+
+
+@pytest.mark.parametrize("word", OURS)
+def test_a_persons_word_goes_into_their_own_base(root: Path, home: Path, tmp_path: Path, word: str) -> None:
+    [verdict] = save(root, home, tmp_path, word)
+    assert verdict.verdict == "created" and verdict.id == "me:U001" and Path(verdict.path).is_relative_to(home)
+    assert list(mine(home)) == [word.rstrip("。.")]
+    assert word[-6:-1] not in published(root)
+
+
+@pytest.mark.parametrize("word", THEIRS)
+def test_a_word_about_the_work_stays_with_the_team(root: Path, home: Path, tmp_path: Path, word: str) -> None:
+    save(root, home, tmp_path, word)
+    assert mine(home) == {} and not is_personal_wish(word)
+
+
+def test_a_newer_word_on_the_same_trait_replaces_the_older(root: Path, home: Path, tmp_path: Path) -> None:
+    save(root, home, tmp_path, "call me Jo", "I use fish, not bash")
+    [verdict] = save(root, home, tmp_path, "call me Joanna", session="s2")
+    assert verdict.verdict == "created" and not verdict.branch
+    assert mine(home) == {"call me Jo": "superseded", "I use fish, not bash": "accepted", "call me Joanna": "accepted"}
+
+
+def test_without_a_base_of_their_own_nothing_is_lost(root: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert save(root, home, tmp_path, "call me Jo") == []
+    with own(root, home) as kb:
+        [proposal] = list_pending(kb)
+        assert "kb init --user" in propose_at_turn_end(kb, SessionLog(kb, "s1"), str(root), "claude", [])
+        make(str(home / ".kb"), kb.environment)
+        [verdict] = land_personal(kb)
+        assert verdict.verdict == "created" and list_pending(kb) == []
+    assert mine(home) == {"call me Jo": "accepted"} and proposal.candidate.title not in published(root)
+
+
+def test_it_is_told_at_the_start_and_where_it_is_asked_for(root: Path, home: Path, tmp_path: Path) -> None:
+    save(root, home, tmp_path, "call me Jo", "I use fish, not bash")
+    with own(root, home) as kb:
+        assert "[me:U001] call me Jo" in build_start_context(kb, "s9", source="startup")
+        assert "[me:U001]" in kb.answer_to_prompt("who am I?") and "[me:U001]" in kb.answer_to_prompt("我叫什么名字？")
+        assert kb.answer_to_prompt("which branch am I on?") == ""
+        assert [answer.record.id for answer in kb.recall("who am I")] == ["me:U002", "me:U001"]
+        assert [answer.record.id for answer in kb.recall("which shell do I prefer, fish or bash?")][:1] == ["me:U002"]
+    with KnowledgeBase(str(root), {**os.environ, "HOME": str(home), "KB_OWN": "off"}) as kb:
+        assert kb.recall("who am I") == []
+
+
+def test_an_agent_that_hands_it_in_writes_it_there(root: Path, home: Path) -> None:
+    fact = Candidate("preference", "My name is Lin", decision="My name is Lin and I live in Oslo.", session="s1")
+    text = "Amounts are integer cents."
+    rule = Candidate(
+        "constraint", text[:-1], decision=text, why="Floats lose.", impact_areas=("security",), session="s1"
+    )
+    with own(root, home) as kb:
+        verdicts = kb.write([rule, fact])
+        assert [verdict.id for verdict in verdicts] == ["C001", "me:U001"]
+        assert [record.id for record in kb.records()] == ["C001"]
+
+
+def test_a_record_of_ones_own_is_shown_wherever_one_stands(
+    root: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(root, home, tmp_path, "call me Jo")
+    monkeypatch.setenv("HOME", str(home))
+    assert "call me Jo" in run(root, "show", "me:U001").out

@@ -488,7 +488,7 @@ def test_saving_leaves_with_the_code_of_its_verdicts(root: Path, tmp_path: Path)
     assert run(root, "session", "save", "--json", "--transcript", path).code == 0
 
 
-WISHES = ("Always answer in Chinese.", "From now on use tabs.", "记住，金额用分。", "以后都用中文回答。")
+WISHES = ("From now on use tabs.", "记住，金额用分。")
 
 
 @pytest.mark.parametrize("wish", WISHES)
