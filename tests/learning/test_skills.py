@@ -115,9 +115,7 @@ def test_a_proposed_record_makes_no_file(work: Path) -> None:
 
 
 def test_at_most_ten_are_published(work: Path) -> None:
-    subjects = (
-        "wheel database certificate staging invoice backup changelog translation mirror licence".split()
-    )
+    subjects = "wheel database certificate staging invoice backup changelog translation mirror licence".split()
     with KnowledgeBase(str(work), {}) as kb:
         for one in subjects:
             text = f"The {one} is renewed by its own job, and the {one} team reads the report of the {one} job first."
