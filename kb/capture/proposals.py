@@ -33,6 +33,7 @@ from kb.state.project import find_own_root, is_agent_shell, is_shared
 from kb.state.session_log import MOMENT, SessionLog
 from kb.text.segment import clip
 from kb.writing import inbox, pipeline
+from kb.writing.own_base import write_to_own_base
 
 if TYPE_CHECKING:
     from typing import Any
@@ -243,16 +244,23 @@ def confirm_proposal(kb: Workspace, proposal: Proposal) -> Verdict:
     held = next((held for held in inbox.list_held(kb) if proposal.held and held.name == proposal.held), None)
     candidate = held.candidate if held else proposal.candidate._replace(affects_future=True)
     name = held.name if held else proposal.name
-    if can_be_personal_fact(candidate) and is_shared(kb):
-        from kb.capture.submit import write_to_own_base
-
-        if written := write_to_own_base(kb, [candidate]):
-            close_proposal(kb, proposal)
-            return written[0]
+    if can_be_personal_fact(candidate) and is_shared(kb) and (written := write_to_own_base(kb, [candidate])):
+        close_proposal(kb, proposal)
+        return written[0]
     verdict = pipeline.write_promoted(kb, candidate, name, by_person=True)
     if verdict.verdict != "refused":
         close_proposal(kb, proposal)
     return verdict
+
+
+def land_personal(kb: Workspace) -> list[Verdict]:
+    """Write what was proposed of the person while they had no base of their own, now that they have one."""
+    verdicts = []
+    for proposal in list_pending(kb):
+        if is_about_person(proposal.candidate) and (written := write_to_own_base(kb, [proposal.candidate])):
+            verdicts += written
+            close_proposal(kb, proposal)
+    return verdicts
 
 
 def close_proposal(kb: Workspace, proposal: Proposal) -> None:

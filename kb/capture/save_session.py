@@ -203,7 +203,7 @@ class _SessionSave:
         self._note_questions()
         self._move_cursor()
         if self.own:
-            from kb.capture.submit import write_to_own_base
+            from kb.writing.own_base import write_to_own_base
 
             verdicts = [*verdicts, *write_to_own_base(kb, self.own)]
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)

@@ -12,8 +12,7 @@ from kb.errors import Busy, GitFailed, IndexFailed, KbError
 from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
-from kb.index.schema import Filter
-from kb.records.model import GLOBAL, LIVE, OWN, SAID, TYPED, Candidate, Verdict
+from kb.records.model import TYPED, Candidate, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.gate import PERSONAL_KINDS
 from kb.writing.group_commit import QueuedWriter, WriteRequest, claim_job, has_landed, wait_for_other_writer
@@ -45,6 +44,8 @@ def submit(
 
         candidates, proofs = prove_candidates(kb, candidates, folder)
     if own := _find_personal(kb, candidates) if not dry_run else []:
+        from kb.writing.own_base import write_to_own_base
+
         written = dict(zip(own, write_to_own_base(kb, [candidates[number] for number in own]), strict=False))
         if written:
             left = [number for number in range(len(candidates)) if number not in written]
@@ -95,50 +96,6 @@ def _find_personal(kb: Workspace, candidates: Sequence[Candidate]) -> list[int]:
         for number, one in enumerate(candidates)
         if (by_agent or one.session or one.host) and one.kind in PERSONAL_KINDS and is_about_person(one)
     ]
-
-
-def write_to_own_base(kb: Workspace, candidates: Sequence[Candidate]) -> list[Verdict]:
-    """Write *candidates*, which are about the person, into the base of their own (`~/.kb`), and return the verdicts.
-
-    A newer word on the same trait (`profile.*`) replaces the older one, without review: whose word it is, decides. The
-    verdicts name records as `me:U001`, with absolute paths. [] where there is no such base that others cannot read.
-    """
-    from kb.safety.personal_facts import read_profile_claims
-    from kb.state.project import find_own_root, is_shared, open_own_base
-    from kb.writing.pipeline import write
-
-    root = find_own_root(kb)
-    if not root or not candidates:
-        return []
-    with open_own_base(kb, root) as own:
-        if is_shared(own):
-            return []
-        verdicts = []
-        for one in candidates:
-            claims = {**read_profile_claims(one.decision or one.title), **one.claims}
-            known = own.sync_index().find_by_facet("claim", list(claims), Filter(statuses=tuple(LIVE)))
-            older = {old.id for key, value, old in known if key.startswith("profile.") and value != claims[key]}
-            placed = one._replace(
-                kind="preference", scope=GLOBAL, claims=claims, supersedes=tuple(sorted(older)), impact=(), updates=""
-            )
-            verdicts += write(own, [placed._replace(affects_future=True)], proofs=[SAID], decided=True)
-    return [
-        verdict._replace(id=OWN + verdict.id, path=os.path.join(root, verdict.path)) if verdict.path else verdict
-        for verdict in verdicts
-    ]
-
-
-def land_personal(kb: Workspace) -> list[Verdict]:
-    """Write what was proposed of the person while they had no base of their own, now that they have one."""
-    from kb.capture.proposals import close_proposal, list_pending
-    from kb.safety.personal_facts import is_about_person
-
-    verdicts = []
-    for proposal in list_pending(kb):
-        if is_about_person(proposal.candidate) and (written := write_to_own_base(kb, [proposal.candidate])):
-            verdicts += written
-            close_proposal(kb, proposal)
-    return verdicts
 
 
 # -- work of earlier calls ------------------------------------------------------------------------

@@ -165,7 +165,7 @@ def handle_session_start(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     except (KbError, OSError) as error:
         remember_failure(kb.root, "SessionStart", error)
     if find_own_root(kb) and os.path.isdir(kb.state.path("proposals")):
-        from kb.capture.submit import land_personal
+        from kb.capture.proposals import land_personal
 
         landed += land_personal(kb)
     cures.save_known_errors(kb)

@@ -62,7 +62,7 @@ IMPURE = {
     "merge": "rebase renumbering",
     "search": "answer embedding synonyms",
     "writing": (
-        "bulk_import edit edit_text file_changes group_commit inbox init_base pipeline publish reviews spool "
+        "bulk_import edit edit_text file_changes group_commit inbox init_base own_base pipeline publish reviews spool "
         "transaction"
     ),
     "sessions": ("active_sessions dcp_settings host_input prune_transcript render_forms session_archive"),

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.capture.proposals import list_pending, propose_at_turn_end
-from kb.capture.submit import land_personal
+from kb.capture.proposals import land_personal, list_pending, propose_at_turn_end
 from kb.context.give_hints import build_start_context
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Verdict
