@@ -20,7 +20,7 @@ import click
 
 import kb
 from docs import messages
-from kb.cli.group import ALIASES, COMMANDS, load_command, name_hosts
+from kb.cli.group import ALIASES, COMMANDS, OLD_NAMES, load_command, name_hosts
 from kb.config import CHOICES, HELP, Config
 from kb.records.candidate import FIELDS, SCHEMA
 from kb.records.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS
@@ -40,6 +40,7 @@ def pages() -> dict[str, str]:
         "kinds.md": kinds_page,
         "candidates.md": candidates_page,
         "rooms.md": rooms_page,
+        "old-names.md": old_names_page,
         "requirements.md": requirements_page,
     }
     return {name: NOTE + "\n" + "\n".join(page()).rstrip() + "\n" for name, page in made.items()}
@@ -123,6 +124,29 @@ def options(command: click.Command) -> Iterator[tuple[str, str]]:
             value = "" if option.is_flag or option.count else option.metavar or choices(option.type) or "…"
             default = f" Default: `{option.default}`." if option.show_default else ""
             yield names + (f" `{value}`" if value else ""), (option.help or "") + default
+
+
+OLD_SYSTEMS = {
+    "zclaw": "ZCLAW's memory: about 74 commands of its desktop program. 30 have names; of its intelligence modules the "
+    "source gives only the numbers of their commands, so each module is one row.",
+    "sman": "SMAN's SharedMemoryManager: its 13 functions.",
+}
+
+
+def old_names_page() -> Iterator[str]:
+    """Yield the page about the names that commands have in older systems."""
+    yield "# Old names\n"
+    yield "kb does what these systems set out to do. Their names work: `kb memory_search WORDS` is `kb search WORDS`,"
+    yield "and `kb viking_grep --help` explains `kb search --regex`. `kb commands --map zclaw` prints this table.\n"
+    for system, about in OLD_SYSTEMS.items():
+        yield f"## {system}\n"
+        yield f"{about}\n"
+        rows = [
+            (f"`{name}`", f"`kb {old.command}`" if old.command else "–", old.note.translate("en") if old.note else "")
+            for name, old in OLD_NAMES.items()
+            if old.system == system
+        ]
+        yield from table(["there", "here", "note"], rows)
 
 
 # settings, kinds, candidates

@@ -216,7 +216,7 @@ def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str) -> Answ
 
 @context.command("load", short_help="Print background, related records and domain knowledge.")
 @query_option
-@click.option("--budget", type=click.IntRange(min=100), default=1500, show_default=True, help="Tokens, at most.")
+@click.option("--budget", type=click.IntRange(min=0), default=1500, show_default=True, help="Tokens, at most.")
 @click.option("-k", "most", type=click.IntRange(1, 50), default=5, show_default=True, help="Related records, at most.")
 @click.option("--list", "as_list", is_flag=True, help="Only what answers, as a numbered list.")
 @options.with_json
@@ -238,7 +238,7 @@ def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_l
     if as_list:
         return Answer(data, render_numbered_list(loaded.answers[:most]))
     made = render_summary(loaded, budget)
-    return Answer(data, [made.translate(kb.config.language)], made.omitted)
+    return Answer(data, filter(None, [made.translate(kb.config.language)]), made.omitted)
 
 
 @context.command("tokens", short_help="Estimate the tokens of a text.")

@@ -15,6 +15,7 @@ import click
 from kb.cli.options import (
     Answer,
     json_option,
+    pad_text,
     print_json,
     resolve_language,
     usage_error,
@@ -26,7 +27,7 @@ from kb.cli.options import (
 from kb.config import FILE, Config, describe_setting
 from kb.config import load as load_settings
 from kb.doctor import FAILED, NOT_OPEN, OK, run_checks
-from kb.i18n import Message, msg
+from kb.i18n import Message, load_translations, msg
 from kb.importers.project_layout import migrate_layout
 from kb.installation import UNKNOWN
 from kb.knowledge_base import KnowledgeBase, make
@@ -257,6 +258,38 @@ def _show_memory_levels(kb: KnowledgeBase) -> Answer:
     running = len(os.listdir(active)) if os.path.isdir(active) else 0
     lines.append(msg("sessions: {n} running, {m} archived", n=running, m=len(sessions)))
     return Answer(made, lines)
+
+
+@click.command()
+@click.option(
+    "--map", "system", type=click.Choice(["sman", "zclaw"]), help="What the commands of this system are called here."
+)
+@json_option
+def list_commands(system: str | None, as_json: bool) -> None:
+    """List the commands; with --map, the names of an older system, each with the command that does the same.
+
+    The old names work too: kb memory_search is kb search. A name without a command says why there is none.
+    """
+    from kb.cli.group import COMMANDS, OLD_NAMES
+
+    language = resolve_language()
+    translate = load_translations(language).gettext
+    rows = [{"name": name, "command": name, "note": translate(line)} for name, (_, line) in COMMANDS.items()]
+    if system:
+        own = ((name, old) for name, old in OLD_NAMES.items() if old.system == system)
+        rows = [
+            {"name": name, "command": old.command, "note": old.note.translate(language) if old.note else ""}
+            for name, old in own
+        ]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        line = f"{pad_text(row['name'], 14)} {row['note']}"
+        if system:
+            line = f"{pad_text(row['name'], 32)} {'kb ' + row['command'] if row['command'] else '–'}"
+            line += f"  ({row['note']})" if row["note"] else ""
+        click.echo(line)
 
 
 _MARKS = {"ok": "✅", "note": "⚠️", "failed": "❌", "skipped": "–"}

@@ -279,7 +279,8 @@ def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
         if has_room(_render_answers([*kept, (one, _WHOLE)])):
             kept.append((one, _WHOLE))
     answers, left = _render_answers(kept), len(loaded.answers) - len(kept)
-    backgrounds = [_render_background(loaded, most) for most in (400, 100, 0)]
+    # what it is built with goes before what it is about
+    backgrounds = [_render_background(loaded, *most) for most in ((400, 400), (100, 400), (0, 400), (0, 100), (0, 0))]
     fitting = (one for one in backgrounds if has_room([one, *answers]))
     background = next(fitting, None) if not left and not is_shortened else None
     omitted = [msg("records that did not fit: {n}", n=left)] if left else []
@@ -290,9 +291,9 @@ def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
     return LoadedSummary((*([background] if background else ()), *answers), tuple(omitted))
 
 
-def _render_background(loaded: LoadedKnowledge, most: int) -> Message:
-    """Return the project's background with *most* characters of its stack, and of its domains, at most."""
-    stack, domains = quote_text(", ".join(loaded.stack), most), quote_text(", ".join(loaded.domains), most)
+def _render_background(loaded: LoadedKnowledge, of_stack: int, of_domains: int) -> Message:
+    """Return the project's background with so many characters of its stack and of its domains, at most."""
+    stack, domains = quote_text(", ".join(loaded.stack), of_stack), quote_text(", ".join(loaded.domains), of_domains)
     return msg(
         "## Project background\n- Tech stack: {stack}\n- Domain: {domains}", stack=stack or "–", domains=domains or "–"
     )

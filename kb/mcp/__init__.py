@@ -185,7 +185,7 @@ async def _call_tool(context: ServerContext, _: object, params: types.CallToolRe
         )
     except Exception as error:  # whatever it is, the agent gets an answer
         return types.CallToolResult(content=[types.TextContent(text=context.describe_failure(error))], is_error=True)
-    text = json.dumps(answer, ensure_ascii=False, indent=1)
+    text = json.dumps(answer, ensure_ascii=False)
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=answer)
 
 

@@ -41,12 +41,19 @@ DEFAULT_BUDGET = 4000
 # -- what several tools do ------------------------------------------------------------------------
 
 
+_ENTRY = 22
+"""Estimated tokens of what names one record beside the text of a context."""
+_ENVELOPE = 50
+"""Estimated tokens of what stands around the rows of an answer: the line that says they are data, and the counts."""
+
+
 def limit_to_budget(rows: Sequence[T], budget: int) -> list[T]:
-    """Return the first of *rows*, values for JSON, that cost at most *budget* estimated tokens; one at least."""
+    """Return the first of *rows*, values for JSON, with which an answer costs at most *budget*; one at least."""
     kept: list[T] = []
+    budget -= _ENVELOPE
     for row in rows:
         # the first is kept whatever it costs: an empty list would say that nothing was found
-        budget -= estimate_tokens(json.dumps(row, ensure_ascii=False))
+        budget -= estimate_tokens(json.dumps(row, ensure_ascii=False)) + 1
         if kept and budget < 0:
             break
         kept.append(row)
@@ -262,7 +269,11 @@ def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the records that a question is about, whole or short, as one text."""
     project = given.get("scope") or kb.project(folder)
-    made = kb.context(given["query"], budget=given.get("budget", DEFAULT_BUDGET), project=project)
+    room = given.get("budget", DEFAULT_BUDGET) - _ENVELOPE
+    made = kb.context(given["query"], budget=room, project=project)
+    # beside the text stands what names each of its records
+    if made.tokens + (names := _ENTRY * len(made.shown)) > room:
+        made = kb.context(given["query"], budget=max(room - names, 0), project=project)
     log_given_records(kb, "context", [one.record for one in made.shown])
     note_questions(kb, [given["query"]], scope=project)
     records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
@@ -273,8 +284,30 @@ def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer a question with evidence; quotes stay word for word, but for what hides in them."""
     made = _sanitise_values(kb.pack(given["question"], folder=folder))
     note_questions(kb, [given["question"]], scope=kb.project(folder))
-    fitted = _fit_rows(kb, "evidence", made["evidence"], given)
-    return {"pack": {**made, "evidence": fitted["evidence"]}, "more": fitted["more"]}
+    pack, left = _fit_pack(made, given.get("budget", DEFAULT_BUDGET))
+    more = msg("{n} more are left out; narrow the question, or raise budget", n=left)
+    return {"pack": pack, "more": kb.localise(more) if left else ""}
+
+
+_PACK_ORDER = ("conflicts", "evidence", "summary", "open_questions", "needs_review", "withheld")
+"""The lists of a pack, what is dropped last first; before all stands the best piece of evidence, which is kept."""
+
+
+def _fit_pack(pack: Answer, budget: int) -> tuple[Answer, int]:
+    """Return *pack* within *budget* estimated tokens, and how many of its rows have no room."""
+    rows = [("evidence", row) for row in pack["evidence"][:1]]
+    rows += [(key, row) for key in _PACK_ORDER for row in pack[key][1 if key == "evidence" else 0 :]]
+    kept: Answer = {key: [] if key in _PACK_ORDER else value for key, value in pack.items()}
+    budget -= estimate_tokens(json.dumps(kept, ensure_ascii=False)) + _ENVELOPE
+    left = 0
+    for number, (key, row) in enumerate(rows):
+        cost = estimate_tokens(json.dumps(row, ensure_ascii=False)) + 1
+        if cost <= budget or not number:
+            kept[key].append(row)
+            budget -= cost
+        else:
+            left += 1
+    return kept, left
 
 
 def _sanitise_values(value: Any, key: str = "") -> Any:

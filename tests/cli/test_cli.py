@@ -9,7 +9,7 @@ import click
 import pytest
 
 import kb.cli
-from kb.cli.group import ALIASES, COMMANDS
+from kb.cli.group import ALIASES, COMMANDS, OLD_NAMES
 from kb.cli.group import command as top
 from tests.support.command_line import run
 from tests.support.sealed import git
@@ -362,8 +362,8 @@ def test_an_unknown_avatar_is_named(root: Path, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["memory", "tree"], "多余的词：tree"),
-        (["export", "sman"], "没有命令 sman"),
+        (["digest", "tree"], "多余的词：tree"),
+        (["export", "nothing"], "没有命令 nothing"),
         (["context", "build", "-q", "x", "--budget", "-1"], "--budget 必须是不小于 0 的数"),
         (["search", "x", "-n", "many"], "--limit 必须是不小于 1 的数"),
         (["search", "x", "-n"], "需要一个值"),
@@ -375,3 +375,41 @@ def test_a_wrong_use_is_told_in_chinese_where_the_base_is(root: Path, words: lis
     ran = run(root, *words)
     assert ran.code == 2 and said in ran.error.splitlines()[0], ran.error
     assert not re.search(r"[A-Za-z]{3,} [a-z]{3,} [a-z]", ran.error.splitlines()[0]), ran.error
+
+
+@pytest.mark.parametrize("name", OLD_NAMES)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_old_name_explains_itself_or_says_why_there_is_none(root: Path, name: str, language: str) -> None:
+    (root / "kb.toml").write_text(f'language = "{language}"\n')
+    old = OLD_NAMES[name]
+    done = run(root, name, "--help")
+    assert done.code == 0 and not done.error
+    if old.command:
+        assert done.out == run(root, *old.command.partition(" --")[0].split(), "--help").out
+    else:
+        assert old.note and done.out.strip() == old.note.translate(language)
+        refused = run(root, name)
+        assert refused.code == 2 and done.out.strip() in refused.error and not refused.out
+
+
+def test_old_names_are_a_table_and_hidden_from_the_help(root: Path) -> None:
+    said = run(root, "--help").out
+    assert not [name for name in OLD_NAMES if name in said.split()]
+    for system in ("zclaw", "sman"):
+        names = [name for name, old in OLD_NAMES.items() if old.system == system]
+        assert [line.split()[0] for line in run(root, "commands", "--map", system).out.splitlines()] == names
+        assert [row["name"] for row in json.loads(run(root, "commands", "--map", system, "--json").out)] == names
+    source = Path(__file__).parent.parent / "data" / "zclaw_commands.txt"
+    assert set(source.read_text().split()) == {name for name, old in OLD_NAMES.items() if old.system == "zclaw"}
+    assert [line.split()[0] for line in run(root, "commands").out.splitlines()] == [*COMMANDS]
+
+
+def test_an_old_name_takes_what_its_command_takes(root: Path) -> None:
+    words = ("--title", "Fees are in cents", "--decision", "All fees are kept in whole cents.", "--reference", "yes")
+    assert run(root, "viking_add", "agent://loan/knowledge/fees", *words).code == 0
+    assert run(root, "memory_search", "cents").out.startswith("loan:DN001 ")
+    assert run(root, "viking_grep", "whole c.nts").out.startswith("loan:DN001 ")
+    assert run(root, "viking_ls", "agent://loan").out.startswith("loan:DN001 ")
+    assert "whole cents" in run(root, "viking_read", "agent://loan/knowledge/fees/DN001", "--level", "1").out
+    assert run(root, "memory_stats").out.startswith("records: 1\n")
+    assert run(root, "search", "memory_search").code == 0  # a word like any other
