@@ -1,9 +1,10 @@
 """Compare a record that is about to be told with the files it is about: are they as when it was last confirmed?
 
 Of a few paths git is asked in one call for what they were on that day and what they are now. A record whose files are
-gone is not told; one whose files changed is told with the day and the path. Nor is a pitfall told that a commit has
-fixed, or an answer of whose sources one is gone or for the most part another: until somebody confirms it, or answers
-the question anew, it is silent.
+gone is not told; one whose files changed is told with the day and the path. Nor is a record told that names a version,
+a number or a name which stood in its files on that day and stands in them no more, a pitfall that a commit has fixed, or
+an answer of whose sources one is gone or for the most part another: until somebody confirms it, or answers the question
+anew, it is silent.
 """
 
 from __future__ import annotations
@@ -43,6 +44,13 @@ _NONE = "-"
 """The repository is younger than that day."""
 _MAX_DAYS = 500
 _DAY = regex(r"\d{4}-\d\d-\d\d")
+# `hash_password()`, MAX_AGE, maxAge, 3.11, 30 in "30 minutes" and 30分钟: what a file can be asked for. A lone digit
+# stands everywhere, and so does a plain word.
+_LITERAL = regex(
+    r"(?<![A-Za-z0-9_.])(?:v?[0-9]+(?:\.[0-9]+)+(?![A-Za-z0-9_])|[0-9]{2,}(?![A-Za-z0-9_])|"
+    r"[A-Za-z]+(?:_[A-Za-z0-9]+)+|[A-Za-z][a-z]+[A-Z][A-Za-z0-9]*|[A-Za-z_][A-Za-z0-9_]{2,}(?=\(\)))"
+)
+_WORD = regex(r"v?[0-9]+(?:\.[0-9]+)*|[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN_PATH = regex(r"(?!/|~|.*(?:^|/)\.\.(?:/|$))[^*?\[\]\\:\n]{1,500}")
 
 
@@ -92,13 +100,14 @@ def compare_records(kb: Workspace, records: Sequence[Record], project: str, top:
         output = repository.run_git(("cat-file", "--batch-check"), "".join(f"{name}\n" for name in names).encode())
         answers = dict(zip(names, output.out.decode("utf-8", "replace").splitlines(), strict=False))
         pairs = list(zip(records, asked, strict=True))
-        rewritten = _find_rewritten(repository, pairs, commits, answers)
+        doubted = _find_rewritten(repository, pairs, commits, answers)
+        doubted |= _find_refuted(repository, pairs, commits, answers)
     except (GitFailed, Busy, OSError):
         return list(records)
     made = [
         _judge_record(record, one, commits.get(one.day, ""), answers)
         for record, one in pairs
-        if record.path not in rewritten
+        if record.path not in doubted
     ]
     return [record for record in made if record is not None]
 
@@ -120,6 +129,42 @@ def _find_rewritten(
     files = repository.read_blobs(revisions) if wanted else []
     shares = map(compute_changed_share, files[::2], files[1::2])
     return {record for (record, _, _), share in zip(wanted, shares, strict=True) if share >= STALE_SHARE}
+
+
+def _find_refuted(
+    repository: Repository,
+    pairs: Sequence[tuple[Record, _Question]],
+    commits: dict[str, str],
+    answers: dict[str, str],
+) -> set[str]:
+    """Return the paths of the records that name what stood in their files on their day and stands there no more."""
+    asked = []
+    for record, one in pairs:
+        changed = _list_changed(one, commits.get(one.day, ""), answers) if record.scope != GLOBAL else []
+        literals = list_literals(f"{record.title}\n{record.section('decision')}") if changed else set()
+        if literals:
+            before = [(commits[one.day], path) for path in changed]
+            asked.append((record.path, literals, before, [("HEAD", path) for path in one.paths]))
+    files = iter(repository.read_blobs([each for *_, old, new in asked for each in (*old, *new)]) if asked else ())
+    refuted = set()
+    for path, literals, *versions in asked:
+        then, now = (_list_words(next(files) or b"" for _ in version) for version in versions)
+        if literals & then - now:
+            refuted.add(path)
+    return refuted
+
+
+def _list_words(files: Iterable[bytes]) -> set[str]:
+    return {
+        word.lstrip("v") if word[-1].isdigit() else word
+        for data in files
+        for word in _WORD.findall(data.decode("utf-8", "replace"))
+    }
+
+
+def list_literals(text: str) -> set[str]:
+    """Return the versions, the numbers of two digits and more, and the names as code has them that *text* speaks of."""
+    return {literal.lstrip("v") if literal[-1].isdigit() else literal for literal in _LITERAL.findall(text)}
 
 
 def compute_changed_share(before: bytes | None, after: bytes | None) -> float:

@@ -141,6 +141,44 @@ def test_an_answer_is_not_told_where_one_of_its_sources_is_gone(
     assert title not in ask(kb, work, prompt)
 
 
+@pytest.mark.parametrize(
+    ("said", "before", "after", "is_told"),
+    [
+        ("Sessions end after 30 minutes", "ends = 30", "ends = 60", False),
+        ("会话30分钟后失效", "ends = 30", "ends = 60", False),
+        ("Sessions end after 30 minutes", "ends = 30", "ends = 30\nlast = 1", True),
+        ("Sessions run on Python 3.11", 'python = ">=3.11"', 'python = ">=3.13"', False),
+        ("会话由 expire_session() 结束", "def expire_session(): ...", "def end(): ...", False),
+        ("会话由 maxAge 限定", "maxAge: 30", "maxAge: 60", True),
+        ("Sessions end after 30 minutes", "ends = 1.30", "ends = 2", True),
+        ("Sessions end after a while", "ends = 30", "ends = 60", True),
+    ],
+)
+def test_a_record_is_not_told_once_its_file_has_lost_what_it_names(
+    kb: KnowledgeBase, work: Path, said: str, before: str, after: str, is_told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = work / "src" / "session.py"
+    source.write_text(before)
+    commit(work, "2026-01-01", monkeypatch)
+    remember(kb, work, said, "src/session.py", "src")
+    assert "[C001]" in ask(kb, work, said)
+    source.write_text(after)
+    commit(work, "2026-02-01", monkeypatch)
+    assert ("[C001]" in ask(kb, work, said)) == is_told
+
+
+def test_what_has_moved_to_another_of_its_files_is_still_told(
+    kb: KnowledgeBase, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "src" / "other.py").write_text("last = 1\n")
+    commit(work, "2026-01-01", monkeypatch)
+    remember(kb, work, "Sessions end after 30 minutes", "src/session.py", "src/other.py")
+    (work / "src" / "session.py").write_text("from src.other import ends\n")
+    (work / "src" / "other.py").write_text("ends = 30\n")
+    commit(work, "2026-02-01", monkeypatch)
+    assert "[C001]" in ask(kb, work, "After how many minutes do sessions end?")
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_pitfall_that_was_fixed_is_not_told(kb: KnowledgeBase, work: Path, language: str) -> None:
     title, prompt = TITLES[language]
