@@ -48,12 +48,13 @@ MIN_HEAD_SHARE = 0.5  # the share of what was asked, in whole words, that is eno
 MIN_WORTH_SHARE = 0.75  # the share of what the terms of a question are worth that is enough anywhere in a record
 MIN_BASE_RECORDS = 20  # records from which on scores tell a first hit from the others
 # What speaks for a hit of a prompt, a logistic model fitted on the hook's own hits: prompts of ten public repositories
-# with decision records, questions on them, and questions to paragraphs in English and Chinese that have an answer or
-# none. Its figures: the share of the prompt that the record holds, each term as much as it is rare; how far its score
-# lies above that of any other; the score itself; how many records there are; whether something is asked.
-COVERED_FACTOR, MARGIN_FACTOR, RAW_FACTOR, SIZE_FACTOR, ASKED_FACTOR, PROMPT_BIAS = 3.43, 3.4, 1.67, -0.7, 1.14, -1.9
-MIN_PROMPT_SCORE = 0.0  # at which 3 of 100 questions without an answer, and 7 of 100 other commits, are answered
-MIN_CITED_PROMPT_SCORE = -1.5  # the same for a record that the text around an edit of this turn cites
+# with decision records, questions on five others, bug reports, and questions to paragraphs in English and Chinese that
+# have an answer or none. Its figures: the share of the prompt that the record holds, each term as much as it is rare;
+# how far its score lies above that of any other; the score itself; how many records there are. Something asked is
+# answered more readily than a task.
+COVERED_FACTOR, MARGIN_FACTOR, RAW_FACTOR, SIZE_FACTOR, PROMPT_BIAS, ASKED_BIAS = 3.1, 4.2, 1.0, -0.43, -2.45, 0.7
+MIN_PROMPT_SCORE = 0.0  # at which 3 of 100 questions without an answer, and 9 of 100 other commits, are answered
+MIN_CITED_PROMPT_SCORE = -1.0  # the same for a record that the text around an edit of this turn cites
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
 MAX_QUESTION_CHARACTERS = 300
 _QUESTION = regex(
@@ -123,7 +124,7 @@ def score_hits(
     weight = sum(query.weights[term] for term in frequency) or 1.0
     whole = sum(query.weights[term] * (CJK_TERM_SHARE if term >= FIRST_CJK else 1.0) for term in frequency)
     raw = [hit.parts.get("raw", 0.0) * whole / weight / (SCALE**2 * most) for hit in hits]
-    base = PROMPT_BIAS + SIZE_FACTOR * math.log(max(total, 1)) + ASKED_FACTOR * _is_question(query)
+    base = PROMPT_BIAS + SIZE_FACTOR * math.log(max(total, 1)) + ASKED_BIAS * _is_question(query)
     found = []
     for hit, score in zip(hits, raw, strict=True):
         there = held.get(hit.record.path, ())
