@@ -33,30 +33,30 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("record_commands:show_record", "Print a record."),
     "search": ("record_commands:search_records", "Find records."),
     "pack": ("context_commands:make_pack", "Answer a question with evidence."),
-    "route": ("context_commands:route_work", "Tell what to read before a piece of work."),
-    "drill": ("context_commands:drill_down", "Tell how to find an answer: read, or have a pack made."),
+    "route": ("context_commands:route_work", "Show what to read before a piece of work."),
+    "drill": ("context_commands:drill_down", "Show how to find an answer: read, or have a pack made."),
     "memory": ("setup_commands:write_memory", "Write MEMORY.md and the conventions anew."),
     "vectors": ("setup_commands:vectors", "Make the vectors for search by meaning."),
     "hint": ("context_commands:print_hint", "Print the hint for a moment of work."),
     "keywords": ("setup_commands:keywords", "Load the synonyms of a domain."),
     "log": ("record_commands:show_log", "Print the commits of a record."),
-    "history": ("record_commands:show_history", "Tell the life of a record."),
-    "changes": ("review_commands:show_changes", "Tell what became of the records between two commits."),
-    "digest": ("review_commands:show_digest", "Tell what happened lately, and what waits."),
-    "impact": ("review_commands:show_impact", "Tell what depends on a record."),
-    "refs": ("record_commands:show_links", "Tell what a record cites and what cites it."),
+    "history": ("record_commands:show_history", "Show the life of a record."),
+    "changes": ("review_commands:show_changes", "Show what became of the records between two commits."),
+    "digest": ("review_commands:show_digest", "Show what happened lately, and what waits."),
+    "impact": ("review_commands:show_impact", "Show what depends on a record."),
+    "refs": ("record_commands:show_links", "Show what a record cites and what cites it."),
     "edit": ("edit_commands:edit_record", "Edit a record in your editor."),
     "status": ("edit_commands:change_status", "Change the status of a record."),
     "supersede": ("edit_commands:supersede_record", "Replace a record by a newer one."),
-    "confirm": ("edit_commands:confirm_record", "Say that a record still holds."),
+    "confirm": ("edit_commands:confirm_record", "Confirm that a record still holds."),
     "verify": ("check_commands:verify_record", "Show how a record is verified, and run it."),
-    "rm": ("edit_commands:deprecate_record", "Take a record out of force."),
+    "rm": ("edit_commands:deprecate_record", "Deprecate a record: it no longer holds."),
     "review": ("review_commands:review", "List and decide open reviews."),
     "sync": ("sync_commands:sync", "Bring this clone and a remote together."),
     "renumber": ("sync_commands:renumber", "Give records new numbers."),
     "repair": ("sync_commands:repair", "Repair what a merge lost."),
     "inbox": ("review_commands:inbox", "See what the gate keeps back."),
-    "guard": ("host_commands:show_guard", "Tell what the guard would say."),
+    "guard": ("host_commands:show_guard", "Show what the guard would say."),
     "learn": ("learning_commands:learn", "See and answer what sessions leave to be recorded."),
     "skill": ("learning_commands:skill", "Publish patterns as skills of agents."),
     "proposal": ("review_commands:proposal", "See and decide what is proposed to be kept."),
@@ -76,17 +76,32 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "wiki": ("setup_commands:wiki", "Build or serve the wiki."),
     "hooks": ("host_commands:hooks", "Connect an agent host."),
     "mcp": ("host_commands:mcp", "Serve agents over MCP."),
-    "agents": ("host_commands:agents", "Tell agents by files how to use kb."),
+    "agents": ("host_commands:agents", "Write the files that show agents how to use kb."),
     "spawn": ("context_commands:spawn", "Print the context for a sub-agent."),
     "alaya": ("record_commands:show_alaya", "Show seeds, karma and preferences."),
     "config": ("setup_commands:show_config", "Explain the settings."),
     "commands": ("setup_commands:list_commands", "List the commands, or what older names are called here."),
     "doctor": ("setup_commands:doctor", "Check that everything works."),
+    "help": ("record_commands:explain_topic", "Explain a command or a topic."),
     "merge-driver": ("sync_commands:merge", "Merge a record, for git."),
 }
 """Command → (where it is, as module:attribute, and one line of help)."""
 
+GROUPS: tuple[tuple[Message, str], ...] = (
+    (msg("Every day"), "new search show list edit check review inbox wiki sync"),
+    (msg("Write and decide"), "write status supersede confirm verify rm proposal learn"),
+    (msg("Look back"), "log history changes digest impact refs alaya"),
+    (msg("Serve agents"), "hint pack route drill context spawn memory agents hooks mcp guard"),
+    (msg("Sessions"), "session archive load compact expand form prune"),
+    (msg("Import and export"), "import export layout"),
+    (msg("Set up and repair"), "init config doctor help keywords vectors renumber repair purge-secret merge-driver"),
+)
+"""The commands as `kb --help` lists them: the ten a person needs every day first."""
+
 ALIASES = {
+    "ls": "list",
+    "add": "new",
+    "find": "search",
     "存档": "archive",
     "加载": "load",
     "锚点": "list --here",
@@ -209,7 +224,7 @@ class Commands(click.Group):
                 ctx.exit(0)
             raise usage_error(msg("{name} has no command here: {why}", name=args[0], why=old.note))
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise usage_error(msg("there is no command {name}", name=args[0]))
+            raise usage_error(msg("there is no command {name}", name=args[0]), suggest_command(args[0]))
         name, command, rest = super().resolve_command(ctx, args)
         # a group explains itself where none of its commands is named; translating costs a copy of every command
         explains_itself = isinstance(command, click.Group) and command.no_args_is_help and not rest
@@ -225,8 +240,9 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
         translate = load_translations(resolve_language(ctx)).gettext
-        with formatter.section(translate("Commands")):
-            formatter.write_dl([(name, translate(line)) for name, (_, line) in COMMANDS.items()])
+        for heading, names in GROUPS:
+            with formatter.section(translate(heading.template)):
+                formatter.write_dl([(name, translate(COMMANDS[name][1])) for name in names.split()])
         with formatter.section(translate("Other names")):
             formatter.write_dl([(name, f"kb {command}") for name, command in ALIASES.items()])
 
@@ -259,7 +275,7 @@ class Commands(click.Group):
 @click.option(
     "--kb", "base", metavar="PATH", help="The knowledge base (default: the one around the current folder, else ~/.kb)."
 )
-@click.version_option(__version__, prog_name="kb")
+@click.version_option(__version__, "-V", "--version", prog_name="kb")
 @click.pass_context
 def command(ctx: click.Context, base: str | None) -> None:
     """A git-backed markdown knowledge base for engineering teams and their coding agents.
@@ -335,6 +351,17 @@ def name_hosts(text: str) -> str:
     return text.replace("{hosts}", ", ".join(HOSTS))
 
 
+def suggest_command(word: str) -> Message | None:
+    """Return what somebody may have meant who typed *word* as a command; None where nothing is near."""
+    from difflib import get_close_matches
+
+    if re.fullmatch(r"(?:[\w/-]+:)?[A-Za-z]{1,2}\d{3,}", word):
+        return msg("to read a record: kb show {id}", id=word)
+    # 0.7 finds lsit → list and serch → search, and nothing for words of another meaning
+    near = get_close_matches(word.lower(), [*COMMANDS, *ALIASES], n=1, cutoff=0.7)
+    return msg("did you mean: kb {command}", command=near[0]) if near else None
+
+
 # -- usage errors ------------------------------------------------------------------------------------
 
 
@@ -347,7 +374,14 @@ def print_usage_error(error: click.ClickException) -> None:
     language = resolve_language(context)
     click.echo(redact_message(f"kb: {describe_error(error).translate(language)}"), err=True)
     path = context.command_path if context else "kb"
-    click.echo(f"    → {msg('see: {command} --help', command=path).translate(language)}", err=True)
+    hint = getattr(error, "hint", None) or suggest_option(error) or msg("see: {command} --help", command=path)
+    click.echo(f"    → {hint.translate(language)}", err=True)
+
+
+def suggest_option(error: click.ClickException) -> Message | None:
+    """Return what option, or word of a choice, somebody may have meant; None where click knows none that is near."""
+    near = sorted(error.possibilities or ()) if isinstance(error, click.NoSuchOption) else ()
+    return msg("did you mean: {name}", name=near[0]) if near else None
 
 
 def describe_error(error: click.ClickException) -> Message:

@@ -177,9 +177,17 @@ def print_note(said: Message) -> None:
 # -- values ------------------------------------------------------------------------------------------
 
 
-def usage_error(said: Message) -> click.UsageError:
-    """Return the error for a command line that asks for what cannot be."""
-    return click.UsageError(said.translate(resolve_language()))
+class HintedUsageError(click.UsageError):
+    """A command line that asks for what cannot be, and what may have been meant."""
+
+    hint: Message | None = None
+
+
+def usage_error(said: Message, hint: Message | None = None) -> click.UsageError:
+    """Return the error for a command line that asks for what cannot be; *hint*: what to type instead."""
+    error = HintedUsageError(said.translate(resolve_language()))
+    error.hint = hint
+    return error
 
 
 def resolve_scope(kb: KnowledgeBase, scope: str, project: str) -> str:

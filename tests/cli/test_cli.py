@@ -9,7 +9,7 @@ import click
 import pytest
 
 import kb.cli
-from kb.cli.group import ALIASES, COMMANDS, OLD_NAMES
+from kb.cli.group import ALIASES, COMMANDS, GROUPS, OLD_NAMES
 from kb.cli.group import command as top
 from tests.support.command_line import run
 from tests.support.sealed import git
@@ -63,7 +63,44 @@ def test_the_table_of_commands_says_what_the_commands_say(tmp_path: Path) -> Non
             assert f"{name} " in run(tmp_path, "--help").out
 
 
+def test_every_command_stands_in_one_group_of_the_help() -> None:
+    listed = [name for _, names in GROUPS for name in names.split()]
+    assert sorted(listed) == sorted(COMMANDS)
+    assert len(GROUPS[0][1].split()) == 10 and not {*ALIASES} & {*COMMANDS}
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["lsit"], "kb list"),
+        (["serch", "x"], "kb search"),
+        (["comit"], ""),
+        (["D001"], "kb show D001"),
+        (["shop:C012"], "kb show shop:C012"),
+        (["list", "--knd", "C"], "--kind"),
+        (["复习"], ""),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_meant(tmp_path: Path, words: list[str], meant: str) -> None:
+    ran = run(tmp_path, *words)
+    assert ran.code == 2 and ran.error.count("\n") == 2
+    assert ran.error.rstrip().endswith(meant or "kb --help")
+
+
+def test_help_explains_commands_and_topics(tmp_path: Path) -> None:
+    assert run(tmp_path, "help").out == run(tmp_path, "--help").out
+    assert run(tmp_path, "help", "review", "accept").out == run(tmp_path, "review", "accept", "--help").out
+    assert run(tmp_path, "help", "ls").out == run(tmp_path, "list", "--help").out
+    codes = run(tmp_path, "help", "exit-codes").out.split("\n")
+    assert [line[0] for line in codes if line] == list("012345")
+    assert "pitfall" in run(tmp_path, "help", "kinds").out and "superseded" in run(tmp_path, "help", "statuses").out
+    assert "project/NAME" in run(tmp_path, "help", "scopes").out
+    ran = run(tmp_path, "help", "nonsense")
+    assert ran.code == 2 and "nonsense" in ran.error
+
+
 def test_version_and_completion(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").out == run(tmp_path, "-V").out
     assert run(tmp_path, "--version").out.startswith("kb, version ")
     completed = run(tmp_path, _KB_COMPLETE="bash_complete", COMP_WORDS="kb se", COMP_CWORD="1")
     assert "search" in completed.out
