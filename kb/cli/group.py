@@ -89,12 +89,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 GROUPS: tuple[tuple[Message, str], ...] = (
     (msg("Every day"), "new search show list edit check review inbox wiki sync"),
-    (msg("Write and decide"), "write status supersede confirm verify rm proposal learn"),
+    (msg("Write and decide"), "write status supersede confirm verify rm proposal"),
+    (msg("Learn and grow"), "learn skill"),
     (msg("Look back"), "log history changes digest impact refs alaya"),
     (msg("Serve agents"), "hint pack route drill context spawn memory agents hooks mcp guard"),
     (msg("Sessions"), "session archive load compact expand form prune"),
     (msg("Import and export"), "import export layout"),
-    (msg("Set up and repair"), "init config doctor help keywords vectors renumber repair purge-secret merge-driver"),
+    (msg("Set up and repair"), "init config doctor help commands keywords vectors renumber repair purge-secret merge-driver"),
 )
 """The commands as `kb --help` lists them: the ten a person needs every day first."""
 
