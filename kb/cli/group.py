@@ -95,7 +95,10 @@ GROUPS: tuple[tuple[Message, str], ...] = (
     (msg("Serve agents"), "hint pack route drill context spawn memory agents hooks mcp guard"),
     (msg("Sessions"), "session archive load compact expand form prune"),
     (msg("Import and export"), "import export layout"),
-    (msg("Set up and repair"), "init config doctor help commands keywords vectors renumber repair purge-secret merge-driver"),
+    (
+        msg("Set up and repair"),
+        "init config doctor help commands keywords vectors renumber repair purge-secret merge-driver",
+    ),
 )
 """The commands as `kb --help` lists them: the ten a person needs every day first."""
 
